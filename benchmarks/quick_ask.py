@@ -349,7 +349,7 @@ def _rest(place: Path, rest_s: float) -> dict[str, float]:
     found["used_mb"] = _memory_mb()[1]
     # The app waits for five minutes, and what follows a start is over by then.
     opened.pause(_CALM_S)
-    services.rest.let_go()
+    services.idle_memory.release()
     opened.pause(2.0)
     spent, began_at = _core_s(), time.monotonic()
     # As the app does: it sleeps between events.
@@ -358,10 +358,10 @@ def _rest(place: Path, rest_s: float) -> dict[str, float]:
     found["core_percent"] = 100 * (_core_s() - spent) / (time.monotonic() - began_at)
     found["own_mb"], found["rest_mb"] = _memory_mb()
     found["cold_ms"] = search_ms()
-    services.rest.let_go()
+    services.idle_memory.release()
     opened.pause(2.0)
     began_at = time.perf_counter()
-    services.rest.prepare()
+    services.idle_memory.prepare()
     found["prepare_ms"] = _MS * (time.perf_counter() - began_at)
     found["prepared_ms"] = search_ms()
     opened.app.shut_down()

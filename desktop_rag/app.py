@@ -38,7 +38,7 @@ from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import IndexSettings, Settings
-from desktop_rag.idle_memory import Rest, resting
+from desktop_rag.idle_memory import IdleMemory, idle_memory_of
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.library import Library
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
@@ -67,18 +67,16 @@ from desktop_rag.store.opening import open_engine, restored_notices
 log = logging.getLogger(__name__)
 
 _MEGABYTE = 1 << 20
-
-
 W = TypeVar("W", bound=WingServices)
 
 
 @dataclass
 class Services:
-    """The two faces over one open store, and what the features open over them.
+    """The two faces over one open store, and the services of the wings over them.
 
-    `notices` say what went wrong during the start. `engine` is for the composition root and the
-    wings. `in_use` is the library that questions search. `recorder` writes the event log that
-    `activity` reads. All of them publish to `changes`. `now` gives the local time.
+    `notices` report faults during the start. `engine` is for the composition root and the wings.
+    `in_use` is the library that questions search. `recorder` writes the event log that `activity`
+    reads. All of them publish to `changes`. `now` gives the local time.
     """
 
     home: Home
@@ -97,7 +95,7 @@ class Services:
     changes: Changes
     recorder: Recorder
     activity: Activity
-    rest: Rest
+    idle_memory: IdleMemory
     now: Callable[[], datetime]
     settings_changes: SettingsChanges = field(init=False)
     is_running: bool = False
@@ -111,25 +109,25 @@ class Services:
         )
 
     def wing(self, kind: "Callable[[Services], W]") -> W:
-        """The services of a wing, made when they are first asked for. Any thread."""
+        """The services of a wing, made on first use. Any thread."""
         with self._lock:
             if kind not in self._wings:
                 self._wings[cast("type[W]", kind)] = kind(self)
             return cast("W", self._wings[cast("type[W]", kind)])
 
     def has_opened(self, wing: str) -> bool:
-        """True when the services of the wing of this name were asked for."""
+        """True when the services of the wing of this name are made."""
         prefix = f"desktop_rag.features.{wing}."
         return any(kind.__module__.startswith(prefix) for kind in self._wings)
 
     def run(self) -> None:
-        """Begin what the app does by itself. Once, on a worker thread."""
+        """Start background work. Once, on a worker thread."""
         self.library.start()
         self.is_running = True
         self.follow(self.chat.models.settings)
 
     def follow(self, settings: Settings) -> None:
-        """Have each wing do what the settings want. Worker thread."""
+        """Have each wing follow the settings. Worker thread."""
         for hook in hooks("follow").values():
             hook(self, settings)
 
@@ -139,35 +137,33 @@ class Services:
             opened.release_memory()
 
     def repair_index(self) -> IndexRepair:
-        """Mend the index of the open library and read the files concerned again."""
+        """Repair the index of the open library and read the affected files again."""
         done = self.engine.inspection.repair()
         self.library.documents.read_waiting()
         return done
 
     def connections(self) -> tuple[Connection, ...]:
         """Every connection the app can make, with its present state. Worker threads."""
+        rights = tuple(a for opened in self._opened() for a in opened.rights_addresses)
         return connections(
             Facts(
-                self.chat.models.settings,
-                self.library.sources.all(),
-                self.library.collections.all(),
-                self.chat.assistants.all(),
-                self.settings.index.model_folder,
-                tuple(a for opened in self._opened() for a in opened.rights_addresses),
+                self.chat.models.settings, self.library.sources.all(),
+                self.library.collections.all(), self.chat.assistants.all(),
+                self.settings.index.model_folder, rights,
             )
-        )
+        )  # fmt: skip
 
     def stop(self) -> None:
-        """Give up what the wings have in progress."""
+        """Cancel what the wings have in progress."""
         for opened in self._opened():
             opened.stop()
 
     def close(self) -> None:
-        """Stop the wings and indexing, give up connections, then close the store."""
+        """Stop the wings and indexing, close connections, then the store."""
         self.stop()
         for opened in self._opened():
             opened.close()
-        self.rest.close()
+        self.idle_memory.close()
         self.snapshots.close()
         self.library.close()
         self.chat.close()
@@ -175,7 +171,7 @@ class Services:
         self.recorder.close()
 
     def _opened(self) -> list[WingServices]:
-        """The services of the wings, those opened last first."""
+        """The services of the wings, the last opened first."""
         with self._lock:
             return [*reversed(self._wings.values())]
 
@@ -188,7 +184,7 @@ def build_services(
 ) -> Services:
     """Open the store and build the services over it; nothing runs until `library.start`.
 
-    `now` is the local time. AppError when the store can't be opened; a missing model is a notice.
+    `now` gives local time. AppError when the store can't be opened; a missing model is a notice.
     """
     settings, notices = _settings(home)
     engine, changes = open_engine(home, settings), Changes()
@@ -219,12 +215,12 @@ def build_services(
     def release_wings() -> None:
         services.release_memory()
 
-    let_go = [opener.let_go, checker.let_go, engine.storage.let_go, release_wings]
+    releases = [opener.release, checker.release, engine.storage.release, release_wings]
     services = Services(
         home, settings, engine, in_use, dense, library, chat, retriever, keys, backups, snapshots,
         (*notices, *faults), tuple(notices), changes, recorder,
         Activity(event_log, chat.history.feedback.newest_first, chat.history.titles),
-        resting(library, chat, priority, opener.prepare, let_go), now,
+        idle_memory_of(library, chat, priority, opener.prepare, releases), now,
     )  # fmt: skip
     if wrap:
         [open_wrap] = hooks("wrap_answer").values()
@@ -235,7 +231,7 @@ def build_services(
 
 
 class _WrapOnDemand:
-    """The wrap that a wing puts around answers, opened for the first assistant that has rails."""
+    """The wrap of a wing around answers, opened for the first assistant that has rails."""
 
     open: Callable[[], AnswerWrap]
 
@@ -258,7 +254,7 @@ def _settings(home: Home) -> tuple[Settings, list[Notice]]:
 
 @contextmanager
 def opened_backups(home: Home) -> Generator[tuple[Backups, Snapshots]]:
-    """Backups of a library that nothing else uses; AppError when it can't be opened."""
+    """Backups of a library not in use; AppError when it can't be opened."""
     settings, _ = _settings(home)
     engine = open_engine(home, settings)
     try:
@@ -269,7 +265,7 @@ def opened_backups(home: Home) -> Generator[tuple[Backups, Snapshots]]:
 
 
 class OpenedModels(NamedTuple):
-    """The chat models, and what changes their settings."""
+    """The chat models, and changes of their settings."""
 
     models: ChatModels
     changes: SettingsChanges
@@ -323,12 +319,10 @@ def _make_retriever(
     engine = in_use.engine
 
     def answering() -> list[AnsweringIndex]:
+        search = engine.models.search
         return [
             AnsweringIndex(
-                a.index.embedder,
-                engine.models.search(a.index.vectors.model_id),
-                a.collection_ids,
-                a.questions,
+                a.index.embedder, search(a.index.vectors.model_id), a.collection_ids, a.questions
             )
             for a in dense.answering()
         ]
@@ -369,14 +363,9 @@ def _make_dense(
     engine: Engine, settings: IndexSettings, opener: EmbedderOpener, in_use: LibraryInUse
 ) -> EmbedderRegistry:
     return EmbedderRegistry(
-        engine.models,
-        engine.chunks,
-        engine.sources.collections,
-        opener.open,
-        default=settings.model_folder,
-        threads=settings.embedding_threads,
-        elsewhere=in_use.models,
-    )
+        engine.models, engine.chunks, engine.sources.collections, opener.open,
+        default=settings.model_folder, threads=settings.embedding_threads, elsewhere=in_use.models,
+    )  # fmt: skip
 
 
 def _make_searchable(library: Library, rewrites: Path) -> None:
@@ -424,7 +413,7 @@ def _make_library(  # noqa: PLR0917  each is made once, in this order
 
 
 def parser_maker(settings: IndexSettings, passwords: FilePasswords) -> Callable[[], ParserProcess]:
-    """Starts parser processes with the limits of the settings."""
+    """A function that makes parser processes with the limits of the settings."""
     return partial(
         ParserProcess,
         limits=Limits(file_bytes=settings.max_file_mb * _MEGABYTE),

@@ -1,7 +1,4 @@
-"""The demo library: a collection of its own over the documents in resources/demo.
-
-Worker threads only.
-"""
+"""The demo library: a collection over the documents in resources/demo. Worker threads only."""
 
 import tomllib
 
@@ -12,10 +9,10 @@ DEMO_COLLECTION = "Demo"
 
 
 def add_demo(library: Library) -> str:
-    """Add the demo library as a collection of its own, once; returns its first question.
+    """Add the demo library as a collection, once; returns its first question.
 
-    A demo that another copy of the app added is removed: its documents would be found twice, or
-    no longer exist.
+    The demo of another copy of the app is removed: its documents would be found twice, or no longer
+    exist.
     """
     demo = resources_dir() / "demo"
     folder = demo / "documents"

@@ -1,7 +1,7 @@
-"""Frees memory while nobody uses the app, and has it ready again before somebody does. Any thread.
+"""Frees memory while nobody uses the app, and collects garbage a little at a time. Any thread.
 
-The rooms that own models, indexes and processes free them, and load them again when they are
-needed; here is only the time at which. Owns one thread, which wakes up once a minute.
+The rooms that own models, indexes and processes free and reload them; this module decides when. It
+owns one thread, which wakes up once a minute.
 """
 
 import ctypes
@@ -23,24 +23,20 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Garbage is collected a little at a time, since nothing else runs meanwhile.
-#
-# Python collects by itself whenever enough objects were made, and now and then looks at all that
-# there are: with a library open that is a million, a third of a second in which the window stands
-# still and answers stop. Here what lived through one look is left out of the next ones, and
-# everything is looked at rarely, or when nobody uses the app.
-
 EVERY_S = 10.0
-# Objects made before the youngest are looked at, and such looks before those of the second age.
-# The third age, everything else, is never looked at by itself.
+# Objects made before the first generation is collected, and such collections before the second. The
+# third, everything else, is never collected by itself.
 _YOUNG, _SECOND, _NEVER = 2_000, 10, 1_000_000
 _LOOKS_BEFORE_ALL = 60
 
 
 class SmallCollections:
-    """Collects from `start` to `close`, if `look` is called every `EVERY_S` seconds. Any thread.
+    """Collects garbage from `start` to `close`, if `look` is called every `EVERY_S` seconds.
 
-    A window calls it in the Qt thread, where its own parts are best taken down.
+    Python itself now and then examines all objects: with a library open that is a million, a third
+    of a second in which the window freezes and answers stop. Here what survived one collection is
+    left out of the next ones, and everything is examined rarely, or when nobody uses the app. Any
+    thread; a window calls `look` on the Qt thread, where its own parts are best taken down.
     """
 
     def __init__(self) -> None:
@@ -55,11 +51,11 @@ class SmallCollections:
         self.keep()
 
     def keep(self) -> None:
-        """Say that what was made so far lives until the end: it is not looked at."""
+        """Leave out everything made so far: it lives until the end."""
         gc.freeze()
 
     def look(self) -> None:
-        """Collect what became garbage lately, if anything was made since the last look."""
+        """Collect recent garbage, if anything was made since the last time."""
         if not (self._is_on and gc.get_count()[-1]):
             return
         self._looks = (self._looks + 1) % _LOOKS_BEFORE_ALL
@@ -69,14 +65,14 @@ class SmallCollections:
         gc.freeze()
 
     def close(self) -> None:
-        """Leave it to Python again."""
+        """Restore Python's own collections."""
         self._is_on = False
         gc.set_threshold(*self._usual)
         gc.unfreeze()
 
 
 def collect_all() -> None:
-    """Collect everything, also what the small collections leave out."""
+    """Collect everything, including what the small collections leave out."""
     gc.unfreeze()
     gc.collect()
 
@@ -87,26 +83,26 @@ _LOOK_S = 60.0
 _M_ARENA_MAX, _ARENAS = -8, 2
 
 
-class Rest:
-    """Lets go of what can be loaded again once nothing was used for a while.
+class IdleMemory:
+    """Releases what can be loaded again once nothing was used for a while.
 
-    `let_go` is called in its order, once after each time of use.
+    The functions of `release` are called in their order, once after each time of use.
     """
 
     def __init__(
         self,
-        let_go: Sequence[Callable[[], None]],
+        release: Sequence[Callable[[], None]],
         prepare: Callable[[], None],
         *,
         is_busy: Callable[[], bool],
         uses: Callable[[], int],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`uses` counts what the person asked for; `is_busy` is true during background work.
+        """`uses` counts the person's requests; `is_busy` is true during background work.
 
-        `prepare` loads what the first search after a rest needs.
+        `prepare` loads what the next search needs.
         """
-        self._let_go = let_go
+        self._release = release
         self._prepare = prepare
         self._is_busy = is_busy
         self._uses = uses
@@ -115,48 +111,48 @@ class Rest:
         self._uses_before = uses()
         # After a start nothing is loaded yet either.
         self._is_ready = False
-        self._has_let_go = False
+        self._is_released = False
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="rest", daemon=True)
 
     def start(self) -> None:
-        """Begin to look whether anything is used."""
+        """Begin to check for use."""
         self._thread.start()
 
     def close(self) -> None:
-        """Look no more. Idempotent."""
+        """Stop checking. Idempotent."""
         self._closing.set()
         if self._thread.is_alive():
             self._thread.join()
 
     def check(self) -> None:
-        """Let go of everything if nothing was used for a while."""
+        """Free the memory if nothing was used for a while."""
         now, uses = self._clock(), self._uses()
         with self._lock:
             if uses != self._uses_before or self._is_busy():
                 self._uses_before = uses
                 self._used_at = now
-                self._has_let_go = False
-            if self._has_let_go or now - self._used_at < _UNUSED_S:
+                self._is_released = False
+            if self._is_released or now - self._used_at < _UNUSED_S:
                 return
-        self.let_go()
+        self.release()
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Free the memory now."""
         with self._lock:
-            self._has_let_go = True
+            self._is_released = True
             self._is_ready = False
-        for part in self._let_go:
+        for part in self._release:
             part()
         _return_memory()
         log.info("nothing is used: memory was freed")
 
     def prepare(self) -> None:
-        """Somebody is about to ask: load what a search needs, unless that was done before."""
+        """Load what a search needs, as somebody is about to ask; nothing if it is loaded."""
         with self._lock:
             self._used_at = self._clock()
-            self._has_let_go = False
+            self._is_released = False
             if self._is_ready:
                 return
             self._is_ready = True
@@ -170,22 +166,22 @@ class Rest:
             self.check()
 
 
-def resting(
+def idle_memory_of(
     library: "Library",
     chat: "Chat",
     priority: "AnswerPriority",
     load: Callable[[], None],
-    let_go: Sequence[Callable[[], None]],
-) -> Rest:
-    """The rest of an app with this library and chat; `load` loads models, `let_go` frees them."""
+    release: Sequence[Callable[[], None]],
+) -> IdleMemory:
+    """The IdleMemory of these services; `load` loads models, the functions `release` free them."""
 
     def prepare() -> None:
         load()
-        # Any word: what is loaded is the same for all.
+        # Any word loads the same.
         chat.search("a", limit=1)
 
-    return Rest(
-        [library.let_go, *let_go, lambda: library.changes.publish(NothingUsed())],
+    return IdleMemory(
+        [library.release, *release, lambda: library.changes.publish(NothingUsed())],
         prepare,
         is_busy=lambda: priority.is_answering or not library.indexing.is_idle,
         uses=lambda: priority.answers_ever,
@@ -193,9 +189,9 @@ def resting(
 
 
 def share_memory() -> None:
-    """Have all threads share two pools of memory; call it before the first thread starts.
+    """Have all threads share two memory arenas; called before the first thread starts.
 
-    glibc otherwise gives each thread a pool of its own, whose gaps it keeps: 25 MB at rest.
+    glibc otherwise gives each thread its own, and keeps their gaps: 25 MB at rest.
     """
     if set_option := _of_c_library("mallopt"):
         set_option(_M_ARENA_MAX, _ARENAS)
@@ -209,5 +205,5 @@ def _return_memory() -> None:
 
 
 def _of_c_library(name: str) -> Callable[..., int] | None:
-    """A function of glibc; other C libraries lack these, and need none."""
+    """A function of glibc; other C libraries lack these and need none."""
     return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None

@@ -1,7 +1,7 @@
-"""Progress of indexing in words, for the window, the tray and the command line. Pure; any thread.
+"""Progress of indexing in words, for the window, the tray and the command line. Pure.
 
-The count is that of the step under way, in files. The percentage is of all steps together, and
-says so, because both stand side by side.
+Counts are of the files in the present step. The percentage is of all steps together, and says so,
+as both stand side by side.
 """
 
 from desktop_rag.core.language.translation import tr
@@ -20,23 +20,18 @@ _HEADLINES = {
     Stage.PAUSED: tr("Indexing is paused"),
 }
 _STEPS = {
-    Stage.READING: tr("Reading"),
-    Stage.EMBEDDING: tr("Search by meaning"),
-    Stage.REFINING: tr("Long passages"),
-    Stage.PICTURES: tr("Pictures"),
-}
-
+    Stage.READING: tr("Reading"), Stage.EMBEDDING: tr("Search by meaning"),
+    Stage.REFINING: tr("Long passages"), Stage.PICTURES: tr("Pictures"),
+}  # fmt: skip
 # As they stand within a line.
 _LATER = {
-    Stage.READING: tr("reading files"),
-    Stage.EMBEDDING: tr("search by meaning"),
-    Stage.REFINING: tr("long passages"),
-    Stage.PICTURES: tr("pictures"),
-}
+    Stage.READING: tr("reading files"), Stage.EMBEDDING: tr("search by meaning"),
+    Stage.REFINING: tr("long passages"), Stage.PICTURES: tr("pictures"),
+}  # fmt: skip
 
 
 def headline(progress: IndexProgress) -> str:
-    """What happens now: `Reading files`."""
+    """The present step: `Reading files`."""
     if progress.stage is Stage.IDLE:
         return tr("Up to date") if progress.files_total else tr("No documents yet")
     return _HEADLINES[progress.stage]
@@ -45,7 +40,7 @@ def headline(progress: IndexProgress) -> str:
 def progress_line(progress: IndexProgress) -> str:
     """`Reading files · 412 of 1,998 files · about 2 min left · then long passages, about 9 min`.
 
-    Without the name of the file, which is foreign text.
+    Without the name of the file, which is untrusted text.
     """
     files = progress.files_total
     if progress.stage is Stage.IDLE:
@@ -95,7 +90,7 @@ def _step(step: StepProgress, now: StepProgress | None, progress: IndexProgress)
 
 
 def _times(progress: IndexProgress, now: StepProgress) -> str:
-    """The time of the step under way and of those that follow it."""
+    """The time of the present step and of later ones."""
     if progress.seconds_left is None:
         later = [_LATER[s.stage] for s in progress.steps if not s.is_done and s is not now]
         return tr("then {join}", join=", ".join(later)) if later else ""
@@ -121,9 +116,8 @@ def pictures_left(waiting: WaitingPictures) -> str:
     """`Pictures and scanned pages are read last: 340 pictures, about 17 min`."""
     return tr(
         "Pictures and scanned pages are read last: {pictures}, {duration}",
-        pictures=pictures_in_words(waiting.count),
-        duration=_duration(waiting.seconds),
-    )
+        pictures=pictures_in_words(waiting.count), duration=_duration(waiting.seconds),
+    )  # fmt: skip
 
 
 def pictures_wait(waiting: WaitingPictures) -> str:
@@ -140,9 +134,8 @@ def pictures_question(waiting: WaitingPictures) -> str:
     """`Read 1,200 pictures and scanned pages? That takes about 2 h.`"""
     return tr(
         "Read {count:,} pictures and scanned pages? That takes {duration}.",
-        count=waiting.count,
-        duration=_duration(waiting.seconds),
-    )
+        count=waiting.count, duration=_duration(waiting.seconds),
+    )  # fmt: skip
 
 
 def pictures_in_words(count: int) -> str:
@@ -169,8 +162,6 @@ def _duration(seconds: float | None) -> str:
     if seconds < _HOUR_S:
         return tr("about {value} min", value=round(seconds / _MINUTE_S))
     hours, minutes = divmod(round(seconds / _MINUTE_S), 60)
-    return (
-        tr("about {hours} h {minutes} min", hours=hours, minutes=minutes)
-        if minutes
-        else tr("about {hours} h", hours=hours)
-    )
+    if minutes:
+        return tr("about {hours} h {minutes} min", hours=hours, minutes=minutes)
+    return tr("about {hours} h", hours=hours)

@@ -1,13 +1,12 @@
-"""The one place where the core meets its features.
+"""The only interface between the core and its features.
 
 A feature is a wing: a folder of `features` with a module `wing.py`, whose functions are the hooks
-below, each of which it may leave out. A folder that is missing adds nothing, and nothing else
-changes. `wing.py` imports the rest of its wing inside its functions, so a wing costs nothing until
-it is used.
+below, all optional. A missing folder changes nothing else. `wing.py` imports the rest of its wing
+inside its functions, so a wing costs nothing until it is used.
 
 - `verbs()`: `Verbs` of the command line;
-- `kept()`: the tables and files that a library and a backup keep of the wing;
-- `engines()`: for each name of an engine beside the own one, what opens a library with it;
+- `kept()`: the tables and files of the wing that a library and a backup keep;
+- `engines()`: functions that open a library, by the names of further engines;
 - `wrap_answer(services)`: an `AnswerWrap` between a question and its answer, of one wing at most;
 - `follow(services, settings)`: starts, changes or ends what the settings want, on a worker thread:
   when the services are built, when the app begins to run, and after each change of the settings;
@@ -22,8 +21,8 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-# The wings in the order in which they are opened, each with those that it stands on, without which
-# it is not there either. pyproject.toml allows these imports and no others.
+# The wings in the order in which they are opened, each with those it depends on, without which it
+# is absent too. pyproject.toml allows these imports and no others.
 _WINGS: Mapping[str, tuple[str, ...]] = {
     "shared_library": (),
     "schedules": (),
@@ -42,7 +41,7 @@ class Verbs:
     `cli.module:function`, and its purpose. `answered` gives for each module the verbs that a
     running app answers for other processes. The module `after_ask` has two functions:
     `completed(services, answer)` adds to the JSON of an answer, and `follow_up(services, answer)`
-    goes on at the terminal, with None for the services when a running app answered.
+    continues at the terminal, with None for the services when a running app answered.
     """
 
     commands: Mapping[str, tuple[str, str]]
@@ -51,18 +50,15 @@ class Verbs:
 
 
 class WingServices:
-    """The services of a wing, made when they are first used. A wing overrides what it needs.
-
-    `rights_addresses` are asked what users may read.
-    """
+    """The services of a wing, made when they are first used. A wing overrides what it needs."""
 
     @property
     def rights_addresses(self) -> tuple[str, ...]:
-        """Addresses of other applications that this wing asks."""
+        """Addresses of other applications that this wing asks what users may read."""
         return ()
 
     def stop(self) -> None:
-        """Give up what is in progress, before anything is closed. Idempotent."""
+        """Cancel what is in progress, before anything is closed. Idempotent."""
 
     def close(self) -> None:
         """End everything. Idempotent."""

@@ -1,6 +1,6 @@
-"""The local socket of the running app, for a second start and for the command line.
+"""The local socket of the running app, for a second start and for the command line. Any thread.
 
-Only one process can open the store, so the others send their verb to it. Requests and responses
+Only one process can open the store, so the others send their verbs to it. Requests and responses
 are JSON, never pickle. Only this user can connect, and before a request is sent both sides prove
 that they know the token in the home, which itself is never sent. The verbs are a fixed set.
 """
@@ -30,8 +30,6 @@ from desktop_rag.core.paths import Home
 
 log = logging.getLogger(__name__)
 
-# The place of the running app's socket, and the user at its other end. Any thread.
-
 # The limit for the path of a Unix socket is 104 bytes on macOS, 108 on Linux.
 _LONGEST_ADDRESS = 100
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -39,7 +37,7 @@ _CREDENTIALS = struct.Struct("iII")  # process, user and group: the `ucred` of L
 
 
 def address_of(home: Home) -> str:
-    """The address for this home: inside it or, if that path is too long, in a private folder."""
+    """The address for this home: inside it or, where that is too long, in a private folder."""
     name = digest(b"desktop-rag", os.fsencode(home.root.absolute()), "sha256").hex()[:16]
     if sys.platform == "win32":
         return rf"\\.\pipe\desktop-rag-{name}"
@@ -67,10 +65,8 @@ def clear_address(home: Home) -> str:
         if folder != home.root:
             folder.mkdir(mode=0o700, exist_ok=True)
         if not can_be_listened_at(home, address):
-            raise AppError(
-                "The command line cannot reach this window.",
-                f"{folder} is not a folder of this user alone. Remove it and start again.",
-            )
+            hint = f"{folder} is not a folder of this user alone. Remove it and start again."
+            raise AppError("The command line cannot reach this window.", hint)
         Path(address).unlink(missing_ok=True)
     except OSError as exc:
         raise AppError("The command line cannot reach this window.", str(exc)) from exc
@@ -78,7 +74,7 @@ def clear_address(home: Home) -> str:
 
 
 def close_address(address: str) -> None:
-    """Take the rights of others from the socket, whatever the mask of the process is."""
+    """Remove the rights of others from the socket, whatever the umask of the process."""
     if sys.platform != "win32":
         close_to_others(Path(address))
 
@@ -90,10 +86,7 @@ def can_be_listened_at(home: Home, address: str) -> bool:
 
 
 def is_same_user(connection: Connection) -> bool:
-    """True when the process at the other end is one of this user.
-
-    Windows does not tell, so there the proofs of both sides have to do.
-    """
+    """True for a process of this user at the other end, and on Windows, which doesn't tell."""
     if sys.platform == "win32":
         return True
     if sys.platform == "linux":
@@ -121,7 +114,7 @@ def _is_private(folder: Path) -> bool:
     return is_ours and not status.st_mode & _OTHERS
 
 
-# Takes the arguments and returns the result. A generator yields lines of progress before it.
+# Takes the arguments and returns the result, or yields lines of progress before it.
 Handler = Callable[[dict[str, Any]], Any]
 
 _MAX_REQUEST_BYTES = 64 * 1024
@@ -138,7 +131,7 @@ _CLIENT, _SERVER = b"client", b"server"
 
 
 class AppEnding(Exception):  # noqa: N818  it is no error
-    """The running app began to end before it could do what it was asked."""
+    """The running app began to end before it dealt with the request."""
 
 
 class AppServer:
@@ -171,7 +164,7 @@ class AppServer:
         self._thread.start()
 
     def begin_ending(self) -> None:
-        """Answer from now on that the app is ending, so that others wait for its end."""
+        """Answer from now on that the app is ending, so that others wait."""
         self._ending.set()
 
     @property
@@ -266,9 +259,9 @@ def ask_running_app(
 ) -> tuple[bool, Any]:
     """(True, result) of the verb in the running app; (False, None) when no app is running.
 
-    Meanwhile `say` is called with the lines of progress that the verb sends.
-    Waits for the end of an app that is ending. AppError when the app refused or failed, did not
-    accept within `handshake_s`, or is another program or user in its place.
+    `say` is called with the lines of progress that the verb sends. Waits for the end of an app that
+    is ending. AppError when the app refused or failed, did not accept within `handshake_s`, or
+    another program or user is in its place.
     """
     deadline = time.monotonic() + _ENDING_S
     while True:
@@ -302,28 +295,23 @@ def _ask_once(
     except (FileNotFoundError, NotADirectoryError, ConnectionError):
         return False, None
     except (OSError, EOFError, ValueError, RecursionError) as exc:
-        raise AppError(
-            "The running app did not answer.", "Close its window and try again."
-        ) from exc
+        hint = "Close its window and try again."
+        raise AppError("The running app did not answer.", hint) from exc
 
 
 def _introduce(connection: Connection, token: bytes, address: str, timeout_s: float) -> None:
     """Exchange proofs with the running app; AppError when another program is in its place."""
     if not is_same_user(connection):
-        raise AppError(
-            "A program of another user answers in place of the app.",
-            f"Nothing was sent to it. Remove {address} and try again.",
-        )
+        title = "A program of another user answers in place of the app."
+        raise AppError(title, f"Nothing was sent to it. Remove {address} and try again.")
     challenge = _received(connection, _TOKEN_BYTES, timeout_s)
     counter_challenge = secrets.token_bytes(_TOKEN_BYTES)
     challenges = challenge + counter_challenge
     connection.send_bytes(counter_challenge + _proof(token, _CLIENT, challenges))
     proof = _received(connection, _TOKEN_BYTES, timeout_s)
     if not compare_digest(proof, _proof(token, _SERVER, challenges)):
-        raise AppError(
-            "Another program answers in place of the app.",
-            f"Your question was not sent. End the program that listens at {address}.",
-        )
+        hint = f"Your question was not sent. End the program that listens at {address}."
+        raise AppError("Another program answers in place of the app.", hint)
 
 
 def _received(connection: Connection, max_bytes: int, timeout_s: float = _HANDSHAKE_S) -> bytes:
@@ -337,7 +325,7 @@ def _proof(token: bytes, side: bytes, challenges: bytes) -> bytes:
 
 
 def _said(handled: Generator[str, None, Any], say: Callable[[str], None]) -> object:
-    """The result of a generator, whose lines are said on the way."""
+    """The result of a generator; `say` gets its lines."""
     try:
         while True:
             say(next(handled))
@@ -348,7 +336,7 @@ def _said(handled: Generator[str, None, Any], say: Callable[[str], None]) -> obj
 
 
 def _last_message(connection: Connection, say: Callable[[str], None]) -> object:
-    """The message after the lines of progress, which are said."""
+    """The message after the lines of progress; `say` gets these."""
     while True:
         match message := json.loads(connection.recv_bytes(_MAX_ANSWER_BYTES)):
             case {"said": str(line)}:
@@ -358,10 +346,7 @@ def _last_message(connection: Connection, say: Callable[[str], None]) -> object:
 
 
 def _result_of(answer: object) -> object:
-    """The result in the answer; AppError for an error in it, ValueError for anything else.
-
-    AppEnding when there will be none.
-    """
+    """The result in the answer; raises its AppError or AppEnding, ValueError for anything else."""
     match answer:
         case {"error": {"title": str(title), "hint": str(hint)}}:
             raise AppError(title, hint)
@@ -378,7 +363,7 @@ def _token_path(home: Home) -> Path:
 
 
 def _write_token(home: Home, token: bytes) -> None:
-    """Write the secret that proves that a request comes from this user, who alone can read it."""
+    """Write the token that proves requests of this user, who alone can read it."""
     path = _token_path(home)
     unfinished = path.with_suffix(".new")
     unfinished.unlink(missing_ok=True)

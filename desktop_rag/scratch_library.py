@@ -1,4 +1,4 @@
-"""A library in a folder of its own for a measurement, removed afterwards. Worker threads."""
+"""A temporary library for a measurement, removed afterwards. Worker threads."""
 
 import shutil
 import tempfile
@@ -15,7 +15,7 @@ from desktop_rag.ingest.library import Library
 
 
 class BuiltServices(Protocol):
-    """The services over a home, as far as a scratch library needs them."""
+    """The part of the services over a home that a scratch library needs."""
 
     @property
     def library(self) -> Library:
@@ -34,8 +34,8 @@ Built = TypeVar("Built", bound=BuiltServices)
 def scratch_library(
     build: Callable[[Home], Built], own: Home, settings: Settings
 ) -> Generator[Built]:
-    """New, empty services with these settings, started; they count against the limits of `own`."""
-    # Somebody waits for the result.
+    """Started services over an empty library; spending counts against the limits of `own`."""
+    # The person waits for the result.
     settings = replace(settings, index=replace(settings.index, pauses_on_battery=False))
     with tempfile.TemporaryDirectory(prefix="desktop-rag-eval-") as folder:
         home = Home(Path(folder) / "home")
@@ -54,6 +54,6 @@ def scratch_library(
 
 
 def _copy(file: Path, to: Path) -> None:
-    """Copy a small file, if it and the folder exist: without a home there is nothing to limit."""
+    """Copy a small file, if it and the folder exist: without a home there are no limits."""
     if file.exists() and to.parent.is_dir():
         shutil.copyfile(file, to)

@@ -1,4 +1,4 @@
-"""Changes of the settings that come from outside the window. Any worker thread."""
+"""Changes of the settings, from the window and from other processes. Worker threads."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,10 +13,10 @@ Apply = Callable[[Settings], None]
 
 
 class SettingsChanges:
-    """Stores settings and applies them to those concerned.
+    """Stores settings and applies them.
 
-    A change is a function from the present settings to new ones. While a window is open, it makes
-    them: it may hold settings that aren't stored yet.
+    A change is a function from the present settings to new ones. An open window makes all changes,
+    as it may hold settings that aren't stored yet.
     """
 
     def __init__(
@@ -35,15 +35,11 @@ class SettingsChanges:
         self._window: Callable[[Change], Settings] | None = None
 
     def leave_to(self, window: Callable[[Change], Settings] | None) -> None:
-        """Have this window make changes from now on; None when it closes."""
+        """Have this window make changes from now on; None ends that."""
         self._window = window
 
     def change(self, change: Change) -> Settings:
-        """Make a change and return the new settings.
-
-        Raises:
-            AppError: from the change itself, or when the file can't be written.
-        """
+        """Make a change; returns the new settings. AppError from it, or when storing fails."""
         if window := self._window:
             return window(change)
         with self._lock:
@@ -53,11 +49,7 @@ class SettingsChanges:
         return settings
 
     def store(self, settings: Settings) -> None:
-        """Store and apply settings that the window changed.
-
-        Raises:
-            AppError: when the file can't be written; nothing is applied then.
-        """
+        """Store and apply settings of the window. AppError, with nothing applied, on failure."""
         with self._lock:
             self._store(settings)
 

@@ -1,7 +1,7 @@
-"""The pages beside the settings, each built over the services when it is first shown. Qt thread.
+"""The pages of the core beside the settings, each built when it is first shown. Qt thread.
 
-Imported when the settings are first shown: neither the window nor the quick ask waits for the
-modules of eleven pages.
+Imported when the settings are first shown, so that neither the window nor the quick ask waits for
+the modules of all pages.
 """
 
 import threading
@@ -27,7 +27,7 @@ from desktop_rag.upkeep import subject_of
 
 
 class SettingsPages:
-    """Builds the pages of the core; those of the wings are added by themselves."""
+    """Builds the pages of the core; the wings add their own."""
 
     def __init__(
         self, services: Services, bridge: Bridge, theme: Theme, window: MainWindow

@@ -1,7 +1,4 @@
-"""Looking after a home: its diagnosis, its repair, and what is known while its library is closed.
-
-A part of the composition root. Worker threads.
-"""
+"""Diagnosis, repair and facts of a home whose library may be closed. Worker threads."""
 
 import logging
 from collections.abc import Callable, Generator
@@ -40,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 def subject_of(services: Services) -> Subject:
-    """The running app, for a diagnosis."""
+    """The subject of a diagnosis of the running app."""
     models = services.chat.models
     notices = services.settings_notices
     outside = _outside(models.settings.index, services.keys, models.profile)
@@ -51,7 +48,7 @@ def subject_of(services: Services) -> Subject:
 
 @contextmanager
 def closed_home(home: Home) -> Generator[Subject]:
-    """A home whose library is not open, for a diagnosis: nothing in it changes."""
+    """The subject of a diagnosis of a home whose library is not open; nothing in it changes."""
     settings, notices = load_settings(home.settings)
     engine, fault = None, None
     try:
@@ -90,9 +87,9 @@ def _outside(
 
 
 def repair_home(home: Home) -> HomeRepair:
-    """Repair a library that nobody has open: its file, its chats and folders, then its index.
+    """Repair a library that is not open: its file, its chats and folders, then its index.
 
-    What is rebuilt is read again when the app runs. AppError when it can't be opened or written.
+    Rebuilt documents are read again when the app runs. AppError when it can't be opened or written.
     """
     settings, _ = load_settings(home.settings)
     report = None
@@ -126,7 +123,7 @@ def recorded_activity(home: Home) -> Activity:
 
 
 def repair_if_requested(home: Home) -> list[Notice]:
-    """Repair before the library is opened if the person asked for it; says what was done."""
+    """Repair the library before it is opened, if that was requested; returns the result."""
     request = RepairRequest(home)
     if not request.is_made:
         return []

@@ -1,4 +1,4 @@
-"""Waits until indexing is done and reports progress. Runs on the thread that waits."""
+"""Waits for indexing, and reports progress on the command line. Runs on the waiting thread."""
 
 from collections import deque
 from collections.abc import Callable
@@ -64,7 +64,7 @@ class Waiting:
         self._told = line
 
     def tell(self) -> None:
-        """Say the notices that arrived since; AppError as in `until_idle`."""
+        """Print the notices since the last time; AppError as in `until_idle`."""
         while self._notices:
             notice = self._notices.popleft()
             self._say(f"{notice.title} {notice.hint}".strip())

@@ -1,7 +1,4 @@
-"""The window over the services: built in order, shut down in reverse order.
-
-Imported only when a window opens: the command line works without Qt.
-"""
+"""The window over the services. Imported only when a window opens: the command line needs no Qt."""
 
 import logging
 import sys
@@ -55,10 +52,7 @@ _POLL_S = 0.05
 
 
 class WindowApp:
-    """The window with everything under it, built in order and shut down in reverse order.
-
-    Create it and call its methods on the Qt thread.
-    """
+    """The window with everything under it. Qt thread, unless a method says otherwise."""
 
     def __init__(
         self,
@@ -110,7 +104,7 @@ class WindowApp:
         self.bridge.hear(RequestHandled, self._on_request_handled)
 
     def _listen(self, verbs: Mapping[str, Verb]) -> AppServer | None:
-        """Answer other processes; without that the window works all the same."""
+        """Answer other processes; a failure is only a notice."""
         try:
             return AppServer(self.services.home, self._verbs(verbs), self._on_process_refused)
         except AppError as error:
@@ -126,7 +120,7 @@ class WindowApp:
             event.handled.set()
 
     def _reach(self, verb: str, asked: dict[str, Any]) -> None:
-        """Pass a request of another process to the window. A thread of its own.
+        """Pass a request of another process to the window. On a thread of its own.
 
         Returns once the Qt thread has dealt with it; AppEnding when the app ends before that.
         """
@@ -140,13 +134,9 @@ class WindowApp:
 
     def _on_page_built(self, position: int) -> None:
         if position == SETTINGS:
-            self._add_pages()
+            from desktop_rag.settings_pages import SettingsPages
 
-    def _add_pages(self) -> None:
-        """Add the pages beside the settings, each built when it is first shown."""
-        from desktop_rag.settings_pages import SettingsPages
-
-        SettingsPages(self.services, self.bridge, self.theme, self.window).add()
+            SettingsPages(self.services, self.bridge, self.theme, self.window).add()
 
     def _on_merged(self, merged: BackupMerged) -> None:
         """On the thread that imports."""
@@ -160,7 +150,7 @@ class WindowApp:
             self.window.show_settings(merged.settings)
 
     def open(self, *, is_shown: bool = True, requests: Sequence[object] = ()) -> None:
-        """Show the window, or stay in the background, do what is requested, start the library."""
+        """Show the window or stay in the background, handle the requests, start the services."""
         # The longest time the window waits for the interpreter while background threads compute.
         sys.setswitchinterval(_SWITCH_S)
         self._garbage.start()
@@ -179,8 +169,7 @@ class WindowApp:
             begin()
 
     def _prepare(self) -> None:
-        """Somebody is about to ask."""
-        self.bridge.run(self.window, self.services.rest.prepare)
+        self.bridge.run(self.window, self.services.idle_memory.prepare)
 
     def start_demo(self) -> None:
         """Add the demo library and ask its first question once its words are searchable.
@@ -203,12 +192,12 @@ class WindowApp:
         self.bridge.run(window, prepare, show)
 
     def shut_down(self) -> None:
-        """Close everything in reverse order; unfinished work is resumed at the next start."""
+        """Close everything in reverse order; unfinished work resumes at the next start."""
         self._begin_ending()
         self.services.settings_changes.leave_to(None)
         self._stop_hearing()
         self.presence.end()
-        self._keep_place()
+        write_object(self.services.home.window, place_of(self.window))
         # First the services that jobs of the bridge may be waiting for, then the bridge.
         self.services.chat.stop()
         self.services.stop()
@@ -224,9 +213,6 @@ class WindowApp:
         threading.excepthook = threading.__excepthook__
         self._garbage.close()
 
-    def _keep_place(self) -> None:
-        write_object(self.services.home.window, place_of(self.window))
-
     def _start_services(self) -> None:
         services = self.services
         try:
@@ -238,12 +224,12 @@ class WindowApp:
         self._garbage.keep()
         services.run()
         services.snapshots.start(self.bridge.post)
-        services.rest.start()
+        services.idle_memory.start()
         # So that the first look at each page is quick.
         import_pages()
 
     def _change_settings(self, change: Change) -> Settings:
-        """Have the window change its settings for another process. A thread of its own.
+        """Have the window change its settings for another process. On a thread of its own.
 
         Returns once the change is stored and applied; AppEnding when the app ends before that.
         """
@@ -282,12 +268,9 @@ class WindowApp:
         self.services.recorder.refused(tr("Another process was turned away."), reason)
 
     def _verbs(self, verbs: Mapping[str, Verb]) -> dict[str, Callable[[dict[str, Any]], Any]]:
-        def quit_app(asked: dict[str, Any]) -> None:
-            self.bridge.post(request_of_verb("quit", asked))
-
         return {
             **{verb: partial(self._reach, verb) for verb in ("raise", "popup", "quick-ask", "url")},
-            "quit": quit_app,
+            "quit": lambda asked: self.bridge.post(request_of_verb("quit", asked)),
             "nothing": lambda _: None,
             **{name: partial(verb, self.services) for name, verb in verbs.items()},
         }
@@ -304,9 +287,9 @@ class WindowApp:
 
 
 def _without_keeping(on_bug: _OnBug) -> _OnBug:
-    """The same method while its object lives.
+    """A hook that calls the method while its object lives.
 
-    Every thread keeps both hooks of its start, and some threads outlive the window.
+    Every thread keeps the hooks of its start, and some threads outlive the window.
     """
     method = WeakMethod(on_bug)
 

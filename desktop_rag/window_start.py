@@ -1,7 +1,7 @@
-"""The start of the app: its icon at once, the library on a thread, the window last.
+"""The start of the app: its icon at once, the library on a thread, the window last. Qt thread.
 
-Opening the library takes as long as its modules, its file and a wished repair take; until then the
-icon and, where a window was asked for, a small one say so, and requests are kept.
+While the library is opened or repaired, the icon and, unless the app starts in the background, a
+small window say so, and requests are kept.
 """
 
 import gc
@@ -49,9 +49,9 @@ def run_window(
 ) -> int:
     """Open the app over the home and run it until the person quits; returns the exit code.
 
-    `verbs`, called on a worker thread, returns what is answered for other processes that ask the
-    running app. `language` is the code of the one in use. Without `is_shown` the app starts in the
-    background. `first_event` is posted to the window at once.
+    `verbs`, called on a worker thread, returns the handlers for other processes. `language` is the
+    code of the one in use. Without `is_shown` the app starts in the background. `first_event` is
+    posted to the window at once.
     """
     qt = DesktopApplication.instance() or DesktopApplication(sys.argv[:1])
     assert isinstance(qt, QApplication)
@@ -89,7 +89,7 @@ def show_start_error(error: AppError) -> int:
 
 
 class OpeningWindow(QWidget):
-    """Says what is happening while the library is opened or repaired. Closing it stops nothing."""
+    """Says that the library is being opened or repaired. Closing it stops nothing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ class OpeningWindow(QWidget):
 
 
 class _Opened(NamedTuple):
-    """What was opened on the thread: the services, what a repair did, and the window to be made."""
+    """The result of the worker thread: the services, and what the window needs."""
 
     services: "Services"
     notices: "list[Notice]"
@@ -132,10 +132,7 @@ class _Opened(NamedTuple):
 
 
 class WindowStart(QObject):
-    """Opens the app in steps, and keeps what is requested meanwhile. Qt thread.
-
-    `ended` carries the exit code when the event loop shall end.
-    """
+    """Opens the app in steps; `ended` carries the exit code when the event loop shall end."""
 
     ended = Signal(int)
 
@@ -211,7 +208,7 @@ class WindowStart(QObject):
             raise self._bug
 
     def _open(self) -> _Opened | BaseException:
-        """On a worker thread, so that the icon answers meanwhile: importing alone takes longest."""
+        """Runs on a worker thread, so that the icon responds: the imports take longest."""
         with _uncollected():
             from desktop_rag.app import build_services
             from desktop_rag.ui.window.window_pages import import_chat_page
@@ -256,9 +253,9 @@ class WindowStart(QObject):
 
 @contextmanager
 def _uncollected() -> Generator[None]:
-    """While modules are imported, and for what they made: all of it stays until the end.
+    """Leaves imported modules out of garbage collection: they stay until the end.
 
-    Collections would go through it again and again, for a seventh of the time of the imports.
+    Collections would examine them again and again, for a seventh of the time of the imports.
     """
     gc.disable()
     try:

@@ -47,7 +47,9 @@ def main() -> None:
     folder: Path = asked.folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     # From here on only the server that is started below is told to end.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Also where the shell that started it has it ignore Ctrl-C.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     server = get_server(folder / "postgres", cleanup_mode="stop")
     try:
         home = Home(folder / "home")

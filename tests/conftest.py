@@ -18,6 +18,7 @@ from pytestqt.wait_signal import SignalBlocker
 
 from desktop_rag import app, registry
 from desktop_rag.core.paths import HOME_VARIABLE, Home
+from desktop_rag.ingest import library_documents
 from desktop_rag.ingest.scanning.scanner import RecheckTimes
 from desktop_rag.ingest.watching.watcher import WatchTimes
 from desktop_rag.models.embedding import joined_embedding
@@ -154,6 +155,14 @@ def empty_library_is_built_once(tmp_path_factory: pytest.TempPathFactory) -> Ite
 def parser_processes_are_shared() -> Iterator[None]:
     """Gives every library a parser process that may have read files of other tests."""
     with shared_parser_processes():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def the_end_of_indexing_is_seen_at_once() -> Iterator[None]:
+    """Publishes progress ten times as often as for a person, as most tests wait for its end."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(library_documents, "_PROGRESS_S", 0.02)
         yield
 
 

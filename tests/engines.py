@@ -5,13 +5,15 @@ import importlib.util
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from desktop_rag.core.paths import Home
 from desktop_rag.features.shared_library.joined.joined_engine import joined_engine
-from desktop_rag.features.shared_library.joined.shared_ids import AtHand
+from desktop_rag.features.shared_library.joined.shared_ids import SharedFacts, read_facts
 from desktop_rag.store.contract.engine import Engine, Storage
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener
 
+T = TypeVar("T")
 Open = Callable[[Path], Engine]
 
 
@@ -39,12 +41,27 @@ def joined_in(folder: Path) -> Engine:
     return replace(joined_engine(own, AtHand(other)), storage=storage)
 
 
+class AtHand:
+    """A shared library that is always there: another engine of this process."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @property
+    def facts(self) -> SharedFacts:
+        return read_facts(self._engine)
+
+    def begin(self, read: Callable[[Engine], T], otherwise: T) -> Callable[[], T]:
+        result = read(self._engine)
+        return lambda: result
+
+
 class _Both:
     """The storage of a library; closing it closes another one too."""
 
     def __init__(self, own: Storage, other: Storage) -> None:
         self._own, self._other = own, other
-        self.let_go, self.verify = own.let_go, own.verify
+        self.release, self.verify = own.release, own.verify
         self.read, self.snapshot, self.cached = own.read, own.snapshot, own.cached
         self.write, self.write_uncached = own.write, own.write_uncached
         self.insert, self.with_ids = own.insert, own.with_ids

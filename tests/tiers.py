@@ -3,7 +3,8 @@
 A test is slow if it uses something that takes processor time, a fixture or an import listed here,
 or if it asks for more time than others have. Others are marked `slow`: a test, a file or a
 parameter. One story of every feature is marked `everyday` and stays in the fast tier all the same.
-What a test of the fast tier takes is measured, and listed if it is much.
+`make test` doesn't even import a file that is marked. What a test of the fast tier takes is
+measured, and listed if it is much.
 """
 
 import functools
@@ -42,6 +43,7 @@ SLOW_IMPORTS = (
     "tests.servers.postgres_",
     "tests.servers.synapse.",
 )
+_SLOW_FILE = "\npytestmark = pytest.mark.slow\n"
 _MOST_S = 0.3
 # The first test of a process that uses a library pays for its import.
 _MANY_IMPORTS = 20
@@ -55,6 +57,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Costs(config), "costs")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files that would be imported for nothing."""
+    if collection_path.suffix != ".py" or config.option.markexpr != "not slow":
+        return None
+    text = collection_path.read_text("utf-8")
+    return (_SLOW_FILE in text and "mark.everyday" not in text) or None
 
 
 @pytest.hookimpl(tryfirst=True)

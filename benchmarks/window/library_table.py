@@ -92,7 +92,7 @@ class Use:
     def __init__(self, opened: "WindowApp") -> None:
         from PySide6.QtWidgets import QLineEdit
 
-        from desktop_rag.ui.library.documents_table import DocumentsTable
+        from desktop_rag.ui.library.documents_panel import DocumentsTable
 
         self._page = opened.window.library_page
         [self.table] = self._page.findChildren(DocumentsTable)

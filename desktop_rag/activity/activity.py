@@ -1,6 +1,6 @@
-"""The activity of the app as people see it: the event log and the feedback of the library together.
+"""The activity of the app for people: events with their filter and totals, CSV and JSON lines.
 
-Methods read files and the store, so they run on worker threads.
+`Activity` reads files and the store, on worker threads; the rest is pure.
 """
 
 import csv
@@ -16,8 +16,6 @@ from desktop_rag.activity.activity_event import ActivityEvent, EventKind
 from desktop_rag.activity.event_log import EventLog
 from desktop_rag.activity.event_wording import detail_of, kind_of, title_of
 from desktop_rag.core.language.translation import count_of, decimal_in_words, tr
-
-# Events that fit a filter, with their totals. Pure.
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,36 +54,26 @@ class Totals:
         is_question, is_call = event.kind is EventKind.QUESTION, event.kind is EventKind.CALL
         return Totals(
             self.events + 1,
-            self.questions + is_question,
-            self.question_seconds + event.seconds * is_question,
-            self.calls + is_call,
-            self.call_seconds + event.seconds * is_call,
-            self.tokens_in + event.tokens_in,
-            self.tokens_out + event.tokens_out,
-        )
+            self.questions + is_question, self.question_seconds + event.seconds * is_question,
+            self.calls + is_call, self.call_seconds + event.seconds * is_call,
+            self.tokens_in + event.tokens_in, self.tokens_out + event.tokens_out,
+        )  # fmt: skip
 
     def in_words(self) -> str:
         """`214 events · 12 questions in 41.2 s · 30 calls in 38.0 s, 9,120 tokens in, 311 out`."""
         parts = [count_of(self.events, tr("event"), tr("events"))]
         if self.questions:
             asked = count_of(self.questions, tr("question"), tr("questions"))
-            parts.append(
-                tr(
-                    "{asked} in {seconds} s",
-                    asked=asked,
-                    seconds=decimal_in_words(self.question_seconds, 1),
-                )
-            )
+            seconds = decimal_in_words(self.question_seconds, 1)
+            parts.append(tr("{asked} in {seconds} s", asked=asked, seconds=seconds))
         if self.calls:
-            parts.append(
-                tr(
-                    "{calls} in {seconds} s, {tokens_in:,} tokens in, {tokens_out:,} out",
-                    calls=count_of(self.calls, tr("call"), tr("calls")),
-                    seconds=decimal_in_words(self.call_seconds, 1),
-                    tokens_in=self.tokens_in,
-                    tokens_out=self.tokens_out,
-                )
-            )
+            called = tr(
+                "{calls} in {seconds} s, {tokens_in:,} tokens in, {tokens_out:,} out",
+                calls=count_of(self.calls, tr("call"), tr("calls")),
+                seconds=decimal_in_words(self.call_seconds, 1),
+                tokens_in=self.tokens_in, tokens_out=self.tokens_out,
+            )  # fmt: skip
+            parts.append(called)
         return " · ".join(parts)
 
 
@@ -97,8 +85,6 @@ class FoundEvents:
     chat_titles: Mapping[str, str]
     totals: Totals = field(default_factory=Totals)
 
-
-# Events as the text of a file: CSV or JSON lines. Pure.
 
 _COLUMNS = (
     "time", "kind", "event", "details", "outcome", "model", "host", "tokens_in", "tokens_out",
@@ -147,7 +133,7 @@ def _inert(cell: str) -> str:
 
 
 class Activity:
-    """Finds and deletes events. Feedback belongs to the chats and is never deleted here."""
+    """Finds and deletes events: those of the log, and feedback, which is never deleted here."""
 
     def __init__(
         self,
@@ -161,15 +147,12 @@ class Activity:
         self._chat_titles = chat_titles
 
     def find(self, wanted: EventFilter) -> FoundEvents:
-        """The events that fit, the newest first.
-
-        Raises:
-            AppError: when the store can't be read.
-        """
+        """The events that fit, the newest first. AppError when the store can't be read."""
         self._log.flush()
         titles = self._chat_titles()
         # Each of the two keeps its own order, whatever happened to the clock.
-        merged = heapq.merge(self._log.newest_first(), self._feedback(), key=_negative_time)
+        logged, feedback = self._log.newest_first(), self._feedback()
+        merged = heapq.merge(logged, feedback, key=lambda event: -event.at)
         events = [e for e in merged if wanted.fits(e, titles.get(e.chat_id, ""))]
         totals = Totals()
         for event in events:
@@ -179,7 +162,3 @@ class Activity:
     def delete_all(self) -> None:
         """Delete the event log. AppError when a file can't be removed."""
         self._log.delete_all()
-
-
-def _negative_time(event: ActivityEvent) -> float:
-    return -event.at

@@ -1,4 +1,4 @@
-"""One thing that the app did, as a frozen value, and its JSON. Pure.
+"""Events of the activity log, frozen values with their JSON. Pure.
 
 An event names chats by their ids, files by counts and settings by their names. It never holds text
 of a document, a question, an answer, or a key.
@@ -103,10 +103,7 @@ class ActivityEvent:
 
     @classmethod
     def from_json(cls, value: object) -> "ActivityEvent | None":
-        """The inverse of `to_json`; None for anything that isn't one, as others may edit the file.
-
-        A field of the wrong type is empty.
-        """
+        """The inverse of `to_json`; None for anything else. A field of the wrong type is empty."""
         if not isinstance(value, dict):
             return None
         fields = cast("dict[str, Any]", value)
@@ -117,20 +114,13 @@ class ActivityEvent:
         counts = fields.get("counts")
         pairs = cast("dict[str, Any]", counts).items() if isinstance(counts, dict) else ()
         return cls(
-            at,
-            EventKind(kind),
-            _text(fields.get("subject")),
-            _text(fields.get("detail")),
+            at, EventKind(kind), _text(fields.get("subject")), _text(fields.get("detail")),
             Outcome(outcome) if outcome in list(Outcome) else Outcome.DONE,
-            _text(fields.get("chat")),
-            _text(fields.get("model")),
-            _text(fields.get("host")),
-            int(_number(fields.get("tokens_in"))),
-            int(_number(fields.get("tokens_out"))),
-            fields.get("estimate") is True,
-            _number(fields.get("seconds")),
+            _text(fields.get("chat")), _text(fields.get("model")), _text(fields.get("host")),
+            int(_number(fields.get("tokens_in"))), int(_number(fields.get("tokens_out"))),
+            fields.get("estimate") is True, _number(fields.get("seconds")),
             tuple((name, int(_number(count))) for name, count in pairs),
-        )
+        )  # fmt: skip
 
     def count(self, name: str) -> int:
         """The number of this name, 0 without one."""
@@ -144,5 +134,5 @@ def _text(value: object) -> str:
 def _number(value: object) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return 0.0
-    # False for what is no number too.
+    # The comparison is False for NaN too.
     return float(value) if 0 <= value <= _LARGEST else 0.0

@@ -1,7 +1,7 @@
 """The files of the event log: numbered, one event a line, bounded in bytes and days.
 
-One thread writes; any thread reads. Their order is that of their numbers, so that a clock that is
-set back moves nothing.
+One thread writes; any thread reads. The files are ordered by their numbers, so that a clock that is
+set back changes nothing.
 """
 
 import errno
@@ -22,7 +22,7 @@ _DAY_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class LogLimits:
-    """The bounds of the log: bytes of one file and of all, and days until an event is removed."""
+    """The limits of the log: bytes of one file and of all, and days until an event is removed."""
 
     file_bytes: int = 1_000_000
     total_bytes: int = 8_000_000
@@ -45,8 +45,7 @@ class EventFiles:
     def append(self, line: bytes) -> None:
         """Append one line, which ends with a line feed.
 
-        Raises:
-            OSError: when it can't be written. A part of it may be; readers skip that.
+        OSError when it can't be written. A part of it may be; readers skip that.
         """
         newest, self._newest = self._newest or self._found(), None
         day = _day_of(self._clock())
@@ -58,7 +57,7 @@ class EventFiles:
         self._newest = _Newest(newest.number, newest.size + len(whole), day, is_cut=False)
 
     def newest_first(self) -> Iterator[bytes]:
-        """Every line, the last one first. A file that can't be read is passed over."""
+        """Every line, the last one first. A file that can't be read is skipped."""
         for number in reversed(self._numbers()):
             try:
                 content = self._path(number).read_bytes()
@@ -86,7 +85,7 @@ class EventFiles:
         )
 
     def _remove_old(self, kept_number: int) -> None:
-        """Remove files out of bounds, with room for a full one of the number that is kept."""
+        """Remove files beyond the limits, leaving room for a full one of the kept number."""
         left_bytes = self._limits.total_bytes - self._limits.file_bytes
         oldest = self._clock() - self._limits.days * _DAY_S
         for number in reversed(self._numbers()):
@@ -110,7 +109,7 @@ class EventFiles:
 
 @dataclass(frozen=True, slots=True)
 class _Newest:
-    """The file that is written to: its number, bytes, day, and if its last line has no end."""
+    """The file being written: its number, bytes, day, and whether its last line has no end."""
 
     number: int
     size: int

@@ -1,6 +1,6 @@
-"""The event log: appended by a thread of its own, so that no disk holds up the work. Any thread.
+"""The event log, written by a thread of its own so that no disk delays the work. Any thread.
 
-Losing an event is better than losing an answer: nothing here raises into the work that it records.
+Losing an event is better than losing an answer: nothing here raises into the recorded work.
 """
 
 import json
@@ -59,11 +59,7 @@ class EventLog:
             self._condition.wait_for(lambda: not (self._pending or self._is_writing), _FLUSH_S)
 
     def delete_all(self) -> None:
-        """Remove every event, also those still to be written.
-
-        Raises:
-            AppError: when a file can't be removed.
-        """
+        """Remove every event, pending ones too. AppError when a file can't be removed."""
         self.flush()
         try:
             with self._files_lock:

@@ -1,7 +1,6 @@
-"""Events in words, for the window, the command line and exports. Pure."""
+"""Events and settings in words, for the window, the command line and exports. Pure."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from desktop_rag.activity.activity_event import (
     ActivityEvent,
@@ -19,9 +18,7 @@ from desktop_rag.core.language.translation import (
     tr,
 )
 
-# What the settings are called: the names of the rows where they are set. Pure.
-
-# Names in the log of what the form tells in other words.
+# Settings that the form names in other words.
 _MORE_NAMES = {
     "API key": tr("API key"),
     "endpoint.base_url": tr("Address"),
@@ -106,7 +103,7 @@ KIND_NAMES = {
     EventKind.SETTINGS: tr("Settings"),
     EventKind.FEEDBACK: tr("Feedback"),
 }
-_PURPOSES = {
+_PURPOSES: Mapping[str, str] = {
     Purpose.ANSWER: tr("Answer"),
     Purpose.HELPER: tr("Background request"),
     Purpose.EMBEDDING: tr("Embedding"),
@@ -114,7 +111,7 @@ _PURPOSES = {
     Purpose.EXAMINATION: tr("Examination of the model"),
     Purpose.TEST: tr("Test of the endpoint"),
 }
-_OPINIONS = {
+_OPINIONS: Mapping[str, str] = {
     Opinion.LIKED: tr("Liked an answer"),
     Opinion.DISLIKED: tr("Disliked an answer"),
     Opinion.WITHDRAWN: tr("Withdrew the feedback on an answer"),
@@ -122,16 +119,14 @@ _OPINIONS = {
 }
 _OUTCOMES = {Outcome.STOPPED: tr("stopped"), Outcome.FAILED: tr("failed")}
 _COUNTS = {
-    "added": tr("added"),
-    "changed": tr("changed"),
-    "failed": tr("failed"),
-    "moved": tr("moved"),
-    "read": tr("read"),
-    "removed": tr("removed"),
-    "skipped": tr("skipped"),
+    "added": tr("added"), "changed": tr("changed"), "failed": tr("failed"), "moved": tr("moved"),
+    "read": tr("read"), "removed": tr("removed"), "skipped": tr("skipped"),
     "sources": tr("sources"),
+}  # fmt: skip
+_CHANGES: Mapping[str, str] = {
+    IndexChange.SCANNED: tr("was scanned"),
+    IndexChange.READ: tr("was read"),
 }
-_CHANGES = {IndexChange.SCANNED: tr("was scanned"), IndexChange.READ: tr("was read")}
 _NO_TITLE = tr("a chat")
 
 
@@ -142,20 +137,17 @@ def title_of(event: ActivityEvent, chat_title: str = "") -> str:
         case EventKind.QUESTION:
             return tr("Question in {chat}", chat=chat)
         case EventKind.CALL:
-            what = _named(_PURPOSES, event.subject) or tr("Request")
+            what = _PURPOSES.get(event.subject) or tr("Request")
             return tr("{what} by {value}", what=what, value=event.model or tr("an endpoint"))
         case EventKind.INDEX:
-            change = _named(_CHANGES, event.detail) or tr("was changed")
+            change = _CHANGES.get(event.detail) or tr("was changed")
             subject = event.subject or tr("A source")
             return f"{subject} {change}"
         case EventKind.SETTINGS:
             return tr("Settings changed")
         case EventKind.FEEDBACK:
-            return tr(
-                "{value} in {chat}",
-                value=_named(_OPINIONS, event.subject) or tr("Feedback"),
-                chat=chat,
-            )
+            value = _OPINIONS.get(event.subject) or tr("Feedback")
+            return tr("{value} in {chat}", value=value, chat=chat)
         case _:
             return event.subject
 
@@ -167,12 +159,12 @@ def detail_of(event: ActivityEvent) -> str:
             by = event.model or tr("excerpts")
             sources = count_of(event.count("sources"), tr("source"), tr("sources"))
             seconds = f"{decimal_in_words(event.seconds, 1)} s"
-            return _joined(*_ending(event), told(event.detail), sources, seconds, by)
+            return _joined(outcome_in_words(event), told(event.detail), sources, seconds, by)
         case EventKind.CALL:
             tokens = tokens_in_words(event)
             at = tr("at {host}", host=event.host) if event.host else ""
             seconds = f"{decimal_in_words(event.seconds, 1)} s"
-            return _joined(*_ending(event), told(event.detail), tokens, seconds, at)
+            return _joined(outcome_in_words(event), told(event.detail), tokens, seconds, at)
         case EventKind.INDEX:
             return counts_in_words(event)
         case EventKind.SETTINGS:
@@ -220,18 +212,8 @@ def tokens_in_words(event: ActivityEvent) -> str:
     about = tr("about ") if event.is_estimate else ""
     return tr(
         "{about}{tokens_in:,} tokens in, {tokens_out:,} out",
-        about=about,
-        tokens_in=event.tokens_in,
-        tokens_out=event.tokens_out,
-    )
-
-
-def _ending(event: ActivityEvent) -> tuple[str, ...]:
-    return (outcome_in_words(event),)
-
-
-def _named(names: Mapping[Any, str], value: str) -> str:
-    return names.get(value, "")
+        about=about, tokens_in=event.tokens_in, tokens_out=event.tokens_out,
+    )  # fmt: skip
 
 
 def _joined(*parts: str) -> str:

@@ -1,6 +1,6 @@
-"""Records what the app does, in the vocabulary of the event log. Any thread, the Qt thread too.
+"""Records what the app does in the event log. Any thread, the Qt thread too.
 
-Passed to the services by their constructors. Each text is cleaned of keys and shortened on the way.
+Services get the recorder from their constructors. It strips keys from each text and shortens it.
 """
 
 import dataclasses
@@ -32,15 +32,14 @@ _LONGEST_CHARS = 400
 # The part of an address that may hold a secret.
 _QUERY = re.compile(r"(?i)(\bhttps?://[^\s?#”\"]+)[?#][^\s”\"]*")
 _OUTCOMES = {
-    MessageState.DONE: Outcome.DONE,
-    MessageState.STOPPED: Outcome.STOPPED,
+    MessageState.DONE: Outcome.DONE, MessageState.STOPPED: Outcome.STOPPED,
     MessageState.FAILED: Outcome.FAILED,
-}
+}  # fmt: skip
 
 
 @dataclass
 class OpenCall:
-    """A request under way, to which its tokens are added."""
+    """A request under way, with its tokens."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -83,20 +82,16 @@ class Recorder:
     def question(self, answer: Message) -> None:
         """A question was answered, or its answer stopped or failed."""
         event = self._event(EventKind.QUESTION, detail=answer.error_title)
-        self._record(
-            replace(
-                event,
-                outcome=_OUTCOMES[answer.state],
-                chat_id=answer.conversation_id,
-                model=answer.model,
-                seconds=round(answer.seconds, 3),
-                counts=(("sources", len(answer.sources)),),
-            )
-        )
+        done = replace(
+            event, outcome=_OUTCOMES[answer.state], chat_id=answer.conversation_id,
+            model=answer.model, seconds=round(answer.seconds, 3),
+            counts=(("sources", len(answer.sources)),),
+        )  # fmt: skip
+        self._record(done)
 
     @contextmanager
     def call(self, purpose: Purpose, endpoint: EndpointSettings) -> Generator[OpenCall]:
-        """Record a request to an endpoint from here to the end of the block, however it ends."""
+        """Record a request to an endpoint when the block ends, however it ends."""
         began_at, opened = time.monotonic(), OpenCall()
         outcome, detail = Outcome.FAILED, ""
         try:
@@ -110,18 +105,12 @@ class Recorder:
             raise
         finally:
             event = self._event(EventKind.CALL, purpose, detail)
-            self._record(
-                replace(
-                    event,
-                    outcome=outcome,
-                    model=endpoint.model,
-                    host=_host_of(endpoint.base_url),
-                    tokens_in=opened.tokens_in,
-                    tokens_out=opened.tokens_out,
-                    is_estimate=opened.is_estimate,
-                    seconds=round(time.monotonic() - began_at, 3),
-                )
-            )
+            ended = replace(
+                event, outcome=outcome, model=endpoint.model, host=_host_of(endpoint.base_url),
+                tokens_in=opened.tokens_in, tokens_out=opened.tokens_out,
+                is_estimate=opened.is_estimate, seconds=round(time.monotonic() - began_at, 3),
+            )  # fmt: skip
+            self._record(ended)
 
     def refused(self, subject: str, reason: str, *, url: str = "") -> None:
         """A request was not sent or not answered; of `url` only the host is recorded."""
@@ -190,14 +179,12 @@ def _host_of(url: str) -> str:
     return f"{parts.hostname or ''}{port}"
 
 
-# Records changes of the index from the events of the library. Runs on the library's threads.
-
 _UNREAD = {DocumentState.WAITING, DocumentState.READING}
 
 
 @dataclass
 class _Reading:
-    """The files of one source that are being read, and the numbers of those that were."""
+    """The files of one source still to be read, and the numbers of those done."""
 
     waiting: set[str] = field(default_factory=set[str])
     read: int = 0
@@ -206,12 +193,12 @@ class _Reading:
 
 
 class LibraryRecorder:
-    """One event for each scan with changes, and one when all files of a source have been read."""
+    """Records scans with changes, and when a source has been read. The library's threads."""
 
     def __init__(
         self, recorder: Recorder, changes: Changes, source_names: Callable[[], Mapping[str, str]]
     ) -> None:
-        """It hears `changes`. `source_names` returns the names of all sources by id."""
+        """Subscribe to `changes`. `source_names` returns the names of all sources by id."""
         self._recorder = recorder
         self._source_names = source_names
         self._lock = threading.Lock()
@@ -228,11 +215,9 @@ class LibraryRecorder:
         if summary.is_empty:
             return
         counts = (
-            ("added", summary.added),
-            ("changed", summary.changed),
-            ("moved", summary.moved),
-            ("removed", summary.gone),
-        )
+            ("added", summary.added), ("changed", summary.changed),
+            ("moved", summary.moved), ("removed", summary.gone),
+        )  # fmt: skip
         self._recorder.index_change(self._name_of(event.source_id), IndexChange.SCANNED, counts)
 
     def _on_documents_changed(self, event: DocumentsChanged) -> None:

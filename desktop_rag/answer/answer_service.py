@@ -1,7 +1,7 @@
-"""Answers questions: the app by itself, or through the wrap around an assistant with rails.
+"""Answers questions from the library, or through the wrap around an assistant with rails.
 
-The app finds sources, quotes them or has a model answer from them, then checks and locates the
-citations. Runs on the answering thread; only `answer_and_store` stores anything.
+Finds sources, quotes them or has a model answer from them, then checks and locates the citations.
+Runs on the answering thread; only `answer_and_store` stores anything.
 """
 
 import itertools
@@ -105,10 +105,7 @@ class AnswerWrap(Protocol):
     def answer(
         self, request: AnswerRequest, service: "AnswerService"
     ) -> Generator[AnswerEvent, None, FinishedAnswer]:
-        """The finished answer; yields the events on the way. Failures end in the message.
-
-        `service.own_answer` makes the app's own answer, to this or to another question.
-        """
+        """The finished answer, failed or not; `service.own_answer` makes the app's own answers."""
         ...
 
 
@@ -127,10 +124,7 @@ class AnswerService:
         check: CheckClaim,
         wrap: AnswerWrap | None = None,
     ) -> None:
-        """Without an embedder, sentences are chosen by their words.
-
-        Without a `wrap` an assistant with rails doesn't answer.
-        """
+        """Without an embedder, sentences are chosen by words; without a `wrap`, rails fail."""
         self.finder = finder
         self.models = models
         self.check = check
@@ -172,10 +166,10 @@ class AnswerService:
     def answer_and_store(
         self, request: AnswerRequest, *, again_to: Message | None = None
     ) -> Generator[AnswerEvent, None, Message]:
-        """The stored answer; yields the events on the way. It is kept while it grows.
+        """The stored answer; yields the events on the way. It is saved as it grows.
 
-        It goes in place of the last answer to the question `again_to`, if it had one. An answer
-        from every file stands below that one, and goes in place of one of its kind only.
+        It replaces the last answer to the question `again_to`, if there is one. An answer from
+        every file stands below that one, and replaces only one of its kind.
         """
         with self.unfinished.keeping(self._start_of(request, again_to)) as keeper:
             finished = yield from keeper.noting(self.answer(request))
@@ -207,9 +201,7 @@ class AnswerService:
         )
 
     def _answer_to(self, question: Message, request: AnswerRequest) -> Message | None:
-        """Its last answer of the kind asked for: a new version that was cut stands below the
-        former answer.
-        """
+        """The last answer of the requested kind; a cut new version stands below the former one."""
         messages = self._conversations.messages(question.conversation_id)
         later = itertools.dropwhile(lambda m: m.message_id != question.message_id, messages)
         after = itertools.islice(later, 1, None)
@@ -220,7 +212,7 @@ class AnswerService:
     # --- the app's own answer ------------------------------------------------------------------
 
     def own_answer(self, request: AnswerRequest) -> Generator[AnswerEvent, None, FinishedAnswer]:
-        """The answer of the app itself; as `answer`, with no rails around it."""
+        """The app's own answer; as `answer`, without rails."""
         request = self.scoping.applied(request)
         draft = AnswerDraft(
             request.conversation_id, request.question, request.query, began_at=time.monotonic()
@@ -308,9 +300,7 @@ class AnswerService:
     def _without_documents(
         self, draft: AnswerDraft, request: AnswerRequest
     ) -> Iterator[AnswerEvent]:
-        """Ask the model, and search nothing. What is attached to the chat is read all the same: by
-        itself, also without a model.
-        """
+        """Ask the model without a search; without a model, quote the attached files."""
         draft.scope = request.scope
         if refusal := request.setup.refusal:
             raise refusal
@@ -329,8 +319,9 @@ class AnswerService:
     ) -> Iterator[AnswerEvent]:
         helper = self.models.helper(request.setup.settings)
         self.finder.add_sources(draft, request, helper)
-        if dispute_of(request.question, request.history):
-            self._add_disputed(draft, request)
+        is_dispute = dispute_of(request.question, request.history) is not None
+        if is_dispute and (before := self.finder.before(request)):
+            draft.sources, draft.nearest = with_earlier(draft.sources, before), ()
         self._add_hints(draft, request)
         is_whole = bool(model) and self._named.read_for(model, draft, request)
         if model and not request.every_file:
@@ -351,9 +342,9 @@ class AnswerService:
     def _from_excerpts(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
         """Quote what answers the question.
 
-        When nothing in the sources seems to be about it, they become the nearest passages, and
-        there is no event. In files that the question names, something is quoted, and the nearest
-        passages too if they have its words: a row for "2022" means little and may be the answer.
+        When nothing in the sources is about it, they become the nearest passages, without an event.
+        In files that the question names, passages with its words are quoted all the same: a row for
+        "2022" means little and may be the answer.
         """
         if not draft.sources and request.named and self._has_words(draft):
             draft.sources, draft.nearest = draft.nearest, ()
@@ -391,11 +382,6 @@ class AnswerService:
             asked, draft.sources, embedder, said, around, unrelated, asks_how_many=counts
         )
 
-    def _add_disputed(self, draft: AnswerDraft, request: AnswerRequest) -> None:
-        """Add the sources of the answer that the person contradicts."""
-        if before := self.finder.before(request):
-            draft.sources, draft.nearest = with_earlier(draft.sources, before), ()
-
     def _remark(self, dispute: Dispute, sources: Sequence[SourceRef], fence: str) -> str:
         return remark(checked_dispute(dispute, sources, self.check), fence)
 
@@ -407,7 +393,6 @@ class AnswerService:
         return bool(request.attached_ids or self._images(request))
 
     def _from_attached(self, request: AnswerRequest, draft: AnswerDraft) -> list[SourceRef]:
-        """The passages of attached files, best first."""
         relevant, nearest = self._attached.relevant(request, draft.query)
         return [*relevant, *nearest]
 
@@ -461,7 +446,7 @@ class AnswerService:
         draft.nearest = numbered_anew(others[:_NEAREST])
 
     def _located(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
-        """The sources, each cited one at the place of its quote: a row, not the whole table."""
+        """The sources, each cited one at the place of its quote, such as a row of a table."""
         # A list of records cites one document hundreds of times.
         read = cache(self._places)
         return tuple(
@@ -477,7 +462,9 @@ class AnswerService:
 
     def _from_nothing(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
         """Say that there is nothing to answer from. No model is asked: it would make things up."""
-        reach, written_in = request.setup.reach, _written_in(request)
+        reach = request.setup.reach
+        # What tells the language to write in: the question, and the person's wish.
+        written_in = request.question, request.setup.settings.preferences.language
         counts = self._documents.counts(readable=reach.readable)
         if draft.nearest:
             why = _NOTHING_RELEVANT[min(len(reach.collection_ids), 2)]
@@ -494,7 +481,7 @@ class AnswerService:
 
 
 def _not_answered(request: AnswerRequest) -> Generator[AnswerEvent, None, FinishedAnswer]:
-    """The failed answer of an assistant whose rails can't be run here."""
+    """The failed answer of an assistant whose rails can't run here."""
     draft = AnswerDraft(request.conversation_id, began_at=time.monotonic())
     title = "The rails of this assistant can't be used here."
     yield from ()
@@ -507,20 +494,12 @@ def _previous_answer(draft: AnswerDraft, request: AnswerRequest) -> str:
     return answers[-1] if answers and asks_for_more(request.query.text, draft.asked) else ""
 
 
-def _written_in(request: AnswerRequest) -> tuple[str, str]:
-    """What tells the language of a text of the app: the question, and the person's wish."""
-    return request.question, request.setup.settings.preferences.language
-
-
 def _place_in(places: Places | None, source: SourceRef) -> Anchor:
     return places.anchor(source.start, source.end) if places else source.anchor
 
 
 def _small_talk(request: AnswerRequest, *, is_open: bool) -> str:
-    """The answer to a greeting or a question about the app; "" for any other question.
-
-    What is attached may be what "this" means, and an open assistant has a manner of its own.
-    """
+    """The reply to small talk; "" where "this" may be an attachment, or the assistant is open."""
     if request.attachments or request.every_file or is_open:
         return ""
     return reply_to(request.question, is_first=not request.history)

@@ -1,4 +1,4 @@
-"""The face of answering: questions in, answer events out; conversations, search, the models.
+"""The entry point to answering: questions in, answer events out; conversations, search, models.
 
 The window, the command line and the evaluation use this module and nothing behind it. Its methods
 block on the database or the network, so they run on worker threads only.
@@ -100,8 +100,8 @@ class Chat:
     ) -> None:
         """Uses the settings of `models` until others are applied.
 
-        Without an `embedder`, sentences are chosen by their words. `wrap` stands around the answers
-        of assistants with rails, which don't answer without it.
+        Without an `embedder`, sentences are chosen by their words; without a `wrap`, assistants
+        with rails don't answer.
         """
         documents = engine.documents
         # Where it publishes; the same for everything that answers.
@@ -138,10 +138,7 @@ class Chat:
         self.models.apply(settings)
 
     def store_cut_answers(self) -> None:
-        """Put answers that the last run of the app didn't finish into their chats.
-
-        At the start, before any question.
-        """
+        """Store the answers that the last run didn't finish; called at the start."""
         self._service.unfinished.store_cut_ones()
 
     def warm_up(self) -> None:
@@ -185,15 +182,12 @@ class Chat:
     def answer_when_free(
         self, question: Message, set_up: Callable[[], Setup], *, search_for: str = "", cancel: Event
     ) -> Message:
-        """The answer to a question that nobody waits for, also one that failed; stores nothing.
+        """The answer to a background question, also one that failed; stores nothing.
 
-        A person's question always goes first: this one begins once no answer is under way, and is
-        given up for one that begins. `set_up` is called each time it begins. With `search_for` its
-        sources are searched by these words instead of by the question.
-
-        Raises:
-            InterruptedAnswer: when answers to the person kept interrupting it.
-            Cancelled: soon after `cancel` is set or the chat stops.
+        It begins once no answer is under way, and yields to one that begins; `set_up` is called for
+        each try. With `search_for`, sources are searched by these words instead of by the question.
+        Raises InterruptedAnswer when other answers kept interrupting it, and Cancelled soon after
+        `cancel` is set or the chat stops.
         """
         stopping = CancelWhen(cancel, self._stopping.is_set)
         for _ in range(_TRIES):
@@ -224,13 +218,12 @@ class Chat:
     ) -> Iterator[AnswerEvent]:
         """Store the question and answer it; "" means a new conversation, all, and no assistant.
 
-        `scope` is what the question is about: nothing else is read, and nothing beyond what the
-        assistant may read. `attachments` become those of the conversation. With `may_change` the
-        person is there to agree to commands, which rails may propose. Yields QuestionStored,
-        SourcesFound, ThinkingDelta and TextDelta as they come, and last AnswerDone, whose message
-        is stored and says how it ended. On a full disk it is given without being stored, and says
-        so (`is_unstored`). Raises only when the store fails otherwise, and AppError when the model
-        does not take the attachments; then nothing is stored.
+        Only documents within `scope` and the assistant's reach are read. `attachments` become those
+        of the conversation. With `may_change`, the person can agree to commands proposed by rails.
+        Yields QuestionStored, SourcesFound, ThinkingDelta and TextDelta, and last AnswerDone with
+        the stored message; on a full disk that message is not stored (`is_unstored`). Raises
+        AppError, with nothing stored, when the model does not take the attachments; else only when
+        the store fails.
         """
         question = strip_invalid_characters(question)
         if not question.strip():
@@ -283,10 +276,10 @@ class Chat:
     ) -> Iterator[AnswerEvent]:
         """Answer the last question again, in place of its last answer if it had one.
 
-        With `as_excerpts` no model is asked this once. It searches the same documents as before.
-        With `every_file` each of them is asked separately, and FileAsked events come too; that
-        answer stands below the other one, in place of one of its kind. Yields as `ask` does,
-        without QuestionStored. AppError when there is no question yet.
+        It searches the same documents; with `as_excerpts`, no model is asked this once. With
+        `every_file` each file is asked separately, with FileAsked events; that answer stands below
+        the other one, in place of one of its kind. Yields as `ask`, without QuestionStored.
+        AppError when there is no question yet.
         """
         conversation = self._conversations.get(conversation_id)
         messages = self._conversations.messages(conversation_id)
@@ -303,16 +296,13 @@ class Chat:
         yield from self._answer_and_store(request, again_to=messages[last])
 
     def files_to_ask(self, conversation_id: str) -> tuple[int, str]:
-        """The number of files that the last question would be asked of, and the model, "" for none.
-
-        AppError when there is no question yet.
-        """
+        """How many files to ask the last question, and the model; AppError if there is none."""
         conversation = self._conversations.get(conversation_id)
         messages = self._conversations.messages(conversation_id)
         return self._files_about(messages[last_question(messages)], self._set_up(conversation))
 
     def files_about(self, question: str, scope: QuestionScope = ALL_DOCUMENTS) -> tuple[int, str]:
-        """The number of files a question with its filters may find, and the model, "" for none."""
+        """The number of files that a question with filters may find, and the model, "" for none."""
         return self._files_about(user_message(question, scope=scope), self.set_up())
 
     def _files_about(self, question: Message, setup: Setup) -> tuple[int, str]:
@@ -331,10 +321,10 @@ class Chat:
     def go_on(
         self, answer: Message, *, asks_model: bool = True, limit_s: float = NO_LIMIT, cancel: Event
     ) -> Iterator[AnswerChanged | ChatTitled]:
-        """Check the claims of an answer, find follow-up questions and a title, in the background.
+        """Check an answer's claims, find follow-ups and a title, once no answer is under way.
 
-        It begins once no answer is under way. An answer that no longer exists is left alone. All
-        requests to a model take `limit_s` at most.
+        An answer that no longer exists is left alone. Requests to a model take `limit_s` at most in
+        all.
         """
         conversation = self._conversations.get(answer.conversation_id)
         messages = self._conversations.messages(answer.conversation_id)
@@ -350,10 +340,7 @@ class Chat:
     def complete(
         self, answer: Message, history: Sequence[Message], setup: Setup, *, cancel: Event
     ) -> Iterator[AnswerChanged]:
-        """Check the claims of an answer from `answer` and find follow-up questions; stores nothing.
-
-        `history` ends with the question. Yields the answer after each change.
-        """
+        """Check the claims of an answer and find follow-ups; stores nothing, yields each change."""
         context = AnswerContext(history, setup, is_stored=False)
         jobs = self._post_answer.run(answer, context, CancelWhen(cancel, self._stopping.is_set))
         yield from (change for change in jobs if isinstance(change, AnswerChanged))
@@ -367,11 +354,10 @@ class Chat:
         reach: SearchScope = EVERYTHING,
         is_half_typed: bool = False,
     ) -> list[Passage]:
-        """The passages that fit best, best first. AppError for a wrong date in a filter.
+        """The best passages, best first. AppError for a wrong date in a filter.
 
-        With `is_half_typed` the last word may be the beginning of one, and passages that neither
-        have a word of the query nor seem to be about it are left out, unless the query names their
-        file.
+        With `is_half_typed` the last word may be incomplete, and passages are left out that neither
+        have a word of the query nor seem to be about it, unless the query names their file.
         """
         asked = replace(parse_query(query), is_half_typed=is_half_typed)
         found = self._finder.look_up(
@@ -391,10 +377,7 @@ class Chat:
         )
 
     def claims(self, answer: Message, cancel: Event) -> tuple[Claim, ...]:
-        """The claims of an answer, checked against its sources on this computer.
-
-        Those that can't be checked are left out: no share may count them.
-        """
+        """The claims that could be checked against the answer's sources on this computer."""
         found = claims_of(answer.text, answer.sources, self.check, cancel)
         return tuple(claim for claim in found if claim.verdict is not Verdict.NOT_CHECKED)
 
@@ -428,7 +411,7 @@ class Chat:
 
 
 def _finished(answer: Generator[AnswerEvent, None, FinishedAnswer]) -> FinishedAnswer:
-    """The result of an answer whose events nobody wants."""
+    """The result of an answer without its events."""
     while True:
         try:
             next(answer)

@@ -68,10 +68,7 @@ from desktop_rag.store.contract.precious import Check, Entry
 
 log = logging.getLogger(__name__)
 
-# The rows that a backup may hold: every table and column of the journal with its rule. Pure.
-#
-# All columns are needed. One that a later version adds gets a rule here, which a test demands, and
-# says how a backup without it is read.
+# The rows that a backup may hold. A test demands a rule for each column of the journal.
 
 _MOST_IMAGE_BYTES = 64 * 1024 * 1024
 _HOST_LINE = re.compile(r"[\w.:\[\]-]{1,300}(?:/\d{1,3})?(?: [0-9a-fA-F.:]{2,45}/\d{1,3})?")
@@ -366,7 +363,7 @@ def check_entry(entry: Entry, place: str) -> None:
 
 
 def _check_together(entry: Entry, place: str) -> None:
-    """What no column says by itself."""
+    """Checks what spans several columns."""
     if entry.conversation_id != (entry.row["conversation_id"] if entry.kind == "message" else ""):
         raise WrongValueError(f"{place}, its conversation")
     if entry.kind == "message":
@@ -400,14 +397,11 @@ class Archive:
         self._leaves_out_wrong = leaves_out_wrong
         self.manifest = manifest
         self.left_out: set[str] = set()
-        # Kinds and keys of what a feature keeps that is not here.
+        # Kinds and keys of what absent features keep.
         self.of_others: set[tuple[str, str]] = set()
 
     def entries(self) -> Iterator[Entry]:
-        """All entries but images, each checked, without those of features that are not here.
-
-        The last one proves the hash of all.
-        """
+        """All entries but images and those of absent features; the last one proves the hash."""
         return self._lines(ENTRIES)
 
     def coherent_entries(self) -> list[Entry]:
@@ -469,10 +463,7 @@ class Archive:
 def opened_archive(
     file: Path, schema: int, *, leaves_out_wrong: bool = False
 ) -> Generator[Archive]:
-    """The backup in a file; AppError when it is none, damaged, or of another version.
-
-    What is wrong with it is also an AppError when it shows only later, inside the block.
-    """
+    """The backup in a file. AppError, also later in the block, if damaged or of another version."""
     try:
         with file.open("rb") as content, _as_damage(file):
             _refuse_long_directory(content)

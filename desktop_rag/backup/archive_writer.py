@@ -20,8 +20,7 @@ _PART = ".part"
 class ArchiveWriter:
     """A backup being written beside its final place, which it takes when it is finished.
 
-    A context manager: without `finish`, what was written is removed. AppError when the disk
-    refuses.
+    Unless `finish` is called, leaving the context removes the file. AppError when the disk refuses.
     """
 
     def __init__(self, file: Path) -> None:
@@ -116,7 +115,5 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _refused(file: Path, exc: OSError) -> AppError:
-    return AppError(
-        "The backup could not be written.",
-        f"{file}: {exc.strerror or exc}. An earlier file of this name is unchanged.",
-    )
+    hint = f"{file}: {exc.strerror or exc}. An earlier file of this name is unchanged."
+    return AppError("The backup could not be written.", hint)

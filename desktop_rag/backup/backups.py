@@ -45,12 +45,10 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.store.contract.kinds import backup_rules
 from desktop_rag.store.contract.precious import Entry, KeptFile, PreciousStore
 
-# The documents that programs sent, in a backup: nothing else has them. Worker threads.
-#
-# Each line of their file is one file of the app's folder for them, by source and name.
+# What programs sent, which nothing else has: a line for each file, by source and name.
 
 _MOST_BYTES = 64 << 20
-# A content, or what is said of one; no path leads out of the folder of its source.
+# A content, or its description; no path leads out of the folder of its source.
 _NAME = re.compile(r"(?:about/)?[\w-][\w.-]{0,150}")
 _LINE = fields(
     {
@@ -79,7 +77,7 @@ def add_sent(archive: ArchiveWriter, home: Home, source_ids: Sequence[str], canc
         return
     with archive.stream(SENT) as write:
         for folder in folders:
-            # What is said first: a content that changes meanwhile is then sent again.
+            # Descriptions first: a content that changes meanwhile is then sent again.
             for file in (*sorted(folder.glob("about/*.json")), *sorted(folder.glob("*.*"))):
                 if cancel.is_set():
                     raise Cancelled
@@ -103,10 +101,7 @@ def sent_in(archive: Archive) -> Iterator[SentFile]:
 
 
 def take_sent(archive: Archive, home: Home, cancel: Event) -> None:
-    """Write what is missing here, and newer descriptions.
-
-    AppError when the disk refuses; the same import then goes on. Cancelled on `cancel`.
-    """
+    """Write what is missing or newer. AppError when the disk refuses: import it again then."""
     try:
         for sent in sent_in(archive):
             if cancel.is_set():
@@ -117,10 +112,8 @@ def take_sent(archive: Archive, home: Home, cancel: Event) -> None:
                 path.write_bytes(sent.content)
                 os.utime(path, (sent.changed_at, sent.changed_at))
     except OSError as exc:
-        raise AppError(
-            "Not all documents that programs sent could be written.",
-            f"{exc.filename}: {exc.strerror}. Import the backup again to complete it.",
-        ) from exc
+        hint = f"{exc.filename}: {exc.strerror}. Import the backup again to complete it."
+        raise AppError("Not all documents that programs sent could be written.", hint) from exc
 
 
 def _document_line(folder: Path, file: Path) -> bytes:
@@ -150,16 +143,11 @@ def _file(line: bytes, place: str) -> SentFile:
     return SentFile(found["source_id"], found["name"], found["changed_at"], content)
 
 
-# Examines a whole backup before anything of it is used. Any worker thread.
-
 T = TypeVar("T")
 
 
 def contents_of(archive: Archive, home: Home, cancel: Event | None = None) -> BackupContents:
-    """What an open backup holds, after every value of it was checked.
-
-    WrongValueError for the first value that the app does not write; Cancelled on `cancel`.
-    """
+    """What an open backup holds. WrongValueError for the first bad value; Cancelled on `cancel`."""
     cancel = cancel or Event()
     entries = archive.coherent_entries()
     if cancel.is_set():
@@ -203,7 +191,6 @@ def _kept_files() -> list[KeptFile]:
 
 
 def _kept_files_in(archive: Archive) -> list[KeptFile]:
-    """The files of features that the backup holds."""
     return [kept for kept in _kept_files() if kept.name in archive.manifest.files]
 
 
@@ -251,7 +238,7 @@ _RUNNING = "The app is running. Close it and import the file with: desktop-rag b
 
 
 def silent(_said: str) -> None:
-    """Progress that nobody wants to see."""
+    """Ignores progress."""
 
 
 class Backups:
@@ -275,10 +262,7 @@ class Backups:
         self._takers: dict[str, Callable[[str], int]] = {}
 
     def leave_file(self, name: str, take: Callable[[str], int]) -> None:
-        """From now on have `take` add the checked text of this file; it says how much was new.
-
-        For a feature that is open, and holds what its file in the home says.
-        """
+        """Let an open feature `take` the text of its file; it returns how much was new."""
         self._takers[name] = take
 
     def collections(self) -> list[Collection]:
@@ -304,10 +288,9 @@ class Backups:
         tell: Tell = silent,
         cancel: Event | None = None,
     ) -> BackupContents | None:
-        """Write everything, or one collection with its chats, to a file.
+        """Write everything, or one collection with its chats, to a file, complete or not at all.
 
-        It is complete or as it was before. What it holds is read back if it `is_checked`. AppError
-        when the disk refuses, Cancelled on `cancel`.
+        It is read back if it `is_checked`. AppError when the disk refuses, Cancelled on `cancel`.
         """
         cancel = cancel or Event()
         with self._scratch() as scratch, ArchiveWriter(file) as archive:
@@ -322,7 +305,7 @@ class Backups:
                     if text_now := kept.text_of(self._home):
                         archive.add(kept.name, [text_now.encode()])
             if is_checked:
-                # A snapshot lies beside them, on the same disk.
+                # Not in a snapshot, which lies beside them on the same disk.
                 sent = [e.key for e in chosen.entries if e.kind == "source" and e.row["program"]]
                 add_sent(archive, self._home, sent, cancel)
             if index:
@@ -352,10 +335,9 @@ class Backups:
     ) -> Imported:
         """Merge a backup into the library: all of it, or nothing when one value is wrong.
 
-        `takes_index` is for a library that nothing else uses, `leaves_out_wrong` for a snapshot
-        that is the last place of what it holds: a wrong value costs only its entry. AppError, with
-        nothing changed, for a file that is no sound backup, and when the disk refuses; Cancelled on
-        `cancel`.
+        `takes_index` is for a library that nothing else uses. With `leaves_out_wrong`, for a
+        snapshot that has the last copy, a wrong value costs only its entry. AppError, with nothing
+        changed, for a bad file and when the disk refuses; Cancelled on `cancel`.
         """
         cancel = cancel or Event()
         schema = self._store.schema
@@ -389,7 +371,7 @@ class Backups:
     def _merge(self, archive: Archive, index: Path | None) -> tuple[Merge, Counter[str]]:
         done, added = Merge(), Counter[str]()
         places = places_of(archive.manifest, self._home)
-        # Before anybody waits: every value is checked, which takes the longest.
+        # Before writing begins: checking every value takes the longest.
         incoming = archive.coherent_entries()
 
         def plan(present: Iterable[Entry]) -> list[Entry]:
@@ -405,7 +387,7 @@ class Backups:
         return done, added
 
     def _reason_without_index(self, manifest: Manifest, *, takes_index: bool) -> str:
-        """Why an index can't be taken; empty when it can."""
+        """Why an index can't be taken; "" when it can."""
         if self._store.has_index():
             return _HAS_DOCUMENTS
         if manifest.schema != self._store.schema:
@@ -450,7 +432,7 @@ def _write_entries(
     index: Path | None,
     cancel: Event,
 ) -> tuple[Selection, int]:
-    """Write the lines of entries, then of images, which come last; returns the images' number."""
+    """Write the entries, then the images, which come last; returns the number of images."""
     found: list[Entry] = []
     chosen: list[Selection] = []
     image_ids: list[str] = []
@@ -495,7 +477,7 @@ def _pieces(file: Path) -> Iterator[bytes]:
 def _told(
     pieces: Iterable[bytes], size: int, what: str, tell: Tell, cancel: Event
 ) -> Iterator[bytes]:
-    """The pieces, with a word about each tenth of all; Cancelled on `cancel`."""
+    """The pieces, with progress at each tenth; Cancelled on `cancel`."""
     done, tenths = 0, 0
     for piece in pieces:
         if cancel.is_set():
@@ -510,7 +492,7 @@ def _told(
 def _unpack(archive: Archive, to: Path, tell: Tell, cancel: Event) -> None:
     size = archive.manifest.files[INDEX].size
     try:
-        # Once as it is, once inside the library.
+        # Room for the file, and for its copy inside the library.
         if shutil.disk_usage(to.parent).free < 2 * size:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         descriptor = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -522,7 +504,7 @@ def _unpack(archive: Archive, to: Path, tell: Tell, cancel: Event) -> None:
 
 
 def _is_new(entry: Entry, present: Entry | None) -> bool:
-    """False for a chat that only got another place in the list."""
+    """False for a chat that only moved in the list."""
     if present is None or entry.kind != "conversation":
         return True
     number = entry.row["change_number"]

@@ -1,4 +1,4 @@
-"""What a backup holds and what came of taking it in, as values for people. Frozen."""
+"""What a backup holds and what an import changed, as values for people. Frozen."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -9,7 +9,7 @@ from typing import Any
 from desktop_rag.core.settings import Settings
 from desktop_rag.store.contract.kinds import nouns_of_features
 
-# One of a kind, and several, in the order of lists.
+# The singular and plural of each kind, in the order of lists.
 _NOUNS = {
     "conversation": ("chat", "chats"),
     "message": ("message", "messages"),
@@ -84,10 +84,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class BackupMerged:
-    """A backup was taken into the library; what shows chats, assistants or prompts reads again.
-
-    With `settings` where the home had none and took these.
-    """
+    """A backup was taken into the library, with its `settings` where the home had none."""
 
     settings: Settings | None = None
 

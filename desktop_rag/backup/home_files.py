@@ -44,10 +44,8 @@ class TakenFiles:
                 write_atomically(path, content)
                 os.utime(path, (changed_at, changed_at))
         except OSError as exc:
-            raise AppError(
-                "Not all prompts and answers of yours could be written.",
-                f"{exc.filename}: {exc.strerror}. Import the backup again to complete it.",
-            ) from exc
+            hint = f"{exc.filename}: {exc.strerror}. Import the backup again to complete it."
+            raise AppError("Not all prompts and answers of yours could be written.", hint) from exc
         if self.settings:
             save_settings(home.settings, self.settings)
 
@@ -83,10 +81,7 @@ def has_news(archive: Archive, home: Home) -> bool:
 
 
 def taken_files(archive: Archive, home: Home) -> TakenFiles:
-    """What the backup brings: new and newer texts, and settings where the home has none.
-
-    WrongValueError for a file that is no text, or for settings that the app does not write.
-    """
+    """New and newer texts of a backup, and settings if the home has none. WrongValueError."""
     texts: list[tuple[Path, str, float]] = []
     for folder, path in ((PROMPTS, home.prompts), (REWRITES, home.rewrites)):
         for name in archive.manifest.names(folder):
@@ -128,9 +123,8 @@ def _text(archive: Archive, name: str) -> str:
 
 def _is_news(target: Path, content: str, changed_at: float) -> bool:
     try:
-        return target.read_text(encoding="utf-8") != content and (
-            target.stat().st_mtime < changed_at
-        )
+        is_other = target.read_text(encoding="utf-8") != content
+        return is_other and target.stat().st_mtime < changed_at
     except FileNotFoundError:
         return True
     except (OSError, UnicodeDecodeError) as exc:
@@ -139,11 +133,7 @@ def _is_news(target: Path, content: str, changed_at: float) -> bool:
 
 
 def _of_any_computer(settings: Settings) -> Settings:
-    """The settings without what must not travel.
-
-    That is the name and password that somebody may have typed into an address, and the local
-    server: a backup of somebody else must open no port.
-    """
+    """The settings without passwords in addresses, and without the server, which opens a port."""
 
     def clean(endpoint: EndpointSettings) -> EndpointSettings:
         return replace(endpoint, base_url=_USER.sub("", endpoint.base_url))

@@ -43,7 +43,7 @@ _TEXT_FILE = re.compile(
     r"[^\x00-\x1f/\\:*?\"<>|.\ud800-\udfff][^\x00-\x1f/\\:*?\"<>|\ud800-\udfff]{0,199}"
 )
 _HASH = re.compile(r"[0-9a-f]{64}")
-# Kinds, and files beside those of the core, as features may call them that are not here.
+# The names of kinds and files that absent features may have.
 _KIND = re.compile(r"[a-z_]{1,40}")
 _FILE_OF_FEATURE = re.compile(r"[a-z_]{1,40}\.jsonl?")
 
@@ -90,11 +90,7 @@ class Manifest:
 
 
 def manifest_from(content: object, schema: int) -> Manifest:
-    """The inverse of `to_json`.
-
-    AppError for another version, or one of a newer library; WrongValueError for anything that the
-    app does not write.
-    """
+    """The inverse of `to_json`. AppError for another version, WrongValueError for a bad value."""
     fields(
         {"format": exactly(FORMAT), "version": whole(), **dict.fromkeys(_FIELDS, any_json)},
         ("format", "version"),
@@ -120,10 +116,7 @@ def most_bytes(name: str) -> int:
 
 
 def is_known(name: str) -> bool:
-    """True for the name of a file that a backup may hold; none leads out of its folder.
-
-    A file of a feature that is not here is such a one; nothing reads it.
-    """
+    """True for a file that a backup may hold, also of an absent feature; none leaves its folder."""
     if name in _MOST_BYTES or _FILE_OF_FEATURE.fullmatch(name):
         return True
     folder, _, file = name.partition("/")
@@ -179,6 +172,5 @@ _FIELDS: Mapping[str, Check] = {
 
 
 def _other_version(reason: str) -> AppError:
-    return AppError(
-        "The backup was written by another version of the app.", f"{reason} Update the app."
-    )
+    title = "The backup was written by another version of the app."
+    return AppError(title, f"{reason} Update the app.")

@@ -21,11 +21,6 @@ from desktop_rag.core.paths import Home
 from desktop_rag.store.contract.kinds import backup_rules
 from desktop_rag.store.contract.precious import Entry, Incoming, Present, Row
 
-# Merges chats with their messages, feedback and remembered answers. Pure.
-#
-# A chat is one piece: its messages have an order, and an answer may have been given again. So the
-# longer of two versions stands when it begins like the other, and two that differ are both kept.
-
 _ID_CHARS = 32
 _MOST_TITLE_CHARS = 9_000
 _KEPT_TWICE = " (imported)"
@@ -51,6 +46,8 @@ class _Chat:
 def merged_chats(here: Present, new: Incoming) -> list[Entry]:
     """The chats to put, with everything that goes with them.
 
+    A chat is one piece: its messages have an order, and an answer may have been given again. So the
+    longer of two versions stands when it begins like the other; two that differ are both kept.
     WrongValueError for a message or an answer of no chat.
     """
     present = _chats(
@@ -98,7 +95,7 @@ def _chats(
 
 
 def _taken(chat: _Chat, present: Mapping[str, _Chat], owners: Mapping[str, str]) -> _Chat | None:
-    """The part of an incoming chat that is to be put; None when there is nothing to do."""
+    """The part of an incoming chat to put; None when there is nothing to do."""
     own = present.get(chat.conversation.key)
     if own is None:
         is_elsewhere = any(message_id in owners for message_id in chat.message_ids)
@@ -148,10 +145,7 @@ def _copied(message: Entry, conversation_id: str, message_id: str) -> Entry:
 
 
 def _ordered(present: Mapping[str, _Chat], added: Sequence[_Chat]) -> list[Entry]:
-    """The conversations to put, numbered so that each side keeps its order.
-
-    Of two from different sides the one that changed later comes later.
-    """
+    """The conversations to put, numbered: each side keeps its order, and later changes go last."""
     fresh = {chat.conversation.key: chat for chat in added}
     ours = _by_number([c for key, c in present.items() if key not in fresh])
     theirs = _by_number(added)
@@ -172,7 +166,6 @@ def _by_number(chats: Iterable[_Chat]) -> list[_Chat]:
 
 
 def _new_answers(answers: Iterable[Entry], here: Mapping[str, Entry]) -> list[Entry]:
-    """Remembered answers that are missing, after those here."""
     last = max((entry.row["number"] for entry in here.values()), default=0)
     missing = [answer for answer in answers if answer.key not in here]
     return [
@@ -238,10 +231,7 @@ def places_of(manifest: Manifest, home: Home) -> Places:
 
 
 def merge(present: Sequence[Entry], incoming: Sequence[Entry], places: Places) -> Merge:
-    """The entries that `incoming` adds to `present` or changes in it.
-
-    WrongValueError when an entry refers to something that neither has.
-    """
+    """What `incoming` adds or changes. WrongValueError for a reference to something missing."""
     if len({(entry.kind, entry.key) for entry in incoming}) < len(incoming):
         raise WrongValueError("two of one kind and id")
     here = {kind: {e.key: e for e in present if e.kind == kind} for kind in _kinds(present)}
@@ -399,7 +389,7 @@ def _free_name(name: str, key: str, names: Mapping[str, str]) -> str:
 
 
 def _moved(chat: Entry, ids: Mapping[str, str]) -> Entry:
-    """The conversation with the collection as it is called here."""
+    """The conversation with the id that its collection has here."""
     row = chat.row
     own = {**row, "collection_id": ids.get(row["collection_id"], row["collection_id"])}
     return replace(chat, rows={"conversations": [own]})

@@ -25,8 +25,7 @@ class Selection:
 def selected(entries: Sequence[Entry], collection_id: str = "") -> Selection:
     """What is not deleted; with a collection, only that, its sources and its chats.
 
-    Chats about all documents belong to no collection. What features keep goes with everything
-    only.
+    Chats about all documents, and what features keep, are only in a backup of everything.
     """
     by_kind: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -125,7 +124,7 @@ def _of_features(by_kind: Mapping[str, Sequence[Entry]]) -> Iterable[Entry]:
 def _feedback(
     feedback: Iterable[Entry], messages: Sequence[Entry], chat_ids: set[str], collection_id: str
 ) -> Iterable[Entry]:
-    """That on the chosen answers; with everything also that on answers since replaced."""
+    """Feedback on the chosen answers; with everything also on answers since replaced."""
     here = {original_id(m) for m in messages if m.conversation_id in chat_ids}
     elsewhere = {original_id(m) for m in messages} - here
     for log in feedback:

@@ -26,10 +26,10 @@ from desktop_rag.store.contract.precious import PreciousChanged, PreciousStore
 log = logging.getLogger(__name__)
 
 KEPT = 7
-# After a clock that jumps again and again.
+# The most that are kept while the clock keeps jumping.
 _MOST = 3 * KEPT
 _LONGEST_STEP_DAYS = 31
-# A disk that is full is tried again after this long.
+# A full disk is tried again after this long.
 _PAUSE_S = 600.0
 _NAME = re.compile(rf"(\d{{6,12}})-(\d{{4}}-\d\d-\d\d){re.escape(ENDING)}")
 
@@ -82,10 +82,7 @@ class Snapshots:
         raise AppError(f"There is no snapshot “{wanted}”.", f"Snapshots: {days}.")
 
     def make(self) -> Snapshot | None:
-        """Make today's snapshot; None when there is nothing to keep or nothing new.
-
-        AppError when the disk refuses; the earlier ones stay.
-        """
+        """Make a snapshot, None if nothing is new. AppError when the disk refuses; others stay."""
         today = _day_of(self._clock())
         kept = self.all()
         if not self._store.change_number() or (kept and not self._is_new(kept[0])):
@@ -108,8 +105,7 @@ class Snapshots:
     def restore_lost(self) -> list[Notice]:
         """Fill a library that never had anything from the newest readable snapshot.
 
-        For the start, before anything else uses the library. The notices say what came back, and
-        which snapshots could not be read.
+        For the start, before anything uses the library. The notices tell what came back or failed.
         """
         notices: list[Notice] = []
         if self._store.change_number():
@@ -168,7 +164,7 @@ class Snapshots:
             self._thread.join()
 
     def _on_change(self, _event: PreciousChanged) -> None:
-        """On the thread that writes: only compares days."""
+        """On the writing thread: only compares days."""
         now = self._clock()
         if _day_of(now) != self._checked_day and not self._is_pausing(now):
             self._is_due.set()

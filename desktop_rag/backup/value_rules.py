@@ -213,7 +213,7 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(constant)
 
 
-# What a backup may say of places: scopes of questions, and places in documents. Pure.
+# Scopes of questions, and places in documents.
 
 LONGEST_PATH = 4_096
 LONGEST_NAME = 1_000

@@ -59,7 +59,7 @@ def running_app_verbs() -> Mapping[str, app.Verb]:
         "backup_import": lambda services, asked: _imported(
             services.backups, str(asked["file"]), is_preview=bool(asked["is_preview"])
         ),
-        "backup_list": lambda services, _: _listed(services.snapshots),
+        "backup_list": lambda services, _: [each.to_json() for each in services.snapshots.all()],
         "backup_restore": lambda services, asked: _restored(
             services.backups, services.snapshots, **asked
         ),
@@ -137,10 +137,6 @@ def _imported(
     if is_preview:
         return backups.examine(Path(file)).to_json()
     return backups.import_file(Path(file), takes_index=takes_index, tell=tell).to_json()
-
-
-def _listed(snapshots: Snapshots) -> list[dict[str, Any]]:
-    return [snapshot.to_json() for snapshot in snapshots.all()]
 
 
 def _restored(

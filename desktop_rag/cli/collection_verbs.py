@@ -1,6 +1,4 @@
-"""The verbs about collections: `collection list`, `collection allow-hosts`, and
-`collection set-model`.
-"""
+"""The verbs about collections: `collection list`, `allow-hosts` and `set-model`."""
 
 import argparse
 import time
@@ -122,10 +120,8 @@ def _spec(model: str) -> str:
         return model
     folder = Path(model).expanduser().resolve()
     if not folder.is_dir():
-        raise AppError(
-            f"There is no folder {folder}.",
-            "Give the folder of a model, or the address of an endpoint, which begins with http.",
-        )
+        hint = "Give the folder of a model, or the address of an endpoint, which begins with http."
+        raise AppError(f"There is no folder {folder}.", hint)
     return str(folder)
 
 

@@ -14,8 +14,6 @@ from desktop_rag.desktop.entries.linux_files import ICON_SIZES_PX
 from desktop_rag.desktop.requests import DesktopRequest, request_of_verb
 from desktop_rag.running_app import ask_running_app
 
-# Opens the window, with every verb that it answers for other processes. Qt thread.
-
 
 def open_window(
     home: Home,
@@ -24,8 +22,8 @@ def open_window(
     is_shown: bool = True,
     first_event: DesktopRequest | None = None,
 ) -> int:
-    """Run the app over the home until the person quits; returns the exit code."""
-    # Qt: the verbs that reach a running app do without.
+    """Run the app over the home until the person quits; returns the exit code. Qt thread."""
+    # Imported late: the verbs that reach a running app do without Qt.
     from desktop_rag.ui.foundation.module_sources import leave_sources_unread
 
     leave_sources_unread()
@@ -33,17 +31,13 @@ def open_window(
 
     settings, _ = load_settings(home.settings)
     language = choose_language(resources_dir() / "words", settings.appearance.language)
-    # Now: the constants of its modules are translated when they are imported.
+    # Imported after that: constants are translated when their modules are imported.
     from desktop_rag.window_start import run_window
 
     return run_window(
-        home,
-        answered_verbs,
-        language,
-        starts_demo=starts_demo,
-        is_shown=is_shown,
-        first_event=first_event,
-    )
+        home, answered_verbs, language,
+        starts_demo=starts_demo, is_shown=is_shown, first_event=first_event,
+    )  # fmt: skip
 
 
 def add_quick_ask(parser: argparse.ArgumentParser) -> None:

@@ -20,10 +20,6 @@ from desktop_rag.diagnosis.finding import Finding, State, Subject, from_error, l
 from desktop_rag.diagnosis.home_repair import HomeRepair
 from desktop_rag.running_app import ask_running_app
 
-_NO_MODEL = (
-    "There is no chat model to examine.",
-    "Choose an endpoint and a model in Settings first.",
-)
 _Rows = list[dict[str, Any]]
 
 
@@ -38,7 +34,6 @@ def add_doctor(parser: argparse.ArgumentParser) -> None:
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
-    """Diagnose the running app, else the home; returns the exit code."""
     home = find_home()
     request = {"repair": arguments.repair, "examine": arguments.examine}
     is_answered, rows = ask_running_app(home, "doctor", request)
@@ -54,7 +49,7 @@ def running_app_verbs() -> Mapping[str, app.Verb]:
 
 
 def _of_running(services: app.Services, request: dict[str, Any]) -> _Rows:
-    """The rows of the running app, whose index can be repaired, but not its file."""
+    """The findings of the running app, whose index can be repaired, but not its file."""
     examined = _examine(services) if request["examine"] else []
     found = [*examined, *_found(upkeep.subject_of(services))]
     if request["repair"] and any(each.is_repairable for each in found):
@@ -87,10 +82,10 @@ def _found(subject: Subject) -> list[Finding]:
 
 
 def _examine(services: app.Services) -> list[Finding]:
-    """Measure the chat model; a finding says why that failed."""
     models = services.chat.models
     if not models.endpoint.is_set:
-        return [Finding("examination", State.WARNING, *_NO_MODEL)]
+        hint = "Choose an endpoint and a model in Settings first."
+        return [Finding("examination", State.WARNING, "There is no chat model to examine.", hint)]
     try:
         models.examine(models.endpoint)
     except AppError as error:

@@ -28,7 +28,7 @@ from desktop_rag.models.endpoints.providers import (
 )
 from desktop_rag.running_app import ask_running_app
 
-# What the verbs about endpoints print for people. Pure.
+# --- lines for people ---------------------------------------------------------------------------
 
 _STATES = {"no model": "no model is chosen", "no key": "it has no key"}
 
@@ -274,7 +274,6 @@ def _added(
 
 
 def _name_at(base_url: str) -> str:
-    """The name of the provider at this address; empty for any other."""
     provider = provider_at(base_url)
     return provider.name if provider else ""
 
@@ -303,10 +302,8 @@ def _used(opened: app.OpenedModels, named: str, model: str) -> dict[str, Any]:
         nonlocal chosen
         endpoint = _find(settings, named)
         if not (model or endpoint.model):
-            raise AppError(
-                f"No model is chosen for {endpoint.label}.",
-                "Name one with --model. `desktop-rag endpoint test` lists what it offers.",
-            )
+            hint = "Name one with --model. `desktop-rag endpoint test` lists what it offers."
+            raise AppError(f"No model is chosen for {endpoint.label}.", hint)
         chosen = endpoint.base_url
         return settings.using(chosen, model)
 

@@ -45,7 +45,7 @@ def _events(arguments: argparse.Namespace) -> int:
                 raise
             say(f"{error.title} Chats are listed without their titles, and feedback is missing.")
             rows = _found(upkeep.recorded_activity(find_home()), **request)
-    print_document(rows, _lines, as_json=arguments.json)
+    print_document(rows, lambda _: [*map(_line, rows)] or [_NOTHING], as_json=arguments.json)
     return 0
 
 
@@ -53,10 +53,6 @@ def _found(activity: Activity, kinds: list[str], since: float) -> list[dict[str,
     """The events, the oldest first, so that the end of a long list is the present."""
     wanted = EventFilter(frozenset(EventKind(kind) for kind in kinds), since=since)
     return list(rows_of(activity.find(wanted)))[::-1]
-
-
-def _lines(rows: list[dict[str, Any]]) -> list[str]:
-    return [*map(_line, rows)] or [_NOTHING]
 
 
 def _line(row: dict[str, Any]) -> str:

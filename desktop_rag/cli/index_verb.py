@@ -30,10 +30,7 @@ from desktop_rag.ingest.library import Library
 from desktop_rag.running_app import ask_running_app
 from desktop_rag.waiting import Waiting, progress_in_words
 
-# Passwords of encrypted files: the verb `password`, and the questions of `index --ask-password`.
-#
-# A password is typed without echo; the verb also reads it from standard input. It is never an
-# argument, which other programs could see.
+# Passwords of encrypted files: typed or read, never an argument that other programs could see.
 
 _MOST_TRIES = 3
 
@@ -52,7 +49,6 @@ def add_password(parser: argparse.ArgumentParser) -> None:
 
 
 def _password(arguments: argparse.Namespace) -> int:
-    """Enter or forget a password; returns the exit code."""
     # An open window refuses: the password is entered there.
     ask_running_app(find_home(), "password", {})
     path = Path(arguments.file).expanduser().resolve()
@@ -84,18 +80,15 @@ def _password(arguments: argparse.Namespace) -> int:
 def check_can_ask() -> None:
     """AppError when nobody can be asked here: no terminal, or a window that asks for itself."""
     if not sys.stdin.isatty():
-        raise AppError(
-            "Passwords can be asked for on a terminal only.",
-            "Leave out --ask-password, then enter them with: desktop-rag password FILE",
-        )
+        hint = "Leave out --ask-password, then enter them with: desktop-rag password FILE"
+        raise AppError("Passwords can be asked for on a terminal only.", hint)
     ask_running_app(find_home(), "password", {})
 
 
 def ask_for_passwords(library: Library, documents: Iterable[Document]) -> bool:
-    """Ask for the password of each locked file, and have it read; True when one was opened.
+    """Ask for the password of each locked file and have it read; True when one was opened.
 
-    What was typed is tried on the other files before they are asked for, and is forgotten when the
-    library is closed.
+    Known ones are tried on the other files first, and forgotten when the library is closed.
     """
     locked = {d.path: d for d in documents if d.needs_password}
     typed: list[str] = []
@@ -193,7 +186,6 @@ def add_index(added: argparse.ArgumentParser) -> None:
 
 
 def _index(arguments: argparse.Namespace) -> int:
-    """Add them, wait, and print the report; returns the exit code."""
     if arguments.ask_password:
         check_can_ask()
     urls = [name for name in arguments.folder if name.startswith(_SCHEMES)]
@@ -250,10 +242,8 @@ def _index_here(library: Library, asked: Mapping[str, Any]) -> Generator[str, No
         added = _add(library, asked)
         while not library.indexing.wait_until_idle(_LOOK_S):
             if library.indexing.is_paused:
-                raise AppError(
-                    "Indexing is paused.",
-                    "They are in the library and will be read when it goes on.",
-                )
+                hint = "They are in the library and will be read when it goes on."
+                raise AppError("Indexing is paused.", hint)
             yield from _scans(library, scans, added)
             line = progress_in_words(library, embedded_before)
             if line != told:
@@ -266,7 +256,6 @@ def _index_here(library: Library, asked: Mapping[str, Any]) -> Generator[str, No
 
 
 def _scans(library: Library, scans: deque[SourceScanned], added: set[str]) -> list[str]:
-    """Take the scans, and say what those of these sources found."""
     taken = [scans.popleft() for _ in range(len(scans))]
     return [_scan_in_words(library, scan) for scan in taken if scan.source_id in added]
 

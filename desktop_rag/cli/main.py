@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of all verbs, with the arguments of the given one."""
+    """The parser of all verbs, with the arguments of the given one only."""
     parser = argparse.ArgumentParser(
         prog="desktop-rag",
         description="Ask your own documents, on your own computer. Without a verb: the window.",

@@ -38,8 +38,7 @@ def index_json(
 ) -> dict[str, Any]:
     """The document of `index --json`: the result of one run, over these documents.
 
-    `pictures_waiting` are those of the whole library that are not read without leave. `not_read`
-    are addresses that links led to and that are no documents.
+    `pictures_waiting` are those of the whole library, `not_read` are links that led to no document.
     """
     listed = {file.url for file in documents}
     refused = [each for report in crawls for each in report.refused if each.url not in listed]
@@ -79,10 +78,7 @@ def index_lines(report: Mapping[str, Any]) -> list[str]:
 
 
 def search_json(found: SearchResult) -> dict[str, Any]:
-    """The document of `search --json --notes`; its `passages` are the list of `search --json`.
-
-    `notes` is null when the search took the query as it is.
-    """
+    """The document of `search --json --notes`; `notes` is null for a query taken as it is."""
     return {
         "passages": _passages_json(found.passages),
         "notes": _notes_json(found.notes),
@@ -118,10 +114,9 @@ def notes_lines(found: dict[str, Any]) -> list[str]:
 def search_lines(
     found: dict[str, Any], *, words: str = "", shows_nearest: bool = False
 ) -> list[str]:
-    """Search results for people, from their JSON.
+    """Search results for people, from their JSON; of each passage the part around the `words`.
 
-    Of each passage the part around the `words` that were searched for is shown. When nothing seems
-    relevant, the passages are listed only if `shows_nearest`.
+    When nothing seems relevant, the passages are listed only if `shows_nearest`.
     """
     lines = notes_lines(found)
     if not found["passages"]:
@@ -131,7 +126,7 @@ def search_lines(
             return [*lines, "Use --nearest to list the nearest passages."]
         lines += ["", f"{NEAREST}:"]
     for p in found["passages"]:
-        # The space says that no word is half typed.
+        # The space marks the last word as complete.
         piece, _ = snippet(p["text"], f"{words} ", _EXCERPT)
         lines.append(f"{p['rank']:>2}. {p['title']} ({place(p['anchor'])})  {p['path']}")
         lines.append(f"    {piece}")
@@ -141,11 +136,10 @@ def search_lines(
 def answer_json(message: Message) -> dict[str, Any]:
     """The document of `ask --json`.
 
-    It has `nearest` only when nothing seems relevant, `notes` only when the search changed the
-    question, `proposal`, the id of a command, only when one waits for the person,
-    `is_own_knowledge` only when the answer rests on no document, `state` only when it did
-    not come to its end, `error` (`title`, `hint`) when that has a reason, and `is_stored`, false,
-    only when the disk was full.
+    It has `nearest` only when nothing seems relevant, `notes` when the search changed the question,
+    `proposal`, a command's id, when one waits for the person, `is_own_knowledge` when the answer
+    rests on no document, `state` when it is incomplete, `error` (`title`, `hint`) when that has a
+    reason, and `is_stored`, false, when the disk was full.
     """
     document: dict[str, Any] = {
         "answer": message.text,
@@ -187,7 +181,6 @@ def _claim_json(claim: Claim, sources: Sequence[SourceRef]) -> dict[str, Any]:
 
 
 def _notes_json(notes: SearchNotes | None) -> dict[str, Any] | None:
-    """The notes of a search as JSON; None when there are none."""
     if notes and (said := notes.in_words()):
         return notes.to_json() | {"text": said}
     return None
@@ -296,10 +289,7 @@ def status_lines(status: dict[str, Any]) -> list[str]:
 def collection_json(
     collection: Collection, answered_by: str, counts: Sequence[DocumentCounts]
 ) -> dict[str, Any]:
-    """A row of `collection list --json`; `counts` are those of its sources.
-
-    `answered_by` names the model whose vectors are searched now; empty while there are none.
-    """
+    """A row of `collection list --json`; `answered_by` is the model searched now, if any."""
     return {
         "name": collection.name,
         "model": collection.embedder,

@@ -22,7 +22,6 @@ def running_app_verbs() -> Mapping[str, app.Verb]:
 
 
 def _privacy(arguments: argparse.Namespace) -> int:
-    """Print the connections; returns the exit code."""
     is_answered, rows = ask_running_app(find_home(), "privacy", {})
     if not is_answered:
         with open_services() as services:

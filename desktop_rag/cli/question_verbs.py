@@ -137,12 +137,10 @@ def _scope(arguments: argparse.Namespace) -> QuestionScope:
     if arguments.no_documents:
         return WITHOUT_DOCUMENTS
     paths = [Path(name).expanduser().resolve() for name in arguments.about]
-    return QuestionScope.of(
-        *(
-            ScopeItem.of_folder(path) if path.is_dir() else ScopeItem.of_place("", str(path))
-            for path in paths
-        )
-    )
+    items = [
+        ScopeItem.of_folder(p) if p.is_dir() else ScopeItem.of_place("", str(p)) for p in paths
+    ]
+    return QuestionScope.of(*items)
 
 
 def _search(arguments: argparse.Namespace) -> int:

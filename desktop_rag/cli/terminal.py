@@ -29,7 +29,7 @@ _BOX = "\N{WHITE SQUARE}"
 @contextmanager
 def open_services() -> "Generator[Services]":
     """The services over the person's home, closed at the end; AppError when they can't open."""
-    # Everything below the window: the verbs that reach a running app do without.
+    # Imported late: the verbs that reach a running app do without it.
     from desktop_rag.app import build_services
 
     home = find_home()
@@ -86,7 +86,7 @@ def printable(text: str) -> str:
     return _CONTROLS.sub(_BOX, text.replace("\r\n", "\n"))
 
 
-# What arguments of the command line may be. Wrong values are wrong usage.
+# Arguments of the command line; wrong values are wrong usage.
 
 
 def not_empty(text: str) -> str:

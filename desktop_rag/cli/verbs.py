@@ -1,7 +1,4 @@
-"""The verbs that this process or the running app answers, as JSON values.
-
-Any worker thread.
-"""
+"""The verbs that this process or the running app answers, as JSON values. Any worker thread."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +21,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.ingest.library import Library
 
-# A finished answer is not held longer for what a model may add to it.
+# A finished answer waits no longer for what a model may add to it.
 _JOBS_LIMIT_S = 8.0
 
 
@@ -57,12 +54,11 @@ def asking(
 ) -> Generator[str, None, dict[str, Any]]:
     """Ask in a new conversation, with files attached, and wait for the answer and its check.
 
-    `collection` and `assistant` are names, "" for all and none. `scope` is a QuestionScope
-    as JSON. With `goes_on` a model may also work on the finished answer for a few seconds, for
-    follow-up questions and closer checks. With `may_change` a person waits who can agree to
-    commands. Yields words while there is a wait. An answer that
-    failed is returned as far as it came, with its `error`. AppError when a file to `attach` cannot
-    be read.
+    `collection` and `assistant` are names, "" for all and none. `scope` is a QuestionScope as JSON.
+    With `goes_on` a model may add follow-up questions and closer checks for a few seconds. With
+    `may_change` a person waits who can agree to commands. Yields words while there is a wait. A
+    failed answer is returned as far as it came, with its `error`. AppError when a file can't be
+    attached.
     """
     library, chat = services.library, services.chat
     message: Message | None = None

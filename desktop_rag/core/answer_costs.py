@@ -1,4 +1,4 @@
-"""What a number of answers may take and cost, estimated before they are made. Pure."""
+"""What a number of answers may take and cost, estimated before they are written. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,11 +45,12 @@ class MeasuredAnswer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunEstimate:
-    """Tokens of all answers; seconds is None where none was measured, cost where no price is set.
+    """Estimated tokens, time and cost. `seconds` is None where nothing was measured, `cost` where
+    no price is set.
 
     The cost is in the currency of the prices. Without tokens no model is asked. `asks_above` is the
-    sum above which the person wants to be asked, of the endpoint whose cost is above it; 0 if none
-    is. The tokens of `guessed` answers were never measured, neither with their model nor another.
+    limit that the cost of its endpoint exceeds, 0 if none is exceeded. `guessed` answers have no
+    measured tokens to go by, of any model.
     """
 
     answers: int
@@ -62,7 +63,7 @@ class RunEstimate:
 
     @property
     def needs_consent(self) -> bool:
-        """True when the cost is above the sum that the person set."""
+        """True when the cost exceeds a limit that the person set."""
         return bool(self.asks_above)
 
     def in_words(self) -> str:
@@ -85,7 +86,7 @@ class RunEstimate:
         return ", ".join(said) + "."
 
     def _basis(self) -> str:
-        """Why the count of tokens may be another one after a first run."""
+        """What the token count is based on."""
         if not self.guessed:
             return tr("by what earlier answers took")
         if self.guessed >= self.answers:
@@ -94,7 +95,7 @@ class RunEstimate:
 
 
 class CostlyError(AppError):
-    """Something may cost more than the person set, and they were not asked."""
+    """A run may cost more than the person's limit, and they were not asked."""
 
     def __init__(self, found: RunEstimate) -> None:
         super().__init__(
@@ -109,9 +110,10 @@ class CostlyError(AppError):
 def estimate(
     questions: int, settings: Sequence[Settings], known: Sequence[MeasuredAnswer]
 ) -> RunEstimate:
-    """For each of the settings that answer, by earlier answers.
+    """The estimate for asking all questions under each of these settings.
 
-    Those of the same model are the best guide, else those of others: most of a prompt is the same.
+    Earlier answers of the same model are the best guide, then those of others: most of a prompt is
+    the same.
     """
     tokens_in = tokens_out = guessed = 0
     seconds: float | None = 0.0
@@ -147,6 +149,6 @@ def estimate(
 
 
 def _rounded(count: int) -> int:
-    """To two digits: a forecast is no better."""
+    """Two significant digits: a forecast is no better."""
     step = 10 ** max(0, len(str(count)) - 2)
     return round(count / step) * step

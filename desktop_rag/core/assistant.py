@@ -16,14 +16,12 @@ class Assistant:
     """A named way of answering; empty fields fall back to the behaviour without an assistant.
 
     `instructions` follow the app's own rules, which take precedence. The model is identified by its
-    endpoint's address and its name. Without `collection_ids` all documents are searched; `filters`,
-    written as in a search but without words, apply to every question. With `retrieval` None the
-    general settings apply. An `is_open` assistant may answer from the model's own knowledge when no
-    document is relevant; others say that nothing was found. With `uses_memory` earlier questions
-    and answers may serve as examples. `own_collection_id` is the one of `collection_ids` that holds
-    documents of its own, "" for none. `rails` is the name of a set that comes with the app, or the
-    path of a folder with rails, "" for none. `changed_at` tells which of two backups has the newer
-    one.
+    endpoint's address and its name. Without `collection_ids` all documents are searched; `filters`
+    is a query without words that applies to every question. `retrieval` None means the general
+    settings. An `is_open` assistant may answer from the model's own knowledge when no document is
+    relevant. With `uses_memory` earlier answers may serve as examples. `own_collection_id` is the
+    collection with its own documents, `rails` the name of a bundled set or the path of a folder;
+    both may be empty. `changed_at` decides which of two backups is newer.
     """
 
     assistant_id: str
@@ -63,8 +61,7 @@ class Assistant:
 def validated_assistant(assistant: Assistant) -> Assistant:
     """The assistant ready for storing: texts trimmed, the name on one line.
 
-    Raises AppError, with the way out, for a missing name, texts that are too long, or filters with
-    search words.
+    Raises AppError for a missing name, texts that are too long, or filters with search words.
     """
     kept = replace(
         assistant,
@@ -86,11 +83,9 @@ def validated_assistant(assistant: Assistant) -> Assistant:
 
 
 def parse_filters(filters: str) -> Query:
-    """Parse an assistant's filters. Raises AppError for search words or an invalid date.
-
-    Search words come from the question; words in the filters can only be a mistake.
-    """
+    """Parse an assistant's filters. Raises AppError for search words or an invalid date."""
     query = parse_query(filters)
+    # Search words come from the question; here they can only be a mistake.
     if query.text:
         hint = (
             "Write type:pdf, folder:taxes, after:2024 or -word; what is asked stays the question."

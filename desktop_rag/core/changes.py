@@ -1,7 +1,6 @@
-"""How the app hears of changes: services publish typed events, others hear them. Any thread.
+"""A publish/subscribe hub: services publish typed events, listeners hear them. Any thread.
 
-An event is a frozen value of the room that publishes it. Nothing is known here of any event, and
-one that nobody hears is dropped.
+An event is a frozen value of the room that publishes it. One that nobody hears is dropped.
 """
 
 import sys
@@ -12,7 +11,7 @@ E = TypeVar("E")
 
 
 class Changes:
-    """Passes each event on, at once, to those who hear its type."""
+    """Passes each event on to the listeners of its type."""
 
     def __init__(self) -> None:
         self._hearers: dict[object, tuple[Any, Callable[[Any], object]]] = {}
@@ -22,8 +21,8 @@ class Changes:
     ) -> Callable[[], None]:
         """Call `hearer` with each event of this type, or of any of these, from now on.
 
-        It is called on the thread that publishes the event, which waits: it must be quick. Those
-        who began to hear first are called first. Returns a function that ends it.
+        It runs on the publishing thread, which waits, so it must be quick. Listeners are called in
+        the order in which they subscribed. Returns a function that unsubscribes.
         """
         key = object()
         self._hearers[key] = (kind, hearer)
@@ -36,7 +35,8 @@ class Changes:
     def publish(self, event: object) -> None:
         """Call everyone who hears events of this type.
 
-        An exception is a bug of the hearer: `sys.excepthook` gets it, and the others still hear.
+        An exception is a bug of the listener: it goes to `sys.excepthook`, and the others still
+        hear.
         """
         for key in tuple(self._hearers):
             kind, hearer = self._hearers.get(key, ((), None))

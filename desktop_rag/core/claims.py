@@ -9,11 +9,9 @@ from typing import Any
 
 from desktop_rag.core.markup.formulas import formulas
 
-# The result of checking one claim against its sources. Frozen values.
-
 
 class Verdict(StrEnum):
-    """The degree to which the sources support a claim, as it is displayed."""
+    """The degree to which the sources support a claim."""
 
     SUPPORTED = "supported"
     PARTLY = "partly"
@@ -66,9 +64,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class CheckedClaim:
-    """The result of a check.
+    """The result of checking one claim against its sources.
 
-    `support` is the probability, 0 to 1, that the sources state the claim. `explanation` is one
+    `support` is the probability, 0 to 1, that the sources state the claim; `explanation` is one
     plain sentence. `evidence` is None without sources or when there was nothing to check.
     """
 
@@ -81,13 +79,12 @@ class CheckedClaim:
 
     @property
     def is_near(self) -> bool:
-        """True when the sources mostly state a claim that is in words of its own.
+        """True when the sources mostly state the claim, in other words.
 
-        A statement of a model is seldom in the words of a source. One that has all of them, in
-        other roles or from another source than the cited one, is not near.
+        A claim that has all words of a source, but in other roles or from an uncited source, isn't
+        near.
         """
-        is_in_other_words = bool(self.differences) and self.is_likely
-        return self.verdict is Verdict.PARTLY and is_in_other_words
+        return self.verdict is Verdict.PARTLY and bool(self.differences) and self.is_likely
 
     @property
     def is_likely(self) -> bool:
@@ -119,8 +116,8 @@ _MAX_WHOLE_CHARS = 2_000
 class Claim:
     """A checkable sentence of an answer, at [start, end) of the answer's text.
 
-    `n` is the number of the source that holds the evidence, or 0. A model that compared both too is
-    the `judge`, and `reason` is its sentence about it; both are empty without one.
+    `n` is the number of the source with the evidence, or 0. `judge` is the model that also compared
+    both, and `reason` its sentence about it; both are empty without one.
     """
 
     start: int
@@ -136,7 +133,7 @@ class Claim:
         return self.checked.verdict
 
     def to_json(self) -> dict[str, Any]:
-        """The stored form; a model that was not asked is left out."""
+        """The stored form, without the judge if there is none."""
         fields = asdict(self)
         told = {name: fields.pop(name) for name in ("judge", "reason")}
         return fields | (told if self.judge else {})
@@ -165,9 +162,9 @@ def with_signs(
     without: Collection[Verdict] = (),
     said: Mapping[Verdict, str] = MappingProxyType({}),
 ) -> str:
-    """The answer with a sign and words after each claim that its sources don't back.
+    """The answer with a sign and words after each claim that its sources don't support.
 
-    Claims with one of the verdicts `without` are left out. `said` are words in another language.
+    Claims with a verdict in `without` are left out. `said` are the words in another language.
     """
     parts: list[str] = []
     done = 0
@@ -184,7 +181,7 @@ def with_signs(
 
 
 def _formula_end(text: str, claim: Claim, place: int) -> int:
-    """The end of the formula of the claim around a place; 0 when there is none."""
+    """The end of the formula of the claim around a place; 0 for none."""
     found = formulas(text[claim.start : claim.end])
     inside = (f.end for f in found if f.start < place - claim.start < f.end)
     return claim.start + next(inside, -claim.start)

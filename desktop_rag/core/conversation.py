@@ -13,11 +13,9 @@ from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 
-# Files and images attached to a chat. Frozen values, pure.
-
 
 class AttachmentKind(StrEnum):
-    """The form in which a model receives it: as text or as an image."""
+    """The form in which a model receives an attachment."""
 
     FILE = "file"
     IMAGE = "image"
@@ -35,9 +33,9 @@ class Image:
 class Attachment:
     """A file or image attached to a chat.
 
-    Its extracted text is stored as the document `document_id`, with `words` words on `pages` pages
-    (0 for formats without pages). `document_id` is empty for an image without text and for an
-    attachment in an imported conversation.
+    Its text is stored as the document `document_id`, with `words` words on `pages` pages (0 for
+    formats without pages). The id is empty for an image without text and in an imported
+    conversation.
     """
 
     attachment_id: str
@@ -98,11 +96,11 @@ _MOST_LISTED = 4
 class SourceRef:
     """A numbered source of one answer, stored with the message as it was shown.
 
-    `quote` holds the exact words of the passage that support the citing sentence, at [start, end)
-    of the document's text; it is empty while the source is listed but not cited. `also_in` lists
-    other places with the same text, as paths or addresses. `document_id` is empty for a document
-    outside the library, as in an imported conversation. With a `query`, a SELECT over the
-    document's tables, `text` is the result and [start, end) covers the rows it is based on.
+    `quote` holds the words of the passage that support the citing sentence, at [start, end) of the
+    document's text; it is empty unless the source is cited. `also_in` lists other places with the
+    same text, as paths or addresses. `document_id` is empty for a document outside the library.
+    With a `query`, a SELECT over the document's tables, `text` is the result and [start, end)
+    covers the rows it is based on.
     """
 
     n: int
@@ -127,10 +125,7 @@ class SourceRef:
         return bool(self.document_id)
 
     def narrowed(self, start: int, end: int) -> "SourceRef":
-        """The same source with [start, end) of its passage as the quote.
-
-        A query result occurs nowhere in the document, so it stays unchanged.
-        """
+        """The source with [start, end) of its passage as the quote; a query result is unchanged."""
         if self.query:
             return self
         passage_start = self.start - max(0, self.text.find(self.quote))
@@ -171,14 +166,14 @@ class FileCounts:
 
 @dataclass(frozen=True, slots=True)
 class SearchNotes:
-    """The interpretation of a question by the search.
+    """How the search interpreted a question.
 
     `asked` is the standalone form of a follow-up question, else empty. `repaired` pairs each
     misspelt word with the word searched for. `filters` describes the filters, without a full stop;
     `searched` counts the passages left after filtering. `hints` are sentences about other possible
-    meanings. `files` is None when files were not counted. `scope` names the files that the question
-    named, or is taken to be about: nothing else was read. `rails` has a line for each event of the
-    assistant's rails, `proposal` the id of the command that they put before the person.
+    meanings. `files` is None when files were not counted. `scope` names the only files that were
+    read. `rails` has a line for each event of the assistant's rails, `proposal` the id of the
+    command they propose.
     """
 
     repaired: tuple[tuple[str, str], ...] = ()
@@ -310,13 +305,12 @@ class Message:
     """One turn of a conversation. `model` is empty for the person's turns and for excerpts.
 
     A failed or cut answer has `error_title` and `error_hint`, and in `text` the part received
-    before. When no passage seems relevant, `sources` is empty and `nearest` holds the closest
-    passages. `is_rewritten` marks a question for which the person wrote an answer. `follow_ups` are
-    suggested next questions, `claims` the checked sentences. With `is_own_knowledge` the model
-    answered without documents. `remembered` lists the earlier answers given as examples. A question
-    keeps its `attachments` and its `scope`; an answer has a scope if it was to be without
-    documents. In a copied conversation `copy_of` is the id of the original message. With
-    `is_unstored` the disk was full, and the message waits in memory for room.
+    before. Without a relevant passage, `sources` is empty and `nearest` holds the closest ones.
+    `is_rewritten` marks a question for which the person wrote an answer. With `is_own_knowledge`
+    the model answered without documents. `remembered` lists the earlier answers given as examples.
+    A question keeps its `attachments` and its `scope`; an answer has a scope only if it was to be
+    without documents. `copy_of` is the id of the original in a copied conversation. With
+    `is_unstored` the disk was full, and the message waits in memory.
     """
 
     message_id: str
@@ -347,7 +341,7 @@ class Message:
 
     @property
     def is_of_every_file(self) -> bool:
-        """True for an answer for which each file was asked, below the answer to the question."""
+        """True for an answer that asked each file separately."""
         return bool(self.notes and self.notes.files and self.notes.files.total)
 
 
@@ -356,7 +350,7 @@ class Conversation:
     """A thread of messages. The store keeps the order of the list; `updated_at` is only shown.
 
     The last collection and assistant are remembered, "" for none. `kept_by` is the id of the token
-    of the program that it is kept for, "" for the person's own.
+    of the program it belongs to, "" for the person.
     """
 
     conversation_id: str
@@ -432,7 +426,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRestated:
-    """The whole answer so far and its thinking, in place of what was shown of them."""
+    """The whole answer so far and its thinking, replacing what was shown of them."""
 
     text: str
     thinking: str
@@ -440,10 +434,9 @@ class AnswerRestated:
 
 @dataclass(frozen=True, slots=True)
 class AnswerDone:
-    """The stored answer: unknown citations removed, known ones located.
+    """The stored answer: unknown citations removed, known ones located. The last event.
 
-    The message's state says if it was finished, stopped or failed (with title and hint). This is
-    the last event of every answer.
+    The message's state says if it was finished, stopped or failed (with title and hint).
     """
 
     message: Message
@@ -458,14 +451,14 @@ class AnswerChanged:
 
 @dataclass(frozen=True, slots=True)
 class ChatTitled:
-    """A conversation got a title from a model, in place of the first words of its question."""
+    """A model gave a conversation its title, replacing the first words of its question."""
 
     conversation: Conversation
 
 
 @dataclass(frozen=True, slots=True)
 class MessagesStored:
-    """Messages with these ids, which waited for room on the disk, are stored now."""
+    """The messages with these ids, which waited for disk space, are stored now."""
 
     message_ids: frozenset[str]
 
@@ -482,9 +475,6 @@ AnswerEvent = (
 )
 
 
-# A question and its answer as remembered for later. Frozen values.
-
-
 class InteractionOutcome(StrEnum):
     """The outcome of an interaction."""
 
@@ -496,11 +486,10 @@ class InteractionOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """A question with its answer; its id is that of the answer's message.
+    """A question with its answer as remembered for later; its id is that of the answer's message.
 
     `asked` is the standalone form of the question; `model` is empty for excerpts.
-    `has_several_steps` marks answers assembled from several files or parts. `feedback` is the
-    person's current opinion.
+    `has_several_steps` marks answers assembled from several files or parts.
     """
 
     interaction_id: str

@@ -1,4 +1,4 @@
-"""What came of fetching the pages of a source: counts, and what was refused. Values only."""
+"""Reports of fetching web pages, their links and robots directives, file addresses. Pure."""
 
 import re
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ MOST_REFUSALS = 500
 
 
 class CrawlState(StrEnum):
-    """Where the fetching of a source stands."""
+    """The state of fetching a source."""
 
     RUNNING = "running"
     PAUSED = "paused"
@@ -32,10 +32,9 @@ class CrawlRefusal:
 class CrawlReport:
     """The last fetching of a source of links, or the one under way.
 
-    `pages` were read, of them `fresh` are new or changed; `waiting` were found and not asked for
-    yet. `copies` are addresses of pages that were read under another one. `refused` holds the first
-    MOST_REFUSALS of `refused_count`. With `is_cut_off` a limit left pages out. Times are seconds
-    since the epoch.
+    `pages` were read, `fresh` of them new or changed; `waiting` were found but not requested yet.
+    `copies` are addresses of pages read under another one. `refused` holds the first MOST_REFUSALS
+    of `refused_count`. With `is_cut_off` a limit left pages out. Times are seconds since the epoch.
     """
 
     state: CrawlState = CrawlState.RUNNING
@@ -51,8 +50,6 @@ class CrawlReport:
     refused: tuple[CrawlRefusal, ...] = field(default=())
 
 
-# What a page says of other pages. Values only.
-
 # Of one page; a longer list is cut.
 MOST_LINKS = 10_000
 MOST_LINK_CHARS = 4_000
@@ -61,10 +58,10 @@ _WISH = re.compile(r"[\s,;]+")
 
 @dataclass(frozen=True, slots=True)
 class PageLinks:
-    """The links of a page as they are written, and what it says of itself.
+    """The links of a page as written, and what it states about itself.
 
-    `robots` is what it wishes of programs (`noindex, nofollow`); `digest` stands for its visible
-    words, "" without any: pages that differ only in their markup have the same.
+    `robots` is its robots directive (`noindex, nofollow`). `digest` identifies its visible words,
+    "" without any: pages that differ only in their markup share it.
     """
 
     hrefs: tuple[str, ...] = ()
@@ -83,7 +80,7 @@ class RobotsWishes:
 
 
 def robots_wishes(*texts: str, agent: str) -> RobotsWishes:
-    """The wishes of a page in its head and its headers. Those for other programs do not count."""
+    """The directives in a page's head and headers; those for other programs don't count."""
     words: set[str] = set()
     for text in texts:
         is_ours = True
@@ -96,8 +93,6 @@ def robots_wishes(*texts: str, agent: str) -> RobotsWishes:
     return RobotsWishes(not words & {"noindex", "none"}, not words & {"nofollow", "none"})
 
 
-# The address of a file on the site that its folder mirrors. Pure.
-
 # What may stand in a path as it is; everything else, `?` and `#` included, is a part of a name.
 _PATH_CHARACTERS = "/~!$&'()*+,;=:@-._"
 # Servers show these for the folder they are in.
@@ -105,10 +100,10 @@ _INDEX_NAMES = frozenset({"index.html", "index.htm", "index.xhtml"})
 
 
 def site_address(base: str, root: PurePath, path: PurePath) -> str:
-    """The address of the file `path` of the folder `root`, whose files are below `base`.
+    """The address of the file `path` below the folder `root`, which mirrors `base`.
 
-    The page of a folder has the address of the folder. A source that is a file itself has the base
-    for its address. "" without a base, or for a file that is not in the folder.
+    A folder's index page has the address of the folder, a source that is a file the base. ""
+    without a base, or for a file outside the folder.
     """
     if not base or not path.is_relative_to(root):
         return ""

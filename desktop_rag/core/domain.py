@@ -1,4 +1,4 @@
-"""Sources, collections, documents and passages: the vocabulary of the app.
+"""Sources, collections, documents, tags and passages: the vocabulary of the app.
 
 Only frozen values and pure functions, so they can cross threads freely. Times are seconds since the
 epoch.
@@ -16,8 +16,6 @@ from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor, ChunkSettings, He
 from desktop_rag.core.pictures import waiting_in
 from desktop_rag.core.places import places_from_json
 
-# Tags of files: how they are written, and which are the same. Pure.
-
 LONGEST_TAG = 100
 MOST_TAGS = 50
 # What can't be stored, and invisible characters that would make two of one tag.
@@ -33,7 +31,7 @@ class TagCount:
 
 
 def clean_tag(written: str) -> str:
-    """A tag as it is kept: one line, no # before it, not too long; "" when nothing is left."""
+    """A tag as it is stored: one line, no leading #, not too long; "" when nothing is left."""
     line = " ".join(_UNSEEN.sub("", written).split())
     return line.lstrip("#").strip()[:LONGEST_TAG].strip()
 
@@ -98,9 +96,9 @@ class DocumentState(StrEnum):
 class Collection:
     """A named set of sources, searched as one, with its chunk settings.
 
-    `embedder` names the embedding model: a folder, or an endpoint address followed by # and a model
-    name. Empty means the model from the settings. `intranet_hosts` are the hosts outside the public
-    internet whose pages its links may name, as a person wrote them.
+    `embedder` is a folder, or an endpoint address followed by # and a model name; empty means the
+    model from the settings. `intranet_hosts`, as typed, may be linked to although they aren't
+    public.
     """
 
     collection_id: str
@@ -122,9 +120,9 @@ class SourceState(StrEnum):
 class SourceRules:
     """Exclusions a person adds for a folder, on top of the built-in ones.
 
-    `excluded` holds .gitignore patterns relative to the folder, `excluded_files` the paths of
-    single files in it, with slashes; `.` is a source that is a file itself. `max_file_mb` 0 means
-    the limit from the settings.
+    `excluded` holds .gitignore patterns relative to the folder, `excluded_files` paths of single
+    files in it, with slashes; `.` is a source that is a file itself. `max_file_mb` 0 means the
+    limit from the settings.
     """
 
     uses_gitignore: bool = False
@@ -139,8 +137,8 @@ class WebLinks:
     """Web pages as a source. The URL of a sitemap or feed stands for the pages it lists.
 
     At most `page_limit` pages are fetched, and again every `refresh_hours` (0: only on request).
-    Links on pages are followed for `follow_depth` steps, 0 not at all, on the host of the link and
-    below `path_limit`; without one, below the folder that the link is in.
+    Links are followed for `follow_depth` steps, on the host of the link and below `path_limit`, by
+    default below the folder of the link.
     """
 
     urls: tuple[str, ...]
@@ -154,9 +152,9 @@ class WebLinks:
 class Source:
     """A folder, a single file, web links, or the documents that a program sends.
 
-    For web links `path` is the folder with the fetched pages. A folder that mirrors a site has a
-    `base_address`, below which its files are found on the web. With a
-    `program`, its name, `path` is the folder of the app with the content that it sent.
+    For web links `path` is the folder with the fetched pages; with a `program`, its name, the app's
+    folder with the content it sent. A folder that mirrors a site has a `base_address`, below which
+    its files are on the web.
     """
 
     source_id: str
@@ -202,9 +200,9 @@ class Document:
     A document inside another, such as an attachment, has a `parent_id` and the `part` that leads to
     it; its path is the parent's file. A web page has a `url`; its path is the stored copy.
     `chunking` is the signature of the chunk settings used, `readers` the version of the readers.
-    `dated` (ISO, empty where there is none) and `tags` are those the file states about itself;
-    `given_tags` are the person's, known to those that get it from the library. `site_url` is the
-    address of a file on the site that its folder mirrors.
+    `dated` (ISO or empty) and `tags` are the file's own; `given_tags`, the person's, are known only
+    when it comes from the library. `site_url` is the address of a file on the site that its folder
+    mirrors.
     """
 
     document_id: str
@@ -232,7 +230,7 @@ class Document:
 
     @property
     def address(self) -> str:
-        """Where it is on the web: that of a fetched page, or on the site that a folder mirrors."""
+        """Its web address: of a fetched page, or on the site that its folder mirrors."""
         return self.url or self.site_url
 
     @property
@@ -242,9 +240,7 @@ class Document:
 
     @property
     def is_forgotten(self) -> bool:
-        """True when the library has dropped it, unlike a document that is gone but kept for a
-        while.
-        """
+        """True when the library dropped it; a gone document is kept for a while first."""
         return self.state is DocumentState.GONE and not self.gone_at
 
     @property
@@ -260,12 +256,12 @@ class Document:
 
     @property
     def is_to_be_read(self) -> bool:
-        """True when it waits for the indexer, and not for its pictures to be read."""
+        """True when it waits for the indexer, not just for its pictures to be read."""
         return self.state is DocumentState.WAITING and not self.pictures_waiting
 
     @property
     def is_excluded(self) -> bool:
-        """True when the person excluded this file: it isn't read until it is included again."""
+        """True when the person excluded this file by itself."""
         return self.reason == EXCLUDED and self.state is DocumentState.SKIPPED
 
     @property
@@ -290,7 +286,7 @@ class Document:
 
 
 class FileCondition(StrEnum):
-    """How the file of a document is now, compared with the text that is stored of it."""
+    """The state of a document's file now, compared with its stored text."""
 
     SAME = "same"
     CHANGED = "changed"
@@ -301,10 +297,10 @@ class FileCondition(StrEnum):
 
 @dataclass(frozen=True)
 class StoredText:
-    """A document with all that is stored of its content, to be read by a person.
+    """A document with its stored content, to be read by a person.
 
-    `places` are its marks and headings in their stored form, decoded when they are first used.
-    `parts` are the documents inside it, such as attachments.
+    `places` are its marks and headings in their stored form, decoded on first use. `parts` are the
+    documents inside it, such as attachments.
     """
 
     document: Document
@@ -332,8 +328,7 @@ class Passage:
     """A search result: a piece of a document with its location and score (higher is better).
 
     `relevance` is the calibrated probability that it concerns the question. `also_in` lists other
-    places with the same text, as paths or addresses. `url` is the address of its document on the
-    web: that of a fetched page, or on the site that a folder mirrors.
+    places with the same text, as paths or addresses. `url` is the document's web address.
     """
 
     chunk_id: int
@@ -369,8 +364,8 @@ class ListedModel:
 class EndpointReport:
     """The result of testing an endpoint: its models, and `is_ok` if the chosen one answered.
 
-    `is_reached` means that the endpoint answers but no model is chosen yet, `wants_key` that it
-    asks for another key.
+    `is_reached` means that it answers but no model is chosen yet, `wants_key` that it asks for
+    another key.
     """
 
     title: str
@@ -388,13 +383,13 @@ class EndpointReport:
 
     @property
     def is_endpoint(self) -> bool:
-        """True when what answers is an endpoint; any web server may answer at an address."""
+        """False if it may be any other web server at this address."""
         return self.is_ok or self.wants_key or bool(self.listed)
 
 
 @dataclass(frozen=True, slots=True)
 class Unlocked:
-    """The number of files that are read with a password, and True when the keyring keeps it."""
+    """The number of files read with a password, and whether the keyring keeps it."""
 
     files: int
     is_kept: bool
@@ -402,10 +397,10 @@ class Unlocked:
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """The result of a repair: where the damaged library is kept, the rows of chats and settings
-    that it no longer held, and whether its index could be read.
+    """The result of a repair: where the damaged library is kept, and what was lost.
 
-    Lost rows come back from the journal when the library is opened, where there is one.
+    Lost rows of chats and settings come back from the journal when the library is opened, if there
+    is one.
     """
 
     kept: Path

@@ -1,4 +1,4 @@
-"""The one error shown to people. Every other exception is a bug and is not caught."""
+"""Errors shown to people. Every other exception is a bug and is not caught."""
 
 # Before the words of a server in a hint, which end with the last ”.
 SERVER_SAYS = "It says: “"
@@ -36,7 +36,7 @@ class WrongPasswordError(AppError):
 
 
 class TooLongError(AppError):
-    """A model refused a request for its length: one made for `fits_tokens` may be accepted."""
+    """A model refused a request as too long; one of `fits_tokens` may be accepted."""
 
     def __init__(self, title: str, hint: str, fits_tokens: int) -> None:
         super().__init__(title, hint)
@@ -48,11 +48,11 @@ class Cancelled(Exception):  # noqa: N818  it ends work early, it reports no fai
 
 
 def without_quotation(hint: str) -> str:
-    """The hint without the words of a server, which may repeat what was sent to it."""
+    """The hint without a server's words, which may repeat what was sent to it."""
     before, quotation, after = hint.partition(SERVER_SAYS)
     parts = before, after.rpartition("”")[2]
     return " ".join(part.strip() for part in parts if part.strip()) if quotation else hint
 
 
 class InterruptedAnswer(Exception):  # noqa: N818  it is no error
-    """An answer in the background kept giving way to the person: it is to be tried again later."""
+    """A background answer kept giving way to the person: to be tried again later."""

@@ -9,7 +9,7 @@ from desktop_rag.core.pictures import WaitingPictures
 
 
 class Stage(StrEnum):
-    """The current activity of the indexer. STARTING is the time before the library is known."""
+    """What the indexer is doing. STARTING is the time before the library is known."""
 
     STARTING = "starting"
     IDLE = "idle"
@@ -25,9 +25,8 @@ class Stage(StrEnum):
 class StepProgress:
     """One step of a run: READING, EMBEDDING, REFINING or PICTURES.
 
-    It counts files, PICTURES counts pictures: `files_done` of `files_total`; both are 0 where files
-    say nothing about it.
-    `seconds_left` is an estimate, None while there is none.
+    `files_done` of `files_total` counts files, or pictures in PICTURES; both are 0 where files are
+    no measure. `seconds_left` is an estimate, None while there is none.
     """
 
     stage: Stage
@@ -41,11 +40,11 @@ class StepProgress:
 class IndexProgress:
     """A snapshot of indexing.
 
-    While a run lasts, `files_total` and `files_done` are those of the step under way; at rest, both
-    are the files of the library. `fraction` (0..1) is the share of the whole run: it never falls
-    before the run ends, and is 1 only when nothing is left. `seconds_left` is for all steps, None
-    while unknown. `steps` are those of the run, in their order; none at rest. `pictures` are those
-    that wait, also while something holds them up. `files_unread` failed or were skipped; at rest.
+    `files_total` and `files_done` are those of the current step, at rest those of the library.
+    `fraction` (0..1) is the share of the whole run: it never falls during a run, and is 1 only when
+    nothing is left. `seconds_left` covers all steps, None while unknown. `steps` are in order, none
+    at rest. `pictures` counts those waiting, even if held. `files_unread`, at rest, failed or were
+    skipped.
     """
 
     stage: Stage = Stage.IDLE
@@ -137,7 +136,7 @@ class FileChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file or web page changed, was found or lost, or could not be read, for this reason.
+    """A file or web page was added, changed, moved or removed, or could not be read.
 
     `name` is its path or address as it was then; the document may be gone by now.
     """
@@ -163,7 +162,7 @@ class LeftOut:
 class FolderPreview:
     """The estimated effect of adding a folder.
 
-    `seconds` is a rough estimate until all of it is searchable by meaning. With `is_complete` False
+    `seconds` is a rough estimate until all of it is searchable by meaning. Without `is_complete`
     counting was stopped early.
     """
 
@@ -219,7 +218,7 @@ class ServerSwitched:
 
 @dataclass(frozen=True, slots=True)
 class NothingUsed:
-    """Nothing was used for a while: who can load something again frees it."""
+    """Nothing was used for a while: free what can be loaded again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,4 @@
-"""The log file and its redaction.
-
-Set up once, in the composition root, before any thread starts.
-"""
+"""The log file, its redaction, and telemetry switches. Set up before any thread starts."""
 
 import logging
 import os
@@ -23,7 +20,7 @@ def redact(text: str) -> str:
 
 
 class RedactingFormatter(logging.Formatter):
-    """Formats a record, traceback included, and removes everything that looks like a key."""
+    """Formats a record, traceback included, without anything that looks like a key."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The finished line; runs on the thread that logs."""
@@ -44,13 +41,11 @@ def start_logging(folder: Path) -> None:
     logging.getLogger("desktop_rag").setLevel(logging.INFO)
 
 
-# Switches off the telemetry of libraries. Any thread, before the library is imported.
-
 # ONNX Runtime reads its switch once, during import: calling disable_telemetry_events() later is too
 # late, because the first host look-ups have already happened.
 _SWITCHES = {"ORT_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1"}
 
 
 def disable_telemetry() -> None:
-    """Set every known switch in the environment of this process and its children."""
+    """Set every known switch for this process and its children, before libraries are imported."""
     os.environ.update(_SWITCHES)

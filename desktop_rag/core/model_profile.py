@@ -1,7 +1,6 @@
 """The capabilities of a model at an endpoint, measured or learned from its errors. Pure.
 
-Every request is shaped by them (`request_shape`). Unknown values are None, and common defaults
-apply.
+They shape every request (`request_shape`). Unknown values are None and get common defaults.
 """
 
 import dataclasses
@@ -41,7 +40,7 @@ _STATED_AGE_S, _GUESSED_AGE_S = 86_400.0, 3_600.0
 class LearnedLimit:
     """A context length learned from a refusal at the Unix time `learned_at`.
 
-    It `is_stated` if the server said the number, or a guess from what was refused.
+    It `is_stated` if the server named the number; otherwise it is a guess.
     """
 
     tokens: int
@@ -74,12 +73,11 @@ class LearnedLimit:
 class ModelProfile:
     """Measured capabilities of a model.
 
-    `examined_at` is 0 before the examination; single values may have been learned by then.
-    `tokens_ratio` is the server's token count divided by the estimate of `core.text`, 0 if unknown.
-    `context_tokens` is the longest request that was read in full, 0 if unknown; with
-    `is_context_open` longer ones were not tried. `stated_tokens` is the context length that the
-    server reports. `learned_limit` comes from a refusal: it limits requests for a while, and never
-    changes what was measured.
+    `examined_at` is 0 before the examination; single values may be known by then. `tokens_ratio` is
+    the server's token count divided by the estimate of `core.text`, `context_tokens` the longest
+    request read in full, both 0 if unknown; with `is_context_open` longer ones were not tried.
+    `stated_tokens` is the context length the server reports. `learned_limit`, from a refusal,
+    limits requests for a while and never changes what was measured.
     """
 
     examined_at: float = 0.0

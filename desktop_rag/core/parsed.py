@@ -1,12 +1,10 @@
-"""Parsed documents and chunks: text with its locations.
+"""Parsed documents and chunks: text with its locations. Frozen values, pure.
 
-Frozen values. Offsets are indices into a document's extracted text, in code points, end exclusive.
+Offsets are indices into a document's extracted text, in code points, end exclusive.
 """
 
 from dataclasses import dataclass
 from typing import Any, Literal
-
-# Locations inside files that a person can navigate to. Frozen values and pure functions.
 
 HEADING_SEPARATOR = " › "
 
@@ -87,11 +85,11 @@ class PageWord:
 
 @dataclass(frozen=True, slots=True)
 class PageWish:
-    """What is wanted of a page (from 1): a picture, and the places of words on it.
+    """A request for a page (from 1): an image, and the places of words on it.
 
-    `quote` is marked once, `find` everywhere on the page, each ignored when empty. With line breaks
-    each line of `find` is a word that is found as a whole. `with_sizes` asks for the sizes of all
-    pages too, `with_words` for every word of the page with its place.
+    `quote` is marked once, `find` everywhere on the page; either may be empty. Each line of `find`
+    is found as a whole. `with_sizes` asks for the sizes of all pages too, `with_words` for every
+    word of the page with its place.
     """
 
     page: int
@@ -107,8 +105,8 @@ class PageView:
     """An image of one page with the rectangles of a quote. `png` is `width_px` wide.
 
     `found` has the rectangles of each hit in reading order. `sizes` holds the width and height of
-    the pages in points, where they were asked for; a very long file has more pages than sizes.
-    `words` are those of the page in the order of its text, where they were asked for.
+    the pages in points, though not of all in a very long file; `words` are in the order of the
+    page's text. Both are empty unless requested.
     """
 
     page: int
@@ -165,9 +163,9 @@ class ParsedPart:
 class ParsedDocument:
     """The result of parsing one file.
 
-    Marks, headings and table headers are sorted by offset. `language` is a two-letter code, empty
-    when it could not be detected. `dated` (ISO, empty where there is none) and `tags` are those
-    the file states about itself. `pictures_left` pictures in it and its parts are to be read later.
+    Marks, headings and table headers are sorted by offset. `language` is a two-letter code or
+    empty. `dated` (ISO or empty) and `tags` are those the file states. `pictures_left` pictures in
+    it and its parts are to be read later.
     """
 
     format: str
@@ -210,10 +208,9 @@ class ChunkSettings:
 class Chunk:
     """A piece of a document that fits the embedder, with its location.
 
-    `text` is exactly document text [start, end); neighbours may overlap. `context` is prepended for
-    embedding: title, heading path and the header row of a table. `content_hash` covers the embedded
-    text, so equal content needs only one vector. Chunks are numbered by `position` in reading
-    order.
+    `text` is exactly document text [start, end); neighbours may overlap. `context` (title, heading
+    path and table header) is prepended for embedding. `content_hash` covers the embedded text, so
+    equal content needs only one vector. `position` numbers chunks in reading order.
     """
 
     position: int

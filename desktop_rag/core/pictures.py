@@ -1,6 +1,6 @@
-"""Pictures and scanned pages that wait to be read: how a row says so, and what holds them. Pure.
+"""Pictures and scanned pages: the texts read from them, and how a row says that some wait. Pure.
 
-The number stands in the reason of the row, where a person reads it too.
+The number waiting is part of the row's reason, which people read too.
 """
 
 import re
@@ -9,25 +9,25 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-# How the way out begins where pictures are not read.
+# Begins the hint where pictures are not read.
 TO_HAVE_THEM_READ = "To have them read, "
 PICTURES_WAIT = "Pictures and scanned pages that wait to be read: "
 _NUMBER = re.compile(re.escape(PICTURES_WAIT) + r"(\d+)")
 
 
 def waiting_words(count: int) -> str:
-    """What the row of a file says while so many of its pictures wait."""
+    """The reason of a row while so many of its pictures wait."""
     return f"{PICTURES_WAIT}{count}."
 
 
 def waiting_in(reason: str) -> int:
-    """The number of pictures that wait, by the reason of a row."""
+    """The number of waiting pictures in the reason of a row."""
     found = _NUMBER.search(reason)
     return int(found[1]) if found else 0
 
 
 class PictureHold(StrEnum):
-    """What holds the reading of pictures up."""
+    """What keeps pictures from being read."""
 
     NONE = "none"
     PAUSED = "paused"
@@ -38,25 +38,22 @@ class PictureHold(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WaitingPictures:
-    """The number of pictures that wait, an estimate of the time they take, and what holds them."""
+    """The number of waiting pictures, an estimate of their time, and what holds them."""
 
     count: int = 0
     seconds: float = 0.0
     hold: PictureHold = PictureHold.NONE
 
 
-# The text that was read from one picture, or why it could not be read. Pure.
-
-
 @dataclass(frozen=True, slots=True)
 class PictureText:
-    """The text of a picture, "" where there is none; `failure` says why reading it failed."""
+    """The text of a picture, "" for none; `failure` says why reading it failed."""
 
     text: str
     failure: str = ""
 
     def to_json(self) -> list[str]:
-        """The values as JSON holds them."""
+        """The values as JSON."""
         return [self.text, self.failure]
 
     @classmethod
@@ -70,7 +67,7 @@ class PictureText:
 
 
 def texts_to_json(texts: Mapping[str, PictureText]) -> dict[str, Any]:
-    """The texts of the pictures in a file by their places, as JSON holds them."""
+    """The texts of a file's pictures by place, as JSON."""
     return {place: text.to_json() for place, text in texts.items()}
 
 

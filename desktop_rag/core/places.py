@@ -139,7 +139,7 @@ def places_from_json(
 def mark_columns(text: str) -> dict[str, list[Any]]:
     """The marks of stored places as lists by field, `offset` among them.
 
-    Much faster than `places_from_json`, for sheets of a hundred thousand rows.
+    Much faster than `places_from_json` for sheets of a hundred thousand rows.
     """
     columns = (json.loads(text) if text else {}).get("marks", {})
     found = {name: _unpacked(column) for name, column in columns.items() if name != "offset"}

@@ -46,9 +46,9 @@ class Filters:
 
     `files`, `folders` and `collections` are as typed: a name or part of a path, with * as a
     wildcard; a file with a slash is part of a whole path. `types` are lower-case file endings
-    without a dot, names of formats, or both as `text/py`; documents of `other_types`, in this last
-    form, are left out. `tags` are whole tags, with * as a wildcard. `after` is the
-    first day included, `before` the first day excluded.
+    without a dot, names of formats, or both as `text/py`; `other_types`, in this last form, are
+    excluded. `tags` are whole tags, with * as a wildcard. `after` is the first day included,
+    `before` the first excluded.
     """
 
     files: tuple[str, ...] = ()
@@ -102,17 +102,17 @@ def strip_invalid_characters(text: str) -> str:
 
 
 def written_filters(text: str) -> list[str]:
-    """The filters of a query as they are written, like `tag:roof`."""
+    """The filters of a query as written, like `tag:roof`."""
     return [match[0] for match in _PART.finditer(text) if match["key"]]
 
 
 def without_filters(text: str) -> str:
-    """A query as it is written, without its filters."""
+    """A query as written, without its filters."""
     return " ".join(_PART.sub(lambda match: "" if match["key"] else match[0], text).split())
 
 
 def parse_query(text: str) -> Query:
-    """Parse a query.
+    """Parse a query. Raises AppError for an invalid date.
 
     Filters are `file:report.pdf`, `type:pdf`, `folder:contracts`, `collection:Work`, `tag:roof`,
     `after:2024-01-31` and `before:2024-05`. A value with a space or comma is quoted;
@@ -121,8 +121,6 @@ def parse_query(text: str) -> Query:
     dates applies. `-word` and `-"some words"` exclude. Everything else is text: an unclosed quote,
     `note: this`, an address, `after:all`, -5, and a dash between spaces. In a long query, or one
     that ends with a question mark, quotation marks are ordinary punctuation and require nothing.
-
-    Raises AppError for an invalid date.
     """
     parser = _QueryParser()
     remaining = " ".join("".join(parser.read(strip_invalid_characters(text))).split())
@@ -136,8 +134,6 @@ def parse_query(text: str) -> Query:
 
 
 class _QueryParser:
-    """Collects the parts of a query."""
-
     def __init__(self) -> None:
         self.phrases: list[str] = []
         self.excluded: list[str] = []
@@ -235,8 +231,6 @@ def _first_day(key: str, value: str) -> date:
 def _distinct(found: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
-
-# Requests for a summary: one word, about the scope or the filters beside it. Pure.
 
 _SUMMARY_WORDS = re.compile(
     r"(?:summari[sz]e(?: this)?|summary|tl;dr|zusammenfass(?:ung|en)|fasse zusammen|résum(?:é|er|e)"

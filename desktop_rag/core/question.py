@@ -14,8 +14,10 @@ _NO_LIMITS = Query("")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The text of a question, its collection ("" for all documents), its assistant ("" for none),
-    its attachments and its scope, which a collection stands back for.
+    """A question with its collection ("" for all documents), assistant ("" for none) and
+    attachments.
+
+    Its scope takes precedence over the collection.
     """
 
     text: str
@@ -27,9 +29,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """What whoever asks may read: the documents of these collections, and these documents.
+    """What the asking user may read: these collections and these documents.
 
-    Others must have no effect on what they get: no passage, name, count, score or spelling.
+    Other documents must not affect what they get: no passage, name, count, score or spelling.
     """
 
     collection_ids: tuple[str, ...] = ()
@@ -40,11 +42,10 @@ class Readable:
 class SearchScope:
     """The documents that a search may find, whatever the query itself says.
 
-    Without `collection_ids` it covers every collection; with `document_ids` None, every document.
-    The filters and exclusions of `limits` apply in addition to those of the query; `limits` has no
-    words to search for. With `about` it covers only what one of these items stands for. With
-    `attached` it covers the files of these sources and nothing else; with `but` it leaves out the
-    files with these paths. `readable` is None for the person, who may read everything.
+    Empty `collection_ids` mean every collection, `document_ids` None every document. The filters
+    and exclusions of `limits`, which has no search words, apply in addition to the query's. `about`
+    limits it to these items, `attached` to the files of these sources; `but` excludes these paths.
+    `readable` is None for the person, who may read everything.
     """
 
     collection_ids: tuple[str, ...] = ()
@@ -68,9 +69,8 @@ EVERYTHING = SearchScope()
 class NamedFiles:
     """Files and folders that a question names; the answer is based on nothing else.
 
-    `names` are shown to the person, with folders where several files have one name. `unread` gives
-    the reason for each of them that has no text. With `asks_for_content` the question asks for
-    nothing but what is in them.
+    `names` are shown, with folders where several files share a name. `unread` gives the reason for
+    each without text. With `asks_for_content` the question asks only for their content.
     """
 
     names: tuple[str, ...]
@@ -84,9 +84,8 @@ class NamedFiles:
 class Setup:
     """The settings, documents and assistant that answer a question.
 
-    `assistant_id` is the one that was asked, even when it no longer exists. `hints` are sentences
-    to show with the answer. With a `refusal` the question must not be answered: it would go where
-    the person did not want it to.
+    `assistant_id` is as requested, even if it no longer exists. `hints` are shown with the answer.
+    A `refusal` forbids answering, since the question would go where the person did not want it.
     """
 
     settings: Settings

@@ -28,10 +28,10 @@ class ScopeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScopeItem:
-    """A part of the library: a document, all below a folder, the pages of a link, a collection.
+    """A part of the library: a document, everything below a folder, a link's pages, a collection.
 
-    `key` is the id of the document, source or collection; of a folder it is the path. `path` is
-    the path of a document that is a file of its own: it is found there once it is read anew.
+    `key` is the id of the document, source or collection, or the path of a folder. `path` is that
+    of a document that is a file of its own, to find it once it is read anew.
     """
 
     kind: ScopeKind
@@ -41,7 +41,7 @@ class ScopeItem:
 
     @classmethod
     def of_document(cls, document: Document) -> "ScopeItem":
-        """One document; with a file, the documents inside it."""
+        """One document, with the documents inside it."""
         of_place = cls.of_place(
             document.document_id, str(document.path), document.part, document.url
         )
@@ -56,7 +56,7 @@ class ScopeItem:
 
     @classmethod
     def of_folder(cls, path: Path) -> "ScopeItem":
-        """All that lies below a folder."""
+        """Everything below a folder."""
         return cls(ScopeKind.FOLDER, str(path), path.name or str(path))
 
     @classmethod
@@ -74,10 +74,10 @@ class ScopeItem:
 
 @dataclass(frozen=True, slots=True)
 class QuestionScope:
-    """What a question is about: these parts of the library and nothing else, or no document at all.
+    """What a question is about: only these parts of the library, or no document at all.
 
-    Without items it is about all documents, or those of the collection chosen beside it. With
-    `is_without_documents` the model answers from what it knows, and nothing is searched.
+    Without items it covers all documents, or those of the chosen collection. With
+    `is_without_documents` the model answers from its own knowledge, and nothing is searched.
     """
 
     items: tuple[ScopeItem, ...] = ()
@@ -94,7 +94,7 @@ class QuestionScope:
         return bool(self.items)
 
     def with_item(self, item: ScopeItem) -> "QuestionScope":
-        """The scope with one more item; a chat without documents has them again."""
+        """The scope with one more item; a chat without documents has documents again."""
         return QuestionScope.of(*self.items, item)
 
     def in_words(self) -> str:

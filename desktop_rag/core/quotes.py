@@ -1,6 +1,6 @@
-"""Locates a quoted sentence in a text by alignment. Pure, any thread.
+"""Locates a quoted sentence in a text, and the words of a source that support a sentence. Pure.
 
-It tries the exact text first; then letters and digits only, which ignores case, white space,
+`locate` tries the exact text first; then letters and digits only, which ignores case, white space,
 accents, quote and dash styles, ligatures and line-end hyphens; then single words, which tolerates a
 few that are missing, added or changed.
 """
@@ -110,7 +110,6 @@ def _occurrences(needle: str, text: str, most: int) -> Iterator[int]:
 
 
 def _ends_at_word_boundaries(text: str, span: Span) -> bool:
-    """True when neither end cuts a word in two."""
     return not any(
         0 < offset < len(text)
         and text[offset - 1].isalnum()
@@ -256,8 +255,6 @@ def _best_run(pairs: list[int]) -> list[int]:
     return pairs[best[1] : best[2]]
 
 
-# Finds the words of a source that support a sentence which cites it. Pure, any thread.
-
 # The least share of the citing sentence's weight that a quote has in common with it; a word that no
 # source has weighs as much as a rare one.
 _LEAST_SHARE = 0.2
@@ -267,7 +264,7 @@ _FEWEST_FIGURES = 2
 
 
 class CitedQuotes:
-    """The sentences and rows of the sources of one answer; a word that is in few weighs more."""
+    """The sentences and rows of one answer's sources; rare words weigh more."""
 
     def __init__(self, sources: Sequence[SourceRef]) -> None:
         self._passages = {
@@ -282,10 +279,10 @@ class CitedQuotes:
         }
 
     def place(self, n: int, citing: Sequence[str]) -> Span | None:
-        """Where source `n` says most of what one of the sentences says, in the text of the source.
+        """The span in source `n` that says most of what one of the sentences says.
 
-        With too little in common, as between two languages or when the passage does not support
-        the sentence, there is no place: it would mislead. Nor is there one of an unknown source.
+        None for an unknown source, and with too little in common, as between two languages or when
+        the passage does not support the sentence: a place would mislead.
         """
         claims = [frozenset(terms(sentence)) for sentence in citing]
         weights = self._weights
@@ -299,7 +296,7 @@ class CitedQuotes:
         return place
 
     def places(self, n: int, citing: Sequence[str]) -> list[Span]:
-        """Where source `n` says what each of the sentences says, in order and without overlaps."""
+        """The spans in source `n` for each of the sentences, in order and without overlaps."""
         found = sorted({place for sentence in citing if (place := self.place(n, [sentence]))})
         apart: list[Span] = []
         for place in found:
@@ -309,13 +306,13 @@ class CitedQuotes:
 
 
 def quoting(source: SourceRef, sentence: str) -> SourceRef:
-    """The source with the words that support this sentence as its quote; else as it is."""
+    """The source with the words that support this sentence as its quote, if there are any."""
     place = CitedQuotes([source]).place(source.n, [sentence]) if sentence else None
     return source.narrowed(*place) if place else source
 
 
 def _sentences_and_rows(text: str) -> list[Span]:
-    """A sentence ends before the row of a table, and begins behind it."""
+    """The spans of table rows, and of the sentences between them."""
     rows = list(_rows(text))
     spans = list(rows)
     for start, end in sentences(text):
@@ -332,9 +329,7 @@ def _stripped(text: str, start: int, end: int) -> Span:
 
 
 def _rows(text: str) -> Iterator[Span]:
-    """The spans of lines with a label and figures: tables in the text of a PDF, which have no stops
-    between them.
-    """
+    """The spans of lines with a label and figures: table rows of a PDF have no full stops."""
     start = 0
     for line in text.splitlines(keepends=True):
         behind = list(takewhile(_has_no_letter, reversed(line.split())))

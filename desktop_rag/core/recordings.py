@@ -1,4 +1,4 @@
-"""What was said in a recording and when, and the document that is made of it. Pure."""
+"""Recordings: how files are recognised as such, transcripts and their documents. Pure."""
 
 import math
 import re
@@ -9,9 +9,7 @@ from typing import Any
 from desktop_rag.core.parsed import Anchor, Mark, ParsedDocument
 from desktop_rag.core.text import sentences
 
-# What marks a file as a recording: its suffix, and its first bytes. Pure.
-
-# The format of their documents.
+# The format of the documents.
 RECORDING = "recording"
 # Begins the reason of recordings that no server transcribes.
 NO_TRANSCRIPTION = "A recording: there is no transcription of it."
@@ -36,12 +34,12 @@ RECORDING_WEAK_START = re.compile(
 
 
 def is_recording_name(name: str) -> bool:
-    """True when the suffix of a file name is one of recordings."""
+    """True when a file name has the suffix of a recording."""
     return name.lower().endswith(RECORDING_SUFFIXES)
 
 
 def begins_like_recording(header: bytes, *, is_named: bool) -> bool:
-    """True when these are the first bytes of a recording; `is_named` if its name is one's too."""
+    """True for the first bytes of a recording; `is_named` if its name is one's too."""
     if RECORDING_START.match(header):
         return True
     return is_named and RECORDING_WEAK_START.match(header) is not None
@@ -54,7 +52,7 @@ _ENDINGS = (".", "!", "?", "…", "。", "！", "？", "।", "؟", ":", ";")
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """Words, and when they were said, in seconds from the start of the recording."""
+    """Words with their times, in seconds from the start of the recording."""
 
     start_s: float
     end_s: float
@@ -63,7 +61,7 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """All that was said, in order. `language` is a code of two letters, "" where it is unknown."""
+    """All that was said, in order. `language` is a two-letter code or empty."""
 
     spoken: tuple[Spoken, ...] = ()
     language: str = ""
@@ -75,7 +73,7 @@ class Transcript:
         return replace(self, spoken=tuple(moved))
 
     def to_json(self) -> dict[str, Any]:
-        """The transcript as it is kept."""
+        """The stored form."""
         rows = [[round(s.start_s, 2), round(s.end_s, 2), s.text] for s in self.spoken]
         return {"language": self.language, "seconds": self.seconds, "spoken": rows}
 
@@ -87,7 +85,7 @@ class Transcript:
 
 
 def joined(pieces: Iterable[Transcript]) -> Transcript:
-    """The transcript of a recording from those of its pieces, which know their times in it."""
+    """One transcript from those of a recording's pieces, whose times are in the whole."""
     found = list(pieces)
     return Transcript(
         tuple(spoken for piece in found for spoken in piece.spoken),
@@ -97,7 +95,7 @@ def joined(pieces: Iterable[Transcript]) -> Transcript:
 
 
 def document_of(transcript: Transcript, title: str) -> ParsedDocument:
-    """The transcript as a document: each sentence has its second as its place."""
+    """The transcript as a document; each sentence's place is its second."""
     text, marks = "", list[Mark]()
     before: Spoken | None = None
     for spoken in _by_sentence(transcript.spoken):
@@ -118,12 +116,10 @@ def _between(before: Spoken, after: Spoken) -> str:
 
 
 def _by_sentence(spoken: Iterable[Spoken]) -> Iterator[Spoken]:
-    """Words that hold several sentences sentence by sentence, each with its share of the time."""
+    """Split words into sentences, each with its share of the time."""
     for words in spoken:
         text = " ".join(words.text.split())
-        spans = sentences(text)
         pace_s = (words.end_s - words.start_s) / max(1, len(text))
-        for start, end in spans:
-            yield Spoken(
-                words.start_s + pace_s * start, words.start_s + pace_s * end, text[start:end]
-            )
+        for start, end in sentences(text):
+            first_s, last_s = (words.start_s + pace_s * place for place in (start, end))
+            yield Spoken(first_s, last_s, text[start:end])

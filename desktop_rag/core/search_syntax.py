@@ -1,4 +1,4 @@
-"""The query syntax explained to people, filters written for them and in words. Any thread."""
+"""The query syntax explained, filters put into words, and hints on mistyped ones. Any thread."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ SEARCH_SYNTAX = (
 
 
 def quoted_value(name: str) -> str:
-    """A name as the value of a filter; * stands for what a value can't hold."""
+    """A name as the value of a filter, with * for characters a value can't hold."""
     return '"' + _NOT_IN_A_VALUE.sub("*", name) + '"'
 
 

@@ -9,10 +9,10 @@ Metadata = Mapping[str, str | int | float | bool]
 
 @dataclass(frozen=True, slots=True)
 class SentDocument:
-    """What a program says of a document that it sent, without the content.
+    """A program's description of a document that it sent, without the content.
 
-    `own_id` is the program's, `document_id` the library's. `name` is the file name that the
-    program gave it. `round` is the last round of sending in which the program named it.
+    `own_id` is the program's id, `document_id` the library's. `round` is the last round of sending
+    that named it.
     """
 
     own_id: str
@@ -30,7 +30,7 @@ class SentDocument:
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """A document as a program sends it. The end of `name` tells the format of the content."""
+    """A document as a program sends it. The suffix of `name` tells its format."""
 
     own_id: str
     content: bytes
@@ -42,7 +42,7 @@ class Sending:
 
 
 class SentOutcome(StrEnum):
-    """What became of a document that was sent."""
+    """The effect of sending a document."""
 
     NEW = "new"
     CHANGED = "changed"
@@ -52,7 +52,7 @@ class SentOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A document that was taken in, and what became of it."""
+    """A document that was accepted, and the effect."""
 
     document: SentDocument
     outcome: SentOutcome

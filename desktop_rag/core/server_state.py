@@ -1,4 +1,4 @@
-"""The state of the database server that keeps a library. Frozen values and their words, pure."""
+"""The state of the database server that keeps a library, and its words. Frozen values, pure."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -41,7 +41,7 @@ INDEX_HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class PartSize:
-    """The space of a part of the library in bytes, its indexes apart; `rows` is an estimate."""
+    """The size of a part of the library in bytes, with indexes apart; `rows` is an estimate."""
 
     name: str
     rows: int
@@ -51,10 +51,7 @@ class PartSize:
 
 @dataclass(frozen=True, slots=True)
 class VectorIndex:
-    """The index of a model's vectors.
-
-    `vectors` is an estimate. `share` is the part that is built, from 0 to 1, where that is known.
-    """
+    """The index of a model's vectors. `vectors` is an estimate, `share` the built part (0..1)."""
 
     model: str
     dimensions: int
@@ -66,7 +63,7 @@ class VectorIndex:
 
 @dataclass(frozen=True, slots=True)
 class PostingsState:
-    """Postings that are merged and those that are not, and deleted passages still among them."""
+    """Merged and unmerged postings, and deleted passages still among them."""
 
     merged: int
     unmerged: int
@@ -77,7 +74,7 @@ class PostingsState:
 class ReplicaState:
     """A replica for searches: `bytes_behind` is None when it is away.
 
-    `seconds_behind` is None when it lacks what this process wrote, or as long as nothing is known.
+    `seconds_behind` is None while unknown, or when it lacks what this process wrote.
     """
 
     bytes_behind: int | None
@@ -92,7 +89,7 @@ class ReplicaState:
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """Connections to the server: of the library's role, of everybody, and the most allowed."""
+    """Connections to the server: of the library's role, of everybody, and the maximum."""
 
     own: int
     all: int
@@ -111,7 +108,7 @@ class SlowStatement:
 
 @dataclass(frozen=True, slots=True)
 class SlowSearch:
-    """A search of this process: when it began, what it searched by; never what was asked."""
+    """A search of this process: its time and kind, never the question."""
 
     at: float
     kind: str
@@ -122,8 +119,8 @@ class SlowSearch:
 class ServerState:
     """A library on a server at one moment.
 
-    `statements` are the slowest on average, None where the server records none. `searches` are the
-    slowest of this process in the last hours; `searched` is the number of all in that time.
+    `statements` are the slowest on average, None if the server records none. `searches` are the
+    slowest of this process in the last hours, out of `searched`.
     """
 
     server_version: str

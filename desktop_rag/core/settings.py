@@ -21,8 +21,8 @@ class EndpointSettings:
     """An OpenAI-compatible endpoint; an empty `base_url` means excerpts only.
 
     The normalised address identifies it. `context_tokens` 0 means the measured context length.
-    Limits of 0 are off; prices are per million tokens. What runs without the person watching and
-    may cost more than `ask_above` needs their consent first; with 0 nothing does.
+    Limits of 0 are off; prices are per million tokens. An unattended run that may cost more than
+    `ask_above` needs the person's consent first.
     """
 
     base_url: str = ""
@@ -49,7 +49,7 @@ class EndpointSettings:
 
 
 class LongReading(StrEnum):
-    """What happens to pictures that take more than an hour to read: ask first, read, or wait."""
+    """What happens to pictures that take over an hour to read: ask first, read, or wait."""
 
     ASK = "ask"
     READ = "read"
@@ -78,9 +78,9 @@ class IndexSettings:
 class StoreSettings:
     """The engine that keeps the library; see `store/opening.py` for its names.
 
-    For an engine on a server, `address` is its connection string, without a password, and `library`
-    the name of the library there. Searches read from the streaming replica at `read_address`, if it
-    is set, while that is at most `read_lag_s` seconds behind.
+    For an engine on a server, `address` is its connection string without a password, and `library`
+    the library's name there. Searches use the streaming replica at `read_address`, if set, while it
+    is at most `read_lag_s` seconds behind.
     """
 
     engine: str = "duckdb"
@@ -101,9 +101,9 @@ class TranscriptionDialect(StrEnum):
 class TranscriptionSettings:
     """The server that turns recordings into text; an empty `base_url` means none.
 
-    `model` is for OpenAI-compatible servers only. `language` is a code such as `de`, "" lets the
-    server find out. A request holds at most `max_upload_mb`, 0 for any size. `has_consent` is the
-    person's word that recordings may go to a server on another computer.
+    `model` is for OpenAI-compatible servers only. `language` is a code such as `de`, "" to detect
+    it. A request holds at most `max_upload_mb`, 0 for any size. `has_consent` permits sending
+    recordings to a server on another computer.
     """
 
     base_url: str = ""
@@ -121,7 +121,7 @@ class TranscriptionSettings:
 
 
 class Encryption(StrEnum):
-    """How the way to a shared library is protected; the values are those of PostgreSQL."""
+    """The encryption of the connection to a shared library, by PostgreSQL's names."""
 
     VERIFIED = "verify-full"
     UNVERIFIED = "require"
@@ -132,8 +132,8 @@ class Encryption(StrEnum):
 class SharedLibrarySettings:
     """A library on a PostgreSQL server that is searched beside the own one.
 
-    `certificate` is the file of the authority that signed the server's certificate; "" trusts those
-    that the system trusts. The password is in the keyring and never here.
+    `certificate` is the file of the authority that signed the server's certificate; "" trusts the
+    system's. The password is in the keyring and never here.
     """
 
     host: str = ""
@@ -170,10 +170,8 @@ class RetrievalSettings:
     """Settings for retrieval.
 
     `lexical_weight` moves hybrid search towards meaning (0) or words (1); at 0.5 each question gets
-    its own balance.
-
-    An answer has up to `passages` sources of up to `source_tokens` in total. `later_sources`
-    applies to follow-up questions.
+    its own balance. An answer has up to `passages` sources of up to `source_tokens` in total.
+    `later_sources` applies to follow-up questions.
     """
 
     passages: int = 8
@@ -187,11 +185,10 @@ class AnswerSettings:
     """Settings for checking and extending an answer.
 
     `checks_claims` compares its sentences with the sources, on this computer; `checks_with_model`
-    also asks the endpoint about each of them. `hides_unsupported` hides an answer without a
-    supported sentence until the person asks to see it. `suggests_questions` proposes follow-up
-    questions, with one short request to the endpoint. `asks_few_files` asks each of up to FEW_FILES
-    files when the library search finds nothing. `uses_memory` stores answers and gives the model
-    similar ones as examples.
+    also asks the endpoint. `hides_unsupported` hides an answer without a supported sentence until
+    the person asks to see it. `suggests_questions` proposes follow-up questions, with one short
+    request. `asks_few_files` asks each of up to FEW_FILES files when the search finds nothing.
+    `uses_memory` stores answers and gives the model similar ones as examples.
     """
 
     checks_claims: bool = True
@@ -263,8 +260,8 @@ class BackgroundSettings:
     """Settings for the app without its window.
 
     `hotkey` opens the quick ask, `selection_hotkey` with the text selected in another program; both
-    as `Ctrl+Alt+Space`, "" for none. `asks_for_hotkeys` allows a question of the desktop about them
-    at the start, where it asks.
+    like `Ctrl+Alt+Space`, "" for none. `asks_for_hotkeys` lets the desktop ask the person about
+    them.
     """
 
     when_closed: WhenClosed = WhenClosed.ASK
@@ -286,12 +283,11 @@ class ActivitySettings:
 class ServerSettings:
     """The local server for other programs, off by default and for this computer alone.
 
-    When `port` is taken, one of those after it is used; 0 means any. Beyond loopback, `host_names`
-    are those by which it may be asked. `certificate` and `certificate_key` are PEM files. Pages of
-    the `origins` may use it with any token. With `exposes_models` the models of the endpoints can
-    be asked without documents. With `logs_text` questions and answers are in the log of requests.
-    `filters` name those of other packages that requests have to pass, as `NAME` or `NAME=MODELS`.
-    `public_address` is how others reach it where something stands before it, such as a proxy.
+    If `port` is taken, one after it is used; 0 means any. Beyond loopback, it answers to
+    `host_names`. `certificate` and `certificate_key` are PEM files. Pages of the `origins` may use
+    it with any token. `exposes_models` offers the endpoints' models without documents. `logs_text`
+    puts questions and answers into the request log. `filters` of other packages, as `NAME` or
+    `NAME=MODELS`, check requests. `public_address` is how others reach it behind a proxy.
     """
 
     is_on: bool = False

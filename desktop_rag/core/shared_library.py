@@ -1,6 +1,6 @@
-"""A library on a server beside the own one: ids of what is in it, its state, and a test's report.
+"""A library on a server beside the own one: its ids, its state, and the report of a test.
 
-Frozen values, pure. An id from there begins with a mark, so that every part of the app can tell.
+Frozen values, pure. Its ids begin with a mark, so that every part of the app can tell them.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ def is_shared(key: str) -> bool:
 
 
 def shared_id(key: str) -> str:
-    """The id of what has this id in the shared library itself; "" stays empty."""
+    """The marked form of an id of the shared library; "" stays empty."""
     return _MARK + key if key else ""
 
 
@@ -33,7 +33,7 @@ def is_shared_item(item: ScopeItem) -> bool:
 
 
 def can_open(document: Document) -> bool:
-    """False for a file on another computer: one with its path here would be another file."""
+    """False for a file on another computer: the same path here would be another file."""
     return bool(document.address) or not is_shared(document.document_id)
 
 
@@ -48,10 +48,7 @@ class SharedState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SharedLibraryStatus:
-    """The state since a time in seconds, and what was last seen there.
-
-    `title` and `hint` say why it is offline.
-    """
+    """The state since a time, why it is offline (`title`, `hint`), and what was last seen there."""
 
     state: SharedState = SharedState.NOT_SET
     since: float = 0.0
@@ -75,10 +72,9 @@ class SharedLibraryChanged:
 
 @dataclass(frozen=True, slots=True)
 class SharedLibraryReport:
-    """A shared library that can be read: versions, size and the names of its collections.
+    """A readable shared library: versions, size and the names of its collections.
 
-    `slow` are the statements that took longest on average, with their milliseconds and calls;
-    None where the server does not record them.
+    `slow` are the slowest statements on average, with milliseconds and calls; None if unrecorded.
     """
 
     server_version: str

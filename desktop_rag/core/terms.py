@@ -1,7 +1,4 @@
-"""The tokenizer for indexing, search and excerpts, for any language. Pure.
-
-Safe on any thread; the terms of each word are cached.
-"""
+"""The tokenizer for indexing, search and excerpts, for any language. Any thread."""
 
 import re
 import threading
@@ -153,8 +150,6 @@ def _term_cache(language: str) -> "_TermCache":
 
 
 class _TermCache(dict[str, tuple[str, ...]]):
-    """Caches the terms of each token for one language."""
-
     def __init__(self, algorithm: str) -> None:
         super().__init__()
         self._algorithm = algorithm

@@ -1,7 +1,4 @@
-"""Sentences, words as written and a rough token count. Pure, any thread.
-
-Search terms are in `terms`.
-"""
+"""Sentences, words as written and a rough token count; search terms are in `terms`. Pure."""
 
 import math
 import re
@@ -57,12 +54,12 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def ends_sentence(text: str) -> bool:
-    """True when a sentence ends at the end of a text, as far as its stop tells."""
+    """True when a text ends with a full stop or the like."""
     return bool(_ENDED.search(text))
 
 
 def _is_abbreviation(text: str, start: int, end: int) -> bool:
-    """True when the stop before `end` belongs to a word or number, by what is from `start` on."""
+    """True when the stop before `end` belongs to a word or number that follows `start`."""
     if _ABBREVIATION.search(text, start, end) or _NUMBERED.search(text, start, end):
         return True
     is_letter = _SINGLE_LETTER.search(text, start, end)

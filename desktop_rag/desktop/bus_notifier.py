@@ -37,7 +37,7 @@ _FAULTS = (OSError, ValueError, KeyError, DBusErrorResponse, RouterClosed, Timeo
 
 
 class BusNotifier:
-    """Connects with the first notification. One thread at a time."""
+    """Shows notifications, connecting with the first one. One thread at a time."""
 
     def __init__(self, on_pressed: Callable[[], None]) -> None:
         """`on_pressed` is called on a thread of its own when the last notification is pressed."""
@@ -69,7 +69,7 @@ class BusNotifier:
 
 
 class _Listening:
-    """A connection to the session bus that hears of presses."""
+    """A connection to the session bus that receives presses."""
 
     def __init__(self, on_action: Callable[[int], None]) -> None:
         self._on_action = on_action

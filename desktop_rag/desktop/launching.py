@@ -1,4 +1,4 @@
-"""The command that starts this installation of the app. Any thread."""
+"""The app's names on the desktop, its command line, and its start at login. Any thread."""
 
 import os
 import plistlib
@@ -9,18 +9,13 @@ from pathlib import Path
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import write_atomically
 
-# The names by which a desktop knows the app. Any thread.
-#
 # Windows, desktop file, icon, portals, autostart and the bundle of macOS all use the one id. GNOME
 # binds hotkeys only for an id of several parts with dots, and macOS allows no underscore in one.
-
 APP_ID = "app.desktoprag.desktoprag"
 APP_NAME = "desktop-rag"
 URL_SCHEME = "desktop-rag"
 ASK_ABOUT = f"Ask {APP_NAME} about this"
 SUMMARY = "Ask questions about the documents on your own computer"
-
-
 _WITHOUT_CONSOLE = "desktop-rag-window.exe"
 
 
@@ -28,14 +23,15 @@ def app_command(*arguments: str) -> list[str]:
     """The command line that starts the app, with absolute paths, whatever the folder and PATH."""
     if getattr(sys, "frozen", False):
         return [str(_frozen_program()), *arguments]
-    script = Path(sys.executable).parent / ("desktop-rag.exe" if _is_windows() else "desktop-rag")
+    name = "desktop-rag.exe" if sys.platform == "win32" else "desktop-rag"
+    script = Path(sys.executable).with_name(name)
     if script.exists():
         return [str(script), *arguments]
     return [sys.executable, "-m", "desktop_rag", *arguments]
 
 
 def terminal_command(*arguments: str) -> list[str]:
-    """As `app_command`, for a program that talks to it over standard input and output."""
+    """As `app_command`, for a program that uses its standard input and output."""
     program, *rest = app_command(*arguments)
     console = Path(program).with_name("desktop-rag.exe")
     has_none = Path(program).name == _WITHOUT_CONSOLE and console.exists()
@@ -61,46 +57,37 @@ def _frozen_program() -> Path:
     return without_console if without_console.exists() else program
 
 
-def _is_windows() -> bool:
-    return sys.platform == "win32"
-
-
-# Starting the app at login, in the background. Any thread.
-#
-# Linux: a desktop file in the autostart folder (Desktop Application Autostart Specification, XDG).
-# macOS: a launch agent. Windows: a value under the user's Run key.
-
 _RUN_KEY = r"Software\Microsoft\Windows\CurrentVersion\Run"
 
 
 def set_autostart(is_wanted: bool) -> None:
-    """Start at login, or don't. AppError when the desktop's settings can't be written."""
+    """Start at login in the background, or don't. AppError when that can't be written.
+
+    Linux: a desktop file in the autostart folder (XDG's Desktop Application Autostart
+    Specification). macOS: a launch agent. Windows: a value under the user's Run key.
+    """
     try:
         if sys.platform == "win32":
             _set_run_key(is_wanted)
         else:
-            _set_file(_agent_path() if sys.platform == "darwin" else _entry_path(), is_wanted)
+            _set_file(_login_file(), is_wanted)
     except OSError as exc:
-        raise AppError(
-            "Starting at login could not be changed.",
-            f"{exc.filename or APP_NAME}: {exc.strerror}.",
-        ) from exc
+        hint = f"{exc.filename or APP_NAME}: {exc.strerror}."
+        raise AppError("Starting at login could not be changed.", hint) from exc
 
 
 def starts_at_login() -> bool:
     """True when the desktop will start this app at login."""
     if sys.platform == "win32":
         return _has_run_key()
-    return (_agent_path() if sys.platform == "darwin" else _entry_path()).exists()
+    return _login_file().exists()
 
 
-def _entry_path() -> Path:
+def _login_file() -> Path:
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "LaunchAgents" / f"{APP_ID}.plist"
     config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(config) / "autostart" / f"{APP_ID}.desktop"
-
-
-def _agent_path() -> Path:
-    return Path.home() / "Library" / "LaunchAgents" / f"{APP_ID}.plist"
 
 
 def _set_file(path: Path, is_wanted: bool) -> None:
@@ -121,11 +108,9 @@ def _entry() -> str:
 
 def _agent() -> str:
     agent = {
-        "Label": APP_ID,
-        "ProgramArguments": app_command("--background"),
-        "RunAtLoad": True,
+        "Label": APP_ID, "ProgramArguments": app_command("--background"), "RunAtLoad": True,
         "ProcessType": "Background",
-    }
+    }  # fmt: skip
     return plistlib.dumps(agent).decode()
 
 

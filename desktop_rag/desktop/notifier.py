@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Notifier:
-    """Connects with the first notification."""
+    """Shows notifications, connecting with the first one."""
 
     def __init__(self, on_pressed: Callable[[], None]) -> None:
         """`on_pressed` is called on a thread of its own when the last one is pressed."""

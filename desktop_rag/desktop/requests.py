@@ -1,4 +1,4 @@
-"""What other processes and the desktop ask of the running app. Frozen values; any thread."""
+"""Requests of the desktop and of other processes to the running app. Frozen values; any thread."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,7 @@ _MAX_PATHS = 100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RequestHandled:
-    """Posted after a request: when its turn comes, the request has been dealt with."""
+    """Posted after a request; handled once the request has been."""
 
     handled: Event = field(default_factory=Event)
 
@@ -31,8 +31,8 @@ class WindowRequested:
 class QuickAskRequested:
     """A request for the popup with this question, unsent.
 
-    With `takes_selection` the text selected in another program goes with the question. `about` are
-    the files and folders that it is about.
+    With `takes_selection` it includes the text selected in another program. `about` are the files
+    and folders that the question is about.
     """
 
     question: str = ""
@@ -99,7 +99,7 @@ def request_of_verb(verb: str, arguments: dict[str, object]) -> DesktopRequest:
 
 
 def _paths(names: object) -> tuple[Path, ...]:
-    """The absolute paths among these; a link of a web page has none, it can name no file."""
+    """The absolute paths among these. Links of web pages have none: they can name no file."""
     given = cast("list[object]", names) if isinstance(names, list) else []
     paths = [
         Path(name) for name in given[:_MAX_PATHS] if isinstance(name, str) and "\0" not in name
@@ -108,5 +108,5 @@ def _paths(names: object) -> tuple[Path, ...]:
 
 
 def _text(text: str) -> str:
-    """At most a few pages, without characters that are none."""
+    """At most a few pages, without unprintable characters."""
     return "".join(c for c in text[:_MAX_TEXT] if c.isprintable() or c in "\n\t")

@@ -1,4 +1,4 @@
-"""Every check, in the order in which it is shown. Reads only. Any worker thread."""
+"""The checks of the diagnosis, listed in `CHECKS` in the order shown. Worker threads; read-only."""
 
 import ctypes
 import hashlib
@@ -10,7 +10,7 @@ import stat
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Event
 from typing import TypeVar
@@ -38,16 +38,22 @@ from desktop_rag.diagnosis.finding import (
     from_report,
     from_sentence,
 )
-from desktop_rag.diagnosis.library_check import check_library
 from desktop_rag.models.endpoint_address import is_this_computer, normalise_base_url
-
-# Calls that may never return, such as those on a disconnected drive.
+from desktop_rag.store.contract.inspection import (
+    Discrepancy,
+    JournalState,
+    NoLibraryError,
+    NotReadableNowError,
+)
 
 T = TypeVar("T")
 
 
 def within(limit_s: float, call: Callable[[], T], *, otherwise: T) -> T:
-    """The result of `call`, or `otherwise` when it takes longer; its thread is then abandoned."""
+    """The result of `call`, or `otherwise` after the limit, when its thread is abandoned.
+
+    For calls that may never return, such as those on a disconnected drive.
+    """
     results: list[T] = []
     thread = threading.Thread(target=lambda: results.append(call()), name="patience", daemon=True)
     thread.start()
@@ -55,9 +61,7 @@ def within(limit_s: float, call: Callable[[], T], *, otherwise: T) -> T:
     return results[0] if results else otherwise
 
 
-# Compares the system's limits for watching with the number of folders below the sources.
-#
-# Only Linux has such limits: one watch for each folder.
+# --- watching ------------------------------------------------------------------------------------
 
 LIMITS = Path("/proc/sys/fs/inotify")
 # Other programs of the person, such as editors, watch folders too.
@@ -68,7 +72,7 @@ _POLLED = "Folders beyond the limit are compared with the disk at intervals inst
 
 
 def check_watching(subject: Subject, cancel: Event) -> Iterator[Finding]:
-    """One finding about both limits."""
+    """The number of folders, against Linux's limits on watches; other systems have none."""
     if sys.platform != "linux":
         title = "This system has no limit for watching folders."
         yield Finding("watching", State.NOT_CHECKED, title)
@@ -97,9 +101,10 @@ def watching(
     need = within(_PROBE_ANSWER_S, lambda: _folders(roots, most, cancel), otherwise=-1)
     if need < 0:
         return Finding("watching", State.NOT_CHECKED, "A folder does not answer.")
+    hint = _hint("max_user_watches", max(_ROOMY, 1 << (2 * need).bit_length()))
     if need > most:
         title = f"There are more folders than the {most:,} that the system watches."
-        return Finding("watching", State.WARNING, title, _hint("max_user_watches", _more(need)))
+        return Finding("watching", State.WARNING, title, hint)
     told = (
         f"1 folder is watched of the {most:,} that the system allows"
         if need == 1
@@ -107,7 +112,7 @@ def watching(
     )
     if need > _SAFE_SHARE * most:
         title = f"{told}, and other programs need some."
-        return Finding("watching", State.WARNING, title, _hint("max_user_watches", _more(need)))
+        return Finding("watching", State.WARNING, title, hint)
     return Finding("watching", State.OK, f"{told}.")
 
 
@@ -115,12 +120,8 @@ def _hint(name: str, value: int) -> str:
     return f"{_POLLED} Raise the limit: sudo sysctl fs.inotify.{name}={value}"
 
 
-def _more(need: int) -> int:
-    return max(_ROOMY, 1 << (2 * need).bit_length())
-
-
 def _folders(roots: list[Path], most: int, cancel: Event) -> int:
-    """The number of folders below these, counted until the limit is passed."""
+    """The number of folders below these; counting ends above `most`."""
     count = 0
     for root in roots:
         for _ in os.walk(root):
@@ -140,14 +141,14 @@ def _can_watch() -> bool:
     return True
 
 
-# Checks that the home and everything in it is for this user alone.
+# --- permissions ---------------------------------------------------------------------------------
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _MOST_SHOWN = 5
 
 
 def check_permissions(subject: Subject, cancel: Event) -> Iterator[Finding]:
-    """One finding; those that others may use are named."""
+    """The home and everything in it is for this user alone."""
     root = subject.home.root
     if os.name != "posix":
         title = "Windows keeps the files of a user from other users by itself."
@@ -188,7 +189,7 @@ def _below(root: Path) -> Iterator[Path]:
 
 
 def _seen(path: Path) -> tuple[bool, bool]:
-    """True when others have a right to it; True when it belongs to another user."""
+    """Whether others have a right to it, and whether it belongs to another user."""
     try:
         status = path.lstat()
     except OSError:
@@ -203,16 +204,15 @@ def _named(names: list[str]) -> str:
     return f"{shown} and {more:,} more" if more > 0 else shown
 
 
-# Compares the bundled models with the list of their hashes that ships with the app.
+# --- bundled models ------------------------------------------------------------------------------
 
 # In the format of sha256sum, so that `sha256sum --check` reads it too.
 MANIFEST = "manifest.sha256"
-_CHUNK = 1 << 20
 _HASH = re.compile("[0-9a-f]{64}")
 
 
 def check_bundled(subject: Subject, cancel: Event) -> Iterator[Finding]:
-    """Every file of the list: there and unaltered."""
+    """Every bundled file is there and has its hash of the manifest."""
     hint = "Install the app again."
     try:
         listed = read_manifest(subject.outside.models)
@@ -249,11 +249,8 @@ def read_manifest(models: Path) -> dict[str, str]:
 
 def sha256_of(path: Path) -> str:
     """The hash of a file; OSError when it can't be read."""
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while piece := file.read(_CHUNK):
-            digest.update(piece)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _fault(path: Path, sha256: str) -> str:
@@ -265,11 +262,8 @@ def _fault(path: Path, sha256: str) -> str:
         return f"cannot be read ({exc.strerror})"
 
 
-# Checks the keyring without reading a key.
-
-
 def check_keyring(subject: Subject, _: Event) -> Iterator[Finding]:
-    """Available, and which one."""
+    """Which keyring is in use; no key is read."""
     if name := subject.outside.keyring():
         yield Finding("keyring", State.OK, f"Keys are kept in: {name}.")
         return
@@ -288,7 +282,7 @@ def _may_need_key(base_url: str) -> bool:
         return False
 
 
-# Checks the free space of the home and of the folder for temporary files.
+# --- free space ----------------------------------------------------------------------------------
 
 _MB = 1_000_000
 # Enough, and the least with which the next document or chat can be stored.
@@ -299,7 +293,7 @@ _FEW_FILES = 1000
 
 
 def check_space(subject: Subject, _: Event) -> Iterator[Finding]:
-    """A finding for each of the two places."""
+    """The free space for the home and for temporary files."""
     yield space("library", subject.home.root, *_HOME)
     yield space("temporary files", Path(tempfile.gettempdir()), *_TEMPORARY)
 
@@ -328,7 +322,7 @@ def space(what: str, folder: Path, enough_bytes: int, least_bytes: int) -> Findi
 
 
 def _free_files(folder: Path) -> int:
-    """The number of files that can still be created; large where that has no limit."""
+    """The number of files that can still be created; enough where there is no limit."""
     if not hasattr(os, "statvfs"):
         return _FEW_FILES
     found = os.statvfs(folder)
@@ -341,14 +335,14 @@ def _shown_size(count: int) -> str:
     return f"{count / _MB:,.0f} MB"
 
 
-# Checks the sources: there, readable, and how many of their files could not be read.
+# --- sources -------------------------------------------------------------------------------------
 
 _ANSWER_S = 5.0
 _KEPT = "Its documents stay searchable;"
 
 
 def check_folders(subject: Subject, cancel: Event) -> Iterator[Finding]:
-    """One finding for each source."""
+    """For each source: it is readable, and how many of its files could not be read."""
     if subject.library is None:
         yield Finding("folder", State.NOT_CHECKED, "The list of folders cannot be read.")
         return
@@ -404,21 +398,20 @@ def _found(name: str, counts: DocumentCounts, what: str) -> Finding:
     return Finding("folder", State.OK, title)
 
 
-# Checks the endpoint, which is asked only when one is set, and what is known of its model.
+# --- endpoint ------------------------------------------------------------------------------------
 
 
 def check_endpoint(subject: Subject, cancel: Event) -> Iterator[Finding]:
-    """Reachable, and the model answers."""
+    """The endpoint is reachable, and its model answers."""
     endpoint = subject.settings.endpoint
     if not endpoint.is_set:
-        title = "No endpoint is set: answers are excerpts."
-        yield Finding("endpoint", State.OK, title)
+        yield Finding("endpoint", State.OK, "No endpoint is set: answers are excerpts.")
         return
     yield from_report("endpoint", subject.outside.check_endpoint(endpoint, cancel))
 
 
 def check_chat_model(subject: Subject, _: Event) -> Iterator[Finding]:
-    """What was measured of the chat model; nothing is asked."""
+    """What was measured of the chat model; no request is sent."""
     endpoint = subject.settings.endpoint
     if not endpoint.is_set:
         return
@@ -431,9 +424,8 @@ def check_chat_model(subject: Subject, _: Event) -> Iterator[Finding]:
         yield Finding("chat model", State.NOT_CHECKED, title, hint)
 
 
-# What this desktop offers: a system tray, and hotkeys that work in every program.
-#
-# The app works without either, so that a desktop without them needs no attention.
+# --- the desktop ---------------------------------------------------------------------------------
+# The app works without a tray and hotkeys, so a desktop without them needs no attention.
 
 if sys.platform == "linux":
     from desktop_rag.diagnosis.session_bus import session_bus
@@ -449,7 +441,7 @@ _OWN_KEY = "Bind “desktop-rag quick-ask” to a key in the settings of your de
 
 
 def check_tray(_: Subject, __: Event) -> Iterator[Finding]:
-    """A system tray."""
+    """The desktop has a system tray."""
     if sys.platform != "linux":
         yield Finding("tray", State.OK, "This system has a tray.")
         return
@@ -463,7 +455,7 @@ def check_tray(_: Subject, __: Event) -> Iterator[Finding]:
 
 
 def check_hotkeys(_: Subject, __: Event) -> Iterator[Finding]:
-    """Global hotkeys."""
+    """The desktop lets an app register global hotkeys."""
     if sys.platform != "linux":
         yield Finding("hotkeys", State.OK, "This system lets an app register hotkeys.")
         return
@@ -491,15 +483,15 @@ def _has_x11() -> bool:
     return (_DISPLAYS / f"X{display[1:].split('.')[0]}").exists()
 
 
-# Checks the database server of a library: size, indexes, replica, connections, slow queries.
+# --- database server -----------------------------------------------------------------------------
 
-_SHOWN = 3
+_SLOWEST = 3
 _MOST_USED = 0.9
 _INCOMPLETE = (IndexState.MISSING, IndexState.STALE)
 
 
 def check_database(subject: Subject, _: Event) -> Iterator[Finding]:
-    """What the admin page shows of the server; nothing for a library in a file."""
+    """The database server, as on the admin page; nothing for a library in a file."""
     if subject.library is None or subject.library.server is None:
         return
     try:
@@ -509,11 +501,10 @@ def check_database(subject: Subject, _: Event) -> Iterator[Finding]:
         return
     yield _size(state)
     for index in state.indexes:
-        yield _index(index)
+        yield _vector_index(index)
     if state.replica:
-        is_used = state.replica.is_used
-        title = replica_in_words(state.replica)
-        yield Finding("replica", State.OK if is_used else State.WARNING, title)
+        replica = State.OK if state.replica.is_used else State.WARNING
+        yield Finding("replica", replica, replica_in_words(state.replica))
     yield _connections(state.connections)
     yield from _slow(state)
 
@@ -528,7 +519,7 @@ def _size(state: ServerState) -> Finding:
     return Finding("database", State.OK, title)
 
 
-def _index(index: VectorIndex) -> Finding:
+def _vector_index(index: VectorIndex) -> Finding:
     title = f"The index of the {index.vectors:,} vectors of {index.model}: {index.state.value}."
     if index.share is not None:
         title += f" {index.share:.0%} of it is built."
@@ -546,20 +537,123 @@ def _connections(used: Connections) -> Finding:
 
 def _slow(state: ServerState) -> Iterator[Finding]:
     if state.searches:
-        listed = ", ".join(f"{s.milliseconds:,.0f} ms by {s.kind}" for s in state.searches[:_SHOWN])
+        listed = ", ".join(
+            f"{s.milliseconds:,.0f} ms by {s.kind}" for s in state.searches[:_SLOWEST]
+        )
         title = f"The slowest of {state.searched:,} searches in 24 hours: {listed}."
         yield Finding("slow searches", State.OK, title)
     if state.statements is None:
         yield Finding("slow statements", State.NOT_CHECKED, STATEMENTS_TITLE, STATEMENTS_HINT)
     elif state.statements:
         listed = "; ".join(
-            f"{s.mean_ms:,.1f} ms, {s.calls:,} times: {s.text}" for s in state.statements[:_SHOWN]
+            f"{s.mean_ms:,.1f} ms, {s.calls:,} times: {s.text}" for s in state.statements[:_SLOWEST]
         )
         title = f"The statements that take longest on average: {listed}."
         yield Finding("slow statements", State.OK, title)
 
 
-Check = Callable[[Subject, Event], Iterable[Finding]]
+# --- the library ---------------------------------------------------------------------------------
+
+_REPAIR = "desktop-rag doctor --repair"
+_NOT_LOOKED_AT = "Not checked, because the library cannot be read."
+_MOST_BROKEN = 4
+
+
+def check_library(subject: Subject, cancel: Event) -> Iterator[Finding]:
+    """The store, the index, the chats and the journal; a server keeps its journal itself."""
+    if subject.library is None:
+        yield _unreadable(subject)
+        return
+    library = subject.library
+    try:
+        library.storage.verify(lambda: not cancel.is_set())
+    except AppError as error:
+        yield Finding("store", State.PROBLEM, error.title, error.hint, is_repairable=True)
+        yield Finding("index", State.NOT_CHECKED, _NOT_LOOKED_AT)
+        yield Finding("chats", State.NOT_CHECKED, _NOT_LOOKED_AT)
+        return
+    yield Finding("store", State.OK, "Everything that is stored can be read.")
+    found = library.inspection.discrepancies(lambda: not cancel.is_set())
+    yield _index(library, [each for each in found if not each.is_precious])
+    yield _chats([each for each in found if each.is_precious])
+    if library.server is None:
+        yield _journal(library)
+
+
+def _unreadable(subject: Subject) -> Finding:
+    error = subject.fault or AppError("The library is not open.")
+    match error:
+        case NoLibraryError() if error.has_journal:
+            hint = (
+                "Start the app: it restores chats and folders from the journal beside the library,"
+                " then reads your folders again."
+            )
+            return Finding("store", State.PROBLEM, "The library file is gone.", hint)
+        case NoLibraryError() | NotReadableNowError():
+            return from_error("store", error, State.NOT_CHECKED)
+        case _:
+            return Finding("store", State.PROBLEM, error.title, error.hint, is_repairable=True)
+
+
+def _index(library: OpenLibrary, broken: Sequence[Discrepancy]) -> Finding:
+    if broken:
+        title = f"The index disagrees with itself: {_listed(broken)}."
+        hint = f"“{_REPAIR}” mends it and reads the files concerned again. Chats are not affected."
+        return Finding("index", State.PROBLEM, title, hint, is_repairable=True)
+    title = "Documents, passages, words and vectors agree."
+    if waiting := library.inspection.waiting_contents():
+        title += f" {waiting:,} passages still get their vectors while the app runs."
+    if pictures := library.inspection.waiting_pictures():
+        title += f" {pictures:,} pictures and scanned pages are still to be read."
+    return Finding("index", State.OK, title)
+
+
+def _chats(broken: Sequence[Discrepancy]) -> Finding:
+    if broken:
+        title = f"Chats and folders disagree: {_listed(broken)}."
+        hint = f"“{_REPAIR}” restores them from the journal beside the library."
+        return Finding("chats", State.PROBLEM, title, hint, is_repairable=True)
+    return Finding("chats", State.OK, "Chats, folders and collections are complete.")
+
+
+def _journal(library: OpenLibrary) -> Finding:
+    try:
+        state = library.inspection.journal()
+    except AppError as error:
+        return from_error("journal", error)
+    if state.written is None:
+        if not state.stored:
+            return Finding("journal", State.OK, "There is nothing to record in a journal yet.")
+        hint = "Start the app: it writes the journal anew from the library."
+        return Finding("journal", State.WARNING, "The journal beside the library is gone.", hint)
+    if state.written != state.stored:
+        return _apart(state)
+    if state.unreadable:
+        title = f"Lines of the journal that cannot be read: {state.unreadable:,}."
+        hint = f"The library holds everything itself. “{_REPAIR}” writes the journal anew."
+        return Finding("journal", State.WARNING, title, hint, is_repairable=True)
+    title = f"The journal holds all {state.stored:,} changes of chats and folders."
+    return Finding("journal", State.OK, title)
+
+
+def _apart(state: JournalState) -> Finding:
+    written = state.written or 0
+    if written > state.stored:
+        title = f"The library stops at change {state.stored:,}, its journal at {written:,}."
+        hint = "Start the app: it restores what the library lost from the journal."
+    else:
+        title = f"The journal stops at change {written:,}, the library at {state.stored:,}."
+        hint = "Start the app: it writes the journal anew from the library."
+    return Finding("journal", State.WARNING, title, hint)
+
+
+def _listed(broken: Sequence[Discrepancy]) -> str:
+    shown = "; ".join(str(each) for each in broken[:_MOST_BROKEN])
+    more = len(broken) - _MOST_BROKEN
+    return f"{shown}; and {more} more" if more > 0 else shown
+
+
+# --- all checks ----------------------------------------------------------------------------------
 
 
 def findings(subject: Subject, cancel: Event) -> Iterator[Finding]:
@@ -589,20 +683,8 @@ def _sandbox(subject: Subject, _: Event) -> Iterator[Finding]:
         yield from_error("sandbox", error)
 
 
-CHECKS: tuple[Check, ...] = (
-    _settings,
-    check_library,
-    check_database,
-    _model,
-    check_bundled,
-    check_folders,
-    check_watching,
-    check_space,
-    check_permissions,
-    _sandbox,
-    check_endpoint,
-    check_chat_model,
-    check_keyring,
-    check_tray,
-    check_hotkeys,
-)
+CHECKS: tuple[Callable[[Subject, Event], Iterable[Finding]], ...] = (
+    _settings, check_library, check_database, _model, check_bundled, check_folders, check_watching,
+    check_space, check_permissions, _sandbox, check_endpoint, check_chat_model, check_keyring,
+    check_tray, check_hotkeys,
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""The result of one check, as the command line and the window show it. Pure."""
+"""Findings, and the subject of a diagnosis, built by the composition root. Pure values."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from desktop_rag.store.contract.sources import SourceStore
 
 
 class State(StrEnum):
-    """The result in a word. A warning and a problem need attention, the others do not."""
+    """The result of a check. Warnings and problems need attention."""
 
     OK = "ok"
     WARNING = "warning"
@@ -29,7 +29,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of a check: one sentence, and a hint with the way out.
+    """The result of a check: one sentence, and a hint with the remedy.
 
     `is_repairable` is True when a repair of the library can mend it.
     """
@@ -62,7 +62,7 @@ class Finding:
 
 
 class Report(Protocol):
-    """A result with a title and a hint that others made."""
+    """The result of a check that another room makes."""
 
     @property
     def is_ok(self) -> bool:
@@ -76,7 +76,7 @@ class Report(Protocol):
 
     @property
     def hint(self) -> str:
-        """The way out, or more about it; may be empty."""
+        """A remedy or an explanation; may be empty."""
         ...
 
 
@@ -107,12 +107,9 @@ def lines_of(findings: list[Finding]) -> list[str]:
     ]
 
 
-# What is examined. Built by the composition root, over the running app or a closed home.
-
-
 @dataclass(frozen=True, slots=True)
 class OpenLibrary:
-    """The parts of an open library that are looked at; `server` is None when it is a file."""
+    """The parts of an open library that are checked; `server` is None for a library in a file."""
 
     storage: Storage
     inspection: Inspection
@@ -123,7 +120,7 @@ class OpenLibrary:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What is looked at outside the library; none of these functions changes a file.
+    """What is checked outside the library; none of these functions changes a file.
 
     `models` is the folder of bundled models. `keyring` returns the name of the keyring in use,
     empty without one.

@@ -1,4 +1,4 @@
-"""The result of a repair in words, for the command line and the window. Pure."""
+"""The repair of a library: the request for one at the next start, and its result in words."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,14 @@ from desktop_rag.store.contract.inspection import IndexRepair
 
 @dataclass(frozen=True, slots=True)
 class HomeRepair:
-    """What was done: `report` for a damaged file, things restored from the journal, the index."""
+    """What a repair did: `report` on a damaged file, entries `restored` from the journal."""
 
     report: RepairReport | None
     restored: int
     index: IndexRepair
 
     def finding(self) -> Finding:
-        """The row of the repair."""
+        """The finding that reports the repair."""
         told = [*self._of_file(), *self._of_content()]
         title = "The library was repaired." if told else "There was nothing to repair."
         return Finding("repair", State.OK, title, " ".join(told))
@@ -44,11 +44,8 @@ class HomeRepair:
         return [f"{count:,} {what}" for count, what in counts if count]
 
 
-# The person's wish to have the library repaired at the next start; an open one can't be.
-
-
 class RepairRequest:
-    """A file in the home that is there while the wish stands."""
+    """A file in the home that requests a repair at the next start; an open library can't be."""
 
     def __init__(self, home: Home) -> None:
         self._path = home.repair_request
@@ -59,7 +56,7 @@ class RepairRequest:
         return self._path.exists()
 
     def make(self, *, is_wanted: bool) -> None:
-        """Make the wish or take it back; AppError when the disk refuses."""
+        """Request a repair, or withdraw the request; AppError when the disk refuses."""
         try:
             if is_wanted:
                 self._path.touch(mode=0o600)

@@ -1,4 +1,4 @@
-"""Asks the desktop's session bus, on Linux. It starts no service and registers nothing."""
+"""Queries the desktop's session bus on Linux, without starting services or registering names."""
 
 import os
 from collections.abc import Generator

@@ -27,7 +27,7 @@ from desktop_rag.core.library_events import ChangeSummary, DocumentsChanged, Not
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.server_state import ServerState
 from desktop_rag.core.settings import Settings
-from desktop_rag.core.shared_library import SharedLibraryStatus, id_there, is_shared
+from desktop_rag.core.shared_library import id_there, is_shared
 from desktop_rag.ingest.background.background_thread import PipelineCallbacks
 from desktop_rag.ingest.background.indexing_pauses import SpaceWait
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry, MeaningReadiness
@@ -47,11 +47,9 @@ from desktop_rag.models.system_keyring import FilePasswords
 from desktop_rag.store.contract.documents import DocumentStore, TagStore
 from desktop_rag.store.contract.sources import SourceStore
 
-# The tags that the person gives to files. Any worker thread.
-
 
 class LibraryTags:
-    """Tags by file: `library.tags`."""
+    """The tags that the person gives to files: `library.tags`."""
 
     def __init__(
         self,
@@ -81,11 +79,8 @@ class LibraryTags:
         return count
 
 
-# Passwords of encrypted documents: entered, tried, remembered, forgotten. Any worker thread.
-
-
 class LibraryPasswords:
-    """Opens encrypted documents with the person's passwords: `library.passwords`."""
+    """Tries, remembers and forgets passwords of encrypted documents: `library.passwords`."""
 
     def __init__(
         self,
@@ -172,16 +167,12 @@ class LibraryPasswords:
         return len(paths)
 
 
-# Single files that the person excluded: never read until they are included again.
-#
-# Any worker thread. The rule is stored with the source, so it holds for scans of any later day.
-
 # More are better left out by a pattern: all of them are held against each file of a scan.
 _MOST_FILES = 5_000
 
 
 class LibraryExclusions:
-    """Excludes single files, and includes them again: `library.exclusions`."""
+    """Excludes and includes single files, by rules of their source: `library.exclusions`."""
 
     def __init__(
         self,
@@ -280,9 +271,6 @@ def _waiting(document: Document) -> Document:
     return replace(document, state=DocumentState.WAITING, reason="", gone_at=0.0)
 
 
-# The collections of the library. Any worker thread.
-
-
 class LibraryCollections:
     """Collections with their settings for chunking and embedding: `library.collections`."""
 
@@ -306,11 +294,6 @@ class LibraryCollections:
     def searchable_sources(self) -> list[Source]:
         """The sources of these collections; only the own ones can be changed."""
         return self._findable.sources.sources()
-
-    @property
-    def shared_status(self) -> SharedLibraryStatus:
-        """How the shared library is. Cheap."""
-        return self._findable.status()
 
     def by_words_only(self) -> list[Collection]:
         """Those of a shared library that are not searched by meaning: their model is not here."""
@@ -403,9 +386,7 @@ class LibraryCollections:
         self._pipeline.rechunker.request()
 
     def set_embedder(self, collection_id: str, embedder: str) -> None:
-        """Embed its documents with another model in the background; the old vectors answer until
-        then. AppError when the model can't be used.
-        """
+        """Embed anew in the background while the old vectors answer; AppError for a bad model."""
         registry, embedding = self._pipeline.embedders, self._pipeline.embedding
         if registry and embedder:
             registry.check(embedder)
@@ -414,7 +395,7 @@ class LibraryCollections:
             embedding.reset()
 
     def set_intranet_hosts(self, collection_id: str, hosts: Sequence[str]) -> Collection:
-        """Let its links name these hosts outside the public internet; AppError for another text.
+        """Let its links name these hosts of the local network; AppError for other texts.
 
         Each is `host`, `host:port`, either with the network that its addresses are in, or a
         network, for addresses written as numbers. This lets the app reach what only this computer
@@ -452,10 +433,9 @@ class Library:
         passwords: FilePasswords | None = None,
         changes: Changes | None = None,
     ) -> None:
-        """Without `embedders` documents are searchable by words only. `make_parser` makes a
-        parser process: one each for files, their pictures, the links of pages, drawn pages,
-        attachments and passwords. They ask for `passwords` themselves. What
-        changes, each a LibraryEvent, is published to `changes` on worker threads.
+        """Without `embedders` documents are searchable by words only. `make_parser` makes a parser
+        process: one each for files, their pictures, the links of pages, drawn pages, attachments
+        and passwords. Each LibraryEvent is published to `changes` on worker threads.
         """
         self._stores = stores
         self._make_parser = make_parser
@@ -493,7 +473,7 @@ class Library:
 
     @property
     def readiness(self) -> MeaningReadiness:
-        """What questions are told about files without vectors."""
+        """Says in answers that files have no vectors yet."""
         stores, pipeline = self._stores, self._pipeline
         return MeaningReadiness(
             stores.documents, stores.sources, pipeline.embedders, lambda: pipeline.is_idle
@@ -554,13 +534,13 @@ class Library:
         self._attacher.close()
         self.indexing.close()
 
-    def let_go(self) -> None:
-        """End the processes that read files, unless they are needed; they start again by need."""
-        self._pipeline.indexer.let_go()
-        self._pipeline.picture_reader.let_go()
-        self._pipeline.scans.let_go()
-        self._pages.let_go()
-        self._attacher.let_go()
+    def release(self) -> None:
+        """End the processes that read files, unless at work; they start again when needed."""
+        self._pipeline.indexer.release()
+        self._pipeline.picture_reader.release()
+        self._pipeline.scans.release()
+        self._pages.release()
+        self._attacher.release()
 
     def apply(self, settings: Settings) -> None:
         """Apply the settings that can change while the app runs."""

@@ -1,9 +1,9 @@
-"""The documents of the library: rows, texts, exact places, page pictures. Any worker thread."""
+"""The documents of the library, and the progress and pauses of indexing. Any worker thread."""
 
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,7 +35,7 @@ from desktop_rag.store.contract.documents import DocumentStore, TagStore
 log = logging.getLogger(__name__)
 
 _LONGEST_QUOTE_CHARS = 4000
-# Of more documents all tags are read.
+# For more documents than this the tags of all files are read.
 _FEW = 500
 _NONE = DocumentCounts()
 
@@ -100,7 +100,7 @@ class LibraryDocuments:
         return self._as_now([d for d in documents if not self._attacher.has(d)])
 
     def counts(self, source_id: str = "") -> DocumentCounts:
-        """The numbers of files and web pages in each state; of all own sources, or of any one."""
+        """The numbers of files and web pages in each state, of all own sources or of any one."""
         if is_shared(source_id):
             return self._findable.counts(source_id)
         if source_id:
@@ -123,7 +123,7 @@ class LibraryDocuments:
         return self._findable.facets()
 
     def changes_since(self, at: float) -> list[FileChange]:
-        """What happened to files from this time on, the newest first; kept for a week."""
+        """The changes of files from this time on, the newest first; kept for a week."""
         return self._store.changes_since(at)
 
     # --- content ---------------------------------------------------------------------------
@@ -137,7 +137,7 @@ class LibraryDocuments:
         return self._findable.chunks(document_id)
 
     def place(self, document_id: str, start: int, end: int) -> Anchor:
-        """The exact place of the text [start, end)."""
+        """The exact place of a span of the text."""
         marks, headings, _ = places_from_json(self._findable.content(document_id)[1])
         return Places(marks, headings).anchor(start, end)
 
@@ -173,8 +173,7 @@ class LibraryDocuments:
     def page_view(
         self, document: Document, wish: PageWish, *, cancel: threading.Event
     ) -> PageView | None:
-        """A picture of a page of its file with the words marked; None for a file inside another,
-        and for one on another computer.
+        """A picture of a page with the words marked; None for a file in another, or elsewhere.
 
         AppError when the page can't be drawn, Cancelled soon after `cancel` is set.
         """
@@ -192,7 +191,7 @@ class LibraryDocuments:
         return self._pages.colours(document.path, text, cancel=cancel)
 
     def prepare_pages(self) -> None:
-        """Start what draws pages, so that the first one comes at once."""
+        """Start the process that draws pages, so that the first one comes at once."""
         self._pages.warm_up()
 
     # --- reading ---------------------------------------------------------------------------
@@ -218,11 +217,7 @@ class LibraryDocuments:
         self._pipeline.pictures.forget(failed)
         to_fetch = self._link_sources() & {d.source_id for d in failed}
         waiting = self._store.requeue_failed()
-        self._pipeline.indexer.submit(d.document_id for d in waiting)
-        for source in self._catalogue.sources():
-            if source.source_id in to_fetch:
-                self._pipeline.scans.request(source)
-        self._changed(waiting)
+        self._read(waiting, to_fetch)
         return [d.document_id for d in waiting]
 
     def read_again(self, document_ids: Sequence[str]) -> int:
@@ -237,28 +232,29 @@ class LibraryDocuments:
         links = self._link_sources()
         to_fetch = links & {d.source_id for d in wanted}
         waiting = self._store.requeue([d.document_id for d in wanted if d.source_id not in links])
-        self._pipeline.indexer.submit(d.document_id for d in waiting)
-        for source in self._catalogue.sources():
-            if source.source_id in to_fetch:
-                self._pipeline.scans.request(source)
-        self._changed(waiting)
+        self._read(waiting, to_fetch)
         return len(wanted)
 
     def read_refused_recordings(self) -> None:
         """Read recordings again that were left out for want of a server, now that there is one."""
         skipped = self._store.documents(state=DocumentState.SKIPPED)
         left_out = [d.document_id for d in skipped if d.reason.startswith(NO_TRANSCRIPTION)]
-        waiting = self._store.requeue(left_out)
-        self._pipeline.indexer.submit(d.document_id for d in waiting)
-        self._changed(waiting)
+        self._read(self._store.requeue(left_out))
 
     def read_waiting(self) -> int:
         """Read what waits, after rows were changed in the store; returns the number of files."""
         rows = self._store.documents(state=DocumentState.WAITING)
         waiting = [d for d in rows if d.is_to_be_read]
-        self._pipeline.indexer.submit(d.document_id for d in waiting)
-        self._changed(waiting)
+        self._read(waiting)
         return len(waiting)
+
+    def _read(self, waiting: Sequence[Document], to_fetch: Collection[str] = ()) -> None:
+        """Queue documents, and the sources whose pages are to be fetched."""
+        self._pipeline.indexer.submit(d.document_id for d in waiting)
+        for source in self._catalogue.sources() if to_fetch else ():
+            if source.source_id in to_fetch:
+                self._pipeline.scans.request(source)
+        self._changed(waiting)
 
     def _link_sources(self) -> set[str]:
         """The sources whose documents are fetched; others may have addresses too."""
@@ -289,8 +285,6 @@ class LibraryDocuments:
         return DocumentState.OFFLINE if is_offline else stored
 
 
-# Progress, pauses and completion of indexing. Any thread; owns one that publishes progress.
-
 _PROGRESS_S = 0.2
 # The longest rest of the progress thread. Some work begins without waking it.
 _REST_S = 2.0
@@ -298,7 +292,7 @@ _BATTERY_S = 15.0
 
 
 class LibraryIndexing:
-    """Reports and pauses the background work of the library: `library.indexing`."""
+    """Reports and pauses the background work of the library: `library.indexing`. Any thread."""
 
     def __init__(
         self,
@@ -329,7 +323,7 @@ class LibraryIndexing:
         self._ticker.start()
 
     def stop_waiting(self) -> None:
-        """Release everyone who waits for indexing, for good."""
+        """End all waits for indexing, for good."""
         self._closing.set()
         with self._ticked:
             self._ticked.notify_all()
@@ -345,7 +339,7 @@ class LibraryIndexing:
         pictures = self._pipeline.pictures.waiting
         progress = replace(self._pipeline.meter.snapshot(), pictures=pictures)
         if not self._is_started:
-            # Nobody is to take a library that is not known yet for an empty one.
+            # A library that is not known yet must not look empty.
             return IndexProgress(Stage.STARTING)
         if self.is_paused and not self._pipeline.is_idle:
             return replace(progress, stage=Stage.PAUSED)
@@ -451,7 +445,7 @@ class LibraryIndexing:
     # --- on the progress thread --------------------------------------------------------------
 
     def _tick(self) -> float:
-        """Publish new progress, and wake those who wait; returns how long nothing is to be done."""
+        """Publish new progress and wake waiting threads; returns the seconds to rest."""
         now = time.monotonic()
         if now >= self._battery_due_at:
             self._battery_due_at = now + _BATTERY_S

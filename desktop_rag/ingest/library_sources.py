@@ -1,4 +1,4 @@
-"""The sources of the library: folders, files and web links. Any worker thread."""
+"""The sources of the library: folders, files, links, and what programs send. Any worker thread."""
 
 import threading
 import time
@@ -86,7 +86,7 @@ class LibrarySources:
         return self._scans.refused_links(links.urls, collection_id, cancel)
 
     def crawls(self) -> dict[str, CrawlReport]:
-        """What came of fetching each source of links, or how far it is, by the source's id."""
+        """The report on fetching each source of links, so far or at the end, by the source's id."""
         return self._scans.reports
 
     def stop_crawl(self, source_id: str) -> None:
@@ -95,7 +95,7 @@ class LibrarySources:
         self.publish_changed()
 
     def locate(self, source_id: str, path: Path) -> Source:
-        """Say where a folder or file is after it was moved; what is known of its files is kept.
+        """Tell where a folder or file was moved to; what is known of its files is kept.
 
         Only files whose size or time differ are looked at again, and only those with another
         content are read and embedded anew. AppError when it can't be there.
@@ -125,10 +125,7 @@ class LibrarySources:
         self.rescan(source_id)
 
     def set_links(self, source_id: str, links: WebLinks) -> None:
-        """Change the web links of a source and their limits, and fetch them.
-
-        AppError when a text is no address.
-        """
+        """Change the web links of a source and fetch them; AppError when a text is no address."""
         self._catalogue.set_links(source_id, links)
         self.publish_changed()
         self.rescan(source_id)
@@ -152,7 +149,7 @@ class LibrarySources:
         self._publish_other()
 
     def bring_back(self, source_id: str) -> None:
-        """Have a source back that was put away; its files are read again where they changed."""
+        """Undo `put_away`; files are read again where they changed."""
         self._store.set_put_away(source_id, is_put_away=False)
         for source in self.all():
             if source.source_id == source_id:
@@ -169,7 +166,7 @@ class LibrarySources:
         self.publish_changed()
 
     def look_again(self) -> None:
-        """Look at folders that came with a backup. Pages are fetched when they are due."""
+        """Scan folders that came with a backup. Pages are fetched when they are due."""
         self.publish_changed()
         for source in self.all():
             if source.links is None:
@@ -192,7 +189,7 @@ class LibrarySources:
         self._publish(SourcesChanged(tuple(self.all())))
 
     def _publish_other(self) -> None:
-        """There are other sources than before, and so another number of files."""
+        """Publish other sources, and with them another number of files."""
         self.publish_changed()
         self._changed(())
 
@@ -217,8 +214,6 @@ def _moved_to(document: Document, path: Path) -> Document:
     # On another disk it has another inode; 0 is unknown, so size and time decide.
     return replace(document, path=path, stat=replace(document.stat, inode=0))
 
-
-# The documents that other programs send. Any worker thread.
 
 _Change = Callable[[Document], Document]
 
@@ -258,7 +253,7 @@ class LibrarySent:
         return self._folders.of(source_id)
 
     def find(self, document: Document) -> SentDocument | None:
-        """What its program said of a document; None for a document that no program sent."""
+        """The description of a sent document; None for any other."""
         return self._folders.find(document)
 
     def content(self, document: Document) -> bytes:
@@ -268,10 +263,8 @@ class LibrarySent:
             path = self._folders.path_of(document.source_id, sent) if sent else None
             return path.read_bytes() if path and path.is_file() else b""
 
-    # --- taking in -----------------------------------------------------------------------------
-
     def take(self, collection_id: str, program: str, sent: Sequence[Sending]) -> list[Taken]:
-        """Keep documents and queue what is new of them; at once, before they are read.
+        """Store documents and queue those with news; returns before they are read.
 
         One that is sent twice here has the later content. AppError when the disk refuses: those
         before are kept.
@@ -308,8 +301,6 @@ class LibrarySent:
             self._changed([replace(row, state=DocumentState.GONE) for row in rows])
         return [each.own_id for each in gone]
 
-    # --- rounds --------------------------------------------------------------------------------
-
     def begin_round(self, collection_id: str, program: str) -> int:
         """Begin to send everything anew; returns the number of the round."""
         source_id = self._catalogue.of_program(program, collection_id).source_id
@@ -337,7 +328,7 @@ class LibrarySent:
 
 
 class _Intake:
-    """Stores documents of one source and collects what becomes of their rows."""
+    """Stores documents of one source and collects the changes of their rows."""
 
     def __init__(self, folders: SentFolders, source_id: str, rows: dict[str, Document]) -> None:
         self._folders = folders

@@ -43,11 +43,9 @@ from desktop_rag.store.contract.engine import ServerWatch
 from desktop_rag.store.contract.search import Upkeep
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
 
-# Merges postings while the library is idle, to keep search fast. Owns one named thread.
-
 
 class PostingsMaintenance:
-    """Runs the upkeep of the store once enough has changed."""
+    """Merges postings while the library is idle, to keep search fast. Owns one named thread."""
 
     def __init__(
         self, upkeep: Upkeep, may_run: Callable[[], bool], failed: Callable[[AppError], None]
@@ -56,12 +54,9 @@ class PostingsMaintenance:
         self._upkeep = upkeep
         self._is_due = True
         self._background = BackgroundThread(
-            "postings-maintenance",
-            self._work,
-            has_work=lambda: self._is_due,
-            may_work=may_run,
+            "postings-maintenance", self._work, has_work=lambda: self._is_due, may_work=may_run,
             failed=failed,
-        )
+        )  # fmt: skip
 
     def start(self) -> None:
         """Begin with what an earlier run left."""
@@ -243,7 +238,7 @@ class Pipeline:
             failed=self._callbacks.failed,
         )  # fmt: skip
 
-    # --- life ------------------------------------------------------------------------------
+    # --- lifetime --------------------------------------------------------------------------
 
     def start(self) -> None:
         """Resume unfinished work."""
@@ -266,7 +261,7 @@ class Pipeline:
             self.pictures.note(self._documents.with_reason(PICTURES_WAIT))
 
     def _forget_content(self) -> None:
-        """Forget what pictures and recordings say whose files the store has no more."""
+        """Forget texts of pictures and recordings whose files the store has no more."""
         transcripts = self.recordings.kept
         if self.pictures.folder is not None:
             self.pictures.folder.keep_only(self._documents.content_hashes())
@@ -274,7 +269,7 @@ class Pipeline:
             transcripts.keep_only(self._documents.content_hashes())
 
     def _awaits_recordings(self) -> bool:
-        """True while there is a recording of which nobody knows the content yet."""
+        """True while the content of a recording is not known yet."""
         waiting = self._documents.documents(state=DocumentState.WAITING)
         return any(is_recording_name(document.path.name) for document in waiting)
 
@@ -308,7 +303,7 @@ class Pipeline:
         self.picture_reader.wake()
 
     def note_pictures(self, documents: Sequence[Document]) -> None:
-        """These rows are new, changed or gone: their pictures may wait, or wait no more."""
+        """Take note of rows that are new, changed or gone: their pictures may wait."""
         self.pictures.note(documents)
         self.picture_reader.wake()
 

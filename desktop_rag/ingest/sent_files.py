@@ -1,4 +1,4 @@
-"""The folder with the documents that one program sent: their contents, and what it said of them.
+"""The folders with the documents that programs sent: their contents and their descriptions.
 
 Any thread; `SentFolders` lets one write at a time. A description is written after its content and
 names the content's file, so that a crash between the two leaves the document as it was.
@@ -34,12 +34,12 @@ _SUFFIX = re.compile(r"\.[a-z0-9]{1,10}")
 
 
 def content_hash(content: bytes) -> str:
-    """The hash by which equal content is known."""
+    """The hash that tells equal contents."""
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def file_name(own_id: str, name: str, digest: str) -> str:
-    """The name of a content's file: readable, and of its own for each content of each document."""
+    """The name of a content's file: readable, and unique for each content of each document."""
     mark = hashlib.blake2b(f"{own_id}\0{digest}".encode(), digest_size=8).hexdigest()
     suffix = Path(name).suffix.lower()
     stem = _NO_NAME.sub("-", Path(name).stem)[:_NAME_CHARS].strip("-") or "document"
@@ -136,13 +136,11 @@ def _saving(folder: Path) -> Generator[None]:
         raise AppError("A sent document could not be saved.", f"{folder}: {exc.strerror}.") from exc
 
 
-# All documents that programs sent, by source, as they are in the folders of the app. Any thread.
-#
-# What is said of them is read once and then kept in memory: nobody else writes there.
-
-
 class SentFolders:
-    """Reads and writes what programs sent. `changing` is held over each change, rows included."""
+    """The documents that programs sent, by source. `changing` is held over each change, with rows.
+
+    Descriptions are read once and then kept in memory: nobody else writes there.
+    """
 
     def __init__(self, folder: Path) -> None:
         """Each source has a folder of its own in this one, named by its id."""
@@ -162,7 +160,7 @@ class SentFolders:
             return dict(self._known[source_id])
 
     def find(self, document: Document) -> SentDocument | None:
-        """What its program said of a document, or of the one around it; None for others."""
+        """The description of a sent document, or of the one around it; None for others."""
         if not self.holds(document):
             return None
         wanted = document.parent_id or document.document_id
@@ -192,7 +190,7 @@ class SentFolders:
     # --- changes, with `changing` held -------------------------------------------------------
 
     def put(self, source_id: str, document: SentDocument, content: bytes | None) -> None:
-        """Store what is said of a document, and its content if that is new."""
+        """Store the description of a document, and its content if that is new."""
         self.of(source_id)
         write(self._folder / source_id, document, content)
         self._known[source_id][document.own_id] = document
@@ -225,7 +223,7 @@ class SentFolders:
             shutil.rmtree(self._folder / source_id, ignore_errors=True)
 
     def reread(self, source_id: str) -> None:
-        """Look at the folder again: a backup may have brought documents."""
+        """Read the folder again: a backup may have brought documents."""
         with self.changing:
             self._known.pop(source_id, None)
 

@@ -1,7 +1,6 @@
-"""Lets answers go before background work: reading files, embedding, follow-ups, examinations.
+"""Gives answers priority over background work: reading, embedding, follow-ups, examinations.
 
-A small computer does one thing at a time: background work that went on would keep the person
-waiting. Any thread.
+Otherwise background work would delay answers on a small computer. Any thread.
 """
 
 import threading
@@ -17,10 +16,9 @@ _WAITED_TO_WORKED = 0.5
 
 
 class AnswerPriority:
-    """Background work calls `wait` between two pieces of work, or watches `must_yield`.
+    """Background work calls `wait` between pieces of work; long ones have `must_yield` as `cancel`.
 
-    `must_yield` is set while an answer is under way, and for good after `stop`: a piece of work
-    that takes long uses it as its cancel event.
+    `must_yield` is set while an answer is under way, and for good after `stop`.
     """
 
     def __init__(self) -> None:
@@ -32,7 +30,7 @@ class AnswerPriority:
 
     @contextmanager
     def answering(self) -> Generator[None]:
-        """Hold background work back for the length of the block."""
+        """Hold background work back within the context."""
         with self._changed:
             self._answers += 1
             self._answers_ever += 1
@@ -53,7 +51,7 @@ class AnswerPriority:
 
     @property
     def answers_ever(self) -> int:
-        """Answers and searches begun since the start."""
+        """The number of answers and searches since the start."""
         return self._answers_ever
 
     def wait(self, timeout_s: float | None = None) -> None:
@@ -78,27 +76,27 @@ class AnswerPriority:
 
 
 class Patience:
-    """The time that background work may still wait for answers: half of the time it worked.
+    """The time background work may wait for answers: half of the time it worked.
 
-    However many answers come, two thirds of the time are thus left for the work.
+    Thus two thirds of the time are left for the work, however many answers come.
     """
 
     def __init__(self, most_s: float = _MOST_PATIENCE_S) -> None:
-        """`most_s` is what it has at first, and the most that it saves up."""
+        """`most_s` is the initial time, and the most that can be saved up."""
         self._most_s = most_s
         self.left_s = most_s
 
     def worked(self, seconds: float) -> None:
-        """The work went on for so long."""
+        """Record working time."""
         self.left_s = min(self._most_s, self.left_s + _WAITED_TO_WORKED * seconds)
 
     def waited(self, seconds: float) -> None:
-        """The work was held back for so long."""
+        """Record waiting time."""
         self.left_s = max(0.0, self.left_s - seconds)
 
 
 class FairShare:
-    """Background work that waits for answers, but gets on when they never end. For one thread."""
+    """Waits for answers with limited patience, so that work goes on. For one thread."""
 
     def __init__(self, priority: AnswerPriority, patience: Patience | None = None) -> None:
         self._priority = priority
@@ -106,10 +104,7 @@ class FairShare:
         self._released_at = time.monotonic()
 
     def wait(self) -> None:
-        """Called between two pieces of work: return once no answer is under way, or patience ends.
-
-        Cancelled after `AnswerPriority.stop`.
-        """
+        """Wait between pieces of work until no answer is under way or patience ends; Cancelled."""
         came_at = time.monotonic()
         self._patience.worked(came_at - self._released_at)
         self._priority.wait(self._patience.left_s)

@@ -1,4 +1,4 @@
-"""The connections of the app as the settings have them now: on or off, and the addresses.
+"""Every kind of connection the app can make, with its present state and addresses.
 
 Any worker thread; reading the system's proxy may take a moment. Opens no connection.
 """
@@ -19,8 +19,6 @@ from desktop_rag.models.endpoint_address import is_numeric, is_this_computer
 from desktop_rag.models.endpoints.client.connection import proxy_for
 from desktop_rag.models.endpoints.endpoint_check import USUAL
 from desktop_rag.models.transcription_client import may_send
-
-# What is known of a kind of connection: where it goes, what is sent, how it is switched. Pure.
 
 
 class Reach(StrEnum):
@@ -53,7 +51,8 @@ class Place(StrEnum):
 class ConnectionKind:
     """One kind of connection: `recipient`, what is `sent`, and the `occasion`, in full sentences.
 
-    `switch` says how to turn it off or on, `place` where. `modules` are relative to the package.
+    `switch` says how to turn it off or on, `place` where. `modules`, relative to the package, are
+    those that open the connection; a test fails when any other module could.
     """
 
     kind_id: str
@@ -67,15 +66,8 @@ class ConnectionKind:
     modules: tuple[str, ...] = ()
 
 
-# Every kind of connection the app can make, and those it never makes: one table.
-#
-# `connection_states.py` adds the state that each kind has by the settings. `modules` are those that
-# open the connection; a test fails when any other module could. Pure.
-
-__all__ = ["KINDS", "ConnectionKind", "Place", "Reach"]
-
 _CLIENT = "models.endpoints.client"
-
+# Also those that the app never makes.
 KINDS: tuple[ConnectionKind, ...] = (
     ConnectionKind(
         "answers",
@@ -181,7 +173,7 @@ KINDS: tuple[ConnectionKind, ...] = (
         tr("When you add links, on their schedule, and when you refresh them."),
         tr("Remove the links, or choose to fetch them only on request."),
         Place.LIBRARY,
-        ("ingest.web.crawler", "ingest.web.transport", "ingest.web.crawler"),
+        ("ingest.web.crawler", "ingest.web.transport"),
     ),
     ConnectionKind(
         "names",
@@ -219,7 +211,6 @@ KINDS: tuple[ConnectionKind, ...] = (
         Place.NOWHERE,
         (
             "ui.documents.external_viewer",
-            "ui.documents.external_viewer",
             "ui.documents.document_opener",
             "features.server.ui.programs_page",
         ),
@@ -252,7 +243,6 @@ KINDS: tuple[ConnectionKind, ...] = (
             "models.endpoints.keys",
             "models.system_keyring",
             "features.shared_library.library_access",
-            "models.system_keyring",
         ),
     ),
     ConnectionKind(
@@ -264,7 +254,7 @@ KINDS: tuple[ConnectionKind, ...] = (
         tr("When you use the command line or start the app again while the window is open."),
         tr("It is part of the app."),
         Place.NOWHERE,
-        ("running_app", "running_app"),
+        ("running_app",),
     ),
     ConnectionKind(
         "server",
@@ -285,8 +275,6 @@ KINDS: tuple[ConnectionKind, ...] = (
             "features.server.worker_events",
             "features.server.responses",
             "features.server.guards.request_guard",
-            "features.server.guards.request_guard",
-            "features.server.mcp_server.library_mcp",
             "features.server.mcp_server.library_mcp",
             "features.server.mcp_programs.connection_check",
         ),
@@ -307,7 +295,6 @@ KINDS: tuple[ConnectionKind, ...] = (
             "features.shared_library.postgres.database.read_replica",
             "features.shared_library.postgres.database.rights",
             "features.shared_library.postgres.database.server_connection",
-            "features.shared_library.postgres.database.server_database",
             "features.shared_library.postgres.database.server_database",
             "features.shared_library.postgres.database.server_schema",
             "features.shared_library.postgres.postgres_engine",
@@ -387,10 +374,8 @@ KINDS: tuple[ConnectionKind, ...] = (
         (
             "features.matrix.room_client",
             "features.matrix.bot_run",
-            "features.matrix.bot_run",
             "features.matrix.growing_message",
             "features.matrix.library_server",
-            "features.matrix.room_client",
         ),
     ),
     ConnectionKind(
@@ -496,18 +481,14 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All that decides about connections.
-
-    `loaded_model` is the embedding model since the start: a change of the setting takes effect at
-    the next one. `rights_addresses` are those of applications asked about their users.
-    """
+    """All that decides about connections."""
 
     settings: Settings = field(default_factory=Settings)
     sources: Sequence[Source] = ()
     collections: Sequence[Collection] = ()
     assistants: Sequence[Assistant] = ()
-    loaded_model: str = ""
-    rights_addresses: Sequence[str] = ()
+    loaded_model: str = ""  # the embedding model: changes take effect at the next start
+    rights_addresses: Sequence[str] = ()  # of applications asked about their users
 
 
 def connections(facts: Facts) -> tuple[Connection, ...]:
@@ -529,14 +510,6 @@ def _helper(facts: Facts) -> _Found:
 def _assistants(facts: Facts) -> _Found:
     known = {endpoint.base_url for endpoint in facts.settings.endpoints}
     return _on_where(a.base_url for a in facts.assistants if a.has_model and a.base_url in known)
-
-
-def _examination(facts: Facts) -> _Found:
-    return _on_where(_asked(facts))
-
-
-def _endpoint_test(facts: Facts) -> _Found:
-    return _on_request(endpoint.base_url for endpoint in facts.settings.endpoints)
 
 
 def _embeddings(facts: Facts) -> _Found:
@@ -637,8 +610,8 @@ _FOUND: dict[str, Callable[[Facts], _Found]] = {
     "answers": _answers,
     "helper": _helper,
     "assistants": _assistants,
-    "examination": _examination,
-    "endpoint-test": _endpoint_test,
+    "examination": lambda facts: _on_where(_asked(facts)),
+    "endpoint-test": lambda facts: _on_request(e.base_url for e in facts.settings.endpoints),
     "embeddings": _embeddings,
     "transcription": _transcription,
     "web-pages": _web_pages,

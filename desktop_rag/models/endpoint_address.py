@@ -1,4 +1,4 @@
-"""Normalises the addresses of endpoints as people type them. Pure, any thread."""
+"""Normalises the addresses of endpoints as people type them. Pure."""
 
 import ipaddress
 import re
@@ -6,15 +6,14 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from desktop_rag.core.errors import AppError
 
-# Stand in an address for the key, and for the name of the model, which are filled in when a request
-# is sent.
+# Placeholders in an address for the key and the model, filled in when a request is sent.
 KEY_SLOT, MODEL_SLOT = "{key}", "{model}"
 _EXAMPLE = "for example http://localhost:11434/v1"
 # Paths that people copy from a manual together with the address.
 _CALLS = re.compile(r"/+(?:chat/completions|completions|embeddings|models|audio/transcriptions)$")
 _VERSION = re.compile(r"/v\d+\w*(?:/|$)")
-# Parameters with a secret, by their name or by what their value looks like. Names such as
-# `api-version` and values such as the id of a project are none.
+# Parameters with a secret, by name or by value. Names such as `api-version` and values such as the
+# id of a project are none.
 _SECRET_NAME = re.compile(
     r"(?i)code|(?:.*[-_.])?(?:api|access)?"
     r"(?:key|token|secret|password|pwd|auth|authorization|sig|signature|credentials?)"
@@ -119,8 +118,7 @@ def _query_of(parts: SplitResult) -> str:
             "The endpoint's address contains several keys.",
             "Leave one in it, or none: the key has its own field in Settings.",
         )
-    given = [pair for pair in parts.query.split("&") if pair]
-    kept = [_without_secret(pair) for pair in given]
+    kept = [_without_secret(pair) for pair in parts.query.split("&") if pair]
     return f"?{'&'.join(kept)}" if kept else ""
 
 

@@ -44,9 +44,7 @@ class Embedder(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """The longest passage the model reads, special tokens included; a longer one is truncated
-        or embedded in parts.
-        """
+        """Longest input in tokens, with special ones; more is truncated or embedded in parts."""
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
@@ -81,22 +79,18 @@ class ChatTurn:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a streamed answer; `is_thinking` pieces are not part of the answer.
-
-    Without text, its `status` says why there is a wait, or `was_thinking` that all text so far was
-    thinking. Text that `is_unsure` may turn out to be.
-    """
+    """A piece of a streamed answer; `is_thinking` pieces are not part of the answer."""
 
     text: str
     is_thinking: bool = False
-    status: str = ""
-    was_thinking: bool = False
-    is_unsure: bool = False
+    status: str = ""  # without text: the reason for a wait
+    was_thinking: bool = False  # without text: all text so far was thinking
+    is_unsure: bool = False  # the text may turn out to be thinking
 
 
 @dataclass(slots=True)
 class HeardAnswer:
-    """The text and the thinking of an answer, as they add up."""
+    """Accumulates the text and the thinking of an answer."""
 
     text: str = ""
     thinking: str = ""
@@ -121,14 +115,11 @@ class ChatModel(Protocol):
 
     @property
     def context_tokens(self) -> int:
-        """The context length: conversation, question and answer together.
-
-        It may shrink after a request that was too long.
-        """
+        """The context length for conversation and answer; may shrink after a too long request."""
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """The number of `context_tokens` that each text takes, as far as that is known."""
+        """The approximate number of `context_tokens` that each text takes."""
         ...
 
     def stream(self, turns: Sequence[ChatTurn], cancel: Event) -> Iterator[Delta]:

@@ -1,7 +1,7 @@
-"""The system's keyring, which may be missing, locked, or waiting for a password.
+"""The system's keyring, which may be missing, locked or slow, and the passwords of files in it.
 
 Any worker thread. Secrets that it can't keep stay in memory until the app ends; they are never
-written anywhere else.
+written anywhere else, nor part of a setting, a log or a repr.
 """
 
 import json
@@ -28,8 +28,8 @@ _T = TypeVar("_T")
 class SystemKeyring:
     """Secrets of one service, by user name.
 
-    `find_backend` returns the keyring and is called on first use. Each call to it or to the keyring
-    is limited to `limit_s`; once one fails, the keyring isn't tried again.
+    `find_backend` returns the keyring on first use. Each call to it or to the keyring is limited to
+    `limit_s`; once one fails, the keyring isn't tried again.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class SystemKeyring:
     def _in_time(self, call: "Callable[[KeyringBackend], _T]") -> _T | None:
         """The result of `call`, None when the keyring can't be used; it isn't tried again then.
 
-        A keyring that hangs can't be interrupted. It is called on a thread of its own, which is
+        A keyring that hangs can't be interrupted, so it is called on a thread of its own, which is
         abandoned if necessary and does not keep the app from exiting.
         """
         if not self._is_usable:
@@ -123,12 +123,6 @@ def _delete(backend: "KeyringBackend", service: str, user: str) -> None:
         log.info("There was no secret to delete.")
 
 
-# Passwords of encrypted files and folders, for the session or in the system's keyring.
-#
-# Any worker thread. They are never part of a setting, a log or a repr, and are in no file. A file
-# of the app lists the paths that have one in the keyring, so that the keyring is asked for no
-# other.
-
 SERVICE = "desktop-rag, passwords of files"
 _PLACES = "places"
 
@@ -136,9 +130,8 @@ _PLACES = "places"
 class FilePasswords:
     """Passwords by the path of a file, or of a folder for all encrypted files below it.
 
-    `list_path` is the file with the paths that have a password in the keyring; without it they are
-    lost when the app ends. `find_backend` returns the keyring and is called on first use. What was
-    looked up stays in memory until the app ends.
+    `list_path` is a file with the paths that have a password in the keyring, so that it is asked
+    for no others; without it they are lost when the app ends. Passwords are cached in memory.
     """
 
     def __init__(
@@ -166,9 +159,9 @@ class FilePasswords:
             return [p for p in (path, *path.parents) if self._known.get(p) or p in self._kept]
 
     def save(self, place: Path, password: str, *, keeps: bool) -> bool:
-        """Remember a password of a file or folder; with `keeps` in the keyring.
+        """Remember a password of a file or folder; True if `keeps` and the keyring stores it.
 
-        False when it is remembered only until the app ends. OSError when the list can't be written.
+        OSError when the list can't be written.
         """
         self.forget(place)
         is_kept = keeps and self._keyring.save(_user(place), password)
@@ -180,10 +173,7 @@ class FilePasswords:
         return is_kept
 
     def forget(self, place: Path) -> None:
-        """Forget the password of a file or folder, wherever it is.
-
-        OSError when the list can't be written.
-        """
+        """Forget the password of a file or folder; OSError when the list can't be written."""
         with self._lock:
             self._known.pop(place, None)
             is_kept = place in self._kept

@@ -1,4 +1,4 @@
-"""Sends recordings to the server that transcribes them. Runs on the calling worker thread.
+"""Sends recordings to a transcription server and reads its answers. On the calling worker thread.
 
 Two dialects: `/audio/transcriptions` below the address, as OpenAI has it, and `/inference` of
 whisper.cpp's server. openai and its HTTP layer are imported with the first request.
@@ -35,10 +35,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Reads what servers answer to a recording: `verbose_json` of OpenAI and of whisper.cpp. Pure.
-#
-# Both list segments with their start and end in seconds. Nothing else of an answer is trusted.
-
 _MOST_SEGMENTS = 200_000
 _LONGEST_S = 7 * 24 * 3600.0
 # Servers give the English name of a language, or its code.
@@ -54,15 +50,15 @@ _LANGUAGES = {
     "tagalog": "tl", "tamil": "ta", "thai": "th", "turkish": "tr", "ukrainian": "uk",
     "urdu": "ur", "vietnamese": "vi", "welsh": "cy",
 }  # fmt: skip
-# What the models write for sounds that are no speech.
+# What models write for sounds other than speech.
 _NO_SPEECH = {"[blank_audio]", "[silence]", "[music]", "(silence)", "[no speech]", "♪"}
 
 
 def read_transcript(body: object) -> Transcript:
-    """The transcript of an answer.
+    """The transcript in an answer: segments with times in seconds; nothing else is trusted.
 
     Raises:
-        StreamError: when it is none, has no times, or states an error.
+        StreamError: when it is none, has no times, or reports an error.
     """
     if not isinstance(body, dict):
         raise StreamError(Fault.UNREADABLE, "It is no JSON object.")
@@ -82,7 +78,7 @@ def read_transcript(body: object) -> Transcript:
 
 
 def _in_order(segments: list[object]) -> Iterator[Spoken]:
-    """The segments with words, none of which begins before the one before it."""
+    """The segments with words, with ascending start times."""
     latest = 0.0
     for segment in segments:
         if not isinstance(segment, dict):
@@ -99,7 +95,7 @@ def _in_order(segments: list[object]) -> Iterator[Spoken]:
 
 
 def _time(value: object) -> float | None:
-    """Seconds; None for what is no time."""
+    """Seconds; None for an invalid time."""
     if isinstance(value, str):
         try:
             value = float(value)
@@ -132,7 +128,7 @@ def may_send(settings: TranscriptionSettings) -> bool:
 
 
 class TranscriptionClient:
-    """For any thread. It holds no connection between two requests."""
+    """For any thread; keeps no connection between requests."""
 
     def __init__(self, key_of: "Callable[[str], str]", recorder: Recorder | None = None) -> None:
         """`key_of` returns the key for an address; it is called before each request."""
@@ -152,11 +148,8 @@ class TranscriptionClient:
         return self._send(settings, key, name, content, cancel, Purpose.TRANSCRIPTION)
 
     def test(self, settings: TranscriptionSettings, key: str = "") -> EndpointReport:
-        """Send a second of a hum, and say whether the server answers as it should.
-
-        `key` is one that is being typed; without it the stored one is used.
-        """
-        settings = _within(settings, _TEST_LIMIT_S)
+        """Send a second of a hum, with this key or the stored one, and report the result."""
+        settings = replace(settings, timeout_s=min(settings.timeout_s, _TEST_LIMIT_S))
         try:
             key = key or self._key_of(settings.base_url)
             self._send(settings, key, "test.wav", io.BytesIO(_hum()), Event(), Purpose.TEST)
@@ -186,7 +179,7 @@ class TranscriptionClient:
             stack.callback(client.close)
             log.info("Transcribing at %s", host_of(settings.base_url))
             with interruption.within(settings.timeout_s, cancel):
-                # The type of content that says nothing: the server looks at the name and bytes.
+                # A generic content type: the server looks at the name and bytes.
                 body = client.post(
                     _PATHS[settings.dialect],
                     cast_to=bytes,
@@ -210,10 +203,6 @@ def _fields(settings: TranscriptionSettings) -> dict[str, Any]:
     if settings.dialect is TranscriptionDialect.OPENAI:
         return {"model": settings.model, "timestamp_granularities": ["segment"], **fields}
     return fields
-
-
-def _within(settings: TranscriptionSettings, limit_s: float) -> TranscriptionSettings:
-    return replace(settings, timeout_s=min(settings.timeout_s, limit_s))
 
 
 def _hint_of(error: EndpointFaultError, settings: TranscriptionSettings) -> str:

@@ -1,7 +1,6 @@
-"""The library in use: the person's own, or, through a wing, with another one beside it.
+"""The library in use: the person's own, or, through a wing, joined with another one. Any thread.
 
-Any thread. Who reads a library holds stand-ins of its stores, so that joining another library, and
-leaving it, needs no restart, and a search in the own library alone passes through nothing else.
+Readers hold stand-ins for the stores, so that joining and leaving a library needs no restart.
 """
 
 from dataclasses import replace
@@ -15,12 +14,12 @@ from desktop_rag.store.contract.vectors import ModelRow
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# The stores of which a joined library has its own.
+# The stores that are exchanged when a library is joined.
 _JOINED = ("documents", "sources", "lexical", "names", "models")
 
 
 class LibraryBeside(Protocol):
-    """A library that is read beside the own one."""
+    """A library that is read beside the person's own."""
 
     @property
     def status(self) -> SharedLibraryStatus:
@@ -28,20 +27,20 @@ class LibraryBeside(Protocol):
         ...
 
     def models(self) -> dict[str, ModelRow | None]:
-        """The model whose vectors answer for each of its collections, if there is one."""
+        """The model that answers for each of its collections, if there is one."""
         ...
 
     def missed(self, scope: Scope) -> tuple[str, ...]:
-        """A sentence for the answer to a question whose scope it could not be asked about."""
+        """Sentences for the answer about what could not be searched in this scope."""
         ...
 
     def wait_until_known(self, timeout_s: float) -> None:
-        """Until it is online or known to be away; at most so long."""
+        """Wait until it is online or known to be away, or until the timeout."""
         ...
 
 
 class _StandIn:
-    """Passes on to the store in use, which may be exchanged while the app runs."""
+    """Delegates to the store in use, which may be exchanged while the app runs."""
 
     def __init__(self, store: object) -> None:
         self.store = store
@@ -51,7 +50,7 @@ class _StandIn:
 
 
 class LibraryInUse:
-    """`engine` has the stores for whoever searches and reads."""
+    """`engine` has the stores for searching and reading."""
 
     def __init__(self, own: Engine) -> None:
         self.own = own
@@ -84,14 +83,14 @@ class LibraryInUse:
         return self._beside.status if self._beside else SharedLibraryStatus()
 
     def models(self) -> dict[str, ModelRow | None]:
-        """The models of the collections of the library beside, as `LibraryBeside.models`."""
+        """As `LibraryBeside.models`; empty without one."""
         return self._beside.models() if self._beside else {}
 
     def missed(self, scope: Scope) -> tuple[str, ...]:
-        """What could not be searched in this scope, as `LibraryBeside.missed`."""
+        """As `LibraryBeside.missed`; empty without one."""
         return self._beside.missed(scope) if self._beside else ()
 
     def wait_until_known(self, timeout_s: float) -> None:
-        """Until the library beside, if there is one, can be read or is known to be away."""
+        """As `LibraryBeside.wait_until_known`; at once without one."""
         if self._beside:
             self._beside.wait_until_known(timeout_s)

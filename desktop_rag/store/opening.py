@@ -1,4 +1,4 @@
-"""Opens the engine that the settings name. Any thread; once per process."""
+"""Opens, repairs and restores the library with the engine that the settings name. Any thread."""
 
 from collections.abc import Callable
 
@@ -33,7 +33,7 @@ def restore_library(home: Home, settings: Settings) -> None:
 
 
 def restored_notices(engine: Engine) -> list[Notice]:
-    """What to tell the person about an opened library that had lost changes."""
+    """The notice about entries that an opened library had lost and got back, if any."""
     if not engine.restored:
         return []
     title = f"{engine.restored:,} entries were restored."
@@ -57,12 +57,12 @@ def repair_library(home: Home, settings: Settings, error: AppError) -> RepairRep
 
 
 def engine_names() -> tuple[str, ...]:
-    """What `engine` under [store] may be."""
+    """The values that `engine` under [store] may have."""
     return (_EMBEDDED, *_openers())
 
 
 def _openers() -> dict[str, Callable[[StoreSettings], EngineOpener]]:
-    """What opens a library with an engine of a wing, by the name of the engine."""
+    """The openers of the wings' engines, by name."""
     return {name: opener for hook in hooks("engines").values() for name, opener in hook().items()}
 
 

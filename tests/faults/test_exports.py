@@ -129,6 +129,7 @@ pieces = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(pieces, max_size=12).map("".join), min_size=1, max_size=3))
 def test_s13_no_mixture_of_answers_loads_anything(texts: list[str]) -> None:
     page = rendered(export_text(TALK, [answer(text) for text in texts], ".md"))

@@ -85,6 +85,7 @@ def bare(messages: tuple[Message, ...]) -> list[Message]:
     return [replace(message, message_id="") for message in messages]
 
 
+@pytest.mark.slow
 @given(texts, st.lists(questions | answers, max_size=4))
 def test_what_was_exported_comes_back_equal(title: str, messages: list[Message]) -> None:
     text = export_text(Conversation("c", title, "", 5.0), messages, ".json")
@@ -216,6 +217,7 @@ def write(folder: Path, content: bytes) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_chat_goes_out_and_comes_back(services: Services, tmp_path: Path) -> None:
     (tmp_path / "lamp.md").write_text("The lamp is lit at dusk.")
     services.library.sources.add(tmp_path / "lamp.md")
@@ -249,6 +251,7 @@ def test_sources_that_are_not_here_are_only_shown(services: Services, tmp_path: 
     assert (source.path, source.title) == (str(secret), EVIL)
 
 
+@pytest.mark.slow
 def test_a_document_of_ours_is_where_the_library_says(services: Services, tmp_path: Path) -> None:
     (tmp_path / "lamp.md").write_text("The lamp is lit at dusk.")
     services.library.sources.add(tmp_path / "lamp.md")
@@ -267,6 +270,7 @@ def test_a_refused_file_leaves_nothing_behind(services: Services, tmp_path: Path
     assert services.chat.history.all() == []
 
 
+@pytest.mark.slow
 def test_what_was_imported_is_asked_about_with_care(services: Services, tmp_path: Path) -> None:
     """A claimed source reaches the model only if the library contains it."""
     content = with_source(text=f"Forged. {EVIL}", quote="Forged.")

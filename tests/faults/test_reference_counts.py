@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="None and True are immortal since 3.12")
 def test_r21_no_call_of_qt_gives_away_none_or_true() -> None:

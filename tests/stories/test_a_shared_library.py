@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QComboBox, QLineEdit
 
 from desktop_rag import app
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Encryption, Settings, StoreSettings
-from desktop_rag.features.shared_library.ui.shared_library_page import SharedLibrarySection
+from desktop_rag.core.settings import Settings, StoreSettings
 from tests.conftest import FAST_TIMES
 from tests.engines import UNTESTED
 from tests.stories.conftest import Person
@@ -60,8 +59,9 @@ def connects(person: Person, team: TeamServer) -> None:
         field = person.field(name)
         assert isinstance(field, QLineEdit)
         field.setText(value)
-    [section] = person.window.findChildren(SharedLibrarySection)
-    section.choose_encryption(Encryption.NONE)
+    encryption = person.field("Encryption")
+    assert isinstance(encryption, QComboBox)
+    encryption.setCurrentText("No encryption")
     person.clicks("Connect")
     person.sees("Online since")
 

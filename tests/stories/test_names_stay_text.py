@@ -30,7 +30,7 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.ui.composer.model_choice import AssistantChoice
 from desktop_rag.ui.documents.document_opener import confirm_and_open
-from desktop_rag.ui.library.documents_table import DocumentsTable
+from desktop_rag.ui.library.documents_panel import DocumentsTable
 from desktop_rag.ui.widgets.controls import PlainLabel
 from tests.plain_widgets import kinds_that_show, markup_risks
 from tests.servers.chat_server import ChatServer

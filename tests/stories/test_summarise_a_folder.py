@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QApplication, QMenu
 
 from desktop_rag.core.settings import Settings
-from desktop_rag.ui.library.documents_table import DocumentsTable
+from desktop_rag.ui.library.documents_panel import DocumentsTable
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 

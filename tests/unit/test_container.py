@@ -81,6 +81,7 @@ def test_bases_are_slim_and_everything_installed_is_pinned() -> None:
     assert not any("apt" in each.text for each in of(read, "RUN"))
 
 
+@pytest.mark.slow
 def test_what_is_installed_is_the_lock_without_the_window() -> None:
     for name, is_for_tools in (("requirements.txt", False), ("build-requirements.txt", True)):
         written = (FOLDER / name).read_text("utf-8")
@@ -112,6 +113,7 @@ def test_the_example_opens_nothing_to_the_network(service: dict[str, Any]) -> No
     assert all("ports" not in each for name, each in others.items() if name != "desktop-rag")
 
 
+@pytest.mark.slow
 def test_no_verb_but_the_window_imports_qt(home: Home, tmp_path: Path) -> None:
     # Where Qt is not installed every import of it fails, as it does here.
     (tmp_path / "PySide6.py").write_text("raise ImportError('there is no Qt')")
@@ -148,6 +150,7 @@ def test_no_verb_but_the_window_imports_qt(home: Home, tmp_path: Path) -> None:
     assert secret not in heard + rest
 
 
+@pytest.mark.slow
 def test_the_check_tells_a_sick_server() -> None:
     class Sick(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

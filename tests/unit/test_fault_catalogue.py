@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "faults.md"
 # The letter of each part, and its last number.
@@ -57,6 +59,7 @@ def test_the_page_has_each_number_once() -> None:
     assert [number for number, _ in rows()] == NUMBERS
 
 
+@pytest.mark.slow
 def test_each_number_has_a_test_that_names_it_or_a_reason() -> None:
     assert [n for n in NUMBERS if n not in named() and n not in reasons()] == []
     assert [n for n, reason in reasons().items() if len(reason) < _SHORTEST_REASON] == []

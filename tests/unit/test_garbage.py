@@ -50,6 +50,7 @@ def test_a_look_finds_what_became_garbage_since_the_last_one(collections: SmallC
     assert gone() is None
 
 
+@pytest.mark.slow
 def test_what_was_kept_is_found_when_all_is_looked_at(collections: SmallCollections) -> None:
     ring = Ring()
     gone = weakref.ref(ring)
@@ -62,6 +63,7 @@ def test_what_was_kept_is_found_when_all_is_looked_at(collections: SmallCollecti
     assert gone() is None
 
 
+@pytest.mark.slow
 def test_now_and_then_all_is_looked_at(collections: SmallCollections) -> None:
     ring = Ring()
     gone = weakref.ref(ring)

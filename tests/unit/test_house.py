@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 CODE_FOLDERS = ("desktop_rag", "packaging", "training", "benchmarks", "tests")
 ALL_FOLDERS = (*CODE_FOLDERS, ".ci", "docs", "resources")
@@ -79,6 +81,7 @@ def test_no_module_is_longer_than_the_cap() -> None:
     assert {name: n for name, n in lengths.items() if n > MAX_MODULE_LINES} == {}
 
 
+@pytest.mark.slow
 def test_no_function_is_longer_than_the_cap() -> None:
     long: dict[str, int] = {}
     for path in modules():
@@ -109,11 +112,13 @@ def test_package_files_are_empty() -> None:
     assert [shown(path) for path in package_files if path.stat().st_size] == []
 
 
+@pytest.mark.slow
 def test_no_registry_is_named() -> None:
     hits = [place for place, line in text_lines() if REGISTRY_HOST.search(line)]
     assert hits == []
 
 
+@pytest.mark.slow
 def test_no_path_of_one_machine_is_named() -> None:
     hits = [f"{place}: {line.strip()}" for place, line in text_lines() if MACHINE_PATH.search(line)]
     assert hits == []
@@ -188,6 +193,7 @@ def test_every_local_link_in_a_document_leads_to_a_file() -> None:
     assert missing == []
 
 
+@pytest.mark.slow
 def test_only_the_composition_root_uses_the_engine_of_the_services() -> None:
     """Everyone else goes through a face. Tests and benchmarks may look inside."""
     users = {

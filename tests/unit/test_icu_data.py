@@ -73,6 +73,7 @@ def answers(library: Path) -> dict[str, Any]:
     return told["answers"]
 
 
+@pytest.mark.slow
 def test_words_are_ordered_and_written_as_before(icu_data: Any, tmp_path: Path) -> None:
     (original,) = LIBRARIES.glob(icu_data.LIBRARY)
     copy = tmp_path / original.name

@@ -98,10 +98,12 @@ def refused(names: Iterable[str]) -> dict[str, str]:
     return {name: text for name, text in licences.items() if not is_allowed(text)}
 
 
+@pytest.mark.slow
 def test_every_locked_licence_is_on_the_list() -> None:
     assert refused(locked_here()) == {}
 
 
+@pytest.mark.slow
 def test_everything_needed_at_run_time_has_a_licence_on_the_list() -> None:
     """On any system, with the extras that people install."""
     extras = project()["optional-dependencies"]

@@ -82,6 +82,7 @@ def test_the_address_of_an_app_that_died_is_taken_over(home: Home) -> None:
     assert ask_running_app(home, "echo", {}) == (False, None)
 
 
+@pytest.mark.slow
 def test_an_app_that_starts_answers_or_is_not_there_yet(home: Home) -> None:
     home.create()
     for _ in range(50):

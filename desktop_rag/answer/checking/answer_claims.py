@@ -1,7 +1,8 @@
-"""Checks the statements of an answer against its sources. Any thread.
+"""Checks the claims of an answer against its sources, and finds places to verify them.
 
 Headings, table rows, code, formulas, questions and introductions of lists claim nothing. A sentence
-that says that the sources are silent cannot be supported by them.
+that says that the sources are silent cannot be supported by them. The checks run on any thread,
+`PlacesToCheck` on worker threads.
 """
 
 import re
@@ -32,12 +33,6 @@ from desktop_rag.core.terms import terms
 from desktop_rag.core.text import words
 from desktop_rag.store.contract.search import NameStore, Scope
 
-# Checks claims about the result of a query against its rows. Pure, any thread.
-#
-# The claim checker compares sentences, and a result has none. Here a claim is supported when each
-# of its numbers occurs in the result, in a row that the claim names. Negations, comparisons and
-# anything uncertain are left to the checker.
-
 _NUMBER = re.compile(
     r"(?<![\w.,])[-−]?\d(?:[\d.,'’\u00a0\u202f]*\d)?(?![\w])|(?<![\w.,])[-−]?\d+(?=%)"
 )
@@ -61,7 +56,11 @@ class _Row:
 
 
 def checked_by_result(claim: str, source: SourceRef) -> CheckedClaim | None:
-    """The claim, supported by the rows of a result; None when that is not certain."""
+    """The claim, supported by the rows of a query's result; None when that is not certain.
+
+    Each of its numbers must occur in a row that the claim names. Negations, comparisons and
+    anything uncertain are left to the claim checker, which compares sentences.
+    """
     known, written = table_words(), {word.casefold() for word in words(claim)}
     if written & (known.compares | word_lists().negation):
         return None
@@ -70,11 +69,8 @@ def checked_by_result(claim: str, source: SourceRef) -> CheckedClaim | None:
     said = f" {' '.join(words(claim)).casefold()} "
     named = [row for row in rows if any(f" {name} " in said for name in row.names)]
     # A number that limits the query, such as a year, is no result.
-    asked = {
-        value
-        for found in _NUMBER.finditer(_dates_apart(source.query))
-        for value in _values(found[0])
-    }
+    query = re.sub(r"(\d{4})-(\d{2})-(\d{2})", r"\1 \2 \3", source.query)
+    asked = {value for found in _NUMBER.finditer(query) for value in _values(found[0])}
     left = [number for number in numbers if not number[0] & asked]
     fitting = [row for row in named or rows if any(_holds(row, number) for number in left)]
     if not left or not all(any(_holds(row, number) for row in fitting) for number in left):
@@ -99,7 +95,7 @@ def _rows(text: str) -> Iterator[_Row]:
 
 
 def _holds(row: _Row, number: tuple[frozenset[float], int]) -> bool:
-    """True when the row has a number of a claim, rounded or not."""
+    """True when the row has the number, rounded or not."""
     values, decimals = number
     for value in values:
         digits = sum(map(str.isdecimal, f"{abs(value):.{decimals}f}"))
@@ -126,10 +122,6 @@ def _decimals(written: str) -> int:
     mark = max(written.rfind("."), written.rfind(","))
     after = len(written) - mark - 1 if mark >= 0 else 0
     return 0 if _GROUPS.search(written[mark:]) else after
-
-
-def _dates_apart(sql: str) -> str:
-    return re.sub(r"(\d{4})-(\d{2})-(\d{2})", r"\1 \2 \3", sql)
 
 
 # A claim and the texts it may rest on.
@@ -178,8 +170,7 @@ def claims_of(
 ) -> tuple[Claim, ...]:
     """The statements, each checked against its cited sources first; none when cancelled.
 
-    One that can't be checked, as in some languages, is there without a verdict: its reader must not
-    take it for checked. `in_context` goes before the check of a statement by its own words.
+    One that can't be checked, as in some languages, has no verdict. `in_context` is tried first.
     """
 
     def results() -> Iterator[Claim]:
@@ -255,12 +246,6 @@ def _about_sources() -> tuple[tuple[frozenset[str], ...], ...]:
     )
 
 
-# Finds the place at which a claim of an answer can be verified. Worker threads.
-#
-# The place is about what the sources of the answer are about: one of their documents, or one that
-# shares a rare word of its name with them or with the claim. The report of another firm has the
-# same words, and would only mislead.
-
 # A false claim has words that no passage has, so the limit is lower than for an answer.
 _LEAST_RELEVANCE = 0.05
 _DEPTH = 10
@@ -272,7 +257,11 @@ _CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?=[A-ZÀ-Þ])")
 
 
 class PlacesToCheck:
-    """Finds places to verify claims."""
+    """Finds places to verify claims.
+
+    They are in the documents of the answer's sources, or in those that share a rare word of their
+    name with them or with the claim: another firm's report has the same words, and would mislead.
+    """
 
     def __init__(self, finder: SourceFinder, names: NameStore) -> None:
         self._finder = finder

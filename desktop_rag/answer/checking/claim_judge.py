@@ -21,11 +21,6 @@ from desktop_rag.core.claims import Claim, Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.models.ports import ChatModel, ChatTurn
 
-# Reads a model's judgements of claims in the forms that models really write. Pure, any thread.
-#
-# Asked for JSON, they write JSON, fenced or with words around it, single objects, lists without
-# ids, objects by id, lists that break off, or prose. What could be read as two things is left out.
-
 LONGEST_REASON_CHARS = 400
 _VERDICTS = {
     Verdict.SUPPORTED: (
@@ -90,12 +85,13 @@ class Judgement:
 
 
 def read_judgements(written: str, ids: Sequence[int]) -> dict[int, Judgement]:
-    """The judgements by id; without those of unknown ids, and without what cannot be read.
+    """The judgements by id, read from JSON in any shape, or from prose.
 
-    Where no id is known, judgements count in their order if there is one for each of the `ids`. An
-    id that is judged twice, differently, is left out.
+    Unknown ids, ids judged twice differently, and what cannot be read are left out. Without known
+    ids, judgements count in their order if there is one for each of the `ids`.
     """
-    found = list(_from_json(written)) or list(_from_prose(written))
+    found = [one for value in _values(written) for one in _judgements_in(value)]
+    found = found or list(_from_prose(written))
     if len(found) == len(ids) and _is_in_order([number for number, _ in found], ids):
         return dict(zip(ids, (judgement for _, judgement in found), strict=True))
     kept: dict[int, Judgement] = {}
@@ -117,13 +113,8 @@ def _is_in_order(numbers: Sequence[int | None], ids: Sequence[int]) -> bool:
     )
 
 
-def _from_json(written: str) -> Iterator[_Found]:
-    for value in _values(written):
-        yield from _judgements_in(value)
-
-
 def _values(written: str) -> Iterator[object]:
-    """The JSON values of a text, the outermost that are complete."""
+    """The outermost complete JSON values of a text."""
     place = 0
     while (place := _next_opening(written, place)) >= 0:
         try:
@@ -272,9 +263,9 @@ class ClaimJudge:
     def judgements(
         self, claims: Sequence[Claim], sources: Sequence[SourceRef], model: ChatModel, cancel: Event
     ) -> list[Judgement | None]:
-        """What the model says of each claim, None where it gave no verdict; as `judge`.
+        """The model's judgement of each claim, None where it gave no verdict; as `judge`.
 
-        That the sources say nothing counts only when it was shown all of them.
+        That the sources say nothing counts only when all of them were shown.
         """
         passages = _passages(claims, sources)
         keys = [_key(claim, passages, model) for claim in claims]
@@ -298,7 +289,7 @@ class ClaimJudge:
 
 
 def together(claims: Sequence[Claim]) -> Iterator[tuple[Claim, ...]]:
-    """The claims in the groups in which they are best judged."""
+    """The claims in groups for one request each."""
     for first in range(0, len(claims), _TOGETHER):
         yield tuple(claims[first : first + _TOGETHER])
 
@@ -306,7 +297,6 @@ def together(claims: Sequence[Claim]) -> Iterator[tuple[Claim, ...]]:
 def _asked(
     claims: Sequence[Claim], passages: _Passages, model: ChatModel, cancel: Event
 ) -> list[Judgement | None]:
-    """What the model says of each claim."""
     if not claims:
         return []
     turns = _turns(claims, passages)
@@ -316,7 +306,7 @@ def _asked(
 
 
 def judging_turns(claims: Sequence[Claim], sources: Sequence[SourceRef]) -> list[ChatTurn]:
-    """The turns by which a model is asked about claims."""
+    """The turns that ask a model about claims."""
     return _turns(claims, _passages(claims, sources))
 
 
@@ -339,7 +329,6 @@ def _turns(claims: Sequence[Claim], passages: _Passages) -> list[ChatTurn]:
 
 
 def _judged(claim: Claim, told: Judgement | None, model: str) -> Claim:
-    """The claim with what the model said."""
     if told is None:
         return claim
     claim = replace(claim, judge=model, reason=told.reason)

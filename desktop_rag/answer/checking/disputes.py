@@ -1,8 +1,8 @@
 """Checks what a person insists on against the sources, before a model is asked. Any thread.
 
-"No, it was 2019" says little by itself. Where it has a number, it is read as the sentence that the
-last answer rested on, with that number in place of the one there. So the checker, which compares
-sentences, can tell whether a source says otherwise.
+Models give in to insistence more easily than to any argument. "No, it was 2019" says little by
+itself: a number is put into the sentence that the last answer rested on, so that the checker, which
+compares sentences, can tell whether a source says otherwise.
 """
 
 import re
@@ -21,11 +21,6 @@ from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.text import sentences
 
-# Recognises turns in which a person holds on to what an answer denied. Pure, any thread.
-#
-# By the phrases of twelve languages in resources/questions/insisting.toml. A model gives in to such
-# a turn more easily than to any argument.
-
 # Longer texts explain something new, and are read as they are.
 _LONGEST_CHARS = 600
 # A point inside a number, and after the day of a date, ends no sentence.
@@ -41,10 +36,7 @@ _CLAUSE = re.compile(r"[,;:](?=\s)|[、，；：]|\s[–—-]\s")
 
 
 def insisted_claim(text: str) -> str | None:
-    """What a turn claims against the answer before it, "" for a mere denial.
-
-    None when it does not insist on anything.
-    """
+    """What a turn claims against the answer before it; "" for a mere denial, None for neither."""
     if len(text) > _LONGEST_CHARS:
         return None
     sentences = [found[0].strip() for found in _SENTENCE.finditer(text.replace("’", "'"))]
@@ -105,7 +97,6 @@ class _Language:
 
 
 def _asks(sentence: str) -> bool:
-    """True when a sentence begins as a question or a request does."""
     return any(language.asks_first(sentence) for language in _languages())
 
 
@@ -165,10 +156,7 @@ _LONGEST_CLAIM_CHARS = 300
 
 @dataclass(frozen=True, slots=True)
 class Dispute:
-    """A turn against the last answer: what the person claims, "" for a mere denial.
-
-    `readings` are whole sentences that say the same, the claim itself first.
-    """
+    """A turn against the last answer: the `claim`, "" for none, and whole sentences that say it."""
 
     claim: str
     readings: tuple[str, ...]
@@ -229,7 +217,8 @@ def given_in(
     """
     said = _numbers(statement.text)
     wanted = {token.stem for token in _numbers(dispute.claim)}
-    if not said or not {token.stem for token in said} <= wanted or _negates(statement.text):
+    negates = any(t.role is TokenRole.NEGATION for t in tokenize_claim(statement.text))
+    if not said or negates or not {token.stem for token in said} <= wanted:
         return None
     found = checked_dispute(dispute, sources, check)
     if found.supporting or not found.denying:
@@ -243,9 +232,10 @@ def _in_full(claim: str, answer: Message) -> Iterator[str]:
     said = _numbers(claim)
     if len(said) != 1:
         return
+    is_year = bool(_YEAR.fullmatch(said[0].stem))
     answered = {t.stem for s in statements(answer.text) for t in _numbers(s.text)}
     for sentence in _frames(answer):
-        fitting = [token for token in _numbers(sentence) if _is_of_a_kind(token, said[0])]
+        fitting = [t for t in _numbers(sentence) if bool(_YEAR.fullmatch(t.stem)) == is_year]
         known = [token for token in fitting if token.stem in answered] or fitting
         for token in known:
             if token.stem != said[0].stem:
@@ -264,20 +254,6 @@ def _frames(answer: Message) -> Iterator[str]:
 def _numbers(text: str) -> list[ClaimToken]:
     return [token for token in tokenize_claim(text) if token.role is TokenRole.NUMBER]
 
-
-def _negates(text: str) -> bool:
-    return any(token.role is TokenRole.NEGATION for token in tokenize_claim(text))
-
-
-def _is_of_a_kind(one: ClaimToken, other: ClaimToken) -> bool:
-    """True when both are years, or neither is."""
-    return bool(_YEAR.fullmatch(one.stem)) == bool(_YEAR.fullmatch(other.stem))
-
-
-# What a model is told when a person insists on something, and what is shown without one. Pure.
-#
-# It names the sources and leaves the judgement to them: the person may be right, and a new source
-# may say so.
 
 OTHERWISE = "The sources say otherwise."
 _AGREED = "The sources say this too."
@@ -304,7 +280,10 @@ _READ_AGAIN = (
 
 
 def remark(found: CheckedDispute, fence: str) -> str:
-    """The lines about the dispute for the prompt; its evidence is quoted data."""
+    """The lines about the dispute for the prompt; its evidence is quoted data.
+
+    They leave the judgement to the sources: the person may be right, and a new source may say so.
+    """
     lines = [_said(found.dispute.claim, fence)]
     if found.dispute.claim:
         lines += [_COMPARED, *_listed(_SAYS_SO, found.supporting, fence)]
@@ -315,7 +294,7 @@ def remark(found: CheckedDispute, fence: str) -> str:
 
 
 def excerpt(found: CheckedDispute) -> str:
-    """What the sources say to the claim, cited; "" when no source says it or denies it."""
+    """What the sources say to the claim, cited, without a model; "" when none says or denies it."""
     shown = [*found.supporting[:1], *found.denying[:1]]
     if not shown:
         return ""

@@ -1,4 +1,4 @@
-"""Validates the citations of a finished answer, adds certain ones, and locates the quotes.
+"""Cleans a finished answer, validates its citations, adds certain ones, and locates the quotes.
 
 Pure, any thread. Only numbers of sources that were sent are kept, and the quoted sentence of each
 cited source is found in it. A sentence without a marker gets one when a source says it word for
@@ -19,12 +19,6 @@ from desktop_rag.core.text import sentences
 
 log = logging.getLogger(__name__)
 
-# Finds the source that says a sentence word for word, and so certainly supports it.
-#
-# Pure, any thread. Anything less is uncertain: the context may deny it ("it is a myth that"), and a
-# single word may matter. White space, case, Markdown, and the kinds of quotes and dashes are
-# ignored.
-
 # A shorter sentence may be a heading or a phrase.
 _LEAST_LETTERS = 12
 _MARKS = re.compile(r"[*_`~\\]|^\s*(?:>\s*)*[-+•]?\s+")
@@ -35,7 +29,11 @@ _AROUND = " \t\n.!?…。！？,;:\"'()"
 
 
 class VerbatimSupport:
-    """The sentences of the sources of one answer, indexed once."""
+    """Finds the source that says a sentence word for word, and so certainly supports it.
+
+    Anything less is uncertain: the context may deny it ("it is a myth that"). White space, case,
+    Markdown, and the kinds of quotes and dashes are ignored.
+    """
 
     def __init__(self, sources: Sequence[SourceRef]) -> None:
         self._source_of: dict[str, int] = {}
@@ -53,11 +51,6 @@ def _plain(sentence: str) -> str:
     plain = _MARKS.sub("", f" {unicodedata.normalize('NFKC', sentence)}").translate(_QUOTES)
     return " ".join(plain.casefold().split()).strip(_AROUND)
 
-
-# Takes off what a model's template or habit puts around an answer. Pure, any thread.
-#
-# A code fence around the whole answer would show it as code; the tokens of a chat template are no
-# part of it.
 
 _TOKEN = (
     r"<[|｜][A-Za-z_▁0-9]{2,40}[|｜]>|<(?:start|end)_of_turn>(?:model\b)?|\[/?INST\]"

@@ -1,7 +1,7 @@
-"""Normalises the notations in which models cite, and tells what each sentence cites. Pure.
+"""Reads the notations in which models cite, and tells what each sentence of an answer cites. Pure.
 
-Models write [1], [1, 3], 【1†source】, ¹ or (source 2); the result has [1], [1][3] and so on, only
-with numbers of sources that were sent.
+Models write [1], [1, 3], 【1†source】, ¹ or (source 2); normalised, that is [1], [1][3] and so on,
+with the numbers of sources that were sent only.
 """
 
 import re
@@ -15,8 +15,6 @@ from itertools import accumulate
 from desktop_rag.core.markup.formulas import verbatim_spans
 from desktop_rag.core.quotes import Span
 from desktop_rag.core.text import sentences
-
-# Tells a citation from an array element, an interval, an exponent and a quoted footnote. Pure.
 
 _LONGEST_LOOK_BACK = 60
 # A [1] after one of these is an array element, not a citation.
@@ -116,11 +114,7 @@ class QuotedParts:
         return index >= 0 and place < self._spans[index][1]
 
 
-# The written forms of a citation, as patterns. Pure data.
-#
-# A form is a bracket, a raised number or a last line "Sources: 1, 2"; inside stands a list of
-# numbers, in the digits of any script, each perhaps after a word for source in any of many
-# languages.
+# Written forms: a bracket, a raised number or a last line "Sources: 1, 2", with numbers inside.
 
 _ZEROS = "0٠۰߀०০੦૦୦௦౦೦൦๐໐༠၀០᠐０"
 _BLANK = "[ \\t\u00a0\u2009\u202f\u3000]"
@@ -228,8 +222,7 @@ class Citation:
 def normalise(text: str, known: frozenset[int]) -> tuple[str, int]:
     """The text with each citation as [n], and the number of unknown ones that were removed.
 
-    Code, links, quoted footnotes, exponents, check boxes, intervals and array elements are left
-    alone.
+    Code, links, quoted footnotes, exponents, boxes, intervals and array elements stay as they are.
     """
     dropped = 0
     for round_number in range(_ROUNDS + 1):
@@ -261,7 +254,7 @@ def citations(text: str) -> Iterator[Citation]:
         if (
             form in ("square", "footnote")
             and text.startswith(":", end)
-            and _starts_line(text, start)
+            and _DEFINITION_START.search(text[max(0, start - _LONGEST_LOOK_BACK) : start])
         ):
             # "[1]: http://…" would turn every [1] of the answer into a link.
             end = _end_of(_COLONS, text, end)
@@ -302,10 +295,6 @@ def _numbers(written: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(numbers))
 
 
-def _starts_line(text: str, start: int) -> bool:
-    return bool(_DEFINITION_START.search(text[max(0, start - _LONGEST_LOOK_BACK) : start]))
-
-
 def _normalise_once(text: str, known: frozenset[int], filler: str) -> tuple[str, int]:
     parts: list[str] = []
     done = dropped = 0
@@ -323,7 +312,6 @@ def _normalise_once(text: str, known: frozenset[int], filler: str) -> tuple[str,
 
 
 def _runs(text: str) -> list[list[Citation]]:
-    """The citations, grouped with those that directly follow."""
     runs: list[list[Citation]] = []
     for citation in citations(text):
         if citation.is_glued:
@@ -349,8 +337,6 @@ def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
     return match.end() if match else start
 
 
-# Splits an answer into sentences, each with the sources that it cites. Pure, any thread.
-
 _ENDS = ".!?…。！？"
 # "31." and "ca." look like ends of sentences; the next character decides.
 _SHORT_NUMBER = re.compile(r"(?<!\d)\d{1,3}\.$")
@@ -362,10 +348,10 @@ _NOT_AFTER = ("?", "？", ":", "：")
 
 @dataclass(frozen=True, slots=True)
 class CitedSentence:
-    """A sentence without its markers, and the cited numbers.
+    """A sentence without its markers, at [start, end) of the answer with them, and the cited
+    numbers.
 
-    With its markers, it is at [start, end) of the answer. `marker_at` is the position for a new
-    marker, -1 when there must be none.
+    `marker_at` is the position for a new marker, -1 when there must be none.
     """
 
     text: str

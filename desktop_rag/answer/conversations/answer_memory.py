@@ -68,11 +68,7 @@ class Memory:
     def examples(
         self, asked: str, plain_question: str, *, conversation_id: str, assistant_id: str
     ) -> tuple[Interaction, ...]:
-        """Successful answers to similar questions, from other conversations.
-
-        `plain_question` is the question without filters. Empty when the embedder fails, which is
-        only logged.
-        """
+        """Successful answers from other chats to similar questions; none when embedding fails."""
         if self._embedder is None:
             return ()
         try:
@@ -95,7 +91,7 @@ class Memory:
     ) -> None:
         """Record a question with its answer, however it ended.
 
-        A missing vector is left to `catch_up`. Errors are only logged, since the answer is already
+        A missing vector is left to `catch_up`; errors are only logged, as the answer is already
         given.
         """
         asked = answer.notes.asked if answer.notes else ""
@@ -150,7 +146,6 @@ class Memory:
 
 
 def _without_filters(asked: str) -> str:
-    """A stored question without its filters."""
     try:
         return parse_query(asked).text or asked
     except AppError:  # a wrong date

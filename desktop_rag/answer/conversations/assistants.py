@@ -26,9 +26,7 @@ class Assistants:
         collections: Callable[[], Sequence[Collection]],
         check_rails: Callable[[str], None] | None = None,
     ) -> None:
-        """`collections` gives the current ones. `check_rails` raises AppError for rails of an
-        assistant that can't be used.
-        """
+        """`check_rails` raises AppError for rails that an assistant can't use."""
         self._check_rails = check_rails
         self._store = store
         self._collections = collections
@@ -58,7 +56,7 @@ class Assistants:
         return self.change(replace(assistant, assistant_id=uuid.uuid4().hex))
 
     def change(self, assistant: Assistant) -> Assistant:
-        """Store a changed assistant; returns it as stored.
+        """Store and return a changed assistant.
 
         AppError, with nothing changed, when it is not valid, its name is taken, or its rails are
         broken.

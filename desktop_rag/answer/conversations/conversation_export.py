@@ -27,12 +27,6 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
 
-# Markdown of foreign origin that loads nothing, whatever renders it. Pure, any thread.
-#
-# Renderers differ: some take raw HTML, some embed `![[notes]]`, some attach styles to `[words]`. So
-# what would load is taken apart by a visible space, which no escape before it can undo. Only fenced
-# code stays as it is, in fences written anew, since all renderers agree on those.
-
 _inert_parser = MarkdownIt("commonmark", {"html": False})
 # An image or embed, a tag or comment, and an attribute list with a style.
 _LOADING = re.compile(r"!(?=\[)|<(?=[A-Za-z/!?])|\bstyle(?==)|\burl(?=\()", re.IGNORECASE)
@@ -40,7 +34,12 @@ _TICKS = re.compile(r"`{3,}")
 
 
 def inert_markdown(text: str) -> str:
-    """The text with the same words and formatting, but without anything that loads."""
+    """The text with the same words and formatting, but without anything that loads.
+
+    Renderers differ: some take raw HTML, some embed `![[notes]]`, some attach styles to `[words]`.
+    So what would load is taken apart by a visible space, which no escape before it can undo. Only
+    fenced code stays, in new fences, since all renderers agree on those.
+    """
     # Line ends as the parser counts them.
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\N{REPLACEMENT CHARACTER}")
     lines = text.split("\n")
@@ -58,9 +57,9 @@ def _taken_apart(lines: list[str]) -> str:
 
 
 def _fenced(content: str) -> str:
-    """The code in a fence longer than any in it, and closed.
+    """The code in a closed fence, longer than any in it.
 
-    Without the name of its language: some renderers run code of some names, or fetch what it names.
+    It names no language: some renderers run code of some names, or fetch what it names.
     """
     longest = max((len(ticks[0]) for ticks in _TICKS.finditer(content)), default=2)
     fence = "`" * (longest + 1)
@@ -106,7 +105,7 @@ def _as_markdown(conversation: Conversation, messages: Sequence[Message]) -> str
     for message in messages:
         parts.append(f"## {_plain(_speaker(message))}")
         parts.append(
-            _plain_lines(message.text)
+            "  \n".join(_plain(line) for line in message.text.splitlines())
             if message.role is Role.USER
             else inert_markdown(with_signs(message.text, message.claims))
         )
@@ -119,21 +118,13 @@ def _markdown_source(source: SourceRef) -> str:
     lines = [f"\\[{source.n}\\] {_plain(_place(source))}"]
     lines += [f"> {_plain(line)}" for line in source.quote.splitlines() if line.strip()]
     text = "  \n".join(lines[:1]) + ("\n\n" + "\n".join(lines[1:]) if lines[1:] else "")
-    return f"{text}\n\n{_indented(source.query)}" if source.query else text
-
-
-def _indented(query: str) -> str:
-    """The query as an indented code block."""
-    return "\n".join(f"    {line}" for line in query.splitlines())
+    query = "\n".join(f"    {line}" for line in source.query.splitlines())
+    return f"{text}\n\n{query}" if source.query else text
 
 
 def _plain(text: str) -> str:
     """The text as one line of Markdown without formatting."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
-
-
-def _plain_lines(text: str) -> str:
-    return "  \n".join(_plain(line) for line in text.splitlines())
 
 
 # --- HTML ------------------------------------------------------------------------------------
@@ -211,7 +202,6 @@ def message_to_json(message: Message) -> dict[str, Any]:
 
 
 def _json_attachment(attachment: Attachment) -> dict[str, Any]:
-    """The description of an attachment; its text and image are not exported."""
     return {
         "name": attachment.name,
         "kind": attachment.kind.value,
@@ -225,7 +215,6 @@ def _json_source(source: SourceRef) -> dict[str, Any]:
 
 
 def _exactly(seconds: float) -> str:
-    """A time to the microsecond, with its time zone."""
     return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
@@ -234,25 +223,19 @@ def _exactly(seconds: float) -> str:
 
 def _speaker(message: Message) -> str:
     who = "You" if message.role is Role.USER else message.model or "Excerpts from your documents"
-    parts = [who, _moment(message.created_at), _STATES.get(message.state, "")]
+    at = datetime.fromtimestamp(message.created_at, UTC).astimezone()
+    parts = [who, f"{at:%Y-%m-%d %H:%M}", _STATES.get(message.state, "")]
     parts += [OWN_KNOWLEDGE] if message.is_own_knowledge else []
     return " · ".join(part for part in parts if part)
 
 
 def _told(message: Message) -> list[str]:
     """What is said below a message: its scope, its attachments, why it failed."""
-    return [message.scope.in_words(), in_words(message.attachments), *_failure(message)]
-
-
-def _failure(message: Message) -> list[str]:
-    return [f"{message.error_title} {message.error_hint}".strip()] if message.error_title else []
+    failed = f"{message.error_title} {message.error_hint}".strip() if message.error_title else ""
+    return [message.scope.in_words(), in_words(message.attachments), failed]
 
 
 def _place(source: SourceRef) -> str:
     where = source.url or source.path
     parts = [source.title, source.part, source.anchor.label(), where]
     return ", ".join(dict.fromkeys(part for part in parts if part))
-
-
-def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%d %H:%M")

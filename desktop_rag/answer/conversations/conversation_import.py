@@ -51,20 +51,12 @@ class ImportedConversation:
 
 
 def read_conversation(path: Path) -> ImportedConversation:
-    """The conversation in a file; a file that is too large is not read.
-
-    Raises:
-        AppError: when the file cannot be read, or is no exported conversation.
-    """
+    """The conversation in a file; AppError when it is unreadable, too large, or no export."""
     return imported(_content(path), path.name)
 
 
 def imported(content: bytes, name: str = "The file") -> ImportedConversation:
-    """The conversation in the bytes of a file.
-
-    Raises:
-        AppError: as `read_conversation`.
-    """
+    """The conversation in the bytes of a file; AppError as `read_conversation`."""
     try:
         document = json.loads(content, parse_constant=_refuse)
     except (ValueError, RecursionError) as exc:
@@ -256,7 +248,7 @@ def _scope(given: _Fields | None) -> QuestionScope:
 
 
 def _scope_item(fields: _Fields) -> ScopeItem:
-    """What a question was about; a library that has no such part says so."""
+    """An item of a question's scope, which this library need not have."""
     return ScopeItem(
         fields.kind("kind", ScopeKind),
         fields.text("key", 10_000),

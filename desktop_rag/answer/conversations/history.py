@@ -1,4 +1,4 @@
-"""The stored conversations: search, rename, pin, copy, export. Worker threads only."""
+"""The stored conversations: search, rename, pin, copy, export, feedback. Worker threads only."""
 
 import time
 import uuid
@@ -15,11 +15,9 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.records import ConversationStore
 
-# Conversations that other programs keep here: none of them is in the person's list. Any thread.
-
 
 class ProgramConversations:
-    """Stores conversations for programs, which are known by the ids of their tokens."""
+    """Conversations of other programs, by the ids of their tokens; the person's list has none."""
 
     def __init__(self, engine: Engine) -> None:
         self._store = engine.conversations
@@ -45,10 +43,6 @@ class ProgramConversations:
         return found[message_id][0] if message_id in found else ""
 
 
-# The person's feedback on answers as events: likes, dislikes and rewrites. Worker threads only.
-#
-# It is read from the library and the folder of rewrites, which keep it as long as the chats.
-
 _OPINIONS = {
     Feedback.LIKED: Opinion.LIKED,
     Feedback.DISLIKED: Opinion.DISLIKED,
@@ -57,7 +51,7 @@ _OPINIONS = {
 
 
 class FeedbackLog:
-    """Everything the person said about answers in chats that exist."""
+    """The person's likes, dislikes and rewrites in chats that exist, as events."""
 
     def __init__(self, conversations: ConversationStore, rewrites: Rewrites) -> None:
         self._conversations = conversations
@@ -150,10 +144,7 @@ class History:
         self._conversations.set_deleted(conversation_id, False)
 
     def purge_deleted(self) -> None:
-        """Remove deleted conversations for good, with attachments that no other one has.
-
-        Called when the app starts.
-        """
+        """At the start, remove deleted conversations, with attachments that no other one has."""
         self._conversations.purge_deleted()
         self._attachments.purge(self._opened_at)
 
@@ -168,15 +159,16 @@ class History:
         return self._copy(conversation_id, messages[: _place_of(messages, message_id)])
 
     def set_feedback(self, message_id: str, feedback: Feedback) -> None:
-        """Store the feedback on an answer and its copies in other conversations.
-
-        Every change is kept; the last one counts.
-        """
+        """Store the feedback on an answer and its copies; of several, the last one counts."""
         self._conversations.add_feedback(message_id, feedback)
 
     def own_text(self, message: Message) -> str:
         """The answer as the person rewrote it, or as given, without its citations."""
         return self._rewrites.text(message)
+
+    def own_file(self, message: Message) -> Path | None:
+        """The file with the person's own version of an answer, which is a source itself."""
+        return self._rewrites.file_of(message)
 
     def rewrite(self, message: Message, text: str) -> Path:
         """Keep the person's own version of an answer; returns its file."""
@@ -189,10 +181,7 @@ class History:
         self._rewrites.delete(message)
 
     def put_back(self, message: Message, *, in_place_of: str) -> None:
-        """Restore an answer that was replaced by the one with this id.
-
-        AppError when that one is gone too.
-        """
+        """Restore an answer in place of its replacement; AppError when that is gone too."""
         present = self._conversations.messages(message.conversation_id)
         if all(other.message_id != in_place_of for other in present):
             raise AppError("The answer was given again meanwhile.", "Only the last one comes back.")

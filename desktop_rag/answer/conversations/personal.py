@@ -1,4 +1,4 @@
-"""The person's own things, apart from documents and chats."""
+"""The person's rewritten answers, saved prompts and memory of answers. Worker threads only."""
 
 import contextlib
 import json
@@ -19,11 +19,6 @@ from desktop_rag.core.saved_prompts import LONGEST_TEXT, SavedPrompt, plain_name
 
 log = logging.getLogger(__name__)
 
-# The person's own versions of answers: Markdown files that later questions find.
-#
-# Worker threads only. The folder is a source of the library like any other, so changes by any
-# program are found too.
-
 COLLECTION = "Your answers"
 _HEADING = "# Your answer: "
 _ID_CHARS = 12
@@ -32,7 +27,10 @@ _BODY = re.compile(rf"^{re.escape(_HEADING)}.*\n+", re.MULTILINE)
 
 
 class Rewrites:
-    """One file for each rewritten answer."""
+    """The person's own versions of answers, one Markdown file each, which later questions find.
+
+    The folder is a source of the library, so changes by other programs are found too.
+    """
 
     def __init__(self, folder: Path, on_write: Callable[[Path], None]) -> None:
         """`on_write` is called with the folder after each write, to make it searchable."""
@@ -53,14 +51,14 @@ class Rewrites:
 
     def text(self, message: Message) -> str:
         """The answer as rewritten, or as given."""
-        if path := self._find(message):
+        if path := self.file_of(message):
             return _BODY.split(path.read_text(encoding="utf-8"), maxsplit=1)[-1].strip()
         # Without its sources, citations mean nothing.
         return normalise(message.text, frozenset())[0].strip()
 
     def write(self, question: str, message: Message, text: str) -> Path:
         """Keep the person's version, replacing an earlier one."""
-        path = self._find(message) or self._folder / f"{_slug(question)}-{_id_of(message)}.md"
+        path = self.file_of(message) or self._folder / f"{_slug(question)}-{_id_of(message)}.md"
         heading = " ".join(question.split())
         front = [f"question: {json.dumps(heading, ensure_ascii=False)}"]
         front.append(f"date: {datetime.now(UTC).astimezone():%Y-%m-%d}")
@@ -78,10 +76,11 @@ class Rewrites:
 
     def delete(self, message: Message) -> None:
         """Delete the person's version; the given answer stays in its chat."""
-        if path := self._find(message):
+        if path := self.file_of(message):
             path.unlink(missing_ok=True)
 
-    def _find(self, message: Message) -> Path | None:
+    def file_of(self, message: Message) -> Path | None:
+        """The file of the person's version, if there is one."""
         return next(iter(self._folder.glob(f"*-{_id_of(message)}.md")), None)
 
 
@@ -108,12 +107,6 @@ def _sources(message: Message) -> list[str]:
     return [f"  - {json.dumps(' '.join(p.split()), ensure_ascii=False)}" for p in places]
 
 
-# The person's saved prompts, one Markdown file each. Worker threads only.
-#
-# The app adds its own prompts once; from then on they are the person's to change or delete, here or
-# in any other program.
-
-
 # More are not read: the folder may have been replaced by another one.
 _MOST = 500
 # With room for blank lines around the text.
@@ -121,7 +114,10 @@ _MOST_BYTES = 4 * LONGEST_TEXT + 1_000
 
 
 class PromptLibrary:
-    """Reads and writes the folder of prompts, which is the only place they are kept."""
+    """The person's saved prompts, one Markdown file each, kept in their folder only.
+
+    The app adds its own prompts once; from then on they are the person's to change or delete.
+    """
 
     def __init__(self, folder: Path, built_in: Path) -> None:
         """`built_in` holds the app's own prompts."""
@@ -129,10 +125,7 @@ class PromptLibrary:
         self._built_in = built_in
 
     def all(self) -> list[SavedPrompt]:
-        """All prompts by name, without files that are too long, not text, or cannot be named.
-
-        AppError when the folder cannot be created.
-        """
+        """All prompts that can be read and named, by name; AppError without a folder."""
         if not self.folder.exists():
             self.restore_built_in()
         paths = sorted(self.folder.glob("*.md"))[:_MOST]
@@ -140,10 +133,7 @@ class PromptLibrary:
         return [SavedPrompt(name, found[name]) for name in sorted(found)]
 
     def save(self, prompt: SavedPrompt, former: str = "") -> SavedPrompt:
-        """Save a prompt, replacing the one of the `former` name; returns it as saved.
-
-        AppError for an empty or taken name, and when the disk refuses.
-        """
+        """Save a prompt in place of the `former` one; AppError for a bad name, text or disk."""
         name, text = plain_name(prompt.name), strip_invalid_characters(prompt.text).strip()
         if not name:
             raise AppError("This name can't be used.", "Letters, digits, - and _ make a name.")
@@ -185,7 +175,6 @@ class PromptLibrary:
 
 
 def _read(path: Path) -> list[tuple[str, str]]:
-    """The name and text of one file, or nothing."""
     name = plain_name(path.stem)
     try:
         if not (name and path.is_file() and path.stat().st_size <= _MOST_BYTES):

@@ -44,10 +44,7 @@ _HINT = "The app ended while it was being written. Retry writes it again."
 
 @dataclass(frozen=True, slots=True)
 class AnswerStart:
-    """What is known of an answer before its first word.
-
-    `replaces` is the id of the answer that it is given in place of, else "".
-    """
+    """What is known of an answer before its first word; `replaces` is the id of a former one."""
 
     conversation_id: str
     model: str

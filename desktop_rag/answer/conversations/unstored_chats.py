@@ -39,11 +39,10 @@ class _Waiting:
 
 
 class UnstoredChats:
-    """The conversations of a store, with those changes that wait for room on the disk.
+    """The conversations of a store, with the changes that wait for room on the disk.
 
-    It keeps the promises of `ConversationStore`, but for questions and answers, which it takes at
-    any time: `is_waiting` tells whether one is stored. Any other change is refused while the disk
-    is full.
+    A `ConversationStore` that takes questions and answers even while the disk is full, when it
+    refuses any other change; `is_waiting` tells whether one is stored.
     """
 
     def __init__(

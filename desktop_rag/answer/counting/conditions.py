@@ -1,7 +1,8 @@
-"""Which records meet the condition of a question, as far as fields and words tell. Pure.
+"""Tells which records meet the condition of a question, by their fields and words, or by a model.
 
 A field whose value is the condition decides ("Status: open"), then a comparison with the number of
-a field, then the words of the record. What words can't tell is left open, for a model or a person.
+a field, then the words of the record. What words can't tell is left open for `ask_items`, on worker
+threads, or for the person; the rest is pure.
 """
 
 import re
@@ -40,10 +41,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MetBy:
-    """Which records meet a condition: the name of the sentence that says so, and what it names.
-
-    With `is_negated` these are all others.
-    """
+    """The sentence that says which records meet a condition, or with `is_negated` don't."""
 
     sentence: str
     field: str = ""
@@ -90,7 +88,6 @@ def judged(
 def _without_negations(
     condition: Sequence[str], question: CountingQuestion
 ) -> tuple[tuple[str, ...], bool]:
-    """The words of the condition without negations, and True when there were some."""
     negations = question.language.sets["negations"]
     spoken = plain_words(question.rest)
     is_negated = any(word in negations for word in spoken)
@@ -134,7 +131,7 @@ def _by_field(records: Sequence[Record], words: Sequence[str]) -> Judged | None:
         left = tuple(w for w in words if not _names(w, name))
         met = tuple(w for w in left if any(_has(value, w) for value in values))
         # A word that no record has says how the field is meant: "written by", "work in".
-        others = [w for w in left if w not in met and _is_in_any(w, records)]
+        others = [w for w in left if w not in met and any(has_word(r, w) for r in records)]
         if not met or others or not any(_is_value(value, met) for value in values):
             continue
         if best is None or len(met) > best[0]:
@@ -175,10 +172,6 @@ def _is_value(value: str, words: Sequence[str]) -> bool:
 @cache
 def _words_in(text: str) -> tuple[str, ...]:
     return tuple(plain_words(text.replace("_", " ").replace("-", " ")))
-
-
-def _is_in_any(word: str, records: Sequence[Record]) -> bool:
-    return any(has_word(record, word) for record in records)
 
 
 # --- comparisons -----------------------------------------------------------------------------
@@ -289,11 +282,7 @@ def _verdict_of(
 
 def has_word(record: Record, word: str) -> bool:
     """True when the record, its title, its values or the headings above have the word."""
-    return any(is_form(word, part) for part in _words_of(record))
-
-
-def _words_of(record: Record) -> frozenset[str]:
-    return _distinct_words("\n".join(_texts(record)))
+    return any(is_form(word, part) for part in _distinct_words("\n".join(_texts(record))))
 
 
 def _texts(record: Record) -> list[str]:
@@ -325,11 +314,6 @@ def _is_only_negated(record: Record, word: str, language: CountingWords) -> bool
 def _english_negations() -> frozenset[str]:
     return frozenset(["not", "no", "without", "never", "free", "except"])
 
-
-# Asks a model about records one by one, in batches with ids. Worker threads.
-#
-# The model says yes or no to each id and counts nothing. An id that it leaves out or contradicts is
-# asked once more, and then stays open.
 
 _ITEMS_A_REQUEST = 20
 _LONGEST_ITEM_CHARS = 1_200
@@ -373,7 +357,8 @@ def ask_items(
 ) -> Iterator[AnswerEvent]:
     """Put the verdicts of the model into `found`; yields FileAsked before each request.
 
-    AppError when the endpoint fails; `found` keeps the verdicts so far.
+    An id that it leaves out or contradicts is asked once more, and then stays open. AppError when
+    the endpoint fails; `found` keeps the verdicts so far.
     """
     for batch in batches_of(records, model):
         for _ in range(2):
@@ -410,7 +395,6 @@ def _asked(
 
 
 def _shown(record: Record) -> str:
-    """The entry with its headings, title and front matter."""
     front = record.source.front if record.start == 0 else {}
     head = [*record.path, record.title, *(f"{name}: {value}" for name, value in front.items())]
     return "\n".join([*head, record.text])[:_LONGEST_ITEM_CHARS]

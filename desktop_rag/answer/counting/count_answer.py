@@ -55,7 +55,7 @@ from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import ChatModel
 
-# Chooses which structure of the documents holds the records that a question asks for. Pure.
+# The choice of the structure that holds the records.
 
 # A structure is one of records when they share fields, and hold much of the text.
 _UNIFORM = 0.6
@@ -76,10 +76,10 @@ _STRUCTURAL: dict[str, tuple[Kind, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The records that are counted, and the words of the question that only name them.
+    """The counted records, the nouns of the question that name them, and its other words.
 
     `left_out` are titles of what has their form and is something else. `strength` says how surely
-    the question names these records (see `record_names`); `condition` are the other words.
+    the question names these records (see `record_names`).
     """
 
     structure: FoundStructure
@@ -115,7 +115,9 @@ def _chosen(
     best = max((n for _, found in named for n in found.values()), default=0)
     if best >= AROUND or (best and not named[1:]):
         able = [s for s, found in named if max(found.values()) == best]
-        structure = main_structure(able) or max(able, key=_size)
+        structure = main_structure(able) or max(
+            able, key=lambda s: (s.uniformity >= _UNIFORM, len(s.records))
+        )
         if best < DIRECT and structure.kind is not Kind.FILE:
             structure = main_structure(structures) or structure
         found = _named(words, structure, around)
@@ -130,10 +132,7 @@ def _chosen(
 
 
 def _are_amounts(choice: Choice) -> bool:
-    """True when a table has how many there are: its rows are none of them.
-
-    "How many ducks in 2022?" asks for a cell below "Ducks", in the row of the year.
-    """
+    """True when a table has amounts, not records: a cell below "Ducks" in the row of a year."""
     if choice.structure.kind is not Kind.ROW or not choice.records:
         return False
     asked = set(terms(" ".join(choice.nouns)))
@@ -148,10 +147,6 @@ def _are_amounts(choice: Choice) -> bool:
 
 def _is_number(value: str) -> bool:
     return any(map(str.isdigit, value)) and not any(map(str.isalpha, value))
-
-
-def _size(structure: FoundStructure) -> tuple[bool, int]:
-    return structure.uniformity >= _UNIFORM, len(structure.records)
 
 
 def _structural(
@@ -254,9 +249,7 @@ def _without_odd(structure: FoundStructure) -> tuple[tuple[Record, ...], tuple[s
     return kept, tuple(record.title for record in odd)
 
 
-# The answer to a question about records in words: the number, how it was counted, the list. Pure.
-#
-# Titles are quoted text, and each item cites its record.
+# The answer in words.
 
 # Citations have up to three digits; the records after them are named without one.
 MOST_CITED = 999
@@ -275,11 +268,11 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The records that meet the condition, and those of which it isn't known.
+    """The records that meet the condition, and those of which it is unknown.
 
-    `noun` names them as the question does, "" when it doesn't. `condition` is what the question
-    asks of them, `met_by` how that was told, `judge` the name of the model that was asked about
-    `asked` of them. `unread` pairs files that could not be read with the reason.
+    `noun` names them as the question does, "" when it doesn't; `condition` is what it asks of them,
+    `met_by` how that was decided. `judge` is the model that was asked about `asked` of them.
+    `unread` pairs files that could not be read with the reason.
     """
 
     choice: Choice
@@ -338,7 +331,6 @@ def _how(counted: Counted, texts: AnswerTexts) -> list[str]:
 
 
 def _as_one(counted: Counted, texts: AnswerTexts) -> str:
-    """What was counted as one."""
     choice = counted.choice
     kind = choice.structure.kind
     files = {record.source.document.document_id for record in choice.records}
@@ -392,7 +384,7 @@ def _listed(records: Sequence[Record], first: int) -> str:
 
 
 def _rest(count: int, texts: AnswerTexts) -> str:
-    """What a long list lacks."""
+    """Says which records of a long list are not cited or not listed."""
     said = [texts.said("cited", count=MOST_CITED)] if count > MOST_CITED else []
     said += [texts.said("listed", count=_MOST_LISTED)] if count > _MOST_LISTED else []
     return " ".join(said)
@@ -570,7 +562,6 @@ def _counted(
 
 
 def _as_written(nouns: Sequence[str], question: CountingQuestion) -> str:
-    """The nouns as the question spells them."""
     written = [word.strip('.,;:!?"“”„') for word in question.rest.replace("’", "'").split()]
     return " ".join(w for w in written if any(w.casefold().endswith(noun) for noun in nouns))
 
@@ -595,7 +586,6 @@ def _write(
 
 
 def _sources(records: Sequence[Record]) -> tuple[SourceRef, ...]:
-    """A source for each record, at the place where it begins."""
     places: dict[str, Places] = {}
     passages = []
     for record in records:

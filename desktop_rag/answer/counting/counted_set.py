@@ -1,4 +1,4 @@
-"""The documents that a question about records is limited to, read in full. Worker threads."""
+"""The documents that a question about records is limited to; counts of files. Worker threads."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,24 +21,19 @@ from desktop_rag.core.text import words
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.search import NameStore, Scope
 
-# Answers "How many files do I have?" by what the library knows, reading none of them. Pure.
-
 _MOST_KINDS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryFiles:
-    """The files of the library by state, and its searchable documents by the name of their format.
-
-    The latter include those inside of others, such as attachments of mail.
-    """
+    """The files by state, and the searchable documents, with those inside others, by format."""
 
     counts: DocumentCounts
     formats: Mapping[str, int]
 
 
 def file_count(question: CountingQuestion, files: LibraryFiles, texts: AnswerTexts) -> str:
-    """The answer in Markdown; "" for a question about anything else than the number of files."""
+    """The number of files that the library knows, in Markdown; "" for another question."""
     asked = {word.casefold() for word in words(question.rest.replace("-", " "))}
     if question.is_list or question.is_loose or _has_condition(question, asked):
         return ""
@@ -48,18 +43,16 @@ def file_count(question: CountingQuestion, files: LibraryFiles, texts: AnswerTex
     spoken = {word for kind in kinds for word in (kind.casefold(), f"{kind.casefold()}s")}
     if not spoken.issuperset(content_words(question)) or not (are_files or kinds):
         return ""
-    return _of_kinds(kinds, files, texts) if kinds else _of_all(files, texts)
+    if not kinds:
+        return _of_all(files, texts)
+    count = sum(files.formats[kind] for kind in kinds)
+    return texts.counted("of_kind", count, kinds=", ".join(map(texts.format_name, kinds)))
 
 
 def _has_condition(question: CountingQuestion, asked: set[str]) -> bool:
     sets = question.language.sets
     conditions = sets["open"] | sets["done"] | sets["negations"] | sets["measures"]
     return not conditions.isdisjoint(asked) or any(map(str.isdigit, question.rest))
-
-
-def _of_kinds(kinds: list[str], files: LibraryFiles, texts: AnswerTexts) -> str:
-    count = sum(files.formats[kind] for kind in kinds)
-    return texts.counted("of_kind", count, kinds=", ".join(map(texts.format_name, kinds)))
 
 
 def _of_all(files: LibraryFiles, texts: AnswerTexts) -> str:
@@ -79,11 +72,6 @@ def _of_all(files: LibraryFiles, texts: AnswerTexts) -> str:
     return " ".join(sentences)
 
 
-# The entries of a Markdown file's front matter, which its text in the library lacks. Pure.
-#
-# Only lines are read, "name: value" and the items of a list below a name: nothing that the file
-# says can make that slow. What is nested deeper is left out.
-
 LONGEST_CHARS = 32_000
 _BLOCK = re.compile(
     r"(?s)\A(?P<rule>---|\+\+\+)[ \t]*\n(?P<lines>.*?)^(?:---|\+\+\+|\.\.\.)[ \t]*$", re.M
@@ -94,7 +82,7 @@ _QUOTES = "\"' "
 
 
 def front_fields(head: str) -> dict[str, str]:
-    """The entries by name in lower case, from the beginning of a file; lists are joined."""
+    """The entries of front matter by name in lower case; lists are joined, the rest left out."""
     match = _BLOCK.match(head[:LONGEST_CHARS])
     if match is None:
         return {}
@@ -142,7 +130,7 @@ class CountedSet:
 
 
 class CountedSets:
-    """Finds and reads the documents of such questions."""
+    """Finds and reads the documents of questions about records."""
 
     def __init__(self, finder: SourceFinder, documents: DocumentStore, names: NameStore) -> None:
         self._finder = finder
@@ -178,7 +166,6 @@ class CountedSets:
         return LibraryFiles(self._documents.counts(), self._documents.facets().formats)
 
     def _limits(self, request: AnswerRequest) -> tuple[str, ...]:
-        """The names of what the request is limited to."""
         filters, limits = request.query.filters, request.setup.reach.limits.filters
         return tuple(
             name

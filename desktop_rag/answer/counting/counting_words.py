@@ -153,12 +153,9 @@ def names_thing(question: CountingQuestion) -> bool:
     """True when the opening is followed by a noun: not in "How many use butter?"."""
     for word in plain_words(question.rest):
         if word not in _ARTICLES:
-            return not (question.language.is_idle(word) or bool(_states(question, word)))
+            sets = question.language.sets
+            return not (question.language.is_idle(word) or word in sets["open"] | sets["done"])
     return False
-
-
-def _states(question: CountingQuestion, word: str) -> bool:
-    return any(word in question.language.sets[state] for state in ("open", "done"))
 
 
 def head_words(question: CountingQuestion) -> list[str]:

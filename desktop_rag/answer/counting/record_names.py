@@ -55,7 +55,6 @@ def is_alike(word: str, other: str) -> bool:
 
 @cache
 def _folded(word: str) -> str:
-    """The word without accents."""
     return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
 
 
@@ -125,9 +124,7 @@ def _folders(records: Sequence[Record]) -> list[str]:
 
 
 def _homes(structure: FoundStructure) -> list[str]:
-    """The names of the files, with their first headings; of records that are files, what most of
-    the names have in common.
-    """
+    """The names and first headings of the files; of files as records, what most names share."""
     documents = {r.source.document.document_id: r.source for r in structure.records}
     stems = [d.document.path.stem for d in documents.values()]
     if structure.kind is Kind.FILE:

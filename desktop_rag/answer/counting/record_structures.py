@@ -12,14 +12,9 @@ from desktop_rag.core.domain import Document
 from desktop_rag.core.parsed import Heading, TableHeader
 from desktop_rag.core.places import Places
 
-# Records: the entries of documents that a question counts or lists. Frozen values, pure.
-
 
 class Kind(StrEnum):
-    """The form in which documents hold records, the outer forms first.
-
-    Answers call them by their names in resources/questions/answer_texts.toml.
-    """
+    """The form of records in documents, outer forms first; answer_texts.toml names them."""
 
     FILE = "file"
     SECTION = "section"
@@ -36,10 +31,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReadDocument:
-    """A document with its text and structure.
-
-    `front` holds the entries of the front matter, which is no part of the text.
-    """
+    """A document with its text and structure; `front` is its front matter, not in the text."""
 
     document: Document
     text: str
@@ -83,8 +75,6 @@ class Structure:
     records: tuple[Record, ...]
     labels: tuple[str, ...] = ()
 
-
-# The named values of a record: lines "Name: value", cells, front matter, parts by title. Pure.
 
 _LONGEST_NAME = 40
 _LONGEST_VALUE = 400
@@ -181,7 +171,6 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 
 
 def _titled(text: str, parts: Sequence[tuple[Heading, int]]) -> list[tuple[str, str]]:
-    """The parts of a record by their titles, each with its text."""
     return [
         (heading.title.casefold().strip(), _body(text[heading.offset : end]))
         for heading, end in parts
@@ -192,10 +181,6 @@ def _body(text: str) -> str:
     lines = text.partition("\n")[2].splitlines()
     return ", ".join(line for line in map(plain_line, lines) if line)
 
-
-# Where the records of a text begin and end, for each form that records may have. Pure.
-#
-# Offsets are those of the text. What is in code or comments is no record.
 
 _HIDDEN = re.compile(
     r"(?ms)^[ \t]{0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]{0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
@@ -251,7 +236,7 @@ def visible(text: str) -> str:
 def spans_of(
     text: str, headings: Sequence[Heading], tables: Sequence[TableHeader] = ()
 ) -> list[Spans]:
-    """All forms with at least two records, the outer ones first."""
+    """All forms with at least two records, the outer ones first; none in code or comments."""
     shown = visible(text)
     ends = sorted(heading.offset for heading in headings)
     found = [
@@ -270,7 +255,6 @@ def spans_of(
 
 
 def _sections(text: str, headings: Sequence[Heading]) -> Iterator[Spans]:
-    """The sections of each level."""
     for level in sorted({heading.level for heading in headings}):
         spans: list[Span] = []
         for place, heading in enumerate(headings):
@@ -512,19 +496,10 @@ def _records(document: ReadDocument, spans: Spans) -> Iterator[Record]:
     places = Places((), document.headings)
     for span in spans.spans:
         text = document.text[span.start : span.end]
-        yield Record(
-            document,
-            span.start,
-            span.end,
-            span.title,
-            fields_of(text, header=span.header, parts=_below(document, span)),
-            _path(places, spans.kind, span),
-        )
-
-
-def _path(places: Places, kind: Kind, span: Span) -> tuple[str, ...]:
-    path = places.path(span.start)
-    return path[:-1] if kind is Kind.SECTION else path
+        fields = fields_of(text, header=span.header, parts=_below(document, span))
+        path = places.path(span.start)
+        path = path[:-1] if spans.kind is Kind.SECTION else path
+        yield Record(document, span.start, span.end, span.title, fields, path)
 
 
 def _below(document: ReadDocument, span: Span) -> list[tuple[Heading, int]]:

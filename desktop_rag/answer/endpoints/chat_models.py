@@ -1,7 +1,4 @@
-"""The chat models in use, with one client for each endpoint setting.
-
-Worker threads; this module reads the keyring and uses the network.
-"""
+"""The chat models in use, a client for each endpoint setting. Worker threads, keyring, network."""
 
 import logging
 import threading
@@ -31,13 +28,9 @@ from desktop_rag.models.transcription_client import TranscriptionClient
 
 log = logging.getLogger(__name__)
 
-# Examines each model in use once in the background, and again on request.
-#
-# It owns a thread while it has work. Answers take priority over it (`answer_priority`).
-
 
 class Examiner:
-    """One examination at a time. Any thread."""
+    """Examines models one at a time, on a thread of its own or on request. Answers go first."""
 
     def __init__(
         self,
@@ -70,10 +63,9 @@ class Examiner:
                 self._thread.start()
 
     def examine(self, endpoint: EndpointSettings, key: str = "") -> ModelProfile:
-        """Examine a model now, on this thread; an empty key means the stored one.
+        """Examine a model on this thread, with the stored key if none is given.
 
-        Raises:
-            AppError: when it does not answer. Its earlier profile stays.
+        AppError when it does not answer; its earlier profile stays.
         """
         with self._turn:
             self._report(endpoint, is_running=True)
@@ -231,11 +223,7 @@ class ChatModels:
         return tuple(model.name for model in self.offer(base_url))
 
     def examine(self, endpoint: EndpointSettings, key: str = "") -> ModelProfile:
-        """Measure the limits and abilities of the model, in seconds to minutes, and keep them.
-
-        Raises:
-            AppError: when it does not answer.
-        """
+        """Measure and keep the model's limits and abilities. AppError when it does not answer."""
         return self._examiner.examine(self.priced(endpoint), key)
 
     def profile(self, endpoint: EndpointSettings) -> ModelProfile:

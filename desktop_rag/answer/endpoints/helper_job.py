@@ -1,4 +1,4 @@
-"""Short texts that a model writes in the background, besides answers. Worker threads."""
+"""Short texts of models, and streams that report silence. Worker threads."""
 
 import threading
 import time
@@ -22,7 +22,7 @@ _POLL_S = 0.05
 
 
 class CancelWhen(Event):
-    """Set for good once `cancel` is set, or `condition` was true when it was checked.
+    """Set for good once `cancel` is set, or `condition` was true at a check.
 
     A job that saw it set was cut short, even if the condition no longer holds.
     """
@@ -61,10 +61,8 @@ def generate(
 ) -> str:
     """The text that the model writes, without its thinking, cut soon after `most_chars`.
 
-    "" when cancelled: half a text may say something else.
-
-    Raises:
-        AppError: when the endpoint fails, or when it took longer than `limit_s`.
+    "" when cancelled: half a text may say something else. AppError when the endpoint fails, or
+    takes longer than `limit_s`.
     """
     job = ShortJob(cancel, most_chars, limit_s)
     for delta in model.stream(turns, job.ending):
@@ -119,12 +117,6 @@ def as_question(line: str) -> str:
     return query.text if is_plain and len(plain) <= LONGEST_QUESTION_CHARS else ""
 
 
-# Streams an answer and says so while nothing comes.
-#
-# A server can be silent for minutes: while it reads a long prompt, or thinks where nobody sees it.
-# No wait is without a word for long, however the server waits. The stream runs on a thread of its
-# own ("answer-reader"), because the caller can't wake up from a read.
-
 FIRST_WORD_S = 10.0
 NEXT_WORD_S = 15.0
 
@@ -139,10 +131,10 @@ def patient_stream(
 ) -> Generator[Delta]:
     """The pieces of the model's answer, and a status when none has come for a while.
 
-    The request ends soon after `cancel` is set or the generator is closed.
-
-    Raises:
-        AppError: for any fault of the endpoint or the network, also in mid-stream.
+    A server can be silent for minutes, while it reads a long prompt or thinks. The stream runs on a
+    thread of its own ("answer-reader"), because the caller can't wake up from a read; it ends soon
+    after `cancel` is set or the generator is closed. AppError for any fault of the endpoint or the
+    network, also in mid-stream.
     """
     came: SimpleQueue[Delta | BaseException | None] = SimpleQueue()
     left = Event()
@@ -169,7 +161,7 @@ def patient_stream(
 def generate_telling(
     model: ChatModel, turns: Sequence[ChatTurn], cancel: Event, *, most_chars: int
 ) -> Generator[str, None, str]:
-    """As `helper_job.generate`, for a person who waits: yields words while the model is silent."""
+    """As `generate`, for a person who waits: yields a status while the model is silent."""
     job = ShortJob(cancel, most_chars, LIMIT_S)
     with closing(patient_stream(model, turns, job.ending)) as deltas:
         for delta in deltas:

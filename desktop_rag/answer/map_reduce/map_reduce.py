@@ -150,10 +150,7 @@ class MapReduce:
 def _ask_part(
     style: MapReduceStyle, sources: Sequence[SourceRef], model: ChatModel | None, cancel: Event
 ) -> Generator[AnswerEvent, None, tuple[str, tuple[SourceRef, ...]]]:
-    """The answer of one part with its sources, citations checked; "" when it has nothing.
-
-    Yields AnswerWaits while the model is silent.
-    """
+    """The answer of one part, with its sources and citations checked; "" when it has nothing."""
     if model is None:
         return finish_answer(style.without_model(sources), sources)
     turns, sent = style.turns_of(sources, model)
@@ -199,11 +196,9 @@ class _Findings:
         self.documents.add(part.document_id)
 
     def listed(self) -> str:
-        """One paragraph for each part."""
         return "\n\n".join(self.texts)
 
     def within(self, most_tokens: int, count_tokens: CountTokens) -> str:
-        """The first findings that fit."""
         kept: list[str] = []
         for text, tokens in zip(self.texts, count_tokens(self.texts), strict=True):
             most_tokens -= tokens
@@ -220,7 +215,6 @@ def _titled(title: str, text: str) -> str:
 
 
 def _quote_offset(source: SourceRef) -> int:
-    """The position of the quote in the passage."""
     return max(0, source.text.find(source.quote)) if source.quote else 0
 
 
@@ -248,8 +242,6 @@ def _with_counts(
         hints = (*hints, f"Only {asked:,} of {total:,} {noun} were asked.")
     return replace(notes, hints=hints, files=counts)
 
-
-# The whole text of documents in parts, each asked by a request of its own. Worker threads.
 
 # At most half of the context, and no more than this: models overlook the middle of long texts.
 _MOST_PART_TOKENS = 3_000

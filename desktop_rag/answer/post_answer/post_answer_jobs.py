@@ -43,8 +43,6 @@ from desktop_rag.store.contract.records import ConversationStore
 
 log = logging.getLogger(__name__)
 
-# Titles of chats that a model writes in place of the first words of the question.
-
 _LONGEST_GIVEN_CHARS = 1_000
 _MOST_CHARS = 200
 _MARKS = re.compile(r"^(?:#+\s*|(?i:title|titel|titre|título|titolo)\s*:\s*)+")
@@ -68,10 +66,7 @@ def untitled_by_person(conversation: Conversation, history: Sequence[Message]) -
 def proposed_title(
     model: ChatModel, question: str, answer: Message, cancel: Event, *, limit_s: float = LIMIT_S
 ) -> str:
-    """The title that the model proposes; "" for none that can be used.
-
-    AppError when it fails, or takes longer than `limit_s`.
-    """
+    """The title that the model proposes, "" for none that can be used; AppError as `generate`."""
     said, fence = normalise(answer.text, frozenset())[0], secrets.token_hex(8)
     given = f"Question: {_line(question)}\n\nAnswer: {_line(said)}"
     data = f"<data-{fence}>\n{sanitized(given, fence)}\n</data-{fence}>"
@@ -104,9 +99,8 @@ _MOST_JUDGED = 40
 class AnswerContext:
     """The context of a finished answer; `history` ends with its question.
 
-    Without `asks_model`, only this computer works on it. Without `is_stored` the answer belongs to
-    no chat, and nothing of it is kept. `limit_s` is the most that all requests to a model may take
-    together, for somebody who waits for them.
+    Without `asks_model`, only this computer works on it. Without `is_stored`, the answer belongs to
+    no chat, and nothing of it is kept. `limit_s` limits all requests to a model together.
     """
 
     history: Sequence[Message]
@@ -129,9 +123,7 @@ class PostAnswerJobs:
         *,
         retitle: Retitle,
     ) -> None:
-        """`helper` gives the background model of some settings; `answers` tells when an answer
-        is under way; `retitle` changes the title of a chat that has no other yet.
-        """
+        """`helper` gives the background model; `retitle` renames a chat that has no other title."""
         self._retitle = retitle
         self._conversations = conversations
         self._follow_ups = follow_ups
@@ -263,9 +255,7 @@ class PostAnswerJobs:
     def _when_free(
         self, job: Callable[[Event], T], time_left: "_TimeLeft", cancel: Event
     ) -> T | None:
-        """The result of a job that no answer interrupted; None when every try was interrupted, or
-        no time is left.
-        """
+        """The result of a job that no answer interrupted; None when tries or time run out."""
         for _ in range(_TRIES):
             while self._answers.is_answering and time_left.for_a_job() and not cancel.is_set():
                 self._answers.wait(_WAIT_S)

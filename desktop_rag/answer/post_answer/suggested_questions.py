@@ -1,8 +1,8 @@
 """Finds follow-up questions that the index can answer. Worker threads.
 
-A model proposes them from the sources of an answer. Without a model, or without a usable proposal,
-they are made from definitions and headings of the documents. Each is searched for before it is
-shown.
+A model proposes them from the sources of an answer. Without a usable proposal, patterns make them
+from definitions and quoted headings, in languages that have patterns. Each is searched for before
+it is shown.
 """
 
 import itertools
@@ -37,11 +37,6 @@ from desktop_rag.models.ports import ChatModel, ChatTurn
 from desktop_rag.store.contract.documents import DocumentStore
 
 log = logging.getLogger(__name__)
-
-# Questions from the headings and definitions of documents, by patterns of their language.
-#
-# Pure; any thread. A heading is quoted, so that the question is grammatical whatever its form. In a
-# language without patterns there are no questions.
 
 _SHORTEST, _LONGEST = 6, 60
 _MOST_WORDS = 8
@@ -158,7 +153,6 @@ def definition_questions(text: str, start: int, pattern: Pattern) -> Iterator[Pa
 
 
 def _content(text: str) -> frozenset[str]:
-    """The terms of a name, without function words."""
     said = words(text)
     idle = function_words(said)
     return frozenset(term for word in said if word not in idle for term in terms(word))
@@ -253,7 +247,6 @@ class _Proposal:
     is_heading: bool = False
 
     def is_found_in(self, passages: Sequence[Passage]) -> bool:
-        """True when one of the passages answers it."""
         return any(
             not self.document_id
             or (
@@ -338,7 +331,7 @@ class FollowUps:
             yield from itertools.islice(self._by_pattern(cited, language), _MOST_TRIED)
 
     def _is_usual(self, proposal: _Proposal, passages: Sequence[Passage]) -> bool:
-        """True when another document that is found has the same heading: forms have, and copies."""
+        """True when another found document has the same heading, as forms and copies do."""
         subject = proposal.subject.casefold()
         others = {p.document_id for p in passages} - {proposal.document_id}
         return any(

@@ -18,11 +18,6 @@ from desktop_rag.core.conversation import Image, Interaction, Message, Role, Sou
 from desktop_rag.core.settings import AnswerLength, PreferenceSettings
 from desktop_rag.models.ports import ChatTurn
 
-# Sanitises untrusted text for a prompt: removes instructions that only a machine sees. Pure.
-#
-# A person who opens a document must be able to see everything that a model reads of it. The format
-# readers handle white text and comments; this module handles characters.
-
 # Role markers of chat templates, which a server may obey.
 _ROLE_MARKS = re.compile(
     r"(?i)<(?=[|\uff5c][\w▁ ]{1,40}[|\uff5c]>)|<(?=/?(?:s|start_of_turn|end_of_turn|think)>)"
@@ -41,7 +36,11 @@ _STRAY_JOINER = regex.compile(
 
 
 def sanitized(text: str, fence: str) -> str:
-    """The text without invisible characters, role markers, and the `fence` of the request."""
+    """The text without invisible characters, role markers, and the `fence` of the request.
+
+    A person who opens a document must be able to see all that a model reads of it. The format
+    readers handle white text and comments, this function handles characters.
+    """
     text = _STRAY_JOINER.sub("", _INVISIBLE.sub("", text))
     text = re.sub(re.escape(fence), "…", text, flags=re.IGNORECASE)
     return _ROLE_MARKS.sub(lambda match: f"{match[0]} ", text)
@@ -235,9 +234,7 @@ def _fitting_sources(
     counter: _Counter,
     fence: str,
 ) -> tuple[list[SourceRef], list[str], int]:
-    """The attached and the strongest sources that fit, renumbered; their texts in the prompt; the
-    tokens that they take.
-    """
+    """The sources that fit, attached ones first, renumbered; their texts; the tokens they take."""
     first, used = _fitting(attached, most_tokens, counter, fence)
     ranked = sorted(sources, key=lambda source: -source.score)
     kept, more = _fitting(ranked, most_tokens - used, counter, fence)
@@ -271,7 +268,6 @@ def _strongest_at_both_ends(ranked: Sequence[SourceRef]) -> list[SourceRef]:
 
 
 def _cut_source(source: SourceRef, most_tokens: int, counter: _Counter, fence: str) -> SourceRef:
-    """The source cut to the beginning of its passage that fits."""
     most_tokens = max(most_tokens, _SMALLEST_SOURCE_TOKENS)
     longest = min(len(source.text), most_tokens * _MOST_TOKEN_CHARS)
 
@@ -372,13 +368,6 @@ def _without_marks(text: str) -> str:
     return "".join([*parts, text[done:]])
 
 
-# The system prompt for an assistant: the app's rules, then the assistant's instructions.
-#
-# Pure, any thread. The rules on citations and fenced data apply to every assistant: they come
-# first, and the instructions must yield to them.
-
-# Separates what a model adds from its own knowledge below an answer. Pure, any thread.
-
 OWN_KNOWLEDGE_LINE = "Not from your documents:"
 # Text that ends with a colon is not checked as a claim.
 _HEADING = f"**{OWN_KNOWLEDGE_LINE.removesuffix(':')}**:"
@@ -389,10 +378,7 @@ _LINE = re.compile(
 
 
 def split_own_knowledge(text: str) -> tuple[str, str]:
-    """The part of an answer that rests on sources, and the part below the line, without citations.
-
-    The line becomes a bold paragraph of its own.
-    """
+    """The part of an answer from sources; the bold line and the part below it, uncited."""
     found = _LINE.search(text)
     if found is None:
         return text, ""
@@ -441,24 +427,17 @@ rules above allow; wherever it differs from a rule, the rule holds.
 
 
 def instructions_for(own: str, *, is_open: bool, has_sources: bool) -> str:
-    """The system prompt of a question; only with `is_open` may the model go beyond its sources.
-
-    `own` are the person's own instructions, "" for none.
-    """
+    """The system prompt with the person's `own` instructions; `is_open` allows own knowledge."""
     if not is_open:
         return with_instructions(INSTRUCTIONS, own)
     return with_instructions(OPEN_INSTRUCTIONS if has_sources else WITHOUT_SOURCES, own)
 
 
 def with_instructions(rules: str, instructions: str) -> str:
-    """The rules, followed by the person's own instructions, if any."""
+    """The rules, followed by the person's own instructions, which must yield to them."""
     plain = sanitized(instructions, _TAG).strip()
     return rules + _WISHES.format(tag=_TAG, wishes=plain) if plain else rules
 
-
-# Puts the person's preferences for answers into the system prompt. Pure.
-#
-# The result is the same for every question, so that servers can reuse a cached prefix.
 
 # The exact wording of the app's own rules.
 LANGUAGE_RULE = "Answer in the language of the question."

@@ -34,10 +34,6 @@ from desktop_rag.store.contract.search import (
 )
 from desktop_rag.store.contract.vectors import VectorMatches, VectorSearch
 
-# Finds the documents that a question names: "the 2015 report of Adobe" means ADOBE_2015_10K.pdf.
-#
-# Any worker thread.
-
 _LEAST_LETTERS = 3
 # Shorter words occur inside too many others: age in mortgage, man in manual. Scripts without spaces
 # begin at the code point below; there a word is always inside another.
@@ -54,7 +50,7 @@ _MOST_DOCUMENTS = 8
 
 
 class FilenameMatcher:
-    """Matches words of a question that few file names have."""
+    """Finds the documents that a question names: "Adobe's 2015 report" is ADOBE_2015_10K.pdf."""
 
     def __init__(self, names: NameStore) -> None:
         self._names = names
@@ -132,12 +128,6 @@ def _widest(held: frozenset[str]) -> list[str]:
 
 log = logging.getLogger(__name__)
 
-# Calibrates the similarities of a model by those that it gives to unrelated texts. Any thread.
-#
-# One model gives unrelated texts a similarity of .05, another .7. Thresholds that were measured
-# with one model hold for another only on a common scale (Ethayarajh, 2019, "How Contextual are
-# Contextualized Word Representations?", on correcting for anisotropy).
-
 # Texts with nothing in common, in the tone and length of a passage's window.
 _UNRELATED = (
     "Knead the dough for ten minutes and let it rise under a damp cloth until it has doubled.",
@@ -156,7 +146,12 @@ _UNRELATED = (
 
 
 class SimilarityCalibration:
-    """Scales the similarities of each model from 0, unrelated, to 1, the same text."""
+    """Scales the similarities of each model from 0, unrelated, to 1, the same text.
+
+    One model gives unrelated texts a similarity of .05, another .7, so thresholds hold for several
+    models only on a common scale (Ethayarajh, 2019, "How Contextual are Contextualized Word
+    Representations?", on correcting for anisotropy).
+    """
 
     def __init__(self) -> None:
         self._unrelated: dict[str, float] = {}
@@ -176,8 +171,6 @@ def rescaled(similarities: NDArray[np.floating], unrelated: float) -> NDArray[np
     return (similarities.astype(np.float64) - unrelated) / (1 - unrelated)
 
 
-# Runs two functions in parallel: a question waits for the longer one, not for both.
-
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -185,7 +178,7 @@ B = TypeVar("B")
 def run_in_parallel(here: Callable[[], A], aside: Callable[[], B]) -> tuple[A, B]:
     """The results of both; `aside` runs on a thread of its own, which has ended on return.
 
-    An exception of either is raised here, that of `here` first.
+    A question waits for the longer one. An exception is raised here, that of `here` first.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="search") as threads:
         other = threads.submit(aside)
@@ -271,9 +264,7 @@ class CandidateSearch:
         priority: AnswerPriority,
         names: FilenameMatcher,
     ) -> None:
-        """`answering` gives the embedders that can answer now, with their vectors. Where two have
-        compared the same passage, the first one counts.
-        """
+        """`answering` gives the embedders that can answer now; of two, the first one counts."""
         self._lexical = lexical
         self._answering = answering
         self._priority = priority
@@ -285,15 +276,12 @@ class CandidateSearch:
         return self._names.named_by(text, scope)
 
     def knows(self, word: str) -> bool:
-        """True when an embedder reads the word as one token, as it does what people often write."""
+        """True when an embedder reads the word as one token, as it reads frequent words."""
         spellings = list(dict.fromkeys((word, word.lower(), word.capitalize())))
         return any(1 in i.embedder.count_tokens(spellings) for i in self._answering())
 
     def gather(self, question: SearchQuestion, scope: Scope, limit: int = 0) -> Candidates | None:
-        """The top 100 passages of each ranking, or `limit` if that is more.
-
-        None when no embedder answers with vectors.
-        """
+        """The top 100 or `limit` passages of each ranking; None when no embedder has vectors."""
         limit = max(limit, _DEPTH)
         language = _language_of(question)
         reading, asked = run_in_parallel(
@@ -326,9 +314,7 @@ class CandidateSearch:
     def multilingual_for(
         self, question: SearchQuestion, languages: Collection[str] = ()
     ) -> Embedder | None:
-        """The bundled model for many languages, where the question, or one of the `languages` of
-        what it is compared with, is not English.
-        """
+        """The multilingual bundled model, unless question and `languages` are all English."""
         language = _language_of(question)
         found = (i.embedder for i in self._for_question(language) if _is_multilingual(i))
         is_english = ENGLISH_MODEL.issuperset((language, *filter(None, languages)))
@@ -378,9 +364,7 @@ class CandidateSearch:
         return self._names.without_names(text, scope) if is_english else text
 
     def _for_question(self, language: str) -> list[AnsweringIndex]:
-        """The indexes that understand a question in a language, without those that would find
-        nothing more.
-        """
+        """The indexes for questions in a language, without those that would find nothing more."""
         known = [i for i in self._answering() if i.questions is None or language in i.questions]
         if language in ENGLISH_MODEL and ENGLISH_MODEL.issuperset(self._lexical.languages()):
             # Then the model for English has compared whatever the one for many languages has.
@@ -455,7 +439,6 @@ class _First:
     compared: list[VectorMatches]
 
     def joined(self, other: "_First") -> "_First":
-        """Both tops, of this scope and another."""
         return _First(self.best | other.best, _pairwise(self.compared, other.compared))
 
 
@@ -468,7 +451,6 @@ class _Model:
     unrelated: float
 
     def nearest(self, limit: int, scope: Scope) -> VectorMatches:
-        """The chunks of a scope that are nearest to the question."""
         narrowed = scope.within(self.index.collection_ids)
         return self.index.vectors.nearest(self.vector, limit, narrowed)
 
@@ -482,7 +464,6 @@ class _Model:
         return self.index.vectors.compare(self.vector, chunk_ids)
 
     def answer(self, found: VectorMatches) -> ModelAnswer:
-        """The calibrated similarities of the chunks."""
         vectors = found.vectors
         similar = rescaled(found.similarities, self.unrelated)
         windows = rescaled(found.window_similarities, self.unrelated)
@@ -492,7 +473,6 @@ class _Model:
 
 
 def _is_multilingual(index: AnsweringIndex) -> bool:
-    """True for the bundled model for many languages."""
     return index.questions is not None and not index.questions <= ENGLISH_MODEL
 
 

@@ -1,14 +1,13 @@
 """Fuses the rankings by words and by meaning, and estimates relevance. Pure.
 
-Fusion is a convex combination of two scores that are bounded by theory: the share of the best
-possible score by words, and the calibrated similarity (Bruch, Gai and Ingber, 2023, "An Analysis of
-Fusion Functions for Hybrid Retrieval", theoretical min-max). So a question whose words hardly occur
-is ranked by meaning without further ado, which z-scores would hide.
-Two signals move the balance: the agreement of both rankings, in whose favour words speak where they
-find what meaning finds, and whether the question is an open one ("Why …?", "How …?"), which
-passages answer in other words. For an open question the company of a passage is added: its
-similarity to the top passages, because passages that are alike tend to be relevant together (Diaz,
-2005, "Regularizing Ad Hoc Retrieval Scores"). The numbers were fitted by `training/fit_fusion.py`.
+Fusion is a convex combination of two bounded scores: the share of the best possible score by words,
+and the calibrated similarity (Bruch, Gai and Ingber, 2023, "An Analysis of Fusion Functions for
+Hybrid Retrieval", theoretical min-max). So a question whose words hardly occur is ranked by
+meaning, which z-scores would hide. Two signals move the balance: the agreement of both rankings,
+which favours words, and whether the question is an open one ("Why …?", "How …?"), which passages
+answer in other words. For an open question the company of a passage is added: its similarity to the
+top passages, because passages that are alike tend to be relevant together (Diaz, 2005,
+"Regularizing Ad Hoc Retrieval Scores"). The numbers were fitted by `training/fit_fusion.py`.
 """
 
 import tomllib

@@ -11,11 +11,6 @@ from desktop_rag.core.terms import terms, word_groups
 from desktop_rag.core.text import sentences, words
 from desktop_rag.store.contract.search import LexicalStore, Scope, Weights
 
-# Corrects the spelling of a question by the vocabulary of the library. Any thread.
-#
-# A word that the library lacks may as well be a name, a word for something else, or another form of
-# a word that it has: only a very close match counts as a typo, and never a word that a model knows.
-
 # A shorter word has too many neighbours; a long one may have two letters wrong.
 _LEAST_LETTERS = 5
 _TWO_ERRORS_FROM = 10
@@ -32,10 +27,13 @@ _CAPITAL_NOUNS = "de"
 
 
 class SpellingCorrector:
-    """Corrects words that the library does not have."""
+    """Corrects words that the library lacks, by its vocabulary.
+
+    Such a word may as well be a name, a word for something else, or another form of a known word:
+    only a very close match counts as a typo, and never a word that a model knows.
+    """
 
     def __init__(self, lexical: LexicalStore, is_known: Callable[[str], bool]) -> None:
-        """`is_known` says whether something is a word of any language."""
         self._lexical = lexical
         self._is_known = is_known
 
@@ -152,10 +150,7 @@ _MOST_COMPLETED = 8
 
 @dataclass(frozen=True, slots=True)
 class QuestionReading:
-    """The content words of a question.
-
-    `words` leaves out function words; `repaired` pairs a word as written with its correction.
-    """
+    """The content words of a question; `repaired` pairs a word as written with its correction."""
 
     words: Weights
     repaired: tuple[tuple[str, str], ...] = ()
@@ -189,7 +184,7 @@ class QuestionReader:
         self._spelling = SpellingCorrector(lexical, is_known)
 
     def read(self, query: Query, readable: Readable | None = None) -> QuestionReading:
-        """The content words. A word that the index lacks is corrected when a close one exists.
+        """The content words; one that the index lacks is corrected when a close one exists.
 
         With `readable` the index is what that covers.
         """

@@ -52,10 +52,7 @@ _DEEPEST = 40_000
 
 @dataclass(frozen=True, slots=True)
 class RetrievalResult:
-    """Passages, best first, and the words that were corrected.
-
-    `matching` are the chunks of all candidates that seem to be relevant.
-    """
+    """Passages, best first; corrected words; the chunks of all relevant candidates (`matching`)."""
 
     passages: list[Passage]
     repaired: tuple[tuple[str, str], ...] = ()
@@ -63,10 +60,7 @@ class RetrievalResult:
 
 
 class Retriever:
-    """Searches the whole index or a part of it.
-
-    Without an embedder, or before there are vectors, every mode falls back on words.
-    """
+    """Searches the index or a part of it, by words alone where there are no vectors."""
 
     def __init__(
         self,
@@ -79,9 +73,8 @@ class Retriever:
         *,
         not_ready: Callable[[Scope, str], tuple[str, ...]] = lambda _scope, _question: (),
     ) -> None:
-        """`answering` gives the embedders that can answer now, with their vectors, and `missed`
-        says what of a scope could not be searched, and `not_ready` what of it was searched by words
-        only for a question.
+        """`answering` gives the embedders that can answer now, with their vectors; `missed` and
+        `not_ready` say what of a scope was not searched, or by words only.
         """
         self.lexical = lexical
         self.candidate_search = CandidateSearch(lexical, answering, priority, names)
@@ -131,9 +124,7 @@ class Retriever:
             return self._search(query, "hybrid", limit, only, lexical_weight)
 
     def embedder_for(self, text: str, languages: Collection[str] = ()) -> Embedder | None:
-        """The bundled model for many languages, for a question in another language than English, or
-        for passages in other `languages`; else None.
-        """
+        """The multilingual bundled model, unless text and `languages` are all English."""
         question = SearchQuestion(text, lambda: self.reader.read(Query(text)))
         with self._priority.answering():
             return self.candidate_search.multilingual_for(question, languages)
@@ -151,10 +142,7 @@ class Retriever:
             return self._search(query, "hybrid", limit, only, lexical_weight)
 
     def documents(self, query: Query, limit: int, reach: SearchScope = EVERYTHING) -> list[Passage]:
-        """The first passage of each document that a query with its filters may find, newest first.
-
-        `limit` is the greatest number of documents.
-        """
+        """The first passages of up to `limit` documents that a query may find, newest first."""
         scope, _ = self._scope(query, reach)
         return self.lexical.passages(self.lexical.newest(limit, scope))
 
@@ -353,11 +341,9 @@ class _Exact:
 
     @property
     def is_set(self) -> bool:
-        """True when the text of passages must be checked."""
         return bool(self.phrases or self.excluded)
 
     def allows(self, text: str) -> bool:
-        """True when a passage contains every phrase and nothing excluded."""
         return all(holds_phrase(text, phrase) for phrase in self.phrases) and not any(
             holds_phrase(text, words) for words in self.excluded
         )

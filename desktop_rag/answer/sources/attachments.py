@@ -1,4 +1,4 @@
-"""What is attached to a chat: kept, refused or sent to a model, and read as sources of an answer.
+"""Keeps the attachments of chats, sends them to models, and reads them as sources of answers.
 
 Worker threads. An attached file is read whole, in order, where there is room for it, so that "what
 does it say" has an answer. Of a longer one, the passages that fit the question best are read.
@@ -34,8 +34,6 @@ from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.records import AttachmentStore
 
-# The attachments of conversations. Worker threads.
-
 # Servers refuse requests with many images, and nobody asks about more.
 MOST_IMAGES = 8
 _NO_MODEL = (
@@ -48,10 +46,7 @@ _NO_MODEL = (
 
 
 class Attachments:
-    """Keeps the attachments of conversations, and knows if a model accepts them.
-
-    The library reads files and keeps their text.
-    """
+    """Keeps the attachments of conversations, and knows which models accept them."""
 
     def __init__(self, store: AttachmentStore, models: ChatModels) -> None:
         self._store = store
@@ -130,8 +125,6 @@ def _is_image(attachment: Attachment) -> bool:
     return attachment.kind is AttachmentKind.IMAGE
 
 
-# The whole text of documents as sources, in parts that are easy to find. Worker threads.
-
 # A whole text is split into parts of about a page, so that a citation is easy to find.
 _PART_TOKENS = 600
 # The marks around each part in the prompt.
@@ -150,10 +143,7 @@ class WholeTexts:
     def within(
         self, documents: Sequence[Document], most_tokens: int, count_tokens: CountTokens
     ) -> tuple[SourceRef, ...]:
-        """The whole text of all documents in parts; nothing when it takes more than `most_tokens`.
-
-        `count_tokens` counts as the model does that is to read them.
-        """
+        """The whole texts in parts; none above `most_tokens`, as `count_tokens` counts them."""
         parts: list[Passage] = []
         for document in documents:
             text, places = self._documents.content(document.document_id)
@@ -236,10 +226,7 @@ class AttachedSources:
     def relevant(
         self, request: AnswerRequest, query: Query
     ) -> tuple[tuple[SourceRef, ...], tuple[SourceRef, ...]]:
-        """The relevant passages, or else the nearest ones, best first; one of the two is empty.
-
-        Without any near passage, the beginnings of the files stand for them.
-        """
+        """The relevant passages, or else the nearest ones or beginnings; one of both is empty."""
         settings = request.setup.settings.retrieval
         if not request.attachments:
             return (), ()
@@ -251,7 +238,6 @@ class AttachedSources:
         return (chosen, ()) if is_relevant else ((), chosen)
 
     def _best_passages(self, request: AnswerRequest, query: Query) -> list[Passage]:
-        """The passages that fit the question best, best first."""
         settings, ids = request.setup.settings.retrieval, request.attached_ids
         limit = _DEPTH * settings.passages
         return self._finder.best_attached(ids, query, settings, limit=limit) if ids else []

@@ -35,10 +35,6 @@ from desktop_rag.models.ports import ChatModel, ChatTurn
 
 log = logging.getLogger(__name__)
 
-# The things that a question names: "the rent", "of Best Buy", "2022". Pure; any thread.
-#
-# By lists of words and by capital letters, for the languages in short_questions.toml.
-
 _WORD = re.compile(r"[^\W_](?:[\w'’.,&/-]*\w)?")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -85,10 +81,12 @@ class QuestionWord:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """What a question names by words of its `own`, at [first, end) of its text.
+    """What a question names, such as "the rent", "of Best Buy" or "2022", at [first, end) of its
+    text.
 
-    With the article it begins at `start`, with the preposition too at `whole`. `preposition` is in
-    its plain form, `article` the kind of one. What `is_owned` follows a possessive.
+    `own` are its words. With the article it begins at `start`, with the preposition too at `whole`.
+    `preposition` is in its plain form, `article` the kind of one. What `is_owned` follows a
+    possessive.
     """
 
     own: tuple[str, ...]
@@ -234,12 +232,6 @@ def _language(table: dict[str, Any]) -> QuestionLanguage:
     )
 
 
-# Completes a question that names only what differs from the one before: "And of Nike?".
-#
-# What it names takes the place of the same kind of thing: a year of a year, a name of a name, what
-# follows "for" of what follows "for". Where nothing is surely of its kind, it is added. Pure; any
-# thread.
-
 _LONGEST = 8
 _END = "?!.… "
 _ENDINGS = ("ing", "s")
@@ -249,7 +241,11 @@ _SAME_ARTICLE = _BOTH_NAMES = _SAME_ENDING = _SURE = 3
 
 
 def completed(question: str, before: str) -> str:
-    """The question with what it leaves out, from the one before; "" for any other question."""
+    """The question with what it leaves out, from the one before; "" for any other question.
+
+    What "And of Nike?" names takes the place of the same kind of thing: a year of a year, a name of
+    a name, what follows "for" of what follows "for". What has none is added at the end.
+    """
     language, rest, is_case_kept = _short(question, before)
     if language is None or not before.strip():
         return ""
@@ -358,14 +354,12 @@ def _likeness(thing: Thing, other: Thing, language: QuestionLanguage, *, is_case
     points += _SAME_ARTICLE * (thing.article == other.article != "")
     if not (thing.article or other.article or thing.is_name or other.is_name):
         are_nouns = language.has_capital_nouns and len(thing.own) == len(other.own)
-        points += _SAME_ENDING * (are_nouns or _end_alike(thing.own, other.own))
+        one, two = thing.own[-1], other.own[-1]
+        end_alike = any(one.endswith(end) and two.endswith(end) for end in _ENDINGS)
+        points += _SAME_ENDING * (are_nouns or end_alike)
     if points and is_case_kept:
         points += is_same_place + (len(thing.own) == len(other.own))
     return points
-
-
-def _end_alike(own: Sequence[str], other: Sequence[str]) -> bool:
-    return any(own[-1].endswith(end) and other[-1].endswith(end) for end in _ENDINGS)
 
 
 # A question with at most this many content words may leave out its subject.
@@ -387,9 +381,7 @@ alone, on one line."""
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A way to read a question. One that `may_stay` may be about the documents of the last answer,
-    for all that its words say.
-    """
+    """A way to read a question; with `may_stay` it may be about the last answer's documents."""
 
     query: Query
     may_stay: bool = False
@@ -526,7 +518,7 @@ def understood_before(history: Sequence[Message]) -> str:
 
 
 def _rewritten(later: Sequence[Message]) -> str:
-    """The question as the model understood it that wrote the next message; else ""."""
+    """The question as understood by the model that wrote the next message; else ""."""
     answer = next(iter(later), None)
     return answer.notes.asked if answer and answer.model and answer.notes else ""
 

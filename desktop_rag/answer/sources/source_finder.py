@@ -32,11 +32,6 @@ from desktop_rag.core.text import rough_token_counts, words
 from desktop_rag.models.ports import ChatModel, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
 
-# Keeps a short question in the document that the conversation is about. Pure; any thread.
-#
-# "Can I keep a dog?" after a question about a lease is about that lease, although the rules of a
-# park say more about dogs.
-
 # Another document that is better by more standard deviations is what the question is about.
 _BETTER = 2.4
 # The share of the content words of a question that the best passage of the document has.
@@ -46,8 +41,10 @@ _LEAST_SHARE = 0.5
 def inside(
     question: str, passages: Sequence[Passage], document_ids: Collection[str]
 ) -> tuple[Passage, ...]:
-    """Those of the passages, best first, that are in these documents, if the question may be about
-    them; else none.
+    """The passages, best first, in these documents, if the question may be about them; else none.
+
+    "Can I keep a dog?" after a question about a lease is about that lease, although the rules of a
+    park say more about dogs.
     """
     kept = tuple(p for p in passages if p.document_id in document_ids)
     is_near = kept and passages[0].score - kept[0].score <= _BETTER
@@ -139,18 +136,13 @@ class SourceFinder:
         return (*self.missed(reach), *self._retriever.not_ready(reach, question))
 
     def embedder_for(self, question: str, languages: Collection[str] = ()) -> Embedder | None:
-        """The bundled model that reads a question, and passages in these languages, where one of
-        them is not English; else None.
-        """
+        """The multilingual bundled model, unless question and `languages` are all English."""
         return self._retriever.embedder_for(question, languages)
 
     def files(
         self, query: Query, first: int, most: int, reach: SearchScope = EVERYTHING
     ) -> list[Passage]:
-        """A passage of each file that may be found, up to `most`.
-
-        The files of the `first` best passages lead; the others follow, newest first.
-        """
+        """A passage of each of up to `most` files: those of the `first` best, then the newest."""
         best = self._retriever.search(query, limit=first, reach=reach).passages
         every = self._retriever.documents(query, most, reach)
         firsts = {passage.document_id: passage for passage in reversed([*best, *every])}
@@ -200,10 +192,7 @@ class SourceFinder:
     def add_sources(
         self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None
     ) -> None:
-        """Give the draft its sources, or the nearest passages when nothing is relevant.
-
-        The `model`, if any, rewrites a question that depends on the history.
-        """
+        """Give the draft its sources, or the nearest passages; `model` rewrites the question."""
         settings = request.setup.settings.retrieval
         earlier = self._earlier(request)
         if earlier and settings.later_sources is LaterSources.SAME:

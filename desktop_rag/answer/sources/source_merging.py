@@ -101,10 +101,7 @@ class _Text:
 
 
 def folded(found: Sequence[Passage]) -> list[Passage]:
-    """The passages without duplicates and contained ones, each at the best rank of its group.
-
-    `also_in` names the places of the others.
-    """
+    """The passages without repeats, each at its group's best rank; `also_in` names the others."""
     texts = [_Text(p, _words(p.text), place) for place, p in enumerate(found)]
     kept: list[_Text] = []
     for text in sorted(texts, key=lambda t: (-len(t.words), t.place)):
@@ -128,7 +125,6 @@ def _with_repeats(passage: Passage, score: float, repeats: Sequence[Passage]) ->
 
 
 def _words(text: str) -> str:
-    """The words in order, each with a space on either side."""
     words = _WORD.findall(text.casefold()) or text.split()
     return f" {' '.join(words)} "
 
@@ -151,7 +147,6 @@ class _Span:
 
     @property
     def place(self) -> int:
-        """The rank of the best passage."""
         return min(place for place, _ in self.passages)
 
     @property
@@ -266,14 +261,11 @@ def place_of(places: str, start: int, end: int) -> Anchor | None:
     return Places(marks, headings).anchor(start, end) if marks or headings else None
 
 
-# Sources of the previous answer, for a question that continues it. Pure except for the reader.
+# --- sources of the previous answer ---------------------------------------------------------------
 
 
 def sources_before(history: Sequence[Message], read_content: ReadContent) -> tuple[SourceRef, ...]:
-    """The cited sources of the last answer with sources, or else all of them, as uncited ones.
-
-    Sources whose document has changed at that place are left out.
-    """
+    """The cited sources of the last answer, else all, unless their document has changed."""
     shown = next((message.sources for message in reversed(history) if message.sources), ())
     # The result of a query belongs to its own question.
     last = [source for source in shown if not source.query]
@@ -283,10 +275,7 @@ def sources_before(history: Sequence[Message], read_content: ReadContent) -> tup
 
 
 def with_earlier(found: Sequence[SourceRef], earlier: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
-    """The found sources, then the earlier ones that they do not include.
-
-    Found sources rank higher, so a full prompt drops them last.
-    """
+    """The found sources, then the other earlier ones, which a full prompt drops first."""
     least = min((source.score for source in found), default=0.0)
     others = [e for e in earlier if not any(_overlap(e, source) for source in found)]
     kept = [replace(e, score=least - n) for n, e in enumerate(others, start=1)]

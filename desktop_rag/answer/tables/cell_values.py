@@ -19,8 +19,6 @@ from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.text import words
 from desktop_rag.store.contract.tables import ColumnKind
 
-# Word lists for tables and for questions about them. Any thread.
-
 
 @dataclass(frozen=True, slots=True)
 class TableWords:
@@ -55,10 +53,7 @@ def table_words() -> TableWords:
 
 
 def may_want_a_query(question: str) -> bool:
-    """True when a query over a table may answer a question better than passages.
-
-    True as well for an unknown language: there the model decides.
-    """
+    """True when a query may answer better than passages, or the language is unknown."""
     written = words(question)
     plain = " ".join(word.casefold() for word in written)
     known = table_words()
@@ -107,10 +102,7 @@ class Notation:
 
 @dataclass(frozen=True, slots=True)
 class ColumnValues:
-    """Cells as values of one type. `unit` is the unit of all numbers: `%`, `€`.
-
-    `odd` holds the first cells of another type, which count as empty.
-    """
+    """Cells as values of one type; `odd` ones, of another type, count as empty."""
 
     kind: ColumnKind
     values: tuple[str | None, ...]
@@ -232,9 +224,7 @@ def _as_number(cell: str, mark: str) -> str | None:
     found = _NUMBER.fullmatch(cell)
     if not found or bool(found["open"]) != bool(found["close"]) or not _fits(found["digits"], mark):
         return None
-    if found["before"] and found["after"]:
-        return None
-    if _PADDED.match(found["digits"]):
+    if (found["before"] and found["after"]) or _PADDED.match(found["digits"]):
         return None
     whole, _, decimals = found["digits"].partition(mark)
     digits = re.sub(r"\D", "", whole) or "0"

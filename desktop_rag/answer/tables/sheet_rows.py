@@ -6,7 +6,7 @@ Passages are cut from that text, so citations can point at it, and the file itse
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -89,7 +89,6 @@ class _Line:
 
 
 def _sheets(text: str, marks: Sequence[Mark]) -> Iterator[tuple[str | None, list[_Line]]]:
-    """The lines of each sheet."""
     ends = [*(mark.offset for mark in marks[1:]), len(text)][: len(marks)]
     lines: list[_Line] = []
     is_over = False
@@ -137,10 +136,8 @@ def _blocks(
     for block in _parted(lines):
         rows = [_row(line, base) for line in block]
         at = next((n for n, line in enumerate(block) if line.start + len(line.text) in own), None)
-        header_row = rows[at] if at is not None else None
-        if header_row is not None:
-            names = header_row.cells
-            rows = rows[at + 1 :] if at is not None else rows
+        if at is not None and (header_row := rows[at]):
+            names, rows = header_row.cells, rows[at + 1 :]
         elif block[0].start not in own:
             names = ()
         kept = tuple(row for row in rows if row is not None)
@@ -148,9 +145,8 @@ def _blocks(
             yield RowBlock(sheet, base, names, kept, len(rows) - len(kept))
 
 
-def _parted(lines: Iterable[_Line]) -> Iterator[list[_Line]]:
+def _parted(lines: list[_Line]) -> Iterator[list[_Line]]:
     """The lines, split at empty rows."""
-    lines = list(lines)
     block = lines[:1]
     for before, line in pairwise(lines):
         if line.number > before.number + 1:

@@ -42,8 +42,6 @@ from desktop_rag.store.contract.tables import (
 
 log = logging.getLogger(__name__)
 
-# Has a model write the SQL query for a question about tables. Runs on the answering thread.
-
 _TRIES = 3
 _LONGEST_REPLY_CHARS = 8_000
 _LONGEST_QUESTION_CHARS = 2_000
@@ -78,9 +76,8 @@ def query_with_model(
 ) -> Generator[str, None, tuple[str, QueryResult] | None]:
     """The statement that worked, and its result; None when the model wrote none that did.
 
-    Yields words for the person while the model is silent.
-    A failure or an empty result goes back to the model, twice at most. AppError when the endpoint
-    fails.
+    Yields a status while the model is silent. A failure or an empty result goes back to the model,
+    twice at most. AppError when the endpoint fails.
     """
     asked = sanitized(question[:_LONGEST_QUESTION_CHARS], fence)
     data = sanitized(description, fence)
@@ -120,11 +117,6 @@ def _has_value(result: QueryResult) -> bool:
     """True when any cell is filled: the sum of no rows is one row with an empty cell."""
     return any(cell is not None for row in result.rows for cell in row)
 
-
-# A table of a document that a query can read: rows under one header, typed columns. Pure.
-#
-# Tables of one document with the same header form one table: a sheet for each month, or blocks of
-# rows with empty ones between. Rows of totals are left out, so that nothing is counted twice.
 
 MOST_CELLS = 1_000_000
 _MOST_COLUMNS = 80
@@ -184,10 +176,7 @@ class SheetTable:
     def places(
         self, rows: Sequence[int] | None, columns_used: frozenset[str] | None
     ) -> tuple[Anchor, ...]:
-        """The smallest range on each sheet with these rows and columns; None for all.
-
-        Rows are given by index, columns by name in lower case.
-        """
+        """The range of these rows (indices) and columns (lower case) on each sheet; None: all."""
         placed = self.rows if not rows else [self.rows[n] for n in rows]
         own = [c for c in self.columns if c.column >= 0]
         used = [c for c in own if columns_used is None or c.name.casefold() in columns_used] or own
@@ -211,8 +200,10 @@ def table_at(
 ) -> SheetTable | None:
     """The table at the text [start, end), joined with those of the same header.
 
-    None when there is none, it is too small or too large, or its cells cannot be separated. `title`
-    is that of the document; `taken` are the names of other tables.
+    Those are sheets for each month, or blocks of rows with empty ones between. Rows of totals are
+    left out, so that nothing is counted twice. None when there is no table, it is too small or too
+    large, or its cells cannot be separated. `title` is that of the document; `taken` are the names
+    of other tables.
     """
     hits = [b for b in blocks if any(r.start < end and start < r.end for r in b.rows)]
     if not hits:
@@ -268,14 +259,11 @@ def _columns(
         given = header[n] if n < len(header) else ""
         if not given and not any(column):
             continue
-        name = _free_name(_column_name(given) or column_letters(first_column + n), taken)
+        plain = " ".join(given.replace('"', "'").split())[:_LONGEST_NAME_CHARS].strip()
+        name = _free_name(plain or column_letters(first_column + n), taken)
         taken.add(name.casefold())
         columns.append(SheetColumn(name, first_column + n, column_values(column, notation)))
     return columns
-
-
-def _column_name(header: str) -> str:
-    return " ".join(header.replace('"', "'").split())[:_LONGEST_NAME_CHARS].strip()
 
 
 def _table_name(title: str, taken: set[str]) -> str:
@@ -305,7 +293,7 @@ def _with_header(block: RowBlock) -> RowBlock:
     for count in range(2, _MOST_HEADER_ROWS + 1):
         above, below = block.rows[:count], block.rows[count:]
         names = _joined_names([row.cells for row in above])
-        columns = _filled_columns([row.cells for row in below])
+        columns = sorted({n for row in below for n, cell in enumerate(row.cells) if cell})
         if len(below) < _LEAST_ROWS or not columns:
             return block
         are_distinct = len({names.get(n) or None for n in columns} - {None}) == len(columns)
@@ -319,10 +307,6 @@ def _joined_names(rows: Sequence[Sequence[str]]) -> dict[int, str]:
     width = max(map(len, rows), default=0)
     parts = (dict.fromkeys(row[n] for row in rows if n < len(row) and row[n]) for n in range(width))
     return {n: " ".join(part) for n, part in enumerate(parts)}
-
-
-def _filled_columns(rows: Iterable[Sequence[str]]) -> list[int]:
-    return sorted({n for row in rows for n, cell in enumerate(row) if cell})
 
 
 def _are_names(rows: Iterable[SheetRow]) -> bool:
@@ -339,9 +323,7 @@ def _is_number(cell: str) -> bool:
     return not any(map(str.isalpha, cell)) and _DIGIT.search(cell) is not None
 
 
-# Describes tables to a model, and results to the model and the person. Pure.
-#
-# Names and cells are untrusted text: the caller fences them in a prompt.
+# Texts about tables and results. They quote untrusted cells: the caller fences them.
 
 _ALL_VALUES = 12
 _SOME_VALUES = 3
@@ -530,7 +512,7 @@ class TableAnswer:
             table = table_at(
                 blocks[source.document_id], source.start, source.end, source.title, taken
             )
-            if table and not any(_is_same(table, other.table) for other in found):
+            if table and not any(table.rows == other.table.rows for other in found):
                 found.append(_FoundTable(table, source))
         return found
 
@@ -573,10 +555,6 @@ def _fitting(descriptions: Sequence[str], most_chars: int) -> str:
     lengths = accumulate(len(line) + 1 for line in lines)
     fitting = sum(length <= most_chars for length in lengths)
     return "\n".join(lines[: max(fitting, 1)]).strip()
-
-
-def _is_same(one: SheetTable, other: SheetTable) -> bool:
-    return one.rows == other.rows
 
 
 def _as_source(sql: str, result: QueryResult, found: Sequence[_FoundTable]) -> SourceRef | None:

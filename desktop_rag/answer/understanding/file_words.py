@@ -26,10 +26,7 @@ _KINDS = ("idle", "content", "summary", "inside", "file", "folder", "collection"
 
 @dataclass(frozen=True, slots=True)
 class FileWords:
-    """The words of one language by what they say; see the file.
-
-    With `has_pieces` the language is written without spaces and the words are pieces of text.
-    """
+    """The words of one language; with `has_pieces` it is written without spaces."""
 
     idle: frozenset[str]
     content: frozenset[str]
@@ -99,7 +96,6 @@ def plain_words(text: str) -> list[str]:
 
 @cache
 def _joined() -> frozenset[str]:
-    """The listed words with an apostrophe."""
     return frozenset(word for language in file_words() for word in language.around if "'" in word)
 
 
@@ -110,9 +106,7 @@ def asks_for_content(text: str) -> Sequence[tuple[FileWords, frozenset[str]]]:
 
 
 def language_around(text: str, names: Sequence[str]) -> str:
-    """The code of the only language whose listed words are all that a text has beside the names;
-    "" for none or several.
-    """
+    """The code of the only language whose listed words surround the names in a text; else ""."""
     rest = text.casefold()
     for name in sorted(map(str.casefold, names), key=len, reverse=True):
         rest = rest.replace(name, " ")
@@ -184,8 +178,6 @@ def cites_source(text_before: str) -> str:
                 return phrase
     return ""
 
-
-# Questions that compare several named files. Pure; any thread.
 
 _COMPARES = re.compile(
     r"(?i)\b(?:compar(?:e[rsz]?|ed|ing|ison|ons|a|ar|e-me|aci[oó]n|a[cç][aã]o|aison)|differ(?:s|ences?)?"

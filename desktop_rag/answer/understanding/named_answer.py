@@ -1,4 +1,4 @@
-"""Answers from the files that a question names. Worker threads."""
+"""Answers from the files that a question names, whole or by their outline. Worker threads."""
 
 import re
 from bisect import bisect_right
@@ -31,10 +31,6 @@ from desktop_rag.core.places import places_from_json
 from desktop_rag.core.question import NamedFiles
 from desktop_rag.models.ports import ChatModel
 from desktop_rag.store.contract.documents import DocumentStore
-
-# What is in a file, without a model: its sheets, or its beginning and its parts. Pure.
-#
-# Everything is quoted from the file and cited.
 
 _BEGINNING_CHARS = 500
 _LONGEST_SENTENCE = 220
@@ -81,9 +77,10 @@ def outline_of(
     first: int = 1,
     most: int = 20,
 ) -> Outline:
-    """The outline of a document in up to `most` lines; its sources are numbered from `first` on.
+    """The outline of a document in up to `most` lines, its sheets, or its beginning and its parts.
 
-    `texts` are the sentences in the language of the question.
+    All is quoted and cited, with sources numbered from `first` on; `texts` are the sentences in the
+    language of the question.
     """
     marks, headings, tables = places_from_json(places)
     entries = list(_sheets(document, text, marks, tables, texts)) or _parts(text, headings, most)
@@ -95,11 +92,8 @@ def outline_of(
     lines = [f"{e.text} [{n}]" for n, e in enumerate(entries, start=first)]
     if lines and not lines[0].startswith("- "):
         lines[0] += "\n"
-    return Outline("\n".join(lines), _renumbered(numbered(passages), first))
-
-
-def _renumbered(sources: Sequence[SourceRef], first: int) -> tuple[SourceRef, ...]:
-    return tuple(replace(source, n=n) for n, source in enumerate(sources, start=first))
+    sources = tuple(replace(s, n=n) for n, s in enumerate(numbered(passages), start=first))
+    return Outline("\n".join(lines), sources)
 
 
 def _sheets(
@@ -109,9 +103,7 @@ def _sheets(
     tables: Sequence[TableHeader],
     texts: AnswerTexts,
 ) -> Iterator[_Entry]:
-    """A line for each table of a spreadsheet, or the only one of a CSV file, and for each sheet
-    without a table whose columns have names.
-    """
+    """A line for each table, and for each sheet without a table whose columns have names."""
     offsets = [mark.offset for mark in marks]
     found: list[_Entry] = []
     for table in tables:
@@ -173,7 +165,6 @@ def _kept(headings: Sequence[Heading], most: int) -> list[Heading]:
 
 
 def _beginning(text: str, titles: frozenset[str]) -> list[_Entry]:
-    """The first paragraphs of prose, if there are any."""
     shown, begins, ends = list[str](), 0, 0
     for start, end in _paragraphs(text[: 8 * _BEGINNING_CHARS]):
         paragraph = " ".join(filter(_is_sentence, _prose(text[start:end], titles)))
@@ -220,9 +211,7 @@ def _prose(text: str, titles: frozenset[str]) -> Iterator[str]:
 
 
 def _is_sentence(text: str) -> bool:
-    """False for what stands on title pages and in tables of contents: names, fields to fill in,
-    the rest of a sentence.
-    """
+    """False for names, fields to fill in and the rest of a sentence, as on title pages."""
     words = [word for word in text.split() if word[0].isalpha()]
     capital = sum(word[0].isupper() for word in words)
     is_whole = not (text[0].islower() or text[0] in "([" or _GAP in text[:-1])
@@ -332,7 +321,8 @@ class NamedAnswer:
             said.insert(0, _not_about(named, texts))
         draft.is_excerpts, draft.nearest = True, ()
         draft.text = "\n\n".join(said)
-        _count(draft, len(documents))
+        counts = FileCounts(len(documents), len(documents))
+        draft.notes = replace(draft.notes or SearchNotes(), files=counts)
         yield SourcesFound(draft.sources, draft.notes)
         yield TextDelta(draft.text)
 
@@ -352,7 +342,3 @@ def _name_among(document: Document, documents: Sequence[Document]) -> str:
     """The name, with its folder when another of the documents has the same."""
     is_one = sum(other.name == document.name for other in documents) == 1
     return document.name if is_one else f"{document.path.parent.name}/{document.name}"
-
-
-def _count(draft: AnswerDraft, count: int) -> None:
-    draft.notes = replace(draft.notes or SearchNotes(), files=FileCounts(count, count))

@@ -1,7 +1,4 @@
-"""Limits a question to its scope, and to the files, folders and collections that it names.
-
-Worker threads.
-"""
+"""Limits questions to their scope and the files, folders, collections they name. Worker threads."""
 
 import re
 import unicodedata
@@ -29,8 +26,6 @@ from desktop_rag.core.shared_library import is_shared_item
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE, NameStore, Scope
-
-# Limits a question to what the person chose to ask about. Worker threads.
 
 # The whole text of more documents never fits into a prompt.
 _MOST_WHOLE = 50
@@ -118,8 +113,6 @@ def why_unread(documents: Sequence[Document]) -> str:
     return "no text was found in it" if is_read else "not read yet"
 
 
-# What can be asked about, by its name, and what of a scope can't be read. Worker threads.
-
 _MOST_FOLDERS = 4
 
 
@@ -127,7 +120,6 @@ class Scopes:
     """Offers the items of scopes, and checks scopes: `chat.scopes`."""
 
     def __init__(self, engine: Engine, chosen: ChosenScope, set_up: Callable[[str], Setup]) -> None:
-        """`set_up` gives the setup of an assistant by its id."""
         self._engine = engine
         self._chosen = chosen
         self._set_up = set_up
@@ -156,7 +148,7 @@ class Scopes:
         return list(self._chosen.missing(scope.items, self._set_up(assistant_id).reach).items())
 
     def fingerprint(self, scope: QuestionScope) -> str:
-        """A short text that is another one once a document of the scope has changed."""
+        """A short text that changes when a document of the scope does."""
         return self._engine.names.fingerprint(Scope(about=scope.items))
 
     def _folders(self, sources: Sequence[Source], wanted: str) -> Iterator[ScopeItem]:
@@ -178,11 +170,6 @@ def _fitting(items: Iterator[ScopeItem], wanted: str) -> list[ScopeItem]:
         fitting, key=lambda i: (not i.name.casefold().startswith(wanted), len(i.name), i.name)
     )
 
-
-# Finds names of files in a question, however their letter case and separators are written. Pure.
-#
-# A name with its ending is always meant. Without it, a name is also a few common words: something
-# beside it must tell that the file is meant.
 
 # Characters of scripts that are written with spaces: one beside a name is part of a longer word.
 _SPACED = r"[^\W_\u2e80-\uffff]"
@@ -223,7 +210,11 @@ def squeezed(text: str) -> str:
 
 
 def mentioned_files(text: str, paths: Iterable[str]) -> list[Mention]:
-    """The files that a text names, by their paths; the text is in Unicode form NFC."""
+    """The files that a text names, by their paths; the text is in Unicode form NFC.
+
+    Letter case and separators don't matter. A name with its ending is always meant; without it, a
+    name is also a few common words, and something beside it must tell that the file is meant.
+    """
     found = _without_overlaps(_spans(text, paths))
     meant = [one for one in found if one.has_ending or _is_meant(text, one)]
     if len(meant) < len(found):
@@ -239,10 +230,7 @@ def mentioned_files(text: str, paths: Iterable[str]) -> list[Mention]:
 
 
 def mentioned_folders(text: str, folders: Iterable[str]) -> list[Mention]:
-    """The folders that a text names beside a word for a folder, or with a slash at the end.
-
-    Of folders inside each other that have the same name, the outer one.
-    """
+    """The folders that a text names beside a word for one, or with a slash; outermost only."""
     found: list[_Found] = []
     for one in _without_overlaps(_spans(text, folders, has_ending=False)):
         before, after = text[: one.start], text[one.end :]
@@ -315,7 +303,6 @@ def _spans(
 
 
 def _without_overlaps(found: list[_Found]) -> list[_Found]:
-    """The longest of overlapping names."""
     kept: list[_Found] = []
     for one in sorted(found, key=lambda f: (not f.has_ending, f.start - f.end)):
         if all(one.end <= other.start or other.end <= one.start for other in kept):
@@ -405,7 +392,7 @@ class _Named:
 
 
 class Scoping:
-    """Finds what questions are about."""
+    """Limits questions to what they are about."""
 
     def __init__(
         self,
@@ -414,7 +401,6 @@ class Scoping:
         collections: Callable[[], Sequence[Collection]],
         chosen: ChosenScope,
     ) -> None:
-        """`collections` gives the current ones."""
         self._names = names
         self._collections = collections
         self._documents = documents
@@ -482,7 +468,6 @@ class Scoping:
         )
 
     def _named_collections(self, text: str, scope: Scope) -> tuple[list[Mention], dict[str, str]]:
-        """The collections of the scope that a text names, and their ids by name."""
         if not any(word in text.casefold() for word in collection_words()):
             return [], {}
         ids = {c.name: c.collection_id for c in self._collections() if _may_find(scope, c)}
@@ -527,7 +512,6 @@ def unknown_name(request: AnswerRequest) -> str:
 
 
 def _filtered(filters: Filters) -> tuple[str, ...]:
-    """What the filters name: files, folders, collections and tags."""
     tags = (f"#{tag}" for tag in filters.tags)
     return (*filters.files, *filters.folders, *filters.collections, *tags)
 
@@ -544,7 +528,6 @@ def _scope_of(reach: SearchScope, filters: Filters) -> Scope:
 
 
 def _query_of(rest: str, asked: Query) -> Query:
-    """The rest of a question, parsed."""
     try:
         return parse_query(rest)
     except AppError:

@@ -98,12 +98,6 @@ class AnswerDraft:
         )
 
 
-# Shows an answer as it grows: the pieces of a model become events. On the answering thread.
-#
-# Citations are brought into one form at once, and what may be the beginning of one is held back for
-# a moment, so that nobody sees 【1†source】. The draft keeps what the model wrote, of which the
-# finished answer is made (`finish_answer`).
-
 # What the next piece may make a citation, at the end of a line, with the blanks before it.
 _UNFINISHED = re.compile(
     r"[ \t]*(?:\\?[\[【［⟦{][^\]】］⟧}\n]{0,60}|[(（]\s?[^\W\d]{0,12}\.?\s?[\d,;&\s-]{0,20}"
@@ -117,7 +111,11 @@ _LONGEST_LINE_CHARS = 4_000
 
 
 class GrowingAnswer:
-    """Adds pieces to a draft, and gives the events that show them."""
+    """Adds the pieces of a model to a draft, and gives the events that show them.
+
+    Citations are brought into one form at once, and what may begin one is held back for a moment,
+    so that nobody sees 【1†source】. The draft keeps what the model wrote, for `finish_answer`.
+    """
 
     def __init__(self, draft: AnswerDraft) -> None:
         self._draft = draft

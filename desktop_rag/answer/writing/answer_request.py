@@ -1,4 +1,4 @@
-"""A question on its way to an answer, parsed once. Frozen values, any thread."""
+"""A question on its way to an answer, parsed once, and its answer by a model."""
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
@@ -100,8 +100,6 @@ class AnswerRequest:
         return asks and bool(self.attached_ids or not self.attachments)
 
 
-# Streams the answer of a model: prompt out, events in. Runs on the answering thread.
-
 _HISTORY = 12
 # Each shorter than the one before, by half where the model doesn't say what it reads.
 _TRIES = 5
@@ -121,10 +119,8 @@ def answer_with(
     The text grows in the draft, which keeps the sources and examples that were sent. `attached`
     gives the attachments for a context of so many tokens. Without sources the model answers from
     its own knowledge, if the `instructions` allow it. When the model refuses the prompt for its
-    length, it gets fewer sources, and the notes of the draft say so.
-
-    Raises:
-        AppError: when the endpoint fails; the draft keeps the text so far.
+    length, it gets fewer sources, and the notes of the draft say so. AppError when the endpoint
+    fails; the draft keeps the text so far.
     """
     draft.model = model.name
     found, examples = draft.sources, draft.examples

@@ -1,6 +1,6 @@
-"""The app's own sentences in answers that count and in those about named files. Pure; any thread.
+"""The app's own sentences in answers, and in place of them. Pure; any thread.
 
-They are listed by language in resources/questions/answer_texts.toml.
+Their texts are in resources/questions/answer_texts.toml and refusals.toml, by language.
 """
 
 import tomllib
@@ -12,8 +12,6 @@ from typing import Any
 
 from desktop_rag.core.language.languages import language_named, likely_language
 from desktop_rag.core.paths import resources_dir
-
-# What is said instead of an answer, in the language of the question. Pure; any thread.
 
 _ENGLISH = "en"
 
@@ -29,10 +27,7 @@ class Refusal(StrEnum):
 
 
 def refusal(why: Refusal, question: str = "", preferred: str = "") -> str:
-    """The sentences, in the language `preferred` by its name, else in that of the question.
-
-    English where there are none in that language.
-    """
+    """The sentences, in the `preferred` language by its name, else the question's, else English."""
     return _texts(question, preferred)[why.value]
 
 
@@ -111,10 +106,7 @@ def answer_texts(language: str) -> AnswerTexts:
 
 
 def texts_for(question: str, preferred: str = "", known: str = "") -> AnswerTexts:
-    """The sentences in the language `preferred` by its name, else in that of the question.
-
-    `known` is the code of the latter where something tells it more surely than its words do.
-    """
+    """The sentences in the language `preferred`, else `known` by its code, else the question's."""
     is_known = known and not preferred.strip()
     return answer_texts(known if is_known else language_to_write(question, preferred))
 

@@ -1,4 +1,4 @@
-"""What may be quoted from the passages: sentences, items and rows, with their words. Pure."""
+"""What may be quoted from passages: sentences, items and rows. Pure but for `surroundings_of`."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,10 +14,6 @@ from desktop_rag.core.places import places_from_json
 from desktop_rag.core.terms import terms
 from desktop_rag.core.text import ends_sentence, words
 from desktop_rag.store.contract.documents import DocumentStore
-
-# What is around a passage: the tables that it is a part of, the text above, the language.
-#
-# Needs the store; any thread.
 
 # The head of a table of figures is on the same page, at most one before.
 _ABOVE = 3_000
@@ -198,7 +194,6 @@ def _is_part(term: str, name: set[str]) -> bool:
 
 
 def _listed_below(units: Sequence[Unit], place: int) -> tuple[Unit, ...]:
-    """The items or rows that a sentence with a colon announces."""
     if not units[place].text.endswith(":"):
         return ()
     below = takewhile(lambda unit: unit.cells or unit.is_item, units[place + 1 :])
@@ -232,7 +227,6 @@ def whole_passage(source: SourceRef) -> list[Candidate]:
 
 
 def _shortened(text: str) -> str:
-    """The beginning of a long text, up to the end of a word."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST].rsplit(' ', 1)[0]} …"
 
 

@@ -12,13 +12,6 @@ from operator import itemgetter
 
 from desktop_rag.core.text import ends_sentence, sentences
 
-# Names for the columns of figures, from the lines above them in the text of a PDF. Pure.
-#
-# The text has the head of such a table on one line or a few: what the figures are in, periods, and
-# what is compared, as in "(in millions) Fiscal 2023 Fiscal 2022 % Change". Periods are found by
-# their years; the words that repeat before each year belong to its name, any others name a column
-# without a period. Nothing here depends on the language, except for the words of scales.
-
 # What the figures of a table are in, in the words of reports of many languages.
 _SCALE_WORD = (
     r"(?:thousands?|millions?|billions?|tausend|tsd|mio|mrd|millionen|milliarden|teur|t€|milliers"
@@ -123,7 +116,12 @@ def head_of(text: str) -> TableHead:
 
 
 def columns_of(line: str) -> tuple[Column, ...]:
-    """The columns that a line names; () for a line with fewer than two periods, or with figures."""
+    """The columns that a line names; () for a line with fewer than two periods, or with figures.
+
+    Periods are found by their years, as in "Fiscal 2023 Fiscal 2022 % Change": words that repeat
+    before each year belong to its name, any others name a column without a period. Nothing here
+    depends on the language, except for the words of scales.
+    """
     said = line.strip()
     said = said[found.end() :] if (found := _BRACKETED.match(said)) else said
     periods = list(_PERIOD.finditer(said))
@@ -204,8 +202,7 @@ def _caption(lines: Sequence[str]) -> str:
         first = max((n + 1 for n, line in enumerate(before) if _is_apart(line)), default=0)
         said = " ".join(" ".join(lines[first : ends[-1] + 1]).split())
         if len(said.split()) > _FEWEST_TITLE_WORDS:
-            said = said.removesuffix(":").rstrip(",")
-            return said if len(said) <= _LONGEST_CAPTION else f"… {_end_of(said)}"
+            return _shortened(said.removesuffix(":").rstrip(","), _LONGEST_CAPTION)
     titles = [line.rstrip(",") for line in lines if _is_column_title(line)][-_TITLE_LINES:]
     return ", ".join(" ".join(title.split()) for title in titles)
 
@@ -214,10 +211,6 @@ def _is_apart(line: str) -> bool:
     """True for a line that no sentence goes on from: a title, or the number of a page."""
     is_link = line.casefold() in LINKS_BACK
     return is_link or _is_column_title(line) or not any(map(str.isalpha, line))
-
-
-def _end_of(text: str) -> str:
-    return text[-_LONGEST_CAPTION:].partition(" ")[2]
 
 
 def _is_column_title(line: str) -> bool:
@@ -229,11 +222,6 @@ def _is_column_title(line: str) -> bool:
         return False
     return sum(word[0].isupper() for word in said) >= len(said) / 2
 
-
-# What a piece of text stands under, without which it may say something else. Pure.
-#
-# "Not insured are:" above the items of a list, the heading right above one, and the label of a line
-# whose further sentences follow: "Outlook for 2027: Sales rise. Costs fall."
 
 ITEM = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 _LABEL = re.compile(
@@ -249,10 +237,11 @@ _OUTSIDE = -1
 
 @dataclass(frozen=True, slots=True)
 class Leads:
-    """What the pieces so far say about those that follow.
+    """What the pieces so far say about those that follow, as "Not insured are:" above a list.
 
     `open` are the lines that announce items, each with the indentation of the item that it is, -1
-    for none. `label` begins the present line; `in_item` is set within an item.
+    for none. `label` begins the present line, as in "Outlook for 2027: Sales rise. Costs fall.";
+    `in_item` is set within an item.
     """
 
     open: tuple[tuple[int, str], ...] = ()
@@ -279,7 +268,7 @@ class Leads:
         label = label_of(piece) if "\n" in gap else self.label
         if said.endswith(":"):
             indent, kept = (_indent(gap), self.open) if self.in_item else (_OUTSIDE, ())
-            return replace(self, open=(*kept, (indent, _shortened(said))), label="")
+            return replace(self, open=(*kept, (indent, _shortened(said, _LONGEST_LEAD))), label="")
         if self.in_item or label:
             return replace(self, label=label)
         heading = heading_of(piece)
@@ -328,10 +317,9 @@ def heading_of(piece: str) -> str:
     return words
 
 
-def _shortened(said: str) -> str:
-    if len(said) <= _LONGEST_LEAD:
-        return said
-    return f"… {said[-_LONGEST_LEAD:].partition(' ')[2]}"
+def _shortened(said: str, most: int) -> str:
+    """The end of a long text, from the beginning of a word."""
+    return said if len(said) <= most else f"… {said[-most:].partition(' ')[2]}"
 
 
 COLUMN = " | "

@@ -39,8 +39,6 @@ from desktop_rag.core.markup.formulas import formulas
 from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import Embedder
 
-# Excerpts as Markdown: sentences, lists and tables, each piece with its [n]. Pure.
-
 
 def blocks(chosen: Sequence[Candidate]) -> Iterator[str]:
     """The pieces as Markdown; rows and items of one source stand together, in order."""
@@ -347,14 +345,11 @@ def _scores(
 def _similar(
     question: str, candidates: Sequence[Candidate], embedder: Embedder
 ) -> NDArray[np.float32]:
-    """The similarity in meaning of each piece and the question."""
     return embedder.embed_passages([_meant(c) for c in candidates]) @ embedder.embed_query(question)
 
 
 def _mixed(shared: float, meaning: float, *, is_alone: bool) -> float:
-    """Words and meaning in one. Beside pieces in another language, which have no words of the
-    question, no piece counts less than its meaning.
-    """
+    """Words and meaning in one; beside pieces in another language, at least the meaning."""
     mixed = (1 - _MEANING_SHARE) * shared + _MEANING_SHARE * meaning
     return mixed if is_alone else max(mixed, meaning)
 

@@ -16,7 +16,7 @@ def stat_of(path: Path) -> FileStat:
 
 
 def _open_nonblocking(path: str, flags: int) -> int:
-    """Open without blocking: opening a named pipe would wait for a writer."""
+    # Opening a named pipe would wait for a writer.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

@@ -1,4 +1,4 @@
-"""Atomic writes of small files owned by the app. Any thread."""
+"""Files and folders owned by the app: atomic writes, kept objects, access rights. Any thread."""
 
 import contextlib
 import json
@@ -43,13 +43,11 @@ def write_object(path: Path, content: dict[str, Any]) -> None:
         log.info("%s could not be saved: %s", path.name, exc.strerror)
 
 
-# JSON objects by the hash of a content: what takes long to make again. Any thread.
-#
-# They outlive a change of readers, a move of the file and a repair of the library.
-
-
 class ContentFolder:
-    """A folder with a file for each name, which is a content hash, alone or with `.` and more."""
+    """JSON objects that take long to make again, one file per content hash (with `.` and a suffix).
+
+    They survive a change of readers, a move of the file and a repair of the library.
+    """
 
     def __init__(self, folder: Path) -> None:
         """The folder is created with the first file."""
@@ -68,16 +66,16 @@ class ContentFolder:
         return read_object(self._path(name))
 
     def write(self, name: str, fields: dict[str, Any]) -> None:
-        """Keep an object in place of the former one; OSError when that fails."""
+        """Replace the object of this name; OSError on failure."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomically(self._path(name), json.dumps(fields, ensure_ascii=False))
 
     def remove(self, name: str) -> None:
-        """Keep the object of this name no longer."""
+        """Delete the object of this name."""
         self._path(name).unlink(missing_ok=True)
 
     def keep_only(self, content_hashes: Collection[str]) -> None:
-        """Remove what belongs to any other content."""
+        """Delete what belongs to any other content."""
         if not self.has_any:
             return
         for path in list(self._folder.iterdir()):
@@ -89,11 +87,8 @@ class ContentFolder:
         return self._folder / f"{name}.json"
 
 
-# Keeps what the app writes to this user alone. Any thread.
-#
-# A mask for the whole process, and not a mode at each file: the database engine creates its log and
-# its temporary files itself, again and again, and asks nobody for their modes. Only entry points
-# set it, so a program that uses the package as a library keeps its own mask.
+# A mask for the whole process, not a mode per file: the database engine creates its log and
+# temporary files itself. Only entry points set it; a program that uses the package keeps its own.
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _switching = threading.RLock()
@@ -102,7 +97,7 @@ _masks_before: list[int] = []
 
 
 def keep_files_private() -> None:
-    """Create files for this user alone from now on. For the start of a process of the app."""
+    """Create files for this user alone from now on. Called when a process of the app starts."""
     with _switching:
         before = os.umask(_OTHERS)
         if not _masks_before:
@@ -111,7 +106,7 @@ def keep_files_private() -> None:
 
 @contextlib.contextmanager
 def persons_mask() -> Generator[None]:
-    """The mask from before `keep_files_private`: for exports, and for programs opened for a file.
+    """Use the mask from before `keep_files_private`, for exports and for starting programs.
 
     Files that other threads create meanwhile are in the home, which is closed to others.
     """
@@ -125,7 +120,7 @@ def persons_mask() -> Generator[None]:
 
 
 def close_to_others(path: Path) -> None:
-    """Take the rights of others from a file, or from a folder and so from all that it holds."""
+    """Remove other users' rights to a file, or to a folder and all it holds."""
     try:
         mode = path.stat().st_mode
         if os.name == "posix" and mode & _OTHERS:

@@ -58,14 +58,14 @@ def save_settings(path: Path, settings: Settings) -> None:
 
 
 def settings_to_text(settings: Settings) -> str:
-    """The settings as TOML, with nothing else that their file may hold."""
+    """The settings alone as TOML, without unknown keys and comments."""
     document = tomlkit.document()
     _put_sections(document, settings)
     return tomlkit.dumps(document)
 
 
 def settings_from_text(text: str) -> Settings:
-    """The inverse of `settings_to_text`; ValueError when a value is not of its kind."""
+    """The inverse of `settings_to_text`; ValueError for a value of the wrong type."""
     settings, notices = _from_tables(tomllib.loads(text), Path())
     if notices:
         raise ValueError(notices[0].title)

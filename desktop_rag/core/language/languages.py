@@ -1,4 +1,8 @@
-"""The languages that each bundled embedding model reads, and the language of a question. Pure."""
+"""Languages: function words, the language of a question, its name, number words. Any thread.
+
+Function words carry no subject and mislead lexical search: "why" and "does" are rare in documents,
+so BM25 would weigh them like the subject.
+"""
 
 import re
 import tomllib
@@ -7,11 +11,6 @@ from functools import cache
 
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.text import words
-
-# Function words of a question, which carry no subject. Any thread.
-#
-# They mislead lexical search: "why" and "does" are rare in documents, so BM25 would weigh them like
-# the subject.
 
 # A language is recognised by this many of its function words and this share of all words.
 _MIN_WORDS = 3
@@ -71,7 +70,7 @@ def english_share(words: Sequence[str]) -> float:
 
 
 def _hits(words: Sequence[str]) -> dict[str, int]:
-    """The number of function words of each language among these."""
+    """The number of function words per language."""
     folded = [word.casefold().replace("’", "'") for word in words]
     return {
         code: sum(word in known for word in folded) for code, known in _words_by_language().items()
@@ -116,8 +115,8 @@ _ACCENTED_SHARE = 0.4
 def question_language(text: str) -> str:
     """The code of the language of a question; "" when it may be English.
 
-    By its script, else by its function words, else by letters that English lacks. A script that no
-    model reads gives a code that none has.
+    Tried in turn: its script, its function words, letters that English lacks. A script that no
+    model reads gives a code that no model has.
     """
     for code, script in _SCRIPTS.items():
         if script.search(text):
@@ -137,12 +136,9 @@ def question_language(text: str) -> str:
 
 
 def likely_language(text: str) -> str:
-    """The code of the language that a text is most likely written in; "" when nothing tells."""
+    """The code of the language that a text is most likely in; "" when nothing tells."""
     known = question_language(text)
     return most_likely(words(text)) if known in {OTHER_LATIN, UNKNOWN} else known
-
-
-# The languages that a person may name in the settings. Any thread.
 
 
 def language_named(name: str) -> str:
@@ -157,8 +153,7 @@ def _codes() -> dict[str, str]:
     return {name: code for code, names in named.items() for name in names.split()}
 
 
-# The English words for whole numbers below a hundred. Pure.
-
+# The English words for whole numbers below a hundred.
 SMALL = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen"
@@ -168,20 +163,14 @@ _VALUES = {
     **{word: value for value, word in enumerate(SMALL.split())},
     **{word: 10 * tens for tens, word in enumerate(TENS.split(), 2)},
 }
-# The digits of each, without the pronoun, and a word that rarely means a number.
+# Without the pronoun, and a word that rarely means a number.
 NUMBER_WORDS = {word: f"{value}" for word, value in _VALUES.items() if word not in {"zero", "one"}}
 
 
-# Recognises open questions, which ask for a reason, a way or an explanation. Any thread.
-#
-# "Who", "when" and "how many" ask for something that a passage names; "why" and "how" for something
-# that passages explain in words of their own.
-
-
 def is_open_question(text: str) -> bool:
-    """True when the text begins like an open question, or asks why anywhere.
+    """True when the text begins like an open question ("how"), or asks why anywhere.
 
-    The words of all languages are tried, since few belong to another kind of question elsewhere.
+    Passages answer those in words of their own. The words of all languages are tried.
     """
     return _pattern().search(text.casefold()) is not None
 

@@ -1,10 +1,8 @@
 """Texts for people, in their language. Any thread.
 
-`tr` marks a text for Qt's tools, which collect it by that name (`make words`), and gives its
-translation. Constants of modules are translated when they are imported, so the language is chosen
-before the rooms of the window are.
-
-`told` is for texts made outside the window's rooms, which are English until somebody shows them.
+`tr` marks a text for Qt's tools, which collect it by that name (`make words`), and translates it.
+Module constants are translated on import, so the language is chosen before the window is imported.
+`told` is for texts made outside the window, which stay English until they are shown.
 """
 
 import re
@@ -15,29 +13,23 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-# Finished English texts in another language: failures, reasons and notices. Any thread. Pure.
-#
-# They are English where they are made, stored, logged and sent to programs. Whoever shows one gives
-# it here: it is taken apart into the texts that are known, and their values are put into the
-# translations. What isn't known stays as it is: names, paths, the words of a server.
-
 _PLACE = re.compile(r"\{(\w+)(:,)?\}")
 _BRACES = re.compile(r"\{\{|\}\}")
 _BETWEEN = re.compile(r"(\n+|(?<=[.!?…”);]) +)")
 _ENDINGS = ("", ".", ";", ".;")
-# Longer ones are no messages of ours.
+# Longer texts are not messages of the app.
 _LONGEST_CHARS = 2000
 _MOST_SENTENCES = 20
 _MOST_IN_A_TEXT = 6
 _MOST_KEPT = 2000
 _DEEPEST = 4
-# Counted things, alone and in a list: they have no words of their own.
+# Counts, alone and in a list, have no words of their own.
 _COUNTED = ("{count:,} {what}", "{count:,} {what}, {rest}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A text with places: what it looks like when they are filled, and its translation."""
+    """A compiled template: its pattern, its translation and the number of fixed letters."""
 
     pattern: re.Pattern[str]
     translation: str
@@ -47,26 +39,29 @@ class _Form:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A translation, and how many letters of the English text were known."""
+    """A translation, and how many letters of the English text were recognised."""
 
     size: int
     text: str
 
 
 class ToldTexts:
-    """Translates finished texts by the texts that they were made from."""
+    """Translates finished English messages by matching them against their templates.
+
+    Messages are stored, logged and sent to programs in English. Unknown parts stay as they are:
+    names, paths, the words of a server.
+    """
 
     def __init__(
         self, texts: Iterable[str], lookup: Callable[[str], str], separator: str = ","
     ) -> None:
-        """A place in a text is `{name}`, or `{name:,}` for a number; other braces are doubled.
+        """A placeholder is `{name}`, or `{name:,}` for a number; other braces are doubled.
 
-        `lookup` gives the translation of a text, "" for none; `separator` stands between the
-        thousands of a number.
+        `lookup` returns the translation of a template, "" for none; `separator` groups thousands.
         """
         self._separator = separator
         self._whole: dict[str, str] = {}
-        # By the word that they begin with; "" for those that begin with a place.
+        # By their first word; "" for those that begin with a placeholder.
         self._forms: defaultdict[str, list[_Form]] = defaultdict(list)
         self._kept: dict[str, str] = {}
         for text in texts:
@@ -76,7 +71,7 @@ class ToldTexts:
             self._add(text, text)
 
     def translated(self, text: str) -> str:
-        """The text in the other language, as far as it is known."""
+        """The text with all recognised parts translated."""
         if not text or len(text) > _LONGEST_CHARS:
             return text
         if text not in self._kept:
@@ -108,7 +103,7 @@ class ToldTexts:
         self._forms[_first_word(_PLACE.split(text)[0])].append(form)
 
     def _found(self, text: str, depth: int) -> _Found:
-        """The best way to read a text as a row of known texts: that which knows most letters."""
+        """The reading of a text as a sequence of templates that recognises most letters."""
         pieces = _BETWEEN.split(text)
         count = len(pieces) // 2 + 1
         if count > _MOST_SENTENCES:
@@ -128,7 +123,7 @@ class ToldTexts:
         return best[0]
 
     def _read(self, text: str, depth: int) -> _Found | None:
-        """One text, with or without what ends it where it is put beside another."""
+        """One text, with or without punctuation at its end."""
         for ending in _ENDINGS:
             stem = text.removesuffix(ending) if ending else text
             if ending and stem == text:
@@ -174,13 +169,13 @@ def _plain(text: str) -> str:
 
 
 def _first_word(text: str) -> str:
-    """The whole word that a text begins with, "" where it goes on in a place."""
+    """The complete first word of a text, "" if it runs into a placeholder."""
     word, blank, _ = text.partition(" ")
     return word if blank else ""
 
 
 class _Language:
-    """What is used now; without a choice, the texts as they are written here."""
+    """The language in use; by default texts stay as written."""
 
     lookup: Callable[[str], str] | None = None
     separator = ","
@@ -193,7 +188,7 @@ _in_english: ContextVar[bool] = ContextVar("in_english", default=False)
 
 @contextmanager
 def in_english() -> Generator[None]:
-    """Within it, and on this thread, texts are as they are written here.
+    """Leave texts as written, within it and on this thread.
 
     For what is sent to a terminal or to a program, whose own texts are English.
     """
@@ -210,29 +205,23 @@ def use_language(
     told_texts: Iterable[str] = (),
     decimal: str = ".",
 ) -> None:
-    """Translate by `lookup`, which returns "" for what it doesn't know; None for English.
+    """Translate with `lookup`, which returns "" for unknown texts; None for English.
 
-    `separator` stands between the thousands of a number, `decimal` before its fractions.
-    `told_texts` are those that `told` knows.
+    `separator` groups thousands, `decimal` precedes fractions. `told_texts` are templates for
+    `told`.
     """
     _Language.lookup, _Language.separator, _Language.decimal = lookup, separator, decimal
     _Language.told = ToldTexts(told_texts, lookup, separator) if lookup else None
 
 
 def told(text: str, /) -> str:
-    """A failure, reason or notice in the person's language: a finished text in English.
-
-    For what is about to be shown. What is stored, logged or sent to a program stays English.
-    """
+    """A finished English failure, reason or notice in the person's language, for display only."""
     known = None if _in_english.get() else _Language.told
     return known.translated(text) if known else text
 
 
 def tr(text: str, /, **values: object) -> str:
-    """The text in the person's language, with the values in place of their names in braces.
-
-    Without values, braces are braces.
-    """
+    """The translation, with any values in place of their names in braces."""
     lookup = None if _in_english.get() else _Language.lookup
     translated = (lookup(text) if lookup else "") or text
     return _FORMATTER.vformat(translated, (), values) if values else translated
@@ -260,7 +249,7 @@ class _Formatter(string.Formatter):
 
 
 def _written(number: str) -> str:
-    """A number in digits with the separators of the language."""
+    """Digits with the separators of the language."""
     if _in_english.get():
         return number
     separators = {",": _Language.separator, ".": _Language.decimal}

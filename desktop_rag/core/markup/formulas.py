@@ -81,9 +81,7 @@ def open_formula(text: str) -> int:
     if not _may_have_one(text) and not text.endswith("\\"):
         return len(text)
     tail = max(0, text.rfind("\n\n"))
-    code = code_spans(text)
-    whole = [(f.start, f.end) for f in _formulas(text)]
-    taken = sorted([*code, *whole])
+    taken = sorted([*code_spans(text), *((f.start, f.end) for f in _formulas(text))])
     for match in _MAYBE_OPENINGS.finditer(text, tail):
         at = match.start()
         if not _is_inside(taken, at) and not _is_escaped(text, at) and _may_go_on(text, match):
@@ -120,7 +118,7 @@ def _is_escaped(text: str, at: int) -> bool:
 
 
 def _closing_at(text: str, first: int, closing: str) -> int:
-    """Where the formula's closing delimiter is, before the next blank line; -1 for none."""
+    """The place of the closing delimiter, before the next blank line; -1 for none."""
     limit = min(len(text), first + LONGEST + len(closing))
     if blank := _BLANK_LINE.search(text, first, limit):
         limit = blank.start()
@@ -148,7 +146,7 @@ def _is_formula(text: str, at: int, end: int, opening: str, latex: str) -> bool:
 
 
 def _is_tight(text: str, at: int, end: int) -> bool:
-    """True when both dollar signs touch the formula, and no word touches them from outside."""
+    """True when the dollar signs touch the formula and no word touches them from outside."""
     before, after = text[at - 1 : at], text[end : end + 1]
     inside = text[at + 1], text[end - 2]
     return not (before.isalnum() or after.isalnum() or any(map(str.isspace, inside)))
@@ -161,7 +159,7 @@ def _is_on_its_own(text: str, at: int, end: int) -> bool:
 
 
 def _has_room(text: str, at: int, end: int) -> bool:
-    """True when spaces are inside; the brackets of a quoted text touch what is in them."""
+    """True when spaces are inside; the brackets of a quoted text have none."""
     return text[at + 2].isspace() and text[end - 3].isspace()
 
 

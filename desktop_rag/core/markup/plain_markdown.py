@@ -1,12 +1,10 @@
-"""A Markdown text without its marks, for places that show a piece of it as plain text. Pure."""
+"""Markdown as plain text, without its marks, for places that show a piece of it. Pure."""
 
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
-
-# Finds the code in a Markdown text, which must stay as it is. Pure.
 
 _FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d+[.)][ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
 _TICKS = re.compile(r"`+")
@@ -83,7 +81,7 @@ _CELL = re.compile(r"(?<!\\)\|")
 
 @dataclass(frozen=True, slots=True)
 class PlainMarkdown:
-    """The text to show, and where a place of the original is in it."""
+    """The text to show, and a mapping of places of the original to it."""
 
     text: str
     _removed: tuple[tuple[int, int], ...]
@@ -107,11 +105,7 @@ def shown_text(text: str, path: str, url: str = "") -> str:
 
 
 def plain_markdown(text: str) -> PlainMarkdown:
-    """Drop what only tells how a text looks; what is in code stays as it is, without its fences.
-    So do tags of HTML, which may be what the text is about.
-
-    The bars between the cells of a table become dots.
-    """
+    """The text without Markdown marks; code and HTML tags stay, bars of tables become dots."""
     code = code_spans(text)
     starts = [start for start, _ in code]
 
@@ -145,14 +139,13 @@ def _marks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _bars(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """What begins and what ends a row of a table."""
+    """The bars that begin and end a table row."""
     row = text[start:end]
     yield start, start + len(row) - len(row.lstrip(" \t|"))
     yield start + len(row.rstrip(" \t|")), end
 
 
 def _joined(spans: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Spans in order, without overlaps."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if joined and start <= joined[-1][1]:

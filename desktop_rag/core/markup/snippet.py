@@ -1,4 +1,4 @@
-"""The part of a passage that holds the words of a query, with these words. Pure; any thread."""
+"""The part of a passage with the words of a query, and these words' places. Pure; any thread."""
 
 import re
 
@@ -12,12 +12,11 @@ _WORD = re.compile(r"\w+")
 
 
 def snippet(text: str, query: str, length: int = _LENGTH) -> tuple[str, list[tuple[int, int]]]:
-    """A piece of the passage on one line, and the [start, end) spans of words of the query in it.
+    """A one-line piece of the passage, and the [start, end) spans of the query's words in it.
 
-    It has at most `length` characters, without the marks of what is left out.
-    The last word of the query may be half typed and marks all words that begin with it; the others
-    mark themselves and their longer forms. The piece begins where most different words of the query
-    are near each other.
+    It has at most `length` characters, not counting the ellipses, and begins where most different
+    words of the query are near each other. The query's last word may be half typed and marks all
+    words that begin with it; the others mark themselves and their longer forms.
     """
     line = " ".join(text.split())
     found = _found(line, query)
@@ -35,7 +34,7 @@ def marked_words(text: str, query: str) -> list[tuple[int, int]]:
 
 
 def _found(line: str, query: str) -> list[tuple[int, int, str]]:
-    """Start and end of each word that is marked, and the word of the query that it stands for."""
+    """Start and end of each marked word, and the word of the query it matches."""
     typed = [word.casefold() for word in _WORD.findall(query)]
     words = {word for word in typed if len(word) >= _MIN_WORD} - function_words(typed)
     half = typed[-1] if typed and query[-1:].isalnum() and len(typed[-1]) >= _MIN_WORD else ""
@@ -47,14 +46,14 @@ def _found(line: str, query: str) -> list[tuple[int, int, str]]:
 
 
 def _meant(word: str, words: set[str], half: str) -> str:
-    """The word of the query that this one is or begins with; "" for none."""
+    """The word of the query that a word matches; "" for none."""
     if half and half in words and word.startswith(half):
         return half
     return next((w for w in words if word.startswith(w) and len(word) <= len(w) + _ENDING), "")
 
 
 def _best_start(line: str, found: list[tuple[int, int, str]], length: int) -> int:
-    """Where the piece begins: at a word, a little before the best run of marked words."""
+    """Where the piece begins: at a word, shortly before the best run of marked words."""
     if not found or found[-1][1] <= length:
         return 0
     best, most = found[0][0], 0

@@ -1,6 +1,6 @@
-"""Entering this installation of the app in the desktop of one person, and removing it again.
+"""Adds the app to one person's menus, links and file managers, and removes it. Worker threads.
 
-Any worker thread. Menus, links and file managers then start it by its absolute path.
+They start this installation by its absolute path.
 """
 
 import os
@@ -29,9 +29,7 @@ from desktop_rag.desktop.launching import (
     quoted,
 )
 
-# The registry keys that enter the app for one person: links, and the menus of Explorer.
-#
-# Any thread. The installer of Windows has the same keys written by the app itself.
+# --- the registry of Windows ---------------------------------------------------------------------
 
 _CLASSES = r"Software\Classes"
 # All files, and all folders.
@@ -42,7 +40,10 @@ Keys = Mapping[str, Mapping[str, str]]
 
 
 def registry_keys(command: Sequence[str]) -> Keys:
-    """The values of each key below HKEY_CURRENT_USER; "" names a key's own value."""
+    """The values of each key below HKEY_CURRENT_USER; "" names a key's own value.
+
+    They add links, and entries in the menus of Explorer. The installer has the app write them.
+    """
     icon = {"Icon": f'"{command[0]}"'}
     keys = {
         _SCHEME: {"": f"URL:{APP_NAME}", "URL Protocol": ""},
@@ -85,11 +86,10 @@ if sys.platform == "win32":
             winreg.DeleteKey(winreg.HKEY_CURRENT_USER, path)
 
 
-# The entry in the menu of Thunar, Xfce's file manager, beside the person's own. Any thread.
-#
-# Thunar keeps all actions in one file. The person's own replaces that of the system, so that the
-# actions of the latter are taken over when the first is written.
+# --- Thunar, Xfce's file manager -----------------------------------------------------------------
 
+# Thunar keeps all actions in one file. The person's own replaces that of the system, so the actions
+# of the latter are copied when the first is written.
 _SYSTEM = Path("/etc/xdg/Thunar/uca.xml")
 _KINDS = ("directories", "audio-files", "image-files", "other-files", "text-files", "video-files")
 
@@ -166,16 +166,15 @@ def _write_actions(path: Path, actions: Xml.Element) -> None:
     write_atomically(path, f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n')
 
 
+# --- all entries ---------------------------------------------------------------------------------
+
 _EXECUTABLE = 0o100
 _REFRESH_S = 20.0
 _DATA_DIRS = "/usr/local/share:/usr/share"
 
 
 def install(drawing: bytes, icons: Mapping[int, bytes]) -> list[str]:
-    """Enter the app; returns what was written. AppError when that fails.
-
-    What a package of the system has entered for all is left to it.
-    """
+    """Add the app's missing entries; returns what was written. AppError when that fails."""
     if sys.platform == "darwin":
         raise _is_in_the_bundle()
     command = app_command()
@@ -183,6 +182,7 @@ def install(drawing: bytes, icons: Mapping[int, bytes]) -> list[str]:
         keys = registry_keys(command)
         return _done(lambda: write_keys(keys), list(keys))
     files = [nautilus_script(command)]
+    # A package of the system has entered the rest for all users.
     if not is_entered_for_all():
         files += entry_files(command, drawing, icons)
     written = [str(_data_home() / file.path) for file in files]
@@ -222,7 +222,7 @@ def remove(drawing: bytes, icons: Mapping[int, bytes]) -> list[str]:
 
 
 def is_entered_for_all() -> bool:
-    """True when a package of the system has brought the desktop file."""
+    """True when a package of the system has installed the desktop file."""
     folders = (os.environ.get("XDG_DATA_DIRS") or _DATA_DIRS).split(":")
     return any((Path(folder) / DESKTOP_FILE).is_file() for folder in folders if folder)
 
@@ -234,10 +234,8 @@ def _done(act: Callable[[], None], told: list[str]) -> list[str]:
             act()
     except OSError as exc:
         where = exc.filename or "the desktop's settings"
-        raise AppError(
-            "The entries of the app in this desktop could not be changed.",
-            f"{where}: {exc.strerror}.",
-        ) from exc
+        title = "The entries of the app in this desktop could not be changed."
+        raise AppError(title, f"{where}: {exc.strerror}.") from exc
     return told
 
 
@@ -250,7 +248,7 @@ def _write(file: EntryFile) -> None:
 
 
 def _refresh() -> None:
-    """Tell the desktop which program opens the app's links; most look by themselves."""
+    """Tell the desktop which program opens the app's links; most check by themselves."""
     applications = _data_home() / DESKTOP_FILE.parent
     tool = shutil.which("update-desktop-database")
     if tool and applications.is_dir():

@@ -1,4 +1,4 @@
-"""The files that enter the app in menus, links and file managers of Linux desktops. Pure.
+"""The files that add the app to menus, links and file managers of Linux desktops. Pure.
 
 Paths are below a data folder: `~/.local/share` for one person, `/usr/share` for all.
 """
@@ -13,6 +13,8 @@ from desktop_rag.desktop.launching import APP_ID, APP_NAME, ASK_ABOUT, SUMMARY, 
 ICON_SIZES_PX = (16, 22, 24, 32, 48, 64, 96, 128, 256, 512)
 DESKTOP_FILE = PurePosixPath("applications", f"{APP_ID}.desktop")
 NAUTILUS_SCRIPT = PurePosixPath("nautilus", "scripts", ASK_ABOUT)
+_SERVICE_MENU = PurePosixPath("kio", "servicemenus", f"{APP_ID}.desktop")
+_NEMO_ACTION = PurePosixPath("nemo", "actions", f"{APP_ID}.nemo_action")
 _ICONS = PurePosixPath("icons", "hicolor")
 
 
@@ -28,15 +30,12 @@ class EntryFile:
 def entry_files(
     command: Sequence[str], drawing: bytes, icons: Mapping[int, bytes]
 ) -> list[EntryFile]:
-    """Every file for this command line of the app.
-
-    `drawing` is the icon as SVG, `icons` the same as PNG by size in pixels.
-    """
+    """All files for a command line; `drawing` is the SVG icon, `icons` PNGs by size in pixels."""
     return [
         EntryFile(DESKTOP_FILE, _desktop_file(command).encode()),
         # Dolphin takes one that lies in a person's own folder only if it is executable.
-        EntryFile(_service_menu_path(), _service_menu(command).encode(), is_executable=True),
-        EntryFile(_nemo_path(), _nemo_action(command).encode()),
+        EntryFile(_SERVICE_MENU, _service_menu(command).encode(), is_executable=True),
+        EntryFile(_NEMO_ACTION, _nemo_action(command).encode()),
         EntryFile(_icon_path("scalable", "svg"), drawing),
         *(EntryFile(_icon_path(f"{px}x{px}", "png"), icons[px]) for px in ICON_SIZES_PX),
     ]
@@ -45,7 +44,7 @@ def entry_files(
 def nautilus_script(command: Sequence[str]) -> EntryFile:
     """The script of GNOME's file manager, which looks for it in a person's own folder only.
 
-    The names come relative to the folder that is shown; without any, that folder is meant.
+    The names are relative to the folder shown; without any, that folder is meant.
     """
     text = (
         "#!/bin/sh\n"
@@ -113,14 +112,6 @@ Selection=notnone
 Extensions=any;
 Quote=double
 """
-
-
-def _service_menu_path() -> PurePosixPath:
-    return PurePosixPath("kio", "servicemenus", f"{APP_ID}.desktop")
-
-
-def _nemo_path() -> PurePosixPath:
-    return PurePosixPath("nemo", "actions", f"{APP_ID}.nemo_action")
 
 
 def _icon_path(size: str, ending: str) -> PurePosixPath:

@@ -1,4 +1,4 @@
-"""A key with its modifiers, and what a desktop says about binding it. Frozen values; any thread."""
+"""Hotkeys, and the outcome of binding them on a desktop. Frozen values; any thread."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Action(StrEnum):
-    """What a global hotkey does; the value is its id for the desktop."""
+    """The action of a global hotkey; the value is its id for the desktop."""
 
     ASK = "quick-ask"
     ASK_ABOUT_SELECTION = "quick-ask-selection"
@@ -58,7 +58,7 @@ class Binding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The outcome for one action; `words` say why it failed, or the key the desktop chose."""
+    """The outcome for one action; `words` are the reason of a failure, or the key chosen."""
 
     outcome: Binding
     words: str = ""
@@ -72,11 +72,11 @@ class HotkeyDesktop(Protocol):
     """Global hotkeys of one kind of desktop."""
 
     def bind(self, hotkeys: Hotkeys) -> dict[Action, Bound]:
-        """Replace all bindings by these. May wait for the person; not on the Qt thread."""
+        """Replace all bindings. May wait for the person; not on the Qt thread."""
         ...
 
     def close(self) -> None:
-        """Give all keys back. Idempotent."""
+        """Release all keys. Idempotent."""
         ...
 
 

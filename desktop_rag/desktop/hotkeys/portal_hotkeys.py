@@ -55,7 +55,7 @@ Options = dict[str, tuple[str, object]]
 
 
 class PortalRefusedError(Exception):
-    """The portal said no; the message is for people."""
+    """The portal refused; the message is for people."""
 
 
 class PortalHotkeys:
@@ -100,7 +100,7 @@ class PortalHotkeys:
         return {action: _outcome(known.get(action)) for action in hotkeys}
 
     def close(self) -> None:
-        """Give all keys back. Idempotent."""
+        """Release all keys. Idempotent."""
         if not self._thread.is_alive():
             return
         with contextlib.suppress(*_FAULTS):
@@ -207,7 +207,7 @@ def _trigger(hotkey: Hotkey) -> str:
 
 
 def _triggers(results: Mapping[str, Any]) -> dict[str, str]:
-    """What the desktop bound, in its own words, by action."""
+    """The keys that the desktop bound, in its own words, by action."""
     shortcuts = cast("list[tuple[str, dict[str, tuple[str, Any]]]]", results.get("shortcuts", []))
     return {name: str(told.get("trigger_description", ("s", ""))[1]) for name, told in shortcuts}
 

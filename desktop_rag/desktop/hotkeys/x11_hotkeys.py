@@ -1,6 +1,7 @@
 """Global hotkeys on X11: keys grabbed at the root window, events read on a thread of their own."""
 
 import ctypes
+import itertools
 import logging
 import os
 import select
@@ -26,16 +27,9 @@ _ALL = sum(_MASKS.values())
 _LOCKS = (0, 2, 16, 2 | 16)
 _F1 = 0xFFBE
 _KEYSYMS = {
-    "Space": 0x20,
-    "Return": 0xFF0D,
-    "Tab": 0xFF09,
-    "Insert": 0xFF63,
-    "Delete": 0xFFFF,
-    "Home": 0xFF50,
-    "End": 0xFF57,
-    "PgUp": 0xFF55,
-    "PgDown": 0xFF56,
-}
+    "Space": 0x20, "Return": 0xFF0D, "Tab": 0xFF09, "Insert": 0xFF63, "Delete": 0xFFFF,
+    "Home": 0xFF50, "End": 0xFF57, "PgUp": 0xFF55, "PgDown": 0xFF56,
+}  # fmt: skip
 # The few functions of libxcb that global hotkeys need are called through ctypes. libxcb and
 # libxcb-keysyms are there wherever Qt draws on X11. The Python bindings are unmaintained
 # (python-xlib) or compile on installation (xcffib). Xlib's error handler belongs to the whole
@@ -61,14 +55,9 @@ class _Error(Structure):
 
 class _Event(Structure):
     _fields_ = (
-        ("response_type", c_uint8),
-        ("detail", c_uint8),
-        ("sequence", c_uint16),
-        ("time", c_uint32),
-        ("windows", c_uint32 * 3),
-        ("places", c_uint16 * 4),
-        ("state", c_uint16),
-    )
+        ("response_type", c_uint8), ("detail", c_uint8), ("sequence", c_uint16), ("time", c_uint32),
+        ("windows", c_uint32 * 3), ("places", c_uint16 * 4), ("state", c_uint16),
+    )  # fmt: skip
 
 
 class XConnection:
@@ -96,9 +85,7 @@ class XConnection:
         if not found:
             return []
         codes = ctypes.cast(found, POINTER(c_uint8))
-        keys: list[int] = []
-        while codes[len(keys)]:
-            keys.append(int(codes[len(keys)]))
+        keys = list(itertools.takewhile(bool, (int(codes[n]) for n in itertools.count())))
         _free(found)
         return keys
 
@@ -115,7 +102,7 @@ class XConnection:
         return code
 
     def ungrab(self, keycode: int, modifiers: int) -> None:
-        """Give the key back."""
+        """Release the key."""
         self._xcb.xcb_ungrab_key(self._connection, keycode, self._root, modifiers)
         self._xcb.xcb_flush(self._connection)
 
@@ -136,7 +123,7 @@ class XConnection:
         return bool(self._xcb.xcb_connection_has_error(self._connection))
 
     def close(self) -> None:
-        """Give everything back."""
+        """Close the connection."""
         self._keysyms.xcb_key_symbols_free(self._symbols)
         self._xcb.xcb_disconnect(self._connection)
 
@@ -188,14 +175,14 @@ class X11Hotkeys:
         self._thread.start()
 
     def bind(self, hotkeys: Hotkeys) -> dict[Action, Bound]:
-        """Replace all bindings by these."""
+        """Replace all bindings."""
         with self._lock:
             self._release()
             self._wanted = dict(hotkeys)
             return {action: self._grab(action, hotkey) for action, hotkey in hotkeys.items()}
 
     def close(self) -> None:
-        """Give all keys back. Idempotent."""
+        """Release all keys. Idempotent."""
         if not self._thread.is_alive():
             return
         os.write(self._wake_write, b"x")

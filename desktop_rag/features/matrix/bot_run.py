@@ -1,4 +1,4 @@
-"""Runs the bot in this process until it is told to end. The main thread."""
+"""Runs the bot: what it answers and summarises, and how often it may be asked. One event loop."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,6 @@ from desktop_rag.core.files.own_files import read_object, write_atomically
 from desktop_rag.features.matrix.bot_settings import BotFile, LiveSettings, RoomRule
 from desktop_rag.features.matrix.growing_message import (
     GrowingMessage,
-    Handled,
     HandledEvents,
     Progress,
     say_interrupted,
@@ -61,8 +60,6 @@ from desktop_rag.features.matrix.room_readers import PeopleTokens, RoomReaders
 
 log = logging.getLogger(__name__)
 
-# A discussion as a model gets it, and its summary with links to the messages. Pure.
-
 # The newest messages that fit into so many characters are summarised.
 _MOST_CHARS = 24_000
 _MOST_OF_ONE = 2_000
@@ -86,7 +83,7 @@ class Discussion:
 
 
 def discussion(messages: Sequence[HeardMessage], name_of: Callable[[str], str]) -> Discussion:
-    """The newest of these messages that are not too long together."""
+    """The newest of these messages that fit into the limit."""
     kept: list[HeardMessage] = []
     chars = 0
     for message in reversed(messages):
@@ -122,11 +119,8 @@ def summary_of(text: str, given: Discussion) -> tuple[str, list[LinkedSource]]:
     cited: dict[int, None] = {}
 
     def known(found: re.Match[str]) -> str:
-        numbers = [
-            n
-            for n in map(int, found[1].replace("#", "").split(","))
-            if 1 <= n <= len(given.messages)
-        ]
+        named = map(int, found[1].replace("#", "").split(","))
+        numbers = [n for n in named if 1 <= n <= len(given.messages)]
         cited.update(dict.fromkeys(numbers))
         space = " " if found[0][0].isspace() else ""
         return f"{space}[{', '.join(map(str, numbers))}]" if numbers else ""
@@ -158,10 +152,6 @@ def _minute(sent_at: float) -> str:
     return datetime.fromtimestamp(sent_at, UTC).strftime("%Y-%m-%d %H:%M")
 
 
-# Summaries of discussions, on request, and their storing once all who wrote agree.
-#
-# The event loop of the bot. What waits for agreement is in memory: it ends with the bot.
-
 AGREE, REFUSE = "👍", "👎"
 _WAITS_S = 86_400.0
 _NOT_HERE = "Discussions in this room are not summarised."
@@ -184,7 +174,10 @@ class _Waiting:
 
 
 class Summarising:
-    """Summarises what people said, with a model that the local server exposes."""
+    """Summarises what people said, with a model that the local server exposes.
+
+    A summary is stored once all its writers agree; what waits for that ends with the bot.
+    """
 
     def __init__(
         self,
@@ -333,14 +326,12 @@ def _counted(given: Discussion) -> str:
     return f"Summary of {count} message{'' if count == 1 else 's'}{left_out}, by a model."
 
 
-# Limits how many questions a person and a room may ask in a minute. The thread of the bot.
-
 _PACE_WINDOW_S = 60.0
 _MOST_NAMES = 10_000
 
 
 class Pace:
-    """Counts what was let through in the last minute, by name."""
+    """Limits the questions of a person or a room in a minute."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -364,9 +355,6 @@ class Pace:
                 n for n, p in self._passed.items() if not p or now - p[-1] > _PACE_WINDOW_S
             ]:
                 del self._passed[name]
-
-
-# The bot: listens in its rooms, decides what is answered, and ends in order. One event loop.
 
 
 _AT_ONCE = 4
@@ -446,7 +434,7 @@ class Bot:
             elif message := await self._rooms.message(left.room_id, left.event_id):
                 self._begin(message)
             else:
-                self._note(left, Progress.DONE)
+                self._handled.note(left.event_id, left.room_id, left.thread_id, Progress.DONE)
 
     async def _keep_to_the_list(self, heard: Heard) -> None:
         """Join the rooms of the list when invited, and be in no other."""
@@ -538,7 +526,7 @@ class Bot:
         return None
 
     def _said_once(self, message: HeardMessage, said: str, within_s: float) -> str:
-        """The words the first time within these seconds, then "": a refusal is no echo."""
+        """The words, "" if they were said within these seconds: a refusal is no echo."""
         key, now = (message.room_id, message.sender, said.partition(" in ")[0]), time.monotonic()
         if now - self._refused.get(key, -within_s) < within_s:
             return ""
@@ -576,7 +564,7 @@ class Bot:
         await said.finish(plain(f"Here you can ask:\n{listed}" if names else "Nothing, here."))
 
     def _go_on_from(self, mark: str) -> None:
-        """Write down how far the bot has listened, after all of it was taken up."""
+        """Store how far the bot has listened, after all of it was taken up."""
         if mark == self._mark:
             return
         try:
@@ -586,9 +574,6 @@ class Bot:
             raise AppError("The bot can't write down how far it has listened.", hint) from exc
         self._mark = mark
 
-    def _note(self, left: Handled, progress: Progress) -> None:
-        self._handled.note(left.event_id, left.room_id, left.thread_id, progress)
-
 
 SETTINGS_NAME = "matrix.toml"
 _KEYS, _HANDLED, _MARK, _LOCK = "keys", "handled.jsonl", "mark.json", "lock"
@@ -596,7 +581,7 @@ _KEYS, _HANDLED, _MARK, _LOCK = "keys", "handled.jsonl", "mark.json", "lock"
 
 def run_bot(folder: Path, keeper: SecretKeeper, tell: Callable[[str], None]) -> None:
     """Answer in the rooms of the list until SIGINT or SIGTERM. AppError when it can't go on."""
-    # Its own lines name rooms and keys; nothing of it may hold what people write.
+    # Its lines name rooms and keys, and must never hold what people write.
     logging.getLogger("nio").setLevel(logging.ERROR)
     try:
         with FileLock(folder / _LOCK, timeout=0):
@@ -636,14 +621,9 @@ async def _run(
     try:
         conversations = Conversations(rooms)
         readers = RoomReaders(rooms, PeopleTokens(settings, secrets.signing_key))
-        parts = BotParts(
-            settings,
-            rooms,
-            handled,
-            Answering(rooms, library, readers, conversations, settings),
-            Summarising(rooms, library, settings),
-            conversations,
-        )
+        answering = Answering(rooms, library, readers, conversations, settings)
+        summarising = Summarising(rooms, library, settings)
+        parts = BotParts(settings, rooms, handled, answering, summarising, conversations)
         tell(f"Listening as {settings.now.user_id}. Ctrl+C ends it.")
         await Bot(parts, folder / _MARK).run(ended)
     finally:

@@ -120,13 +120,13 @@ class BotFile:
         entry.update({"users": list(rule.users), "collections": list(rule.collections)})
         entry.update({"stores_in": list(rule.stores_in), "summarises": rule.summarises})
         entry["shows_all"] = rule.shows_all
-        _part(document, "rooms")[rule.room_id] = entry
+        _table_in(document, "rooms")[rule.room_id] = entry
         self._write(document)
 
     def deny(self, room_id: str) -> None:
         """Take a room off the list; AppError if it isn't on it."""
         document = self._document()
-        rooms = _part(document, "rooms")
+        rooms = _table_in(document, "rooms")
         if room_id not in rooms:
             raise AppError("This room is not on the list.", room_id)
         del rooms[room_id]
@@ -135,7 +135,7 @@ class BotFile:
     def verify(self, user_id: str, device_id: str, fingerprint: str) -> None:
         """Enter a device as that of a person."""
         document = self._document()
-        person = _table_in(_part(document, "people"), user_id)
+        person = _table_in(_table_in(document, "people"), user_id)
         _table_in(person, "devices")[device_id] = fingerprint
         self._write(document)
 
@@ -182,13 +182,7 @@ class LiveSettings:
             return 0
 
 
-def _part(document: tomlkit.TOMLDocument, name: str) -> Table:
-    if name not in document:
-        document[name] = tomlkit.table()
-    return cast("Table", document[name])
-
-
-def _table_in(table: Table, name: str) -> Table:
+def _table_in(table: tomlkit.TOMLDocument | Table, name: str) -> Table:
     if name not in table:
         table[name] = tomlkit.table()
     return cast("Table", table[name])

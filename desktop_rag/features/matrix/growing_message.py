@@ -1,7 +1,7 @@
-"""The bot's one message to a message of somebody: it grows by few edits, and ends once.
+"""The growing answers of the bot, and the file of messages taken up. The event loop of the bot.
 
 Each step has a transaction of its own, so that after a crash the last word can be said again
-without being said twice: a homeserver takes a transaction once. The event loop of the bot.
+without being said twice: a homeserver takes a transaction once.
 """
 
 import asyncio
@@ -30,13 +30,7 @@ from desktop_rag.features.matrix.room_client import RoomClient
 
 log = logging.getLogger(__name__)
 
-# Which messages were taken up, and how far each came: a file that outlives a crash.
-#
-# It is written before anything is asked or said, so nothing is answered twice. It holds ids and
-# times, and no text. The thread of the bot.
-
-
-# A homeserver gives a message again only within the time that the bot was away.
+# A homeserver repeats only messages from the time that the bot was away.
 _KEPT_S = 60 * 86_400.0
 _MOST_KEPT = 200_000
 
@@ -62,7 +56,10 @@ class Handled:
 
 
 class HandledEvents:
-    """Appends to the file, and knows all that is in it. One process at a time."""
+    """Which messages were taken up, and how far each came: a file that outlives a crash.
+
+    Written before anything is asked or said, so that nothing is answered twice. It holds no text.
+    """
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
         """Reads the file, and writes it anew without what is too old. AppError if it can't."""
@@ -109,7 +106,7 @@ class HandledEvents:
             try:
                 yield _handled(json.loads(line))
             except (ValueError, TypeError, KeyError):
-                # The last line of a crash; nothing was said for it yet.
+                # Cut off by a crash; nothing was said for it yet.
                 log.info("a line of %s can't be read", self._path.name)
 
     def _kept(self, rows: Iterable[Handled]) -> list[Handled]:
@@ -142,7 +139,7 @@ _INTERRUPTED = "I was interrupted before this was finished. Please ask again."
 
 
 class GrowingMessage:
-    """Says one thing in the thread of a message."""
+    """One message in the thread of another: it grows by few edits, and ends once."""
 
     def __init__(
         self,

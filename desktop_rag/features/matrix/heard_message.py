@@ -1,4 +1,4 @@
-"""A message of a room as the bot understands it, and whether it is meant for the bot. Pure."""
+"""Messages of rooms as the bot understands them, and whether one is meant for it. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -139,9 +139,6 @@ def _seconds(stamp: object) -> float:
 
 def _object(value: object) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
-
-
-# What the bot hears of its rooms. Values.
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,10 +30,7 @@ class LibraryRefusedError(AppError):
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A question with the turns before it (role and text), for the people with these tokens.
-
-    Without `collection_ids` it is about all that the token of the bot covers.
-    """
+    """A question after earlier turns (role, text), for people by token; no ids mean all."""
 
     text: str
     history: tuple[tuple[str, str], ...] = ()
@@ -93,7 +90,7 @@ class LibraryServer:
     async def write_without_documents(
         self, model: str, messages: Sequence[Mapping[str, str]]
     ) -> str:
-        """What a model that the server exposes makes of these messages alone."""
+        """What a model of the server makes of these messages alone."""
         body = {"model": model, "messages": list(messages), "stream": False}
         answer = await self._json("POST", "/v1/chat/completions", (), body)
         return str(answer["choices"][0]["message"]["content"])
@@ -128,7 +125,6 @@ class LibraryServer:
 
 
 async def _events(answer: httpx2.Response) -> AsyncGenerator[tuple[str, dict[str, Any]]]:
-    """The server-sent events with their names."""
     name = ""
     async for line in answer.aiter_lines():
         if line.startswith("event: "):

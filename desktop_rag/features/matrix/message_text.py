@@ -14,7 +14,7 @@ from urllib.parse import quote
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-# A message has 64 KB with both forms and its encryption.
+# An event has at most 64 KB, with both forms and its encryption.
 _MOST_CHARS = 12_000
 _CUT = "\n\n… The rest is too long for a message."
 _MARKER = re.compile(r"\[(\d{1,4}(?:\s*,\s*\d{1,4})*)\]")

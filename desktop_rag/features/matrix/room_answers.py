@@ -1,4 +1,4 @@
-"""Answers questions about documents in a room. The event loop of the bot."""
+"""What messages ask of the bot, and its answers about documents. The event loop of the bot."""
 
 import re
 from collections import OrderedDict
@@ -21,10 +21,6 @@ from desktop_rag.features.matrix.library_server import (
 from desktop_rag.features.matrix.message_text import LinkedSource, answer_text, plain, reaction_to
 from desktop_rag.features.matrix.room_client import RoomClient
 from desktop_rag.features.matrix.room_readers import Readers, RoomReaders, address_for_room
-
-# What a message asks the bot to do. Pure.
-#
-# Commands have a fixed form, and whatever has another is a question for the library.
 
 MOST_MESSAGES = 400
 _DEFAULT_MESSAGES = 50
@@ -86,7 +82,7 @@ Command = Help | Sources | Question | Summarise | NotUnderstood
 
 
 def command_in(text: str, collections: Sequence[str], *, is_in_thread: bool) -> Command:
-    """The command in a text without the mention. `collections` are those of the room."""
+    """The command in a text without the mention, else a question; `collections` are the room's."""
     if _HELP.fullmatch(text):
         return Help()
     if _SOURCES.fullmatch(text):
@@ -135,10 +131,6 @@ def _asked(text: str, collections: Sequence[str]) -> Command:
     return Question(text)
 
 
-# What was said in the threads of the bot. In memory only; after a restart the room tells it.
-#
-# The thread of the bot.
-
 _MOST_THREADS = 500
 _MOST_TURNS = 12
 _ABOUT_SOURCES = "\n\nSources:\n"
@@ -153,7 +145,7 @@ class Conversation:
 
 
 class Conversations:
-    """The conversations of threads, those that were used last."""
+    """The conversations of the threads used last, in memory; after a restart the room has them."""
 
     def __init__(self, rooms: RoomClient) -> None:
         self._rooms = rooms
@@ -164,10 +156,7 @@ class Conversations:
         return self._kept.get(thread_id)
 
     async def of(self, message: HeardMessage, asking: Sequence[str]) -> Conversation:
-        """The conversation that a message goes on with; only questions of `asking` are part of it.
-
-        What others wrote in the thread was not said to the bot.
-        """
+        """The conversation that a message continues, with the questions of `asking` only."""
         if not message.thread_id:
             return self._keep(message.event_id, Conversation())
         if (kept := self._kept.get(message.thread_id)) is None:
@@ -269,7 +258,8 @@ class Answering:
             collection_ids = tuple(there[name] for name in wanted if name in there)
             if not collection_ids:
                 return None
-        before = await self._conversations.of(message, self._asking(message, rule))
+        asking = [each for each in self._rooms.people(message.room_id) if rule.lets_in(each)]
+        before = await self._conversations.of(message, asking)
         asked = AskedQuestion(question.text, tuple(before.turns), collection_ids, readers.tokens)
         text = ""
         async with aclosing(self._library.ask(asked)) as pieces:
@@ -298,17 +288,10 @@ class Answering:
         cited = [each for each in given if each["is_cited"]] or list(given)
         settings = self._settings.now
         return [
-            LinkedSource(
-                int(each["n"]),
-                str(each["title"]),
-                str(each["place"]),
-                address_for_room(str(each["url"]), settings),
-            )
+            LinkedSource(int(each["n"]), str(each["title"]), str(each["place"]),
+                         address_for_room(str(each["url"]), settings))
             for each in cited
-        ]
-
-    def _asking(self, message: HeardMessage, rule: RoomRule) -> list[str]:
-        return [each for each in self._rooms.people(message.room_id) if rule.lets_in(each)]
+        ]  # fmt: skip
 
 
 def checked(claims: Sequence[Mapping[str, Any]]) -> tuple[str, str]:

@@ -35,17 +35,13 @@ from desktop_rag.models.system_keyring import SystemKeyring
 
 log = logging.getLogger(__name__)
 
-# What the bot must keep secret, in the system's keyring. Any thread.
-
 SERVICE = "desktop-rag-matrix"
 VARIABLE = "DESKTOP_RAG_MATRIX_SECRETS"
 
 
 @dataclass(frozen=True, slots=True)
 class BotSecrets:
-    """The access token of the account, the key of the store of encryption keys, the token for the
-    local server, and the private key (PEM) that signs tokens for people.
-    """
+    """The tokens of account and library, the key of the key store, and the signing key (PEM)."""
 
     access_token: str
     store_key: str
@@ -66,16 +62,13 @@ def new_store_key() -> str:
 
 
 class SecretKeeper:
-    """Keeps the secrets of accounts by their Matrix ids."""
+    """Keeps the secrets of accounts by Matrix id, in the system's keyring. Any thread."""
 
     def __init__(self, keyring: SystemKeyring | None = None) -> None:
         self._keyring = keyring or SystemKeyring(SERVICE)
 
     def get(self, user_id: str) -> BotSecrets:
-        """The secrets of an account; those in the environment come first.
-
-        AppError when there are none.
-        """
+        """The secrets of an account; those in the environment come first. AppError for none."""
         kept = os.environ.get(VARIABLE, "") or self._keyring.get(user_id)
         try:
             content: Any = json.loads(kept) if kept else None
@@ -89,15 +82,11 @@ class SecretKeeper:
         """Keep the secrets; False when there is no keyring that does."""
         return self._keyring.save(user_id, given.to_json())
 
-    def delete(self, user_id: str) -> None:
-        """Forget the secrets of an account."""
-        self._keyring.delete(user_id)
-
 
 _WAIT_MS = 30_000
 _TYPING_MS = 30_000
 _PAGE = 100
-# Of a message whose key did not come: keys arrive within seconds, or never.
+# Messages whose key did not come: keys arrive within seconds, or never.
 _MOST_LOCKED = 500
 _RETRY_S = 5.0
 _SIGNED_OUT = ("M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_FORBIDDEN", "M_USER_DEACTIVATED")
@@ -327,10 +316,7 @@ class RoomClient:
     # --- writing ----------------------------------------------------------------------------------
 
     async def send(self, room_id: str, content: Mapping[str, Any], transaction: str) -> str:
-        """Send a message; its id, which is the earlier one's where the transaction is known.
-
-        AppError when the homeserver refuses it.
-        """
+        """Send a message; its id, or the earlier one's of this transaction. AppError if refused."""
         return await self._send(room_id, "m.room.message", content, transaction)
 
     async def react(self, room_id: str, content: Mapping[str, Any], transaction: str) -> None:
@@ -401,7 +387,7 @@ class RoomClient:
             self._trust(device)
 
     def _trust(self, device: OlmDevice) -> None:
-        """Verified by the settings, or it gets no keys; a device never becomes so by itself."""
+        """Trusts a device by the settings alone; one without gets no keys if they say so."""
         if device.user_id == self.user_id or device.deleted:
             return
         named = self._settings.now.is_verified(device.user_id, device.id, device.ed25519)
@@ -420,9 +406,6 @@ def failed(title: str, answer: object) -> AppError:
     code = getattr(answer, "status_code", "") or ""
     said = getattr(answer, "message", "") or ""
     return AppError(title, f"{said} {code}".strip())
-
-
-# Logs the bot in to its account, as a new device. The thread of the command line.
 
 
 def log_in(homeserver: str, user: str, password: str, name: str) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""Who will read what the bot says in a room, and what they may all read. The thread of the bot."""
+"""The readers of what the bot says in a room, and tokens signed for them. The thread of the bot."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -13,11 +13,7 @@ from desktop_rag.features.matrix.bot_settings import BotSettings, LiveSettings, 
 from desktop_rag.features.matrix.heard_message import HeardMessage
 from desktop_rag.features.matrix.room_client import RoomClient
 
-# Signs tokens for the people of a room, so that the rules of the local server hold. Any thread.
-#
-# Decision 056 says what the server makes of them.
-
-# The server takes no more tokens in a request.
+# The most tokens that the server takes in a request.
 MOST_PEOPLE = 50
 _VALID_S = 300
 
@@ -37,7 +33,7 @@ def public_key(signing_key: str) -> str:
 
 
 class PeopleTokens:
-    """Signs tokens by the settings."""
+    """Signs tokens for people, so that the server's rules hold for them (decision 056)."""
 
     def __init__(
         self, settings: LiveSettings, signing_key: str, clock: Callable[[], float] = time.time
@@ -49,7 +45,7 @@ class PeopleTokens:
     def of(self, user_ids: Iterable[str]) -> tuple[str, ...]:
         """A token for each of these people; none at all when one of them is not known.
 
-        Then the server shows what is there for everybody, and no collection with rules of its own.
+        The server then shows what is there for everybody, and no collection with rules of its own.
         """
         subjects = [self._subject(user_id) for user_id in sorted(set(user_ids))]
         if not self._settings.now.signing.issuer or not all(subjects):

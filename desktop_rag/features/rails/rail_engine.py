@@ -1,6 +1,6 @@
-"""Rails: a configuration with the world it may use; holds conversations turn by turn.
+"""Rails: a configuration with the world it may use; runs conversations turn by turn.
 
-Any thread; one turn runs on the thread that iterates over it, its actions on threads of their own.
+Any thread. A turn runs on the thread that iterates over it, its actions on threads of their own.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,10 +47,7 @@ _NEAREST_FLOWS = 5
 
 
 class Turn:
-    """One turn under way: iterate over it for its events, to the end.
-
-    Afterwards `conversation` is the one to go on with, and `model_calls` what the model was asked.
-    """
+    """A turn under way: iterate over its events to the end; then go on with `conversation`."""
 
     def __init__(self, turn: RailTurn, model: ModelCalls) -> None:
         self._turn = turn
@@ -61,7 +58,7 @@ class Turn:
 
     @property
     def conversation(self) -> Conversation:
-        """The conversation with what this turn has added so far."""
+        """The conversation with the events of this turn so far."""
         return self._turn.conversation
 
     @property
@@ -71,7 +68,7 @@ class Turn:
 
 
 class Rails:
-    """The rails of one configuration. Holds no conversation: each turn is given the one so far."""
+    """The rails of a configuration. Holds no conversation: each turn is given the one so far."""
 
     def __init__(
         self,
@@ -88,13 +85,13 @@ class Rails:
         self._nearest = _NearestByVectors(configuration.program, world)
 
     def in_world(self, world: RailsWorld) -> "Rails":
-        """The same rails with other functions but the same embedding, whose work is kept."""
+        """The same rails with other functions, except those that embed, whose results are kept."""
         other = copy(self)
         other._world = world  # noqa: SLF001  a copy of this one
         return other
 
     def begin(self, context: Mapping[str, Any] | None = None) -> Conversation:
-        """A new conversation, with variables from the program that holds it."""
+        """A new conversation, with variables of the caller."""
         has_documents = self._world.retrieve is not None
         given = {"has_knowledge_base": has_documents, **self.configuration.context}
         return Conversation(RailsState({**given, **(context or {})}))
@@ -107,7 +104,7 @@ class Rails:
     def react(
         self, conversation: Conversation, event: RailEvent, cancel: Event | None = None
     ) -> Turn:
-        """The turn that an event begins, such as the person's word on what was proposed."""
+        """The turn that an event begins, such as the person's word on a proposal."""
         model = ModelCalls(self._world.complete, self._limits.model_calls)
 
         def call(
@@ -124,9 +121,9 @@ class Rails:
         )
 
     def passed(self, text: str, context: Mapping[str, Any]) -> str | None:
-        """The beginning of a message as the rails for output let it through; None if they don't.
+        """A growing message as the rails for output let it through; None if they don't.
 
-        `context` has the variables of the turn that the message is made in.
+        `context` has the variables of the message's turn.
         """
         begun = self.begin({**context, "bot_message": text})
         for event in self.react(begun, OwnEvent(PIECE_WRITTEN)):
@@ -137,16 +134,16 @@ class Rails:
     def replay(
         self, events: Sequence[RailEvent], context: Mapping[str, Any] | None = None
     ) -> Conversation:
-        """The conversation that these events make, without any action."""
+        """The conversation that these events lead to; runs no action."""
         state = replay(self.configuration.program, self.begin(context).state, events)
         return Conversation(state, tuple(events))
 
     def recognise(self, text: str) -> RecognisedIntent | None:
-        """The intent by the examples alone, with the nearest of them; None without an embedder."""
+        """The intent by the examples alone; None without an embedding."""
         return self._nearest.recognise(text)
 
     def unknown_actions(self) -> Sequence[str]:
-        """The actions that flows execute and nobody has registered."""
+        """The actions that flows execute but nobody registered."""
         names = self.configuration.program.actions
         return [name for name in names if self._registry.find(name) is None]
 
@@ -181,7 +178,7 @@ class Rails:
 
 
 def transcript(events: Iterable[RailEvent]) -> list[tuple[str, str]]:
-    """What was said and stands: ("user" or "bot", text), without messages that were taken back."""
+    """What was said and not taken back, as pairs of "user" or "bot" and the text."""
     said: list[tuple[str, str]] = []
     for event in events:
         match event:
@@ -198,7 +195,7 @@ def transcript(events: Iterable[RailEvent]) -> list[tuple[str, str]]:
 
 
 class _NearestByVectors:
-    """Examples and flows near to a text, embedded when they are first needed."""
+    """Finds examples and flows near to a text; embeds them when first needed."""
 
     def __init__(self, program: Program, world: RailsWorld) -> None:
         self._program = program

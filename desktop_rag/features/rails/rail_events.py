@@ -1,9 +1,9 @@
-"""What happens in a conversation with rails: frozen events, and the same as JSON. Any thread."""
+"""The events of a conversation with rails, and their JSON. Frozen values; any thread."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, cast, get_args
 
 from desktop_rag.core.errors import AppError
 
@@ -38,7 +38,7 @@ class UserIntent:
 
 @dataclass(frozen=True, slots=True)
 class BotIntent:
-    """The canonical form of what the bot says next, with what the flow tells the model about it."""
+    """The canonical form of what the bot says next, with the flow's instruction to the model."""
 
     kind: ClassVar[str] = "bot_intent"
     intent: str
@@ -66,7 +66,7 @@ class ActionFinished:
 
 @dataclass(frozen=True, slots=True)
 class CommandProposed:
-    """An action that changes something waits for the person's word, and the turn ends here."""
+    """An action that changes something waits for the person's word; the turn ends here."""
 
     kind: ClassVar[str] = "command_proposed"
     command_id: str
@@ -108,7 +108,7 @@ class Listen:
 
 @dataclass(frozen=True, slots=True)
 class OwnEvent:
-    """An event that a configuration names itself, for flows of its own and for the program."""
+    """An event that a configuration names, for its own flows and for the program."""
 
     kind: ClassVar[str] = "own_event"
     name: str
@@ -116,29 +116,14 @@ class OwnEvent:
 
 
 RailEvent = (
-    UserSaid
-    | UserIntent
-    | BotIntent
-    | StartAction
-    | ActionFinished
-    | CommandProposed
-    | Confirmation
-    | ContextUpdate
-    | BotSaid
-    | Listen
-    | OwnEvent
-)
-_KINDS: dict[str, type[RailEvent]] = {
-    cls.kind: cls
-    for cls in (
-        UserSaid, UserIntent, BotIntent, StartAction, ActionFinished, CommandProposed,
-        Confirmation, ContextUpdate, BotSaid, Listen, OwnEvent,
-    )
-}  # fmt: skip
+    UserSaid | UserIntent | BotIntent | StartAction | ActionFinished | CommandProposed
+    | Confirmation | ContextUpdate | BotSaid | Listen | OwnEvent
+)  # fmt: skip
+_KINDS: dict[str, type[RailEvent]] = {cls.kind: cls for cls in get_args(RailEvent)}
 
 
 def event_fields(event: RailEvent) -> dict[str, Any]:
-    """The fields of an event by their names; those of an event with a name of its own, its data."""
+    """The fields of an event by name; of an OwnEvent, its data."""
     if isinstance(event, OwnEvent):
         return dict(event.data)
     return {part.name: getattr(event, part.name) for part in fields(event)}
@@ -155,7 +140,7 @@ def event_json(event: RailEvent) -> dict[str, Any]:
 
 
 def event_from_json(row: Mapping[str, Any]) -> RailEvent:
-    """The event of `event_json`; AppError for anything else."""
+    """The inverse of `event_json`; AppError for anything else."""
     known = dict(row)
     cls = _KINDS.get(str(known.pop("type", "")))
     try:
@@ -177,7 +162,7 @@ def event_from_json(row: Mapping[str, Any]) -> RailEvent:
 
 
 def plain(value: object, depth: int = 0) -> Any:  # noqa: ANN401  a JSON value
-    """The value as JSON holds it: what else an action returns becomes text."""
+    """The value as JSON can hold it: anything else becomes text."""
     if value is None or isinstance(value, bool | int | float | ActionStatus):
         return value
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""The rails of assistants and the commands that they propose, while the app is open."""
+"""The services of rails while the app is open: rails of assistants, and their commands."""
 
 from desktop_rag.app import Services
 from desktop_rag.features.rails.assistants.rail_service import AssistantRails
@@ -24,7 +24,7 @@ class RailServices(WingServices):
         self.commands.keep_only({chat.conversation_id for chat in self._history.all()})
 
     def stop(self) -> None:
-        """Give up the command that is carried out."""
+        """End the running command."""
         self.commands.close()
 
     close = stop

@@ -1,4 +1,4 @@
-"""The hooks of rails: flows that conversations keep to, and changes that wait for consent."""
+"""The hooks of rails: flows that conversations keep to, and commands with consent."""
 
 from typing import TYPE_CHECKING
 

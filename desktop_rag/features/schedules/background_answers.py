@@ -1,4 +1,4 @@
-"""Answers that nobody waits for, and what changed from one to the next. Worker threads."""
+"""Answers in the background, and what changed from one to the next. Worker threads."""
 
 import re
 import time
@@ -21,12 +21,12 @@ from desktop_rag.core.question import Setup
 from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.core.terms import terms
 from desktop_rag.core.text import words
-from desktop_rag.features.schedules.values.standing_run import ComparedSentence, SentenceChange
+from desktop_rag.features.schedules.values.scheduled_run import ComparedSentence, SentenceChange
 from desktop_rag.models.ports import Embedder, Vectors
 
 
 class BackgroundAnswers:
-    """Answers questions about a scope, which give way to the person's, and compares answers."""
+    """Answers questions, giving way to the person's own, and compares answers."""
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
@@ -45,11 +45,8 @@ class BackgroundAnswers:
         """The finished answer to a question about this scope, without the files in `but`.
 
         With `search_for` its sources are searched by these words instead of by the question.
-
-        Raises:
-            AppError: when it failed, as the message of the failed answer says.
-            InterruptedAnswer: when answers to the person kept interrupting it.
-            Cancelled: soon after `cancel` is set or the chat stops.
+        AppError when it failed; InterruptedAnswer when the person's questions kept interrupting it;
+        Cancelled soon after `cancel` is set or the chat stops.
         """
 
         def set_up() -> Setup:
@@ -62,15 +59,6 @@ class BackgroundAnswers:
             raise AppError(done.error_title, done.error_hint)
         return done
 
-
-# Compares two answers to one question sentence by sentence: what changed in substance.
-#
-# Neither of the app's two measures tells that alone. To the claim checker, which compares words, a
-# rewording is another claim; to the embedding model "8 pounds" and "9 pounds" are nearly the same.
-# So meaning finds the sentences that belong together, and the checker then looks for another
-# number, date, unit or name, or a negation. A sentence in which only a word or two stand in for
-# others, or were put in, counts as changed too: a missed change is worse than one too many
-# (decision 054).
 
 # Measured on the pairs of tests/unit/answer/checking/test_answer_comparison.py.
 _SAME_FROM = 0.75
@@ -85,15 +73,22 @@ _RULED = re.compile(r"[\s|:=*_-]*")
 
 
 class AnswerComparison:
-    """Compares answers with the claim checker and, where there is one, the embedding model."""
+    """Compares two answers to one question sentence by sentence, for changes in substance.
+
+    To the claim checker, which compares words, a rewording is another claim; to the embedding model
+    "8 pounds" and "9 pounds" are nearly the same. So meaning pairs the sentences, and the checker
+    then looks for another number, date, unit or name, or a negation. A sentence in which only a
+    word or two were exchanged or added counts as changed too: a missed change is worse than one too
+    many (decision 054).
+    """
 
     def __init__(self, check: CheckClaim, embedder: Embedder | None) -> None:
-        """Without an embedder, sentences belong together by their words."""
+        """Without an embedder, sentences are paired by their words."""
         self._check = check
         self._embedder = embedder
 
     def compare(self, before: str, after: str) -> tuple[ComparedSentence, ...]:
-        """The sentences of `after`, each with what became of it, then those that are gone."""
+        """The sentences of `after`, each with its change, then those that are gone."""
         old, cited = [s for s, _ in _sentences(before)], _sentences(after)
         new = [sentence for sentence, _ in cited]
         nearness = self._nearness(new, old)
@@ -134,7 +129,7 @@ class AnswerComparison:
         return not self._is_said(sentence, after)
 
     def _agree(self, one: str, other: str, nearness: float) -> bool:
-        """True when two sentences about the same differ in their wording only."""
+        """True when two paired sentences differ in their wording only."""
         if _is_exchange(one, other):
             return False
         checked = self._check(one, [other]), self._check(other, [one])
@@ -145,12 +140,12 @@ class AnswerComparison:
         return is_alike and not any(_says_otherwise(each) for each in checked)
 
     def _is_said(self, sentence: str, answer: str) -> bool:
-        """True when another answer says it, if perhaps spread over several sentences."""
+        """True when another answer says it, perhaps over several sentences."""
         checked = self._check(sentence, [answer])
         return checked.verdict in _BACKED and not _says_otherwise(checked)
 
     def _nearness(self, new: Sequence[str], old: Sequence[str]) -> Vectors:
-        """How near each new sentence is to each old one, 0 to 1."""
+        """The similarity of each new sentence to each old one, 0 to 1."""
         if not new or not old:
             return np.zeros((len(new), len(old)), np.float32)
         if self._embedder:
@@ -183,7 +178,7 @@ def _figures(text: str) -> list[str]:
 
 
 def _is_exchange(one: str, other: str) -> bool:
-    """True when a word or two stand in for others, or were put in, and all else is the same."""
+    """True when a word or two were exchanged or added, and all else is the same."""
     a, b = terms(one), terms(other)
     missing, extra = Counter(a) - Counter(b), Counter(b) - Counter(a)
     # Words that only join others say nothing, except in the place of one another.
@@ -192,17 +187,15 @@ def _is_exchange(one: str, other: str) -> bool:
     if missing and extra:
         is_short = missing.total() == extra.total() <= min(_MOST_EXCHANGED, len(a) - 1)
         says_more = bool(missing.keys() - idle) and bool(extra.keys() - idle)
-        return is_short and (says_more or _is_in_place(a, b))
+        differing = sum(x != y for x, y in zip(a, b, strict=False))
+        is_in_place = len(a) == len(b) and differing <= _MOST_EXCHANGED
+        return is_short and (says_more or is_in_place)
     is_put_in = bool((missing + extra).keys() - idle)
     return is_put_in and (_is_within(a, b) or _is_within(b, a))
 
 
-def _is_in_place(a: Sequence[str], b: Sequence[str]) -> bool:
-    return len(a) == len(b) and sum(x != y for x, y in zip(a, b, strict=True)) <= _MOST_EXCHANGED
-
-
 def _is_within(part: Sequence[str], whole: Sequence[str]) -> bool:
-    """True when the terms occur in the whole in their order."""
+    """True when the whole contains the terms in their order."""
     rest = iter(whole)
     return all(term in rest for term in part)
 
@@ -218,6 +211,6 @@ def _is_decisive(difference: Difference) -> bool:
 
 
 def _shared_terms(one: str, other: str) -> float:
-    """Twice the terms that both have, of all their terms."""
+    """The Dice coefficient of their terms."""
     a, b = set(terms(one)), set(terms(other))
     return 2 * len(a & b) / (len(a) + len(b)) if a and b else 0.0

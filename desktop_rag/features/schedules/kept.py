@@ -1,7 +1,7 @@
 """Scheduled questions and their runs in backups. Pure.
 
-Of a question that both sides have, the one changed last wins, and its schedule goes on as it is
-here. Runs are kept once each, those of a backup below those here.
+Of a question that both sides have, the one changed last wins and keeps its state here. Runs are
+kept once each, those of a backup below those here.
 """
 
 import json
@@ -29,16 +29,16 @@ from desktop_rag.backup.value_rules import (
     whole,
 )
 from desktop_rag.core.question_scope import ScopeKind
-from desktop_rag.features.schedules.values.standing_question import (
+from desktop_rag.features.schedules.values.scheduled_question import (
     LONGEST_NAME,
     LONGEST_QUESTION,
     RUNS_KEPT,
     Rhythm,
 )
-from desktop_rag.features.schedules.values.standing_run import SentenceChange
+from desktop_rag.features.schedules.values.scheduled_run import SentenceChange
 from desktop_rag.store.contract.precious import BackupRules, Check, Entry, Incoming, Present
 
-_STANDING = fields(
+_QUESTION = fields(
     {
         "question_id": identifier(), "name": text(LONGEST_NAME, is_needed=True),
         "question": text(LONGEST_QUESTION, is_needed=True), "rhythm": one_of(Rhythm),
@@ -81,7 +81,7 @@ _RUN = fields(
 _COLUMNS: Mapping[str, Mapping[str, Check]] = {
     "standing_questions": {
         "question_id": identifier(),
-        "made_of": json_of(_STANDING),
+        "made_of": json_of(_QUESTION),
         "state": json_of(_SCHEDULE),
         "is_deleted": flag,
     },
@@ -95,7 +95,7 @@ _COLUMNS: Mapping[str, Mapping[str, Check]] = {
 
 
 def _check(entry: Entry, place: str) -> None:
-    """The ids that a row has beside its value are those of its value."""
+    """WrongValueError unless the ids of a row are those of its value."""
     made_of = _made_of(entry)
     shared = {"question_id", "run_id"} & entry.row.keys()
     if any(made_of[column] != entry.row[column] for column in shared):
@@ -121,7 +121,7 @@ def _is_newer(incoming: Entry, present: Entry | None) -> bool:
 
 
 def _moved(question: Entry, present: Entry | None, ids: Mapping[str, str]) -> Entry:
-    """The question about the collections as they are called here, with its state here."""
+    """The question with the ids of the collections here, and its state here."""
     made_of = _made_of(question)
     for item in made_of["scope"].get("items", []):
         if item["kind"] == ScopeKind.COLLECTION.value:
@@ -135,7 +135,7 @@ def _moved(question: Entry, present: Entry | None, ids: Mapping[str, str]) -> En
 def _runs(
     present: Mapping[str, Entry], incoming: Sequence[Entry], known: set[str]
 ) -> Iterator[Entry]:
-    """The runs that are missing, numbered before those here, up to as many as are kept."""
+    """The missing runs, numbered before those here, up to RUNS_KEPT a question."""
     if any(run.row["question_id"] not in known for run in incoming):
         raise WrongValueError("a run of no scheduled question")
     kept: dict[str, int] = {}

@@ -1,7 +1,7 @@
-"""Asks scheduled questions when they are due. Owns one thread, which looks twice a minute.
+"""Asks scheduled questions when they are due. Owns one thread, which checks twice a minute.
 
-A run is the least urgent work of the app: it waits for indexing, for half an hour at most, and an
-answer to the person comes before it and interrupts it.
+A run is the least urgent work of the app: it waits for indexing, for half an hour at most, and the
+person's own questions interrupt it.
 """
 
 import logging
@@ -12,27 +12,28 @@ from datetime import datetime, timedelta
 
 from desktop_rag.core.errors import AppError, Cancelled, InterruptedAnswer
 from desktop_rag.core.library_events import DocumentsChanged
-from desktop_rag.features.schedules.standing_questions import Standing, StandingQuestions
-from desktop_rag.features.schedules.values.standing_question import Rhythm, StandingQuestion, is_due
+from desktop_rag.features.schedules.scheduled_questions import Schedule, ScheduledQuestions
+from desktop_rag.features.schedules.values.scheduled_question import (
+    Rhythm,
+    ScheduledQuestion,
+    is_due,
+)
 from desktop_rag.ingest.library import Library
 
 log = logging.getLogger(__name__)
 
 _LOOK_S = 30.0
-# Documents rest when they stayed the same for so long.
+# Documents are at rest when they stayed the same for so long.
 _AT_REST = timedelta(seconds=60)
 _MOST_WAIT_FOR_INDEXING = timedelta(minutes=30)
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The fingerprint of a question's documents, unchanged since a time.
-
-    It was made after so many changes in the library, and holds until there are more.
-    """
+    """The fingerprint of a question's documents after `changes` of the library."""
 
     changes: int
-    question: StandingQuestion
+    question: ScheduledQuestion
     fingerprint: str
     since: datetime
 
@@ -42,7 +43,7 @@ class ScheduleRunner:
 
     def __init__(
         self,
-        questions: StandingQuestions,
+        questions: ScheduledQuestions,
         library: Library,
         now: Callable[[], datetime] = datetime.now,
     ) -> None:
@@ -61,11 +62,11 @@ class ScheduleRunner:
         self._stop_hearing = library.changes.hear(DocumentsChanged, self._on_documents_changed)
 
     def start(self) -> None:
-        """Begin to look what is due."""
+        """Begin to check what is due."""
         self._thread.start()
 
     def close(self) -> None:
-        """Give up the run under way and look no more; a cut run is due again. Idempotent."""
+        """Stop, giving up the run under way, which is due again. Idempotent."""
         self._closing.set()
         self._woken.set()
         if self._thread.is_alive():
@@ -79,22 +80,22 @@ class ScheduleRunner:
         self.wake()
 
     def wake(self) -> None:
-        """Look at once. Cheap; any thread."""
+        """Check at once. Cheap; any thread."""
         self._woken.set()
 
     def check(self) -> None:
         """Run what the person asked for and what is due. One thread at a time."""
         with self._lock:
             wanted, self._wanted = self._wanted, []
-        for standing in self._questions.all():
+        for schedule in self._questions.all():
             if self._closing.is_set():
                 return
-            question = standing.question
+            question = schedule.question
             is_wanted = question.question_id in wanted
-            if is_wanted or self._is_due_now(standing):
+            if is_wanted or self._is_due_now(schedule):
                 self._run(question, has_consent=is_wanted)
 
-    def _run(self, question: StandingQuestion, *, has_consent: bool) -> None:
+    def _run(self, question: ScheduledQuestion, *, has_consent: bool) -> None:
         self._due_since.pop(question.question_id, None)
         try:
             self._questions.run(question, self._closing, has_consent=has_consent)
@@ -105,19 +106,19 @@ class ScheduleRunner:
         except Cancelled:
             log.info("a scheduled question was cut short")
 
-    def _is_due_now(self, standing: Standing) -> bool:
-        question = standing.question
+    def _is_due_now(self, schedule: Schedule) -> bool:
+        question = schedule.question
         fingerprint = ""
         if question.rhythm is Rhythm.ON_CHANGE:
             fingerprint = self._fingerprint_at_rest(question)
-        if not is_due(question, standing.state, self._now(), fingerprint):
+        if not is_due(question, schedule.state, self._now(), fingerprint):
             self._due_since.pop(question.question_id, None)
             return False
         since = self._due_since.setdefault(question.question_id, self._now())
         waited = abs(self._now() - since)
         return self._library.indexing.is_idle or waited >= _MOST_WAIT_FOR_INDEXING
 
-    def _fingerprint_at_rest(self, question: StandingQuestion) -> str:
+    def _fingerprint_at_rest(self, question: ScheduledQuestion) -> str:
         """The fingerprint of its documents; "" while they change."""
         if not self._library.indexing.is_idle:
             return ""

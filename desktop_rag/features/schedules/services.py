@@ -3,8 +3,8 @@
 from desktop_rag.app import Services
 from desktop_rag.features.schedules.notes.notes import Notes
 from desktop_rag.features.schedules.schedule_runner import ScheduleRunner
-from desktop_rag.features.schedules.standing_questions import StandingQuestions
-from desktop_rag.features.schedules.standing_store import StandingStore
+from desktop_rag.features.schedules.schedule_store import ScheduleStore
+from desktop_rag.features.schedules.scheduled_questions import ScheduledQuestions
 from desktop_rag.registry import WingServices
 
 
@@ -12,14 +12,14 @@ class ScheduleServices(WingServices):
     """`questions` keeps the scheduled questions, `runner` asks them, `notes` writes notes."""
 
     def __init__(self, services: Services) -> None:
-        store = services.engine.store(StandingStore)
-        self.questions = StandingQuestions(store, services.chat, services.now)
+        store = services.engine.store(ScheduleStore)
+        self.questions = ScheduledQuestions(store, services.chat, services.now)
         self.runner = ScheduleRunner(self.questions, services.library, services.now)
         self.notes = Notes(services.home.notes, services.chat, services.library)
         self._is_started = False
 
     def start(self) -> None:
-        """Begin to look what is due, once."""
+        """Begin to ask what is due, once."""
         if not self._is_started:
             self._is_started = True
             self.questions.purge_deleted()

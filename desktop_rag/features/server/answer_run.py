@@ -21,7 +21,7 @@ from desktop_rag.features.server.serving import SourceLinks
 from desktop_rag.features.server.wire_sources import Citation, citations, markdown_list
 from desktop_rag.features.server.worker_events import Nothing, Workers
 
-# A client, or a program between, gives up a connection that stays silent.
+# Clients and proxies give up a connection that stays silent.
 _SILENCE_S = 10.0
 
 
@@ -57,10 +57,7 @@ class AnswerRun:
         return self.links.link(self.asked.caller, source.document_id, source.start, source.end)
 
     async def events(self) -> AsyncGenerator[AnswerEvent | AnswerChanged | Nothing]:
-        """All that happens, as it comes: text, the finished answer, what its check changes.
-
-        For a client that can show all of it. Closing the generator cancels the answer.
-        """
+        """All that happens, as it comes; closing the generator cancels the answer."""
         make = partial(self.answers.events, self.asked)
         whole = self.workers.events(make, silence_s=_SILENCE_S, joined=_one_delta)
         async with aclosing(whole) as events:
@@ -68,10 +65,7 @@ class AnswerRun:
                 yield each
 
     async def pieces(self) -> AsyncGenerator[TextPiece | FinishedRun]:
-        """The text as it comes, then the finished answer. Refuses when the answer failed.
-
-        Closing the generator cancels the answer.
-        """
+        """The text as it comes, then the finished answer; closing cancels. Refuses a failed one."""
         sent: list[str] = []
         # The answer as the window would show it now: it can take back what was sent here.
         shown = ""
@@ -125,15 +119,13 @@ def _one_delta(
 
 
 def grown(shown: str, event: TextDelta | AnswerRestated) -> tuple[str, str]:
-    """The answer after an event, and what a client has not got of it: nothing may be lost.
-
-    Another answer, such as a refusal in place of what was shown, is a paragraph of its own.
-    """
+    """The answer after an event, and what a client has not got of it, so that nothing is lost."""
     if isinstance(event, TextDelta):
         return shown + event.text, event.text
     same = 0
     while event.text[same : same + 1] and event.text[same] == shown[same : same + 1]:
         same += 1
+    # Another answer, such as a refusal in place of what was shown, is a paragraph of its own.
     if event.text and 2 * same < min(len(shown), len(event.text)):
         return event.text, f"\n\n{event.text}"
     return event.text, event.text[same:]

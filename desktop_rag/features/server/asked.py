@@ -18,12 +18,7 @@ _LONGEST_INSTRUCTIONS = 32_000
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A conversation whose last message is the question, by a model's name, for a caller.
-
-    `images` belong to the question.
-
-    `setup` is limited to what the caller may read. `follows` asks for follow-up questions too.
-    """
+    """A conversation ending with a question and its images; the setup is limited for the caller."""
 
     caller: Caller
     model: str
@@ -43,17 +38,13 @@ def message_of(role: Role, text: str, scope: QuestionScope = ALL_DOCUMENTS) -> M
 
 
 def with_instructions(setup: Setup, texts: Sequence[str]) -> Setup:
-    """The setup with the instructions of the caller after those of the assistant.
-
-    They are instructions like those of an assistant: the app's own rules take precedence.
-    """
+    """The setup with the caller's instructions too; the app's own rules take precedence."""
     given = [text.strip() for text in texts if text.strip()]
     if not given:
         return setup
     assistant = setup.assistant or Assistant("", "", uses_memory=False)
     whole = "\n\n".join([assistant.instructions, *given] if assistant.instructions else given)
     if len(whole) > _LONGEST_INSTRUCTIONS:
-        raise Refusal(
-            400, f"The instructions are longer than {_LONGEST_INSTRUCTIONS:,} characters."
-        )
+        said = f"The instructions are longer than {_LONGEST_INSTRUCTIONS:,} characters."
+        raise Refusal(400, said)
     return replace(setup, assistant=replace(assistant, instructions=whole))

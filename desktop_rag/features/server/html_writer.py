@@ -15,8 +15,7 @@ _SAFE_BEGINNINGS = ("http://", "https://", "/", "?", "#")
 class Html(str):
     """Markup that `tag`, `joined` or `document` made. Nothing else may construct it.
 
-    Added to a string or put into one it becomes plain text again, which is escaped where it is
-    used.
+    Combined with a string it becomes plain text again, which is escaped where it is used.
     """
 
     __slots__ = ()
@@ -72,10 +71,7 @@ def _attribute(key: str, value: Attribute) -> str:
     if value is True:
         return f" {name}"
     text = str(value)
-    if name in _ADDRESSES and not _is_safe(text):
+    is_safe = text.lower().startswith(_SAFE_BEGINNINGS) and not text.startswith(("//", "/\\"))
+    if name in _ADDRESSES and not is_safe:
         return ""
     return f' {name}="{escape(text)}"'
-
-
-def _is_safe(address: str) -> bool:
-    return address.lower().startswith(_SAFE_BEGINNINGS) and not address.startswith(("//", "/\\"))

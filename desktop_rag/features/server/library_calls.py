@@ -1,7 +1,7 @@
-"""What programs without a stream ask of the library: search, fetch, ask, lists. JSON in and out.
+"""Calls of programs without a stream: search, fetch, ask, lists. JSON in and out. Worker threads.
 
-The tools of MCP, over HTTP and in a process of their own, stand on it. Worker threads. A document
-that the caller may not read is answered as one that does not exist.
+The tools of MCP, over HTTP and in a process of their own, use them. A document that the caller may
+not read is answered as one that does not exist.
 """
 
 from collections import Counter
@@ -150,7 +150,6 @@ class LibraryCalls:
     # --- rights ----------------------------------------------------------------------------
 
     def _collection_id(self, caller: Caller, name: str) -> str:
-        """The id of a collection by its name, "" for no name."""
         if not name:
             return ""
         for collection in self._library.collections.all():
@@ -160,10 +159,7 @@ class LibraryCalls:
         raise AppError(f"There is no collection “{name}”.", "list_collections names all.")
 
     def _assistant_id(self, caller: Caller, name: str) -> str:
-        """The id of an assistant by its name, "" for no name.
-
-        One that reads nothing that the caller may read does not exist for it.
-        """
+        """The id of an assistant; one with nothing that the caller may read does not exist."""
         if not name:
             return ""
         for assistant in self._chat.assistants.all():
@@ -176,7 +172,7 @@ class LibraryCalls:
     def _readable(
         self, caller: Caller, collection_id: str = ""
     ) -> Iterator[tuple[Source, list[Document]]]:
-        """The sources of one collection or of all, each with what the caller may read of it."""
+        """The sources of one collection or of all, with the documents that the caller may read."""
         sources = [
             source
             for source in self._library.sources.all()
@@ -185,15 +181,8 @@ class LibraryCalls:
         ]
         found = self._library.documents.by_source([source.source_id for source in sources])
         for source in sources:
-            documents = [d for d in found[source.source_id] if d.state.is_searchable]
-            yield (
-                source,
-                [
-                    document
-                    for document in documents
-                    if caller.may_read(document.document_id, source.collection_id)
-                ],
-            )
+            rows = [d for d in found[source.source_id] if d.state.is_searchable]
+            yield source, [d for d in rows if caller.may_read(d.document_id, source.collection_id)]
 
     def _document(self, caller: Caller, document_id: str) -> Document:
         document = self._library.documents.get(document_id)

@@ -1,7 +1,4 @@
-"""The names under which other programs ask: everything, each assistant, each collection.
-
-Worker threads: assistants and collections are read from the store.
-"""
+"""The names under which other programs ask: everything, assistants, collections. Worker threads."""
 
 import re
 import unicodedata
@@ -50,9 +47,7 @@ class ModelNames:
     """Lists the names a caller may use, and sets up their questions."""
 
     def __init__(self, chat: Chat, library: Library, exposes_endpoints: Callable[[], bool]) -> None:
-        """While `exposes_endpoints` says so, every token may ask the models of the endpoints
-        themselves; otherwise those that name them.
-        """
+        """While `exposes_endpoints` is true, the endpoints' models need not be named by a token."""
         self._chat = chat
         self._library = library
         self._exposes_endpoints = exposes_endpoints

@@ -1,7 +1,4 @@
-"""Answers for other programs: as the chat window gives them, and stored nowhere.
-
-Worker threads.
-"""
+"""Answers for other programs: as in the chat window, but stored nowhere. Worker threads."""
 
 import os
 import threading
@@ -26,33 +23,30 @@ from desktop_rag.features.server.asked import Asked
 from desktop_rag.features.server.filters.filter_chain import AnswerEvents, FilterChain
 from desktop_rag.features.server.refusals import Refusal
 
-# The order in which questions are searched for, and what has to wait for them. Worker threads.
-
 _T = TypeVar("_T", bound=AnswerEvent)
 # What ends the search of a question: from here on the app mostly waits for the model.
 _FOUND = (SourcesFound, ThinkingDelta, TextDelta, AnswerDone)
-# However many questions come, an answer is complete so much later at most.
+# The completion of an answer waits at most this long for searches.
 _MOST_PATIENCE_S = 5.0
-# A search that takes longer waits for a model, or reads much: the next one begins beside it.
+# A longer search waits for a model or reads much: the next one begins beside it.
 _TURN_S = 1.0
 _LOOK_S = 0.25
 
 
 class FirstWords:
-    """Counts the questions whose sources are being looked for, and gives each its turn.
+    """Counts the questions whose sources are being searched for, and gives each its turn.
 
-    All at once, a hundred searches end when the last one does; one after the other half of them
-    end in half of that time, and none ends later. The check of an answer's claims takes as much of
-    the processor as a search: nobody waits for it as somebody waits for the first words of an
-    answer.
+    Searched for at once, a hundred end with the last; one after the other, half of them end in half
+    of that time, and none later. Checks of claims take as much of the processor as a search, so
+    they wait: nobody needs them as somebody needs the first words of an answer.
     """
 
     def __init__(self, at_once: int = 0) -> None:
-        """As many are searched for `at_once`, of themselves as many as there are processors."""
+        """So many are searched for `at_once`; 0 means as many as there are processors."""
         self._at_once = at_once or os.cpu_count() or 1
         self._searching = 0
         self._changed = threading.Condition()
-        # Those who wait, the first to come first, and when the turn of the others began.
+        # Waiting turns in order of arrival, and when the turns under way began.
         self._waiting: deque[threading.Event] = deque()
         self._turns: dict[threading.Event, float] = {}
 
@@ -64,9 +58,7 @@ class FirstWords:
     def searching(
         self, events: Iterator[_T], is_cancelled: Callable[[], bool] = lambda: False
     ) -> Generator[_T]:
-        """The events of an answer, which begins in its turn and is counted until its sources are
-        found.
-        """
+        """The events of an answer, begun in its turn and counted until its sources are found."""
         turn = self._begin(is_cancelled)
         is_over = False
         try:
@@ -80,7 +72,7 @@ class FirstWords:
                 self._end(turn)
 
     def wait(self, is_cancelled: Callable[[], bool]) -> None:
-        """Return once no question is searched for, after a few seconds at most, or cancelled."""
+        """Return when no question is searched for, when cancelled, or after a few seconds."""
         waited_s = 0.0
         with self._changed:
             while self._searching and waited_s < _MOST_PATIENCE_S and not is_cancelled():
@@ -162,7 +154,7 @@ class Answers:
 
 
 def failure(done: AnswerDone) -> Refusal | None:
-    """Why an answer failed, None when it didn't."""
+    """Why an answer failed, None if it did not."""
     message = done.message
     if message.state is not MessageState.FAILED:
         return None

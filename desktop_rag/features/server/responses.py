@@ -11,16 +11,12 @@ from starlette.types import Receive, Scope, Send
 from desktop_rag.features.server.access.callers import Exchange
 from desktop_rag.features.server.refusals import Refusal
 
-# Work for a client that ends when the client leaves. The server's thread.
-
 _T = TypeVar("_T")
 
 
 async def ended_with_client(work: Coroutine[None, None, _T], receive: Receive) -> _T | None:
-    """The result of the work; None when the client left before, and the work was cancelled.
-
-    The request's body must have been read.
-    """
+    """The result of the work, or None, with the work cancelled, once the client has left."""
+    # Once the body has been read, all that can be received is the disconnect.
     working = asyncio.ensure_future(work)
     leaving = asyncio.ensure_future(_left(receive))
     try:
@@ -69,17 +65,14 @@ def refused(refusal: Refusal) -> Response:
 
 
 class EventResponse(Response):
-    """Sends server-sent events as they come, and stops when the client leaves.
-
-    The generator is closed in every case, so that it can cancel what it waits for.
-    """
+    """Sends server-sent events until the client leaves; closes the generator in every case."""
 
     def __init__(self, events: AsyncGenerator[bytes]) -> None:
         super().__init__()
         self._events = events
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the events until they end or the client leaves."""
+        """Send the events."""
 
         async def send_all() -> None:
             await send(
@@ -101,6 +94,6 @@ def event(data: object, name: str = "") -> bytes:
     return (f"event: {name}\n" if name else "").encode() + f"data: {text}\n\n".encode()
 
 
-# Shows a client, and the programs between, that the answer is still being made.
+# Shows clients and proxies that the answer is still being made.
 KEEP_ALIVE = b": waiting\n\n"
 LAST_EVENT = b"data: [DONE]\n\n"

@@ -1,4 +1,4 @@
-"""The local server: uvicorn in a thread of its own with its own event loop. Any thread."""
+"""The local server: uvicorn in a thread with its own event loop, its routes, pages of sources."""
 
 import asyncio
 import ipaddress
@@ -61,8 +61,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# The page behind a link to a source: the passage, marked in the text around it.
-
 _AROUND_CHARS = 4_000
 _NOT_FOUND = 404
 _STYLE = """\
@@ -78,7 +76,7 @@ _GONE = "This link has expired, or the document is no longer in the library."
 
 
 class SourcePages:
-    """Shows passages to whoever has a valid link. All text of documents is escaped."""
+    """Shows the passage behind a valid link in the text around it. All text is escaped."""
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
@@ -127,23 +125,14 @@ def _html(document: Document, text: str, passage: LinkedPassage) -> str:
     first, last = max(0, start - _AROUND_CHARS), end + _AROUND_CHARS
     before, marked, after = text[first:start], text[start:end], text[end:last]
     name = document.title or document.name
+    lead, trail = "… " if first else "", " …" if last < len(text) else ""
     body = tag(
         "body",
         tag("h1", name),
         tag("p", document.address or f"{document.path}", class_="path"),
-        tag(
-            "pre",
-            "… " if first else "",
-            before,
-            tag("mark", marked),
-            after,
-            " …" if last < len(text) else "",
-        ),
+        tag("pre", lead, before, tag("mark", marked), after, trail),
     )
     return html_document(name, body, stylesheet="/source.css")
-
-
-# The server as one ASGI application: its routes behind the guard. The server's thread.
 
 
 _UNAVAILABLE = 503
@@ -156,7 +145,7 @@ def web_app(
     addresses: Callable[[], Addresses],
     limits: RequestLimits | None = None,
 ) -> ASGIApp:
-    """The whole application; `mcp` must be running while it is used."""
+    """The server as one ASGI application behind the guard; `mcp` must run while it is used."""
     routes = [
         Route("/health", _health, methods=["GET"]),
         *OpenAIRoutes(serving).routes(),
@@ -203,7 +192,7 @@ async def _on_http_exception(_request: Request, exc: Exception) -> Response:
 
 
 async def _on_left(_request: Request, _exc: Exception) -> Response:
-    # While its body was read: nobody gets this.
+    # It left while its body was read: nobody gets this.
     return Response(status_code=_CLIENT_LEFT)
 
 
@@ -222,7 +211,7 @@ _GRACE_S = 3
 
 
 class LocalServer:
-    """Serves the library to other programs, from `start` to `stop`."""
+    """Serves the library to other programs, from `start` to `stop`. Any thread."""
 
     def __init__(self, served: Served, settings: ServerSettings) -> None:
         self._served = served
@@ -259,9 +248,7 @@ class LocalServer:
         return "https" if self._settings.certificate else "http"
 
     def start(self) -> None:
-        """Listen and serve. AppError when it can't listen, or the certificate or a filter can't be
-        used.
-        """
+        """Listen and serve. AppError when it can't, or can't use the certificate or a filter."""
         tls = server_tls(self._settings)
         own = own_filters(self._settings.filters)
         self._socket = listening(self._settings)
@@ -329,7 +316,7 @@ class LocalServer:
             loop="asyncio",
             lifespan="off",
             log_config=None,
-            # What it warns of is what clients do wrong.
+            # Its warnings are about faults of clients.
             log_level="error",
             access_log=False,
             proxy_headers=False,
@@ -358,23 +345,12 @@ class LocalServer:
         rights = UserRights(rules, library, RightsAddress())
         self._chain = standard_chain(authority, rights, uses, limits, log, own)
         return Serving(
-            chat,
-            library,
-            self._served.embedder,
-            authority,
-            rules,
-            rights,
-            self._chain,
+            chat, library, self._served.embedder, authority, rules, rights, self._chain,
             SourceLinks(self._served.home.link_key, lambda: self.address),
             ModelNames(chat, library, lambda: self._settings.exposes_models),
-            Answers(chat, self._chain),
-            workers,
-            self.tokens,
-            uses,
-            requests,
-            self._served.activity,
-            lambda: self._settings,
-        )
+            Answers(chat, self._chain), workers, self.tokens, uses, requests,
+            self._served.activity, lambda: self._settings,
+        )  # fmt: skip
 
 
 def is_every_address(host: str) -> bool:

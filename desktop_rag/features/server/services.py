@@ -1,4 +1,7 @@
-"""The local server while the app is open."""
+"""The local server while the app is open, and the files that it keeps. Worker threads.
+
+The server's libraries are imported only when it is first turned on: most people never do.
+"""
 
 import threading
 import time
@@ -34,19 +37,11 @@ from desktop_rag.registry import WingServices
 if TYPE_CHECKING:
     from desktop_rag.features.server.server import LocalServer
 
-# Turns the local server on and off. Worker threads, one call at a time.
-#
-# The server's libraries are imported only when it is first turned on: most people never do.
-
-# What the local server keeps, for people who look after it: tokens, exposure, log, usage.
-#
-# Worker threads. It works whether the server is on or off.
-
 _DAY_S = 86_400.0
 
 
 class ServerRecords:
-    """Reads and changes the files of the server."""
+    """Reads and changes the tokens, rules and log of the server, whether it is on or off."""
 
     def __init__(self, served: Served, exposes_models: Callable[[], bool]) -> None:
         """`exposes_models` says whether the models of endpoints are exposed to every token."""
@@ -132,8 +127,6 @@ class ServerRecords:
         """Let every token for the collection read it again."""
         self._rules.remove(collection_id)
 
-    # --- filters of one's own --------------------------------------------------------------
-
     def filters(self) -> Sequence[str]:
         """The names of the filters of installed packages."""
         from desktop_rag.features.server.filters.own_filters import installed_filters
@@ -157,7 +150,7 @@ class ServerRecords:
 
 
 class ServerSwitch:
-    """Holds the server while it is on."""
+    """Turns the server on and off, and holds it while it is on."""
 
     def __init__(self, served: Served) -> None:
         self._served = served
@@ -196,10 +189,7 @@ class ServerSwitch:
             return ()
 
     def certificate(self, settings: ServerSettings) -> CertificateFacts | None:
-        """What the certificate of these settings says, None without one.
-
-        AppError when it can't be used, or is not valid now.
-        """
+        """What the certificate of these settings says. AppError when it can't be used now."""
         from desktop_rag.features.server.network.certificates import certificate_facts
 
         return certificate_facts(settings)
@@ -233,9 +223,7 @@ class ServerSwitch:
         self._publish(ServerSwitched())
 
     def apply(self, settings: ServerSettings) -> None:
-        """Start, stop or change it as the settings want; it restarts only for another address,
-        port or certificate. AppError when it can't do as they want; it is off then.
-        """
+        """Start, stop or change it as the settings want. AppError when that fails: it is off."""
         with self._lock:
             if settings == self._settings or self._is_changed(settings):
                 return
@@ -270,7 +258,7 @@ class ServerSwitch:
             self._stop()
 
     def _stop(self) -> None:
-        # Off for those who ask for its address, before it is.
+        # Whoever asks for its address finds it off before it stops.
         server, self._server = self._server, None
         if server:
             server.stop()
@@ -281,12 +269,9 @@ class ServerServices(WingServices):
     """`switch` turns the server on and off."""
 
     def __init__(self, services: Services) -> None:
-        self.switch = ServerSwitch(
-            Served(
-                services.home, services.chat, services.library, services.embedders.embedder,
-                services.activity,
-            )
-        )  # fmt: skip
+        home, chat, library = services.home, services.chat, services.library
+        served = Served(home, chat, library, services.embedders.embedder, services.activity)
+        self.switch = ServerSwitch(served)
 
     @property
     def rights_addresses(self) -> tuple[str, ...]:

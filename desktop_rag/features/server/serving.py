@@ -1,4 +1,4 @@
-"""What every route of the server works with. Made once, on the server's thread."""
+"""What every route of the server works with, and links to passages. Made on the server's thread."""
 
 import hmac
 import secrets
@@ -29,11 +29,6 @@ from desktop_rag.features.server.worker_events import Workers
 from desktop_rag.ingest.library import Library
 from desktop_rag.models.ports import Embedder
 
-# Links that show a passage in its document, for a browser that has no token. Any thread.
-#
-# A link is signed with a key of this library, names the token it was made for, and the user of
-# another application if there is one, and ends with their tokens.
-
 _KEY_BYTES = 32
 _VALID_S = 30 * 86_400.0
 # The rights of a person in another application may end at any time.
@@ -57,7 +52,11 @@ class LinkedPassage:
 
 
 class SourceLinks:
-    """Makes and checks links to passages."""
+    """Makes and checks links that show a passage to a browser without a token. Any thread.
+
+    A link is signed with a key of this library, and names the token, and the user of another
+    application, for which it was made; it ends with their tokens.
+    """
 
     def __init__(self, key_file: Path, base_address: Callable[[], str]) -> None:
         """The key is made with the first link. `base_address` is that of the server."""
@@ -131,10 +130,7 @@ class Serving:
     settings: Callable[[], ServerSettings]
 
     async def caller(self, request: Request, scope: TokenScope | None = None) -> Caller:
-        """Who sent the request; refuses one without a valid token, or whose token is for less.
-
-        Without a `scope` the caller is asked later for what it may do.
-        """
+        """Who sent the request; refuses one without a valid token, or if it lacks the `scope`."""
         exchange = Exchange.of(request.scope)
         caller = await self.workers.call(lambda: self.chain.admit(exchange))
         if scope is not None:

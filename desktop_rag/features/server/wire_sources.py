@@ -63,9 +63,7 @@ def nested(flat: dict[str, Any]) -> dict[str, Any]:
 
 
 def source_json(source: SourceRef, claims: Sequence[Claim], address: AddressOf) -> dict[str, Any]:
-    """A source in the app's own extension; `verdict` is "" while no sentence that cites it was
-    checked.
-    """
+    """A source in the app's own extension; `verdict` is "" while no citing sentence is checked."""
     found = {claim.verdict for claim in claims if claim.n == source.n}
     return {
         "n": source.n,
@@ -84,10 +82,7 @@ def source_json(source: SourceRef, claims: Sequence[Claim], address: AddressOf) 
 
 
 def extension(message: Message, address: AddressOf) -> dict[str, Any]:
-    """The app's own part of an answer: `desktop_rag` in the last chunk and in the whole response.
-
-    `text` is the answer as it was stored: unknown citations are removed from it.
-    """
+    """The app's own part of a response. Its `text` is as stored, without unknown citations."""
     files = message.notes.files if message.notes else None
     return {
         "text": message.text,
@@ -106,7 +101,7 @@ def extension(message: Message, address: AddressOf) -> dict[str, Any]:
 def claim_json(claim: Claim, text: str) -> dict[str, Any]:
     """A checked sentence: its place in `text`, the verdict, and the source of the evidence.
 
-    A sign of the verdict goes in at `sign_at`, where it splits no citation, link or formula.
+    The sign of the verdict goes in at `sign_at`, where it splits no citation, link or formula.
     """
     return {
         "text": claim.checked.claim,

@@ -28,7 +28,7 @@ class Nothing:
 
 
 NOTHING = Nothing()
-# One event that says what two say; None where there is none.
+# Merges two events into one; None if they can't be merged.
 Joined = Callable[[_T, _T], _T | None]
 
 
@@ -61,10 +61,9 @@ class Workers:
     ) -> AsyncGenerator[_T | Nothing]:
         """The events of a blocking generator, which gets the Event that cancels it.
 
-        Events that wait already become one where `joined` makes one of two: a server with much to
-        do sends less often. NOTHING comes after each `silence_s` without one. Closing this
-        generator cancels that one; so does the end of the server. Refuses when too many answers are
-        under way.
+        Waiting events are merged where `joined` can: a busy server sends less often. NOTHING comes
+        after each `silence_s` without one. Closing this generator, or the end of the server,
+        cancels that one. Refuses too many answers.
         """
         if len(self._cancels) >= MOST_ANSWERS:
             raise Refusal(503, "Too many answers are under way.", retry_after_s=_BUSY_S)
@@ -111,10 +110,7 @@ def _loudly(function: Callable[[], None]) -> None:
 
 
 class _Crossing(Generic[_T]):
-    """Carries events from a worker thread to the loop, in order; NOTHING is the end.
-
-    The thread waits for a client that reads more slowly than the events come.
-    """
+    """Carries events from a thread to the loop, at the pace of the client; NOTHING is the end."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, joined: "Joined[_T]") -> None:
         self._loop = loop

@@ -1,4 +1,4 @@
-"""Tests and connects a shared library with the password from the keyring. Worker threads."""
+"""Tests and connects a shared library, with its password in the keyring. Worker threads."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -10,15 +10,14 @@ from desktop_rag.models.system_keyring import SystemKeyring
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
 
-# The password of the shared library, in the system's keyring. Worker threads.
-#
-# One that the keyring can't keep stays in memory until the app ends.
-
 _SERVICE = "desktop-rag shared library"
 
 
 class LibraryPasswords:
-    """Passwords by the address of the library, which names its role."""
+    """Passwords by the address of the library, which names its role.
+
+    One that the keyring can't keep stays in memory until the app ends.
+    """
 
     def __init__(self, find_backend: "Callable[[], KeyringBackend] | None" = None) -> None:
         self._keyring = SystemKeyring(_SERVICE, find_backend)
@@ -64,15 +63,15 @@ class SharedLibraryAccess:
         return bool(self.password_of(shared))
 
     def test(self, shared: SharedLibrarySettings, typed: str = "") -> SharedLibraryReport:
-        """Look at the library; AppError says what is wrong. Without `typed`, the kept password."""
+        """Test with the typed password, or else the kept one; AppError says what is wrong."""
         return self._check(shared, typed or self.password_of(shared))
 
     def connect(
         self, shared: SharedLibrarySettings, typed: str = ""
     ) -> tuple[SharedLibraryReport, bool]:
-        """Test, then keep the typed password; AppError as `test`, and then nothing is kept.
+        """Test, then keep the typed password; AppError as `test`, which keeps nothing.
 
-        With it, whether the password outlives the app.
+        Returns the report, and whether the password outlives the app.
         """
         report = self.test(shared, typed)
         return report, self._passwords.save(shared.address, typed) if typed else True

@@ -1,4 +1,4 @@
-"""Opens libraries on a server, and the one that is read beside the own library. Any thread."""
+"""Opens libraries on a server, to work in or to read beside the own library. Any thread."""
 
 import re
 import sys
@@ -15,10 +15,7 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 
 def check_shared_library(shared: SharedLibrarySettings, password: str) -> SharedLibraryReport:
-    """Connect to a library on a server and look at it; nothing is changed there.
-
-    AppError says in plain words what is wrong, and the way out.
-    """
+    """Connect to a library on a server and look at it; AppError says what is wrong."""
     try:
         from desktop_rag.features.shared_library.postgres.server_check import check_server
     except ImportError as exc:
@@ -50,7 +47,7 @@ def open_shared_library(
 def _nothing_installed() -> AppError:
     title = "What connects to PostgreSQL is not installed."
     if getattr(sys, "frozen", False):
-        # Nothing can be added to a package; twelve megabytes in each would serve few.
+        # Packages can't be extended, and in each of them 12 MB would serve few.
         return AppError(
             title,
             "This package of the app comes without it. Install the app with:"
@@ -60,7 +57,7 @@ def _nothing_installed() -> AppError:
 
 
 def opener_on_server(store: StoreSettings) -> EngineOpener:
-    """Opens the library of these settings. AppError when they are incomplete or an extra lacks."""
+    """The opener of the library of these settings; AppError when something is missing for it."""
     if not store.address or not _NAME.fullmatch(store.library):
         raise AppError(
             "The address or the name of the library on the server is missing.",

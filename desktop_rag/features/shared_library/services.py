@@ -1,4 +1,4 @@
-"""The shared library while the app is open: its connection, and its place beside the own one."""
+"""The services of the shared library while the app is open. It is read beside the own one."""
 
 from desktop_rag.app import Services
 from desktop_rag.core.settings import Settings
@@ -25,7 +25,7 @@ class SharedLibraryServices(WingServices):
         self._joined = joined_engine(services.in_use.own, self.library)
 
     def apply(self, settings: Settings) -> None:
-        """Read the library of these settings beside the own one, or none. Returns at once."""
+        """Join the library of these settings to the own one, or none. Returns at once."""
         if settings.shared_library.is_set:
             self._in_use.join(self._joined, self.library)
         self.library.apply(settings)
@@ -38,4 +38,4 @@ class SharedLibraryServices(WingServices):
 
     def release_memory(self) -> None:
         """Free what is kept in memory of it."""
-        self.library.let_go()
+        self.library.release()

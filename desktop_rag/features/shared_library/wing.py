@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def verbs() -> Verbs:
-    """Copying a library."""
+    """The verb that copies a library."""
     text = "Copy the library into another engine or home, and compare."
     return Verbs({"copy": ("cli.copy_verb:add_copy", text)})
 
 
 def engines() -> "Mapping[str, Callable[[StoreSettings], EngineOpener]]":
-    """PostgreSQL."""
+    """The engine for PostgreSQL."""
 
     def opener(store: "StoreSettings") -> "EngineOpener":
         from desktop_rag.features.shared_library.opening import opener_on_server

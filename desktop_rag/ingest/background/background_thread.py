@@ -1,4 +1,4 @@
-"""A named thread that works while there is work. Indexer, scanner and embedding each own one."""
+"""Threads of background work: a worker that waits for work, a ticker; the pipeline's callbacks."""
 
 import logging
 import os
@@ -14,18 +14,12 @@ from desktop_rag.core.library_events import ChangeSummary, Notice, RequestRefuse
 
 log = logging.getLogger(__name__)
 
-# Lets background work wait for the window, for questions and for other programs.
-
 # Of 20 steps; a tenth of the processor's time while something else wants all of it.
 NICENESS = 10
 
 
 def lower_priority() -> None:
-    """Lower the priority of the calling thread, and of processes and threads that it starts.
-
-    On Linux, where it can be done for one thread by a standard call; elsewhere nothing happens. It
-    can't be undone.
-    """
+    """Lower the priority of this thread and of all that it starts, for good. On Linux only."""
     if sys.platform == "linux":
         thread = threading.get_native_id()
         with suppress(OSError):
@@ -140,12 +134,9 @@ class BackgroundThread:
         self._failed(error)
 
 
-# Callbacks of the indexing pipeline. They run on the pipeline's threads.
-
-
 @dataclass(frozen=True, slots=True)
 class PipelineCallbacks:
-    """Functions that the parts of the pipeline call when something happens.
+    """Functions that the parts of the pipeline call on their threads when something happens.
 
     `documents_changed`: rows are new, changed or gone. `source_scanned`: a scan finished.
     `source_reached`: a source was reachable, or not. `notify`: show a notice to the person.
@@ -162,20 +153,16 @@ class PipelineCallbacks:
     refused: Callable[[RequestRefused], None] = lambda _: None
 
 
-# Calls a function again and again, on a thread of its own.
-
-
 class Ticker:
-    """A thread that does nothing but call `tick` until it is closed.
+    """A thread that calls `tick`, at least `seconds` apart, until it is closed.
 
-    A tick that returns how many seconds nothing is to be done lets the thread rest that long, or
-    until `wake`: a thread that wakes up for nothing keeps a processor from sleeping.
+    When `tick` returns a number of seconds, the thread rests that long, or until `wake`: a thread
+    that wakes up for nothing keeps a processor from sleeping.
     """
 
     def __init__(
         self, name: str, seconds: float, tick: Callable[[], float] | Callable[[], None]
     ) -> None:
-        """`seconds` pass between two calls at least."""
         self._seconds = seconds
         self._tick = tick
         self._closing = threading.Event()
@@ -183,15 +170,15 @@ class Ticker:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Begin to call."""
+        """Start the thread."""
         self._thread.start()
 
     def wake(self) -> None:
-        """There is something to do: rest no longer. Cheap; any thread."""
+        """End a rest early. Cheap; any thread."""
         self._woken.set()
 
     def close(self) -> None:
-        """Call no more; waits for a call under way. Idempotent."""
+        """Stop, after a call under way. Idempotent."""
         self._closing.set()
         self._woken.set()
         if self._thread.is_alive():
@@ -202,8 +189,7 @@ class Ticker:
             # Before the tick, which then sees what it was woken for.
             self._woken.clear()
             if self._closing.is_set():
-                # It was woken to end, which was cleared just now.
-                return
+                return  # `close` woke it, which was cleared just now
             rest_s = self._tick()
             if rest_s:
                 self._woken.wait(rest_s)

@@ -7,18 +7,10 @@ from dataclasses import dataclass
 
 import psutil
 
-# The wait for room on a full disk: when indexing may try again. One thread at a time; cheap.
-#
-# More free space is the sign for it. A quota of this user shows in no figure, so it also tries
-# again now and then without that, ever more rarely.
-
 
 @dataclass(frozen=True, slots=True)
 class SpaceTimes:
-    """Seconds between two looks at the free space, and between attempts without more of it.
-
-    With `more_bytes` more than when the disk was full, the next attempt comes at once.
-    """
+    """Seconds between looks at the free space, and between attempts without `more_bytes` more."""
 
     look_s: float = 5.0
     first_s: float = 10.0
@@ -27,7 +19,11 @@ class SpaceTimes:
 
 
 class SpaceWait:
-    """Waits after a refused write until the next attempt is due."""
+    """Says when to try again after a write that a full disk refused. One thread at a time.
+
+    More free space is the sign. A quota of this user shows in no figure, so attempts are also due
+    without that, ever more rarely.
+    """
 
     def __init__(
         self,
@@ -35,7 +31,7 @@ class SpaceWait:
         times: SpaceTimes | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`free_bytes` gives the free space of the disk; OSError when that is not known."""
+        """`free_bytes` gives the free space of the disk, or raises OSError."""
         self._free_bytes = free_bytes
         self._times = times or SpaceTimes()
         self._clock = clock
@@ -45,7 +41,7 @@ class SpaceWait:
         self._full_bytes = 0
 
     def begin(self) -> bool:
-        """A write was refused: wait. False when it is one more since the last `forget`."""
+        """Wait after a refused write; False unless it is the first since `forget`."""
         is_news = not self._delay_s
         self._delay_s = min(2 * self._delay_s or self._times.first_s, self._times.longest_s)
         now = self._clock()

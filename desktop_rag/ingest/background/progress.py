@@ -9,21 +9,19 @@ from collections.abc import Callable
 
 from desktop_rag.core.library_events import IndexProgress, Stage, StepProgress
 
-# The share of a run that is done, and the pace of its steps. Pure; one thread at a time.
-
-# Of a run that has not ended, at most this much is shown as done.
+# A run that has not ended shows at most this share as done.
 _MOST = 0.999
-# Below this many seconds of work, its pace says too little to promise a time.
+# After less work than this its pace is too uncertain to promise a time.
 _LEAST_S = 2.0
-# After this many seconds, what was measured counts half: the pace follows the work.
+# After this much work older measurements count half, so that the pace follows the work.
 _RECENT_S = 30.0
 
 
 class RunShare:
-    """Grows with the work that is done, and never falls when more is found.
+    """The share of a run that is done; it never falls when more work is found.
 
-    What is done of all known work takes the same part of what the bar has left. While no work is
-    added, this is the share of the whole.
+    Each step takes the part of the remaining bar that it was of the remaining work. While no work
+    is added, this is the share of the whole.
     """
 
     def __init__(self) -> None:
@@ -35,7 +33,7 @@ class RunShare:
         return self._share
 
     def advance(self, done_s: float, left_s: float) -> None:
-        """Work of `done_s` seconds was done since the last call, and `left_s` is left."""
+        """Count `done_s` seconds of work done since the last call, with `left_s` left."""
         if done_s > 0:
             grown = self._share + (1 - self._share) * done_s / (done_s + left_s)
             self._share = max(self._share, min(grown, _MOST))
@@ -51,16 +49,16 @@ class Pace:
 
     @property
     def is_measured(self) -> bool:
-        """True when it is more than an assumption."""
+        """True once enough work was measured."""
         return self._seconds >= _LEAST_S and self._units > 0
 
     @property
     def seconds(self) -> float:
-        """Seconds a unit."""
+        """Seconds per unit."""
         return self._seconds / self._units if self.is_measured else self._assumed_s
 
     def add(self, units: int, seconds: float) -> None:
-        """These units took so long."""
+        """Add a measurement."""
         if self._seconds > _RECENT_S:
             self._seconds /= 2
             self._units /= 2
@@ -117,7 +115,7 @@ class ProgressMeter:
         # Called when a run begins.
         self.began: Callable[[], None] = lambda: None
 
-    # --- what it shows -------------------------------------------------------------------------
+    # --- figures -------------------------------------------------------------------------------
 
     def snapshot(self) -> IndexProgress:
         """The current figures."""
@@ -131,14 +129,9 @@ class ProgressMeter:
                 return IndexProgress(Stage.READING, fraction=run.share.share)
             now = next((step for step in steps if not step.is_done), steps[-1])
             return IndexProgress(
-                now.stage,
-                now.files_total,
-                now.files_done,
-                run.current_file,
-                run.share.share,
-                self._seconds_left(now, steps),
-                steps,
-            )
+                now.stage, now.files_total, now.files_done, run.current_file, run.share.share,
+                self._seconds_left(now, steps), steps,
+            )  # fmt: skip
 
     @property
     def embedded_ever(self) -> int:
@@ -147,7 +140,7 @@ class ProgressMeter:
 
     @property
     def is_running(self) -> bool:
-        """A run has begun that `end_run` has not ended."""
+        """True between the begin of a run and `end_run`."""
         return self._run is not None
 
     def _steps(self, run: _Run) -> list[StepProgress]:
@@ -197,7 +190,7 @@ class ProgressMeter:
     # --- reading ---------------------------------------------------------------------------------
 
     def set_files_left(self, count: int) -> None:
-        """So many files wait, or are being read. The first begins a run."""
+        """Set the number of files that wait or are being read; the first begins a run."""
         with self._lock:
             if run := self._running(count):
                 run.files_left = count
@@ -205,13 +198,13 @@ class ProgressMeter:
                     run.current_file = ""
 
     def start_file(self, name: str) -> None:
-        """This file is being read now."""
+        """Set the file that is being read."""
         with self._lock:
             if self._run:
                 self._run.current_file = name
 
     def add_read(self, files: int, passages: int, left: int) -> None:
-        """So many more files are searchable by words, or can't be read; `left` files still wait."""
+        """Count files that were read or can't be; `left` files still wait."""
         with self._lock:
             run = self._running(files)
             if run is None:
@@ -229,34 +222,31 @@ class ProgressMeter:
     # --- vectors ---------------------------------------------------------------------------------
 
     def set_passages_left(self, to_mean: int, to_refine: int) -> None:
-        """So many stored passages have no vector, and so many more lack those of their windows.
-
-        The former begin a run.
-        """
+        """Set the passages without vectors, which begin a run, and those without windows."""
         with self._lock:
             if run := self._running(to_mean):
                 run.to_mean, run.to_refine = to_mean, to_refine
 
     def set_companion_work(self, count: int) -> None:
-        """Beside its windows, each passage needs so many more vectors of a second model."""
+        """Set how many vectors of a second model each passage needs besides its windows."""
         with self._lock:
             self._companion_work = count
 
     def begin_refining(self, to_refine: int) -> None:
-        """So many passages get the vectors of their windows now, those of every model counted."""
+        """Set the passages, of all models, that get the vectors of their windows now."""
         with self._lock:
             if run := self._running(to_refine):
                 run.to_refine = to_refine
 
     def set_files_without_meaning(self, count: int) -> None:
-        """So many files are searchable by words only."""
+        """Set the number of files that are searchable by words only."""
         with self._lock:
             if run := self._run:
                 run.meaning_total += max(0, count - run.meaning_left)
                 run.meaning_left = count
 
     def add_embedded(self, count: int) -> None:
-        """More passages have vectors."""
+        """Count passages that got vectors."""
         with self._lock:
             self._embedded_ever += count
             if run := self._run:
@@ -266,7 +256,7 @@ class ProgressMeter:
                 self._advance(run, Stage.EMBEDDING, count)
 
     def add_refined(self, count: int) -> None:
-        """More passages have the vectors of their windows."""
+        """Count passages that got the vectors of their windows."""
         with self._lock:
             if run := self._run:
                 run.refined += count
@@ -274,7 +264,7 @@ class ProgressMeter:
                 self._advance(run, Stage.REFINING, count)
 
     def set_refines(self, is_wanted: bool) -> None:
-        """Windows get vectors, or don't."""
+        """Set whether windows get vectors."""
         with self._lock:
             self._refines = is_wanted
 
@@ -287,17 +277,17 @@ class ProgressMeter:
 
     @property
     def knows_pictures(self) -> bool:
-        """True once that was measured."""
+        """True once `picture_s` is measured."""
         return self._paces[Stage.PICTURES].is_measured
 
     def set_pictures_left(self, count: int) -> None:
-        """So many pictures wait that may be read. The first begins a run."""
+        """Set the number of pictures that wait and may be read; the first begins a run."""
         with self._lock:
             if run := self._running(count):
                 run.pictures_left = count
 
     def add_pictures(self, count: int, *, is_measured: bool) -> None:
-        """More pictures were read; `is_measured` when that took the time of the pictures alone."""
+        """Count pictures that were read; `is_measured` if nothing else took the time."""
         with self._lock:
             if run := self._running(count):
                 run.pictures_done += count
@@ -309,19 +299,19 @@ class ProgressMeter:
     # --- runs ------------------------------------------------------------------------------------
 
     def set_files(self, count: int, unread: int = 0) -> None:
-        """The library has so many files, of which so many were not read."""
+        """Set the number of files in the library, and how many of them were not read."""
         with self._lock:
             self._files, self._unread = count, unread
 
     def end_run(self) -> None:
-        """Nothing is left to do: the next run begins at 0."""
+        """End the run, if nothing is left; the next one begins at 0."""
         with self._lock:
             # A file may have been found since.
             if self._run and not self._run.files_left and not self._run.pictures_left:
                 self._run = None
 
     def forget_time(self) -> None:
-        """What passed since the last work says nothing about its pace: indexing was paused."""
+        """Leave the time since the last work out of its pace: indexing was paused."""
         with self._lock:
             self._measured_at = self._clock()
 

@@ -1,5 +1,9 @@
 """Chunks parsed documents for one embedder and counts their terms.
 
+A chunk never crosses a page, slide or sheet, nor a heading unless the method ignores headings, so
+its anchor is valid for all of it. Within such a section a chunk begins with the last sentences of
+the previous one. Text that an edit left unchanged keeps its boundaries.
+
 Pure except for counting tokens; the indexer's thread and the rechunker's use one instance each.
 """
 
@@ -42,12 +46,6 @@ from desktop_rag.ingest.chunking.text_splitting import (
     stripped,
 )
 
-# Finds the chunk boundaries that survive an edit. Pure.
-#
-# Filling chunks evenly would move every boundary of an edited section. Wherever the text of a
-# previous chunk still exists, its boundaries are kept, and only the text in between is chunked
-# again.
-
 _WORD = re.compile(r"\w+")
 # Moved text is found by its beginning; shorter texts only next to their neighbours.
 _KEY_CHARACTERS = 32
@@ -64,7 +62,10 @@ class _OwnText:
 
 
 def stable_spans(before: Sequence[Chunk], text: str) -> list[Span]:
-    """Spans of the text that were a chunk's own text before, sorted and without overlaps."""
+    """Spans of the text that were a chunk's own text before, sorted and without overlaps.
+
+    They keep their boundaries: filling the chunks of an edited section evenly would move all.
+    """
     own = list(_own_texts(before))
     if not own:
         return []
@@ -172,8 +173,6 @@ def _cuts_word(text: str, offset: int) -> bool:
     return 0 < offset < len(text) and text[offset - 1].isalnum() and text[offset].isalnum()
 
 
-# Splits a document into sections that no chunk crosses: by headings, pages, sheets. Pure.
-
 _UNDERLINE = re.compile(r"[ \t]*(=+|-+)[ \t]*(?:\n|$)")
 
 
@@ -187,7 +186,7 @@ class Section:
 
 
 def sections_by_heading(document: ParsedDocument, places: Places) -> Iterator[Section]:
-    """The text between two headings or page boundaries, without the heading lines."""
+    """The sections between headings and page boundaries, without the heading lines."""
     text = document.text
     starts: dict[int, tuple[str, ...]] = {0: ()}
     bodies: dict[int, int] = {}
@@ -208,7 +207,7 @@ def sections_by_heading(document: ParsedDocument, places: Places) -> Iterator[Se
 
 
 def sections_by_place(document: ParsedDocument, places: Places) -> Iterator[Section]:
-    """The text between two page boundaries, headings included."""
+    """The sections between page boundaries, headings included."""
     boundaries = sorted({0, *places.boundaries()})
     for start, end in pairwise([*boundaries, len(document.text)]):
         if _has_text(document.text, start, end):
@@ -232,8 +231,6 @@ def _end_of_heading(text: str, offset: int) -> int:
     return underline.end() if underline and underline[0].strip() else end + 1
 
 
-# Merges small gaps with neighbouring stable spans, to avoid tiny chunks. Pure.
-
 # A gap that fills less than this share of a chunk is merged with a neighbour.
 _MIN_GAP_SHARE = 0.25
 
@@ -248,7 +245,7 @@ class SectionPart:
 
 
 def merge_small_gaps(parts: Sequence[SectionPart], capacity: int) -> list[SectionPart]:
-    """The parts, with each small gap joined to its smaller neighbour.
+    """The parts, with each small gap joined to its smaller neighbour, to avoid tiny chunks.
 
     A stable span that exceeds the capacity becomes a gap; adjacent gaps become one.
     """
@@ -289,11 +286,6 @@ def _union(first: SectionPart, second: SectionPart) -> SectionPart:
     return SectionPart(span, first.tokens + second.tokens, is_stable=False)
 
 
-# Decides how much text neighbouring chunks share. Pure.
-#
-# The overlap depends only on the text before the chunk, not on other boundaries, so an edit
-# elsewhere does not change it.
-
 # A token has about four characters; text further back than this cannot fit.
 _TOKEN_CHARACTERS = 6
 BY_SENTENCES: Sequence[Split] = (split_sentences, split_lines)
@@ -317,15 +309,12 @@ def shared_starts(
 ) -> dict[int, int]:
     """The start of each chunk that shares text with the previous one, by its own start.
 
-    Only whole units are shared; the next kind of unit is tried where none of the first fits.
+    Only whole units are shared; the next kind of unit is tried where none of the first fits. This
+    depends only on the text before a chunk, so an edit elsewhere does not change it.
     """
     starts: dict[int, int] = {}
     for split in units:
-        open_boundaries = [
-            boundary
-            for boundary in boundaries
-            if boundary.room > 0 and boundary.start not in starts
-        ]
+        open_boundaries = [b for b in boundaries if b.room > 0 and b.start not in starts]
         tails = [_tail(text, boundary, split) for boundary in open_boundaries]
         counts = iter(count_spans(text, [unit for tail in tails for unit in tail], count_tokens))
         for boundary, tail in zip(open_boundaries, tails, strict=True):
@@ -352,15 +341,13 @@ def _start(tail: Sequence[Span], costs: Sequence[int], boundary: ChunkBoundary) 
     return start
 
 
-# The context prepended to chunks for embedding: title, headings, header rows. Pure.
-
 # The largest share of the embedder's window for title and headings, and for a table header.
 _SHARE = 0.25
 _SPECIAL_TOKENS = 2
 
 
 class ChunkContexts:
-    """The contexts of a document's sections and tables, and the tokens they leave for text."""
+    """The contexts before chunks (title, headings, header row), and the tokens left for text."""
 
     def __init__(
         self,
@@ -434,12 +421,6 @@ def _parts(title: str, path: Sequence[str]) -> list[str]:
     parts = [title, *path] if title and (not path or path[0] != title) else path
     return [part for part in (" ".join(part.split()) for part in parts) if part]
 
-
-# Cuts a parsed document into chunks that fit the embedder and know their location. Pure.
-#
-# A chunk never crosses a page, slide or sheet, nor a heading unless the method ignores headings, so
-# its anchor is valid for all of it. Within such a section a chunk begins with the last sentences of
-# the previous one. Text that an edit left unchanged keeps its boundaries.
 
 # Increased when the same settings yield different chunks.
 _VERSION = 2

@@ -33,8 +33,7 @@ class Rechunker:
         changed: Callable[[Sequence[Document]], None],
         failed: Callable[[AppError], None],
     ) -> None:
-        """`embed` computes missing vectors for chunks of a collection, in a language; False if
-        interrupted.
+        """`embed` makes the vectors that chunks lack; False if interrupted.
 
         While `is_held`, because a model does not respond, pending work does not count as busy.
         `changed` receives documents with new chunks, `failed` the error when the store fails.
@@ -91,9 +90,8 @@ class Rechunker:
         chunking = self._cutter.signature(collection.chunking)
         while page := self._documents.outdated(collection.collection_id, chunking, _PAGE):
             for document in page:
-                if not self._background.may_go_on() or not self._may_run():
-                    return False
-                if not self._recut(document, collection):
+                may_go_on = self._background.may_go_on() and self._may_run()
+                if not may_go_on or not self._recut(document, collection):
                     return False
         return True
 
@@ -101,14 +99,9 @@ class Rechunker:
         text, places = self._documents.content(document.document_id)
         marks, headings, table_headers = places_from_json(places)
         parsed = ParsedDocument(
-            document.format,
-            document.title,
-            text or "",
-            marks,
-            headings,
-            table_headers,
+            document.format, document.title, text or "", marks, headings, table_headers,
             language=document.language,
-        )
+        )  # fmt: skip
         cut = self._cutter.cut(parsed, collection.chunking)
         if not self._embed(cut.chunks, collection, document.language):
             return False

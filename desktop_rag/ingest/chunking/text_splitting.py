@@ -169,9 +169,5 @@ def _split_atoms(_text: str, span: Span) -> Iterator[Span]:
 split_lines = _split_at(_LINE)
 BY_WORDS: Sequence[Split] = (split_few_words, _split_at(_WORD_END), _split_atoms)
 BY_STRUCTURE: Sequence[Split] = (
-    stripped,
-    _split_at(_PARAGRAPH),
-    split_lines,
-    split_sentences,
-    *BY_WORDS,
-)
+    stripped, _split_at(_PARAGRAPH), split_lines, split_sentences, *BY_WORDS,
+)  # fmt: skip

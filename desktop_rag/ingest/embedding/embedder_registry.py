@@ -1,11 +1,9 @@
-"""The embedding models of the collections: the chosen one and the one that answers. Any worker
-thread.
+"""The embedding models of the collections: the chosen one and the one that answers.
 
-A collection has the model chosen for it, else that of the settings. Until all its passages have
-vectors of that model, those of the model before answer; the store remembers which one that is.
-
-The bundled model is two: one for English, and one for many languages, which embeds English too, so
-that a question in another language finds it.
+Any worker thread. A collection has the model chosen for it, else that of the settings. Until all
+its passages have vectors of that model, those of the model before answer; the store remembers which
+one that is. The bundled model is two: one for English, and one for many languages, which embeds
+English too, so that a question in another language finds it.
 """
 
 import logging
@@ -74,9 +72,7 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """An index with the collections it answers for, None for all, and the languages of the
-    questions that it understands, None for all.
-    """
+    """An index, its collections and the languages of questions it understands; None is all."""
 
     index: DenseIndex
     collection_ids: tuple[str, ...] | None
@@ -124,7 +120,8 @@ class EmbedderRegistry:
         self._wanted: dict[str, DenseIndex] = {}
         self._former: dict[int, DenseIndex | None] = {}
         self._retired: list[Embedder] = []
-        models.drop_unused(_specs({default, *(c.embedder or default for c in collections())}))
+        chosen = {default, *(c.embedder or default for c in collections())}
+        models.drop_unused({each for spec in chosen for each, _, _ in _parts(spec)})
         self._answering = models.answering()
         self.embedder: Embedder | None = None
         self.fault: AppError | None = None
@@ -146,7 +143,7 @@ class EmbedderRegistry:
         for embedder in list(self._embedders.values()):
             embedder.set_threads(threads)
 
-    # --- who is for what -------------------------------------------------------------------------
+    # --- assigning models ------------------------------------------------------------------------
 
     def wanted(self, skipped: Collection[str]) -> Wanted:
         """The models that are to embed. Loads new models; specs in `skipped` are left out."""
@@ -174,9 +171,7 @@ class EmbedderRegistry:
         return Wanted(assigned, unread, failures)
 
     def answering(self) -> list[Answering]:
-        """The models that answer now, each for its collections; a collection without any is left
-        out. The English model stands before the multilingual one.
-        """
+        """The models that answer now, with their collections; English before multilingual."""
         groups: dict[int, tuple[DenseIndex, list[str]]] = {}
         collections = self._collections()
         for collection in collections:
@@ -199,9 +194,7 @@ class EmbedderRegistry:
         return found
 
     def lacks_companions(self) -> bool:
-        """True while English documents lack vectors of the multilingual model that they are to
-        have.
-        """
+        """True while English documents lack vectors of the multilingual model."""
         index = self._wanted.get(BUNDLED_MULTILINGUAL)
         users = tuple(
             c.collection_id for c in self._collections() if (c.embedder or self._default) == BUNDLED
@@ -246,13 +239,13 @@ class EmbedderRegistry:
         return self._multilingual() if language in MULTILINGUAL_MODEL else None
 
     def check(self, spec: str) -> None:
-        """AppError when there is no usable model at this spec. Loads it, or asks the endpoint."""
+        """Load the model of this spec, or ask its endpoint; AppError when it isn't usable."""
         with self._lock:
             self._failed.pop(spec, None)
         self._wanted_index(spec)
 
     def complete(self, assigned: Assigned) -> None:
-        """Every passage of these documents has its vector: they answer from now on."""
+        """Let the model answer from now on: all passages of these documents have their vectors."""
         collections = self._collections()
         ids = assigned.coverage.collection_ids
         ids = tuple(c.collection_id for c in collections) if ids is None else ids
@@ -278,7 +271,7 @@ class EmbedderRegistry:
             return self._embedders[spec]
 
     def bundled(self, spec: str) -> Embedder:
-        """A bundled model, opened if nobody has yet; AppError when its files can't be used."""
+        """A bundled model, opened at its first use; AppError when its files can't be used."""
         return self._embedder(spec)
 
     def _wanted_index(self, spec: str) -> DenseIndex:
@@ -328,7 +321,7 @@ class EmbedderRegistry:
             return None
         return DenseIndex(embedder, self._models.vectors(row.name, row.dimensions), row.spec)
 
-    # --- keeping what is needed ------------------------------------------------------------------
+    # --- dropping unused models ------------------------------------------------------------------
 
     def _answering_id(self, collection_id: str) -> int:
         row = self._answering.get(collection_id)
@@ -370,10 +363,6 @@ class EmbedderRegistry:
                 self._retired.append(index.embedder)
 
 
-def _specs(chosen: set[str]) -> set[str]:
-    return {each for spec in chosen for each, _, _ in _parts(spec)}
-
-
 def _parts(spec: str) -> list[tuple[str, frozenset[str] | None, Part]]:
     """The models that a spec stands for, with the languages of the documents that each embeds.
 
@@ -388,11 +377,8 @@ def _parts(spec: str) -> list[tuple[str, frozenset[str] | None, Part]]:
     ]
 
 
-# Says in an answer that the search by meaning is not ready yet. Any worker thread.
-
-
 class MeaningReadiness:
-    """Compares what a question may find with what has vectors."""
+    """Says in an answer that search by meaning is not ready yet. Any worker thread."""
 
     def __init__(
         self,
@@ -401,9 +387,7 @@ class MeaningReadiness:
         embedders: EmbedderRegistry | None,
         is_at_rest: Callable[[], bool],
     ) -> None:
-        """Without `embedders` there will be no vectors. `is_at_rest` is true when nothing is left
-        to be embedded.
-        """
+        """Without `embedders` there are no vectors; `is_at_rest` when none is left to be made."""
         self._documents = documents
         self._sources = sources
         self._embedders = embedders

@@ -1,7 +1,8 @@
-"""Gives chunks their vectors in the background: searchable by meaning. Owns one named thread.
+"""Makes the vectors of chunks and their windows in the background: searchable by meaning.
 
-The queue is the store itself (chunks without a vector), so nothing is lost by a crash and equal
-content is embedded once. Each model embeds for its own collections, one model after the other.
+Owns one named thread. The queue is the store itself (chunks without a vector), so nothing is lost
+by a crash and equal content is embedded once. Each model embeds for its own collections, one model
+after the other.
 """
 
 import logging
@@ -38,10 +39,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Splits passages into windows of a few sentences, which are compared with questions one by one.
-#
-# The vector of a long passage blurs its sentences; a question is often about one of them. Pure.
-
 # The size of a window. The multilingual model is at its best with single sentences: for Chinese
 # questions about the English paragraphs of xquad, nDCG@10 by meaning is .862 with 30, .837 with 60.
 WORDS = 60
@@ -56,8 +53,9 @@ _CHARS_PER_WORD = 8
 
 
 def windows(text: str, most_words: int = WORDS) -> list[tuple[int, int]]:
-    """Spans [start, end) of whole sentences, up to about so many words each; none for a text of
-    one.
+    """Spans [start, end) of whole sentences, about `most_words` each; none for a single sentence.
+
+    Questions are compared with each, as the vector of a long passage blurs its sentences.
     """
     spans: list[tuple[int, int]] = []
     used = 0
@@ -77,8 +75,6 @@ def _words(sentence: str) -> int:
     return max(1, len(sentence.split()), unspaced, len(sentence) // _CHARS_PER_WORD)
 
 
-# The batch size of embedding, adapted to the computer. One for each thread that embeds.
-
 # A question has to wait for the cores until the current batch is done.
 _LONG_S = 0.08
 _SHORT_S = 0.03
@@ -87,9 +83,9 @@ _MOST = 32
 
 
 class BatchSize:
-    """`now` falls when batches take long on this computer, and rises when they are quick.
+    """The size falls when batches take long on this computer, and rises when they are quick.
 
-    Measured in processor time of the thread, so that waiting for a server does not count.
+    Measured in processor time of the one thread that uses it: waiting for a server doesn't count.
     """
 
     def __init__(self) -> None:
@@ -110,16 +106,12 @@ class BatchSize:
             self.now = min(_MOST, 2 * self.now)
 
 
-# Makes the vectors of windows, after those of passages. The thread of the embedding queue.
-
-
 class WindowEmbedder:
-    """The embedder with the table of windows its vectors go to."""
+    """Embeds the windows of passages and stores their vectors."""
 
     def __init__(
         self, vectors: VectorStore, embedder: Embedder, share: FairShare, most_words: int = WORDS
     ) -> None:
-        """`most_words` is the size of a window."""
         self._vectors = vectors
         self._most_words = most_words
         self._embedder = embedder
@@ -159,19 +151,17 @@ class WindowEmbedder:
         return found
 
 
-# Exponential backoff for embedding models that did not answer. Any thread; cheap.
-#
-# Each delay is twice as long as the one before, up to a limit, so that an endpoint that is down for
-# long gets a few requests an hour. The person is notified once.
-
-
 _FIRST_S = 30.0
 _LONGEST_S = 900.0
 _MEANWHILE = "Words are searched meanwhile. Embedding goes on by itself once it is possible."
 
 
 class EmbedderBackoff:
-    """The time of the next attempt for each model; calls `wake` when a delay has passed."""
+    """Exponential backoff for each model that did not answer; calls `wake` after a delay.
+
+    An endpoint that is down for long gets a few requests an hour. The person is notified once.
+    Any thread; cheap.
+    """
 
     def __init__(
         self,
@@ -260,13 +250,8 @@ class EmbedderBackoff:
         self._wake()
 
 
-# Makes and stores the vectors of chunks, batch by batch, letting questions go first.
-#
-# Used by the threads of the embedding queue and of the rechunker.
-
-
 class ChunkEmbedder:
-    """The embedder with the table its vectors go to."""
+    """Embeds chunks batch by batch and stores their vectors, letting questions go first."""
 
     def __init__(self, index: DenseIndex, share: FairShare, count: Callable[[int], None]) -> None:
         """`count` is called with the number of passages embedded."""
@@ -329,8 +314,8 @@ class EmbeddingQueue:
         notify: Callable[[Notice], None],
         failed: Callable[[AppError], None],
     ) -> None:
-        """`may_run` is true while no file is being read. On this thread `changed` is called with
-        ids of documents that became searchable by meaning or no longer are, `became_idle` when
+        """`may_run` is true while no file is being read. On this thread `changed` gets the ids of
+        documents that became searchable by meaning or no longer are, `became_idle` is called when
         nothing is left, `notify` when a model can't be used, and `failed` on a store's error.
         """
         self._embedders = embedders
@@ -392,9 +377,7 @@ class EmbeddingQueue:
         language: str,
         may_go_on: Callable[[], bool],
     ) -> bool:
-        """Make the vectors that chunks of a document in a language lack, on the caller's thread;
-        False when it had to stop.
-        """
+        """Make the vectors that chunks lack, on the caller's thread; False when it had to stop."""
         index = self._embedders.answering_for(collection, language)
         if index is None:
             return True
@@ -466,7 +449,7 @@ class EmbeddingQueue:
             model_id = assigned.index.vectors.model_id
             contents, missing = self._chunks.vector_counts(model_id, assigned.coverage)
             if assigned.part is Part.BESIDE and contents:
-                # Questions need its tokenizer too: read now, while nobody waits for one.
+                # Questions need its tokenizer too: load it now, before one waits for it.
                 assigned.index.embedder.count_tokens([""])
             if assigned.part is Part.COMPANION:
                 to_refine += self._companion_work * missing
@@ -480,7 +463,7 @@ class EmbeddingQueue:
 
     @property
     def _companion_work(self) -> int:
-        """What a companion makes for a passage: its vector, and those of its windows."""
+        """Steps of a companion for a passage: its vector, and the vectors of its windows."""
         return 2 if self._makes_windows else 1
 
     def _open(self, assigned: Assigned) -> None:

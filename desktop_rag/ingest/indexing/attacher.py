@@ -58,9 +58,9 @@ class Attacher:
     def close(self) -> None:
         """End the parser process, for good."""
         self._closing.set()
-        self.let_go()
+        self.release()
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """End the parser process once nothing is being read; the next file starts another."""
         with self._reading:
             if self._parser is not None:

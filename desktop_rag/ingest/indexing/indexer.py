@@ -31,11 +31,7 @@ from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
 
 log = logging.getLogger(__name__)
 
-# Reads the next files on a thread of its own while the one before is cut and stored.
-#
-# The parser process would otherwise stand still meanwhile, and the indexer while it reads.
-
-# As many small files; of large ones so many bytes, as their texts wait in memory.
+# Files read ahead: this many small ones; of large ones this many bytes, as texts wait in memory.
 _MOST_FILES = 16
 _MOST_BYTES = 4_000_000
 
@@ -43,7 +39,7 @@ T = TypeVar("T")
 
 
 class ReadAhead(Generic[T]):
-    """Calls `read` for documents ahead of their turn, one after the other, on one thread.
+    """Calls `read` for the next documents on a thread of its own, while others are cut and stored.
 
     A context manager: what was not begun when it ends is not read.
     """
@@ -117,8 +113,8 @@ class _ChangedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class IndexerCallbacks:
-    """Called on the indexer's thread: `changed` with every stored batch and with documents being
-    read, `became_idle` when nothing waits any more, `failed` with the error that pauses reading.
+    """Called on the indexer's thread: `changed` with stored batches and documents being read,
+    `became_idle` when nothing waits any more, `failed` with the error that pauses reading.
     """
 
     changed: Callable[[Sequence[Document]], None]
@@ -128,9 +124,7 @@ class IndexerCallbacks:
 
 @dataclass(frozen=True, slots=True)
 class OwnKinds:
-    """The kinds of documents whose file is not all: what programs said of the documents that they
-    sent, what was said in recordings, and what is written in pictures.
-    """
+    """What is known besides the files: of sent documents, recordings and pictures."""
 
     sent: SentFolders
     recordings: Recordings
@@ -152,9 +146,7 @@ class Indexer:
         kinds: OwnKinds,
         callbacks: IndexerCallbacks,
     ) -> None:
-        """`chunking_of` gives the chunk settings of a source; `share` holds reading back while
-        answers are under way.
-        """
+        """`chunking_of` gives the chunk settings of a source; `share` makes way for answers."""
         self._recordings = kinds.recordings
         self._pictures = kinds.pictures
         self._sent = kinds.sent
@@ -208,7 +200,7 @@ class Indexer:
         """Pause after the current file, or resume."""
         self._background.set_paused(is_paused)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """End the parser process unless it is needed; the next file starts another."""
         self._background.while_idle(self._parser.close)
 
@@ -219,7 +211,6 @@ class Indexer:
 
     @property
     def _left(self) -> int:
-        """Files that wait or are being read."""
         return len(self._queue) + len(self._taken) + len(self._elsewhere)
 
     def _work(self) -> None:
@@ -292,9 +283,7 @@ class Indexer:
     def _outcome(
         self, document: Document, fetched: Future[_Fetched | None]
     ) -> IndexingOutcome | None:
-        """The outcome of reading a document; None when it stays in the queue, or the next scan
-        decides.
-        """
+        """The outcome of reading a document; None when it has to wait, or the next scan decides."""
         try:
             found = fetched.result()
             if found is None:
@@ -305,11 +294,8 @@ class Indexer:
             # It comes back once there is one, or it is known that there will be none.
             del self._taken[document.document_id]
             return None
-        except _ChangedError:
-            # Still being written: half a file may have been read. The next scan finds it changed.
-            self._forget([document.document_id])
-            return None
-        except FileNotFoundError:  # deleted, moved, or its drive was pulled: the scan tells
+        except (_ChangedError, FileNotFoundError):
+            # Half written, deleted, moved, or its drive was pulled: the next scan tells.
             self._forget([document.document_id])
             return None
         except OSError as exc:

@@ -1,4 +1,4 @@
-"""Assembles the frames of the parser process into a document or view and validates them all.
+"""Assembles the frames of the parser process and validates all that they hold.
 
 Pure; runs in the parent, on the thread that asked.
 """

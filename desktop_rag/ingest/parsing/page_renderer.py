@@ -1,7 +1,4 @@
-"""Pictures of pages and unstored texts, and colours of code: each one at a time, in two processes.
-
-Any worker thread.
-"""
+"""Draws pages, reads unstored files and colours code in two parser processes. Any worker thread."""
 
 import hashlib
 import threading
@@ -27,9 +24,9 @@ class _OneAtATime:
 
     def close(self) -> None:
         self._closing.set()
-        self.let_go()
+        self.release()
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         with self._asking:
             if self._parser is not None:
                 self._parser.close()
@@ -55,13 +52,13 @@ class PageRenderer:
         self._pages.close()
         self._code.close()
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """End the processes once nothing is being drawn; the next page starts another."""
-        self._pages.let_go()
-        self._code.let_go()
+        self._pages.release()
+        self._code.release()
 
     def draw(self, path: Path, wish: PageWish, *, cancel: threading.Event) -> PageView | None:
-        """The picture of a page with the words marked; None after `close`.
+        """A picture of a page with the words marked; None after `close`.
 
         AppError when the page can't be drawn, Cancelled soon after `cancel` is set.
         """

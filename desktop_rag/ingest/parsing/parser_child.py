@@ -160,7 +160,6 @@ def _limit(limits: Limits) -> None:
 
 
 def _allow_seconds(seconds: float) -> None:
-    """Allow this much CPU time from now on."""
     if sys.platform == "win32":
         return
     usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -170,7 +169,7 @@ def _allow_seconds(seconds: float) -> None:
 
 
 def _tell_picture(answers: BinaryIO, limits: Limits, place: str, text: PictureText) -> None:
-    """A picture was read: tell its text, and extend both time limits for the next one."""
+    """Send the text of a picture, and extend both time limits for the next one."""
     _send(answers, encode_picture(place, text))
     _allow_seconds(limits.seconds_for(limits.file_bytes) + limits.ocr_page_s * limits.ocr_threads)
 
@@ -194,13 +193,9 @@ def _answer(request: Request, descriptor: int | None, ocr: Ocr | None) -> Iterat
             yield from encode_links(read_page_links(source, limits.text_chars))
         elif request.view is None:
             document = read_as(
-                format_name,
-                source,
-                limits.text_chars,
-                is_safe=request.is_safe,
-                is_web_page=request.web_page,
-                ocr=ocr,
-            )
+                format_name, source, limits.text_chars, is_safe=request.is_safe,
+                is_web_page=request.web_page, ocr=ocr,
+            )  # fmt: skip
             document = replace(document, pictures_left=ocr.left if ocr else 0)
             yield from encode_document(_within_limits(document, limits.text_chars))
         elif format_name == PDF:

@@ -1,7 +1,4 @@
-"""Reads files in a separate parser process and validates everything it returns.
-
-Used by one thread at a time, the indexer's.
-"""
+"""Reads files in a separate parser process and validates its answers. For one thread at a time."""
 
 import contextlib
 import json
@@ -43,10 +40,6 @@ from desktop_rag.ingest.read.foundation.source_file import MAX_VIEW_PX, Reason, 
 
 log = logging.getLogger(__name__)
 
-# The environment of the parser process: what Python, the system's libraries and readers need.
-#
-# Keys, tokens and addresses of the parent's environment stay out of it.
-
 _LANGUAGE = ("LANG", "LANGUAGE", "TZ")
 _LANGUAGE_PREFIX = "LC_"
 _FOLDERS = ("TMPDIR", "TEMP", "TMP")
@@ -63,7 +56,10 @@ _WINDOWS = (
 
 
 def child_environment() -> dict[str, str]:
-    """The environment with this package importable and no modules from the working directory."""
+    """What Python, the system's libraries and the readers need, and no keys, tokens or addresses.
+
+    This package is importable, modules in the working directory are not.
+    """
     root = str(Path(desktop_rag.__file__ or "").resolve().parent.parent)
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
     kept = {name: value for name, value in os.environ.items() if _is_needed(name)}
@@ -81,12 +77,6 @@ def _is_needed(name: str) -> bool:
     if sys.platform == "win32":
         return name.upper() in (*names, *_WINDOWS)
     return name in names or name.startswith(_LANGUAGE_PREFIX)
-
-
-# The parent's end of one parser process: starts it, reads its pipes, monitors and ends it.
-#
-# Used by the thread that asks. A second thread, which ends with the process, receives the frames: a
-# thread and a queue work the same on every system, unlike waiting on several pipes.
 
 
 _POLL_S = 0.2
@@ -107,7 +97,11 @@ class ChildLostError(Exception):
 
 
 class ChildLink:
-    """One running parser process."""
+    """The parent's end of a running parser process, for the thread that asks.
+
+    A second thread, which ends with the process, receives the frames: a thread and a queue work
+    the same on every system, unlike waiting on several pipes.
+    """
 
     def __init__(self, command: Sequence[str], memory_bytes: int) -> None:
         """Start the process. Raises OSError on failure."""
@@ -124,7 +118,7 @@ class ChildLink:
                 env=child_environment(),
                 # A separate process group, so that ending it also ends its children.
                 start_new_session=sys.platform != "win32",
-                creationflags=_NO_WINDOW,
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
         except BaseException:
             self._requests.close()
@@ -237,9 +231,6 @@ class ChildLink:
         return ChildLostError("crashed", "The file crashes its reader", hint)
 
 
-_NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
-
-
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     assert pipe is not None
     return pipe
@@ -267,8 +258,8 @@ def _end_tree(pid: int) -> None:
                 member.kill()
 
 
-# Libraries leak memory, so every so many files a process that has grown is replaced, and any after
-# MOST_FILES_PER_PROCESS. Starting one takes as long as reading hundreds of small files.
+# Libraries leak memory: every FILES_PER_PROCESS files a process that has grown is replaced, and any
+# after MOST_FILES_PER_PROCESS. Starting one takes as long as reading hundreds of small files.
 FILES_PER_PROCESS = 200
 MOST_FILES_PER_PROCESS = 4000
 GROWN_BYTES = 400_000_000
@@ -286,7 +277,7 @@ class ParseFailed(AppError):  # noqa: N818  the file's failure, not the program'
     def __init__(
         self, reason: Reason, title: str, hint: str = "", *, pictures_left: int = 0
     ) -> None:
-        """`pictures_left` pictures in it were left for later, and may have some."""
+        """`pictures_left` pictures in it were left for later, and may hold text."""
         super().__init__(title, hint)
         self.reason: Reason = reason
         self.pictures_left = pictures_left
@@ -332,6 +323,7 @@ class ParserProcess:
         self._limits = limits or Limits()
         self._child: ChildLink | None = None
         self._files = 0
+        # Those since the last answer.
         self._crashing_files: set[Path] = set()
         self._guards = frozenset[str]()
 
@@ -339,11 +331,6 @@ class ParserProcess:
     def reads_pictures(self) -> bool:
         """True when text in images is read."""
         return self.uses_ocr and is_ocr_installed()
-
-    @property
-    def consecutive_crashes(self) -> int:
-        """The number of files that crashed the process since the last successful answer."""
-        return len(self._crashing_files)
 
     def parse(
         self,
@@ -355,10 +342,9 @@ class ParserProcess:
     ) -> ParsedDocument:
         """The text of a file with its locations. `is_web_page` marks a page fetched by the app.
 
-        Its pictures are read as `pictures` says, else at once.
-        Raises ParseFailed when the file yields no text, Cancelled soon after `cancel` is set,
-        ParserUnavailable when the parser itself is at fault, and AppError when the process cannot
-        be started.
+        Pictures are read as `pictures` says, else at once. Raises ParseFailed when the file yields
+        no text, Cancelled soon after `cancel` is set, ParserUnavailable when the parser itself is
+        at fault, and AppError when the process cannot be started.
         """
         request = Request(
             path, self._limits, web_page=is_web_page, ocr=self.uses_ocr,
@@ -399,7 +385,7 @@ class ParserProcess:
         return self._looked_at(request, cancel, Assembly.colours)
 
     def page_links(self, path: Path, *, cancel: threading.Event | None = None) -> PageLinks:
-        """The links of a stored HTML page, and what it says of itself.
+        """The links of a stored HTML page, and its metadata.
 
         Raises as `parse` does. See `view_page`.
         """
@@ -429,7 +415,7 @@ class ParserProcess:
             raise ParseFailed(exc.reason, exc.title, exc.hint) from exc
 
     def guards(self, cancel: threading.Event | None = None) -> frozenset[str]:
-        """What the system keeps the process in, as it says itself; it is started if need be.
+        """The guards that the process says confine it; it is started if need be.
 
         Raises AppError when it cannot be started.
         """

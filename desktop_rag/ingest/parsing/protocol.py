@@ -19,15 +19,7 @@ from subprocess import Popen
 from typing import Any
 
 from desktop_rag.core.crawling import PageLinks
-from desktop_rag.core.parsed import (
-    Box,
-    Heading,
-    Mark,
-    PageView,
-    PageWish,
-    ParsedDocument,
-    TableHeader,
-)
+from desktop_rag.core.parsed import Box, Mark, PageView, PageWish, ParsedDocument
 from desktop_rag.core.pictures import PictureText, texts_from_json, texts_to_json
 from desktop_rag.ingest.read.foundation.source_file import MAX_BOXES
 
@@ -74,15 +66,6 @@ class Limits:
         """The wall time for a file of this size."""
         return self.base_s + self.seconds_per_mb * min(size_bytes, self.file_bytes) / 1e6
 
-    def to_json(self) -> dict[str, Any]:
-        """All fields, as a request carries them."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "Limits":
-        """The inverse of `to_json`."""
-        return cls(**fields)
-
 
 @dataclass(frozen=True, slots=True)
 class PictureWish:
@@ -125,7 +108,7 @@ class Request:
         """The request as it is sent, without the newline."""
         fields: dict[str, Any] = {
             "path": "" if self.path is None else str(self.path),
-            "limits": self.limits.to_json(),
+            "limits": asdict(self.limits),
             "is_safe": self.is_safe,
             "web_page": self.web_page,
             "ocr": self.ocr,
@@ -147,7 +130,7 @@ class Request:
         known = texts_from_json(fields.pop("pictures", {}))
         return cls(
             Path(path) if path else None,
-            Limits.from_json(fields.pop("limits")),
+            Limits(**fields.pop("limits")),
             view=PageWish(**view) if view else None,
             passwords=tuple(fields.pop("passwords", ())),
             pictures=PictureWish(known, bool(fields.pop("only_known", False))),
@@ -229,7 +212,7 @@ def encode_colours(text_digest: str, spans: Iterable[tuple[int, int, str]]) -> I
 
 
 def encode_links(links: PageLinks) -> Iterator[bytes]:
-    """The frames of the links of a page: their addresses, then what it says of itself."""
+    """The frames of the links of a page: their addresses, then the metadata of the page."""
     for pack in _packed(links.hrefs):
         yield encode_frame({"hrefs": pack})
     fields = {"base": links.base, "canonical": links.canonical, "robots": links.robots}
@@ -250,8 +233,8 @@ def _contents(document: ParsedDocument) -> Iterator[dict[str, Any]]:
         yield {"text": document.text[start : start + _PIECE_CHARS]}
     for name, items in (
         ("marks", _mark_items(document.marks)),
-        ("headings", map(_heading_item, document.headings)),
-        ("table_headers", map(_table_header_item, document.table_headers)),
+        ("headings", ([h.offset, h.level, h.title] for h in document.headings)),
+        ("table_headers", ([h.start, h.end, h.text] for h in document.table_headers)),
     ):
         for pack in _packed(items):
             yield {name: pack}
@@ -269,18 +252,8 @@ def _end(document: ParsedDocument) -> dict[str, Any]:
     }
 
 
-def _heading_item(heading: Heading) -> list[Any]:
-    return [heading.offset, heading.level, heading.title]
-
-
-def _table_header_item(header: TableHeader) -> list[Any]:
-    return [header.start, header.end, header.text]
-
-
 def _mark_items(marks: Iterable[Mark]) -> Iterator[list[Any]]:
-    """[offset, fields that differ from the previous mark], which keeps a hundred thousand rows
-    small.
-    """
+    """[offset, fields that differ from the previous mark], which keeps many rows small."""
     before: dict[str, Any] = {}
     for mark in marks:
         fields = mark.anchor.to_json()
@@ -306,18 +279,17 @@ def _packed(items: Iterable[Any]) -> Iterator[list[Any]]:
         yield pack
 
 
-# Carries requests to the parser process, each with the opened file to read.
-#
-# A socket pair on Linux and macOS, over which a descriptor passes, so that the process needs no
-# right to open documents. Elsewhere a pipe: the process opens the file by its path.
-
 _READ_BYTES = 64 * 1024
 _MAX_DESCRIPTORS = 4
 CAN_PASS_FILES = sys.platform != "win32"
 
 
 class RequestSender:
-    """The parent's end."""
+    """The parent's end of the channel that carries requests, each with the opened file to read.
+
+    On Linux and macOS a socket pair, which passes a descriptor, so that the process needs no right
+    to open documents. Elsewhere a pipe: the process opens the file by its path.
+    """
 
     def __init__(self) -> None:
         self._ours: socket.socket | None = None
@@ -337,7 +309,7 @@ class RequestSender:
         self._close_theirs()
 
     def send(self, line: bytes, descriptor: int | None) -> None:
-        """Send one request and the file it is about. Raises OSError when nobody reads it."""
+        """Send one request and the file it is about. Raises OSError when the process has ended."""
         content = line + b"\n"
         if self._ours is None:
             assert self._process is not None
@@ -347,12 +319,12 @@ class RequestSender:
         sent = 0
         if CAN_PASS_FILES and descriptor is not None:
             sent = socket.send_fds(self._ours, [content], [descriptor])
-        # Nothing is left as a rule: the process may have ended by now, which its answer tells.
+        # Usually nothing is left: the process may have ended by now, which its answer tells.
         if sent < len(content):
             self._ours.sendall(content[sent:])
 
     def close(self) -> None:
-        """Close both ends. A process that is still running takes it as its end."""
+        """Close both ends. A process that is still running then ends."""
         self._close_theirs()
         if self._ours is not None:
             self._ours.close()

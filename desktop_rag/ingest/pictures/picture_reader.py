@@ -1,8 +1,8 @@
 """Reads the pictures that wait, one file after the other. Owns one named thread.
 
-Its work comes after all else: it begins when every file is searchable by its words and its meaning,
-and gives way between two pictures to files, to answers and to the person. What it read is kept;
-the indexer then reads the file again, with these texts.
+It begins when every file is searchable by its words and its meaning, and gives way between two
+pictures to files, to answers and to the person. What it read is kept; the indexer then reads the
+file again, with these texts.
 """
 
 import errno
@@ -24,7 +24,7 @@ from desktop_rag.ingest.pictures.pictures import KeptPictures, PictureFolder, Pi
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 from desktop_rag.store.contract.documents import DocumentStore
 
-# What a crash may cost, and how long a file that is read may wait for others.
+# The most work that a crash can cost, and the longest wait of a file whose pictures are read.
 _KEEP_S = 10.0
 _GIVE_BACK_S = 10.0
 
@@ -97,10 +97,10 @@ class PictureReader:
         self._background.set_paused(is_paused)
 
     def wake(self) -> None:
-        """Look whether there is something to do."""
+        """Check for work."""
         self._background.wake()
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """End the parser process unless it is needed."""
         self._background.while_idle(self._end_process)
 
@@ -170,7 +170,7 @@ class PictureReader:
         self._pictures.drop(document.document_id)
 
     def _learn(self, reading: _Reading, place: str, text: PictureText) -> None:
-        """A picture was read; Cancelled when something else goes before the next."""
+        """Take the text of a picture; Cancelled when something else goes before the next."""
         reading.texts[place] = text
         self._pictures.read_one(reading.document.document_id)
         self._meter.add_pictures(1, is_measured=self._is_warm)
@@ -186,7 +186,7 @@ class PictureReader:
             raise Cancelled
 
     def _give_back(self) -> None:
-        """Have the indexer read the files again whose pictures are known now."""
+        """Queue the files whose pictures are known now, to be read again."""
         self._given_back_at = time.monotonic()
         finished = list(self._finished)
         if finished:
@@ -211,11 +211,7 @@ def _keep(folder: PictureFolder, document: Document, kept: KeptPictures) -> None
     try:
         folder.put(document.content_hash, kept)
     except OSError as exc:
-        raise _unkept(exc) from exc
-
-
-def _unkept(exc: OSError) -> AppError:
-    why = exc.strerror or str(exc)
-    if exc.errno == errno.ENOSPC:
-        return DiskFullError("The texts of pictures can't be kept.")
-    return AppError("The texts of pictures can't be kept.", why)
+        title = "The texts of pictures can't be kept."
+        if exc.errno == errno.ENOSPC:
+            raise DiskFullError(title) from exc
+        raise AppError(title, exc.strerror or str(exc)) from exc

@@ -1,4 +1,4 @@
-"""What the library knows of pictures: their texts, and the files whose pictures wait. Any thread.
+"""The texts of pictures, and the files whose pictures wait. Any thread.
 
 The indexer reads a file without its pictures, which come last: here it learns which texts are known
 by now, and the reader of pictures which files are next, and what holds it up.
@@ -26,11 +26,6 @@ from desktop_rag.ingest.parsing.parser_process import ParseFailed
 from desktop_rag.ingest.parsing.protocol import PictureWish
 from desktop_rag.ingest.read.foundation.source_file import Reason
 
-# The texts of pictures, by the hash of the content of the file they are in. Any thread.
-#
-# They can be made again, but that may take hours, so they are files of their own; those of a file
-# under way outlive the end of the app.
-
 
 @dataclass(frozen=True, slots=True)
 class KeptPictures:
@@ -45,7 +40,10 @@ class KeptPictures:
 
 
 class PictureFolder:
-    """The folder of what is known of pictures."""
+    """The texts of pictures, by the hash of the content of their file.
+
+    They can be made again, but that may take hours. Those of a file under way outlive the app.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._files = ContentFolder(folder)
@@ -65,7 +63,7 @@ class PictureFolder:
         self._files.write(content_hash, fields)
 
     def forget(self, content_hash: str) -> None:
-        """Have the pictures of this content read anew."""
+        """Forget what is known of the pictures in this content."""
         self._files.remove(content_hash)
 
     def keep_only(self, content_hashes: Collection[str]) -> None:
@@ -90,7 +88,7 @@ def _failed_in(values: list[object]) -> ParseFailed | None:
     return ParseFailed(cast("Reason", reason), title, hint)
 
 
-# What takes longer is begun with the person's word only.
+# Reading that takes longer needs the person's consent.
 LONG_S = 3600.0
 _NOT_READ = "Its pictures could not be read."
 _THERE = (DocumentState.WAITING, DocumentState.SEARCHABLE_BY_WORDS, DocumentState.SEARCHABLE)
@@ -101,7 +99,8 @@ class Pictures:
 
     def __init__(self, folder: Path | None, meter: ProgressMeter, *, are_read: bool) -> None:
         """Without a `folder` pictures are read with their file; `are_read` when they are at all."""
-        self._folder = PictureFolder(folder) if folder and are_read else None
+        # None while no pictures are read later.
+        self.folder = PictureFolder(folder) if folder and are_read else None
         self._meter = meter
         self._lock = threading.Lock()
         # The number of pictures that wait, by the id of their document.
@@ -110,26 +109,21 @@ class Pictures:
         self._is_allowed = False
         self._is_paused = False
 
-    @property
-    def folder(self) -> PictureFolder | None:
-        """What is known of pictures; None while none is read later."""
-        return self._folder
-
     # --- for the indexer -----------------------------------------------------------------------
 
     def wish(self, content_hash: str) -> PictureWish:
         """How the indexer has the pictures of a content read: those that are known."""
-        if self._folder is None:
+        if self.folder is None:
             return PictureWish()
-        return PictureWish(self._folder.get(content_hash).texts, only_known=True)
+        return PictureWish(self.folder.get(content_hash).texts, only_known=True)
 
     def settled(
         self, content_hash: str, parsed: ParsedDocument | ParseFailed
     ) -> ParsedDocument | ParseFailed:
         """What reading gave, without pictures left if they were tried before."""
-        if self._folder is None or not parsed.pictures_left:
+        if self.folder is None or not parsed.pictures_left:
             return parsed
-        kept = self._folder.get(content_hash)
+        kept = self.folder.get(content_hash)
         if not kept.is_settled:
             return parsed
         if isinstance(parsed, ParseFailed):
@@ -139,16 +133,16 @@ class Pictures:
         return replace(parsed, pictures_left=0, warnings=warnings)
 
     def forget(self, documents: Sequence[Document]) -> None:
-        """Have the pictures of these documents read anew when they are read again."""
-        if self._folder is not None:
+        """Forget the pictures of these documents, which are read anew with them."""
+        if self.folder is not None:
             for document in documents:
                 if document.content_hash:
-                    self._folder.forget(document.content_hash)
+                    self.folder.forget(document.content_hash)
 
-    # --- what waits ----------------------------------------------------------------------------
+    # --- pictures that wait --------------------------------------------------------------------
 
     def note(self, documents: Sequence[Document]) -> None:
-        """These rows are new, changed or gone."""
+        """Take note of rows that are new, changed or gone."""
         with self._lock:
             for document in documents:
                 count = document.pictures_waiting if document.state in _THERE else 0
@@ -159,13 +153,13 @@ class Pictures:
         self.tell()
 
     def drop(self, document_id: str) -> None:
-        """The pictures of this document don't wait any more."""
+        """Forget the pictures that wait in this document."""
         with self._lock:
             self._waiting.pop(document_id, None)
         self.tell()
 
     def read_one(self, document_id: str) -> None:
-        """One picture less waits."""
+        """Count one picture less."""
         with self._lock:
             if left := self._waiting.get(document_id, 0):
                 self._waiting[document_id] = max(1, left - 1)
@@ -194,7 +188,7 @@ class Pictures:
         # The first pictures show how long one takes here.
         return PictureHold.ASKED if self._meter.knows_pictures else PictureHold.NONE
 
-    # --- what the person wants -----------------------------------------------------------------
+    # --- choices of the person -----------------------------------------------------------------
 
     def apply(self, long_reading: LongReading) -> None:
         """Use this setting for what takes long."""
@@ -207,12 +201,12 @@ class Pictures:
         self.tell()
 
     def set_paused(self, is_paused: bool) -> None:
-        """Read no more pictures, or go on; what was begun with leave has it still."""
+        """Read no more pictures, or go on; `allow` still holds."""
         self._is_paused = is_paused
         self.tell()
 
     def tell(self) -> None:
-        """Have the progress show what waits and is not held up."""
+        """Show in the progress what waits, unless it is held up."""
         waiting = self.waiting
         is_held = waiting.hold is not PictureHold.NONE
         self._meter.set_pictures_left(0 if is_held else waiting.count)

@@ -51,16 +51,12 @@ from desktop_rag.ingest.read.foundation.source_file import (
 
 log = logging.getLogger(__name__)
 
-# The reader of a format. A reader and its libraries are imported at its first file.
-#
-# A reader fills the draft from the bytes of a file and returns the title, or "" if there is none.
-# Runs in the parser process.
-
+# Fills the draft from the bytes of a file and returns the title, or "" if there is none.
 Reader = Callable[[SourceFile, DocumentDraft], str]
 
 
 def reader_of(row: Format, *, is_safe: bool) -> Reader:
-    """The reader of a format.
+    """The reader of a format, imported with its libraries at the first file.
 
     With `is_safe` it runs no native code on the bytes of the file, where there is a choice.
     """
@@ -68,10 +64,6 @@ def reader_of(row: Format, *, is_safe: bool) -> Reader:
     module, _, function = written.partition(":")
     return cast("Reader", getattr(importlib.import_module(module), function))
 
-
-# The format of a file, from its content first and its name second.
-#
-# Looks at a few kilobytes, and at the list of parts of a container. Runs in the parser process.
 
 _HEADER_BYTES = 1024
 _ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
@@ -130,7 +122,7 @@ _TEXT_STARTS = [(row.text_start, row.name) for row in FORMATS if row.text_start]
 
 
 def detect(source: SourceFile) -> str:
-    """The format of a file that can be read. Raises Unreadable, with what it is, for any other."""
+    """The format of a file by its content, then its name. Raises Unreadable for any other kind."""
     data = source.data
     if not data:
         raise Unreadable("empty", "Empty file")
@@ -264,9 +256,6 @@ def _kind_of_ole(source: SourceFile) -> str:
     return next((kind for name, kind in _OLE_STREAMS.items() if name in found), "old Office file")
 
 
-__all__ = ["PDF", "decrypted", "detect", "read_as"]
-
-
 _MAX_DEPTH = 3
 _MAX_PARTS = 200
 
@@ -365,16 +354,12 @@ class _Reading:
 
     def _part(self, attachment: EmbeddedFile, depth: int, inside: str) -> ParsedPart:
         """The attached file, or why it is not read. Its failure never fails the file around it."""
-        refusal = ""
         if depth > _MAX_DEPTH:
-            refusal = "nested too deep"
-        elif self._chars_left <= 0:
-            refusal = "the file it is in has too much text"
-        if refusal:
-            return ParsedPart(attachment.name, refusal=refusal)
-        passwords = self._passwords
+            return ParsedPart(attachment.name, refusal="nested too deep")
+        if self._chars_left <= 0:
+            return ParsedPart(attachment.name, refusal="the file it is in has too much text")
         try:
-            source = decrypted(SourceFile(Path(attachment.name), attachment.data, passwords))
+            source = decrypted(SourceFile(Path(attachment.name), attachment.data, self._passwords))
             place = f"{inside}{HEADING_SEPARATOR}{attachment.name}"
             return ParsedPart(attachment.name, self.document(detect(source), source, depth, place))
         except Unreadable as exc:

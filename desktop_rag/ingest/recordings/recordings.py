@@ -1,4 +1,4 @@
-"""What the library knows of recordings: which are read, and what was said in them. Any thread.
+"""Which recordings are read, and what was said in them. Any thread.
 
 The indexer asks here instead of a parser: a recording becomes text on a server, which may take
 long. Until then it waits.
@@ -25,16 +25,14 @@ from desktop_rag.ingest.parsing.parser_process import ParseFailed
 from desktop_rag.models.endpoint_address import host_of
 from desktop_rag.models.transcription_client import TranscriptionClient, may_send
 
-# The transcripts of recordings, by the hash of the recording's content. Any thread.
-#
-# They can be made again, but that may take hours or money, so they are files of their own. The
-# pieces of one under way are kept too.
-
 _PIECES = ".pieces"
 
 
 class KeptTranscripts:
-    """The folder of transcripts."""
+    """The transcripts of recordings, by the hash of their content, and pieces of those under way.
+
+    They can be made again, but that may take hours or money.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._files = ContentFolder(folder)
@@ -87,9 +85,7 @@ class TranscriptAwaited(Exception):  # noqa: N818  no error: the document goes o
 
 @dataclass(frozen=True)
 class RecordingKit:
-    """The folder for transcripts, and what asks for them; `retry_s` is the first pause after a
-    server did not answer.
-    """
+    """The folder for transcripts, and the client; `retry_s` is the first pause after a failure."""
 
     folder: Path
     client: TranscriptionClient
@@ -100,7 +96,7 @@ class Recordings:
     """Transcripts by content, and the recordings that wait for theirs."""
 
     def __init__(self, kit: RecordingKit | None) -> None:
-        """Without a kit recordings are files like others that can't be read."""
+        """Without a kit recordings are treated like other unreadable files."""
         self.kept = KeptTranscripts(kit.folder) if kit else None
         self._settings = TranscriptionSettings()
         self._lock = threading.Lock()
@@ -122,7 +118,7 @@ class Recordings:
         return self._settings
 
     def apply(self, settings: TranscriptionSettings) -> bool:
-        """Use these settings; True when they are others."""
+        """Use these settings; True when they differ."""
         is_other, self._settings = settings != self._settings, settings
         return is_other
 
@@ -144,7 +140,7 @@ class Recordings:
     def refusal(self, name: str) -> str | None:
         """Why a scan leaves a recording alone, by its name; "" to take it, None for other files.
 
-        Without a server nobody reads through films to find nothing.
+        Without a server long films are not even opened.
         """
         if self.kept is None or not is_recording_name(name):
             return None
@@ -170,7 +166,7 @@ class Recordings:
             self.forget(document.document_id)
             return document_of(transcript, document.path.stem)
         with self._lock:
-            # Once: who has it read again wants another try.
+            # Once: reading it again is another try.
             refused = self._refused.pop(content_hash, None)
         if refused is not None:
             self.forget(document.document_id)
@@ -195,23 +191,23 @@ class Recordings:
         self.kept.put(content_hash, transcript)
 
     def refuse(self, content_hash: str, failed: ParseFailed) -> None:
-        """There is no transcript of this content, and this is why."""
+        """Keep the reason why there is no transcript of a content."""
         with self._lock:
             self._refused[content_hash] = failed
 
     def say(
         self, document_id: str, words: str, state: DocumentState = DocumentState.WAITING
     ) -> None:
-        """What a recording waits for."""
+        """Set what a recording waits for."""
         with self._lock:
             self._states[document_id] = state, words
 
     def forget(self, document_id: str) -> None:
-        """The recording waits no more."""
+        """Forget that a recording waits."""
         with self._lock:
             self._states.pop(document_id, None)
 
-    # --- for those who list documents ------------------------------------------------------------
+    # --- for lists of documents ------------------------------------------------------------------
 
     def as_now(self, document: Document) -> Document:
         """The row with what a waiting recording waits for."""

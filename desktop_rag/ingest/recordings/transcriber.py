@@ -30,17 +30,13 @@ from desktop_rag.store.contract.documents import DocumentStore
 
 log = logging.getLogger(__name__)
 
-# Recordings in pieces that a server takes. Worker threads.
-#
-# WAV files are cut where it is quiet; others are sent whole, since cutting them needs a decoder.
-
 _MEGABYTE = 1 << 20
 # Short enough to lose little when a request fails, and for servers that answer slowly.
 LONGEST_PIECE_S = 600.0
 # A cut is looked for in the last seconds of a piece, by the loudness of such short spans.
 _SEARCHED_S = 15.0
 _SPAN_S = 0.1
-# What a request holds beside the sound.
+# Bytes of a request beside the sound.
 _REST_BYTES = 4096
 
 
@@ -74,6 +70,7 @@ class Piece:
 def pieces_of(path: Path, max_upload_mb: int, longest_s: float = LONGEST_PIECE_S) -> list[Piece]:
     """The pieces of a recording in order, none larger than a request may be; 0 for any size.
 
+    WAV files are cut where it is quiet; others are sent whole, since cutting them needs a decoder.
     Raises ParseFailed for a file that can't be cut and is too large, OSError when it is gone.
     """
     most_bytes = max_upload_mb * _MEGABYTE - _REST_BYTES if max_upload_mb else 0
@@ -163,7 +160,7 @@ class Transcriber:
         may_run: Callable[[], bool],
         callbacks: PipelineCallbacks,
     ) -> None:
-        """`submit` has documents read whose transcript is known, or known to be none."""
+        """`submit` queues documents whose transcript is known, or known to be none."""
         self._recordings = recordings
         self._kit = kit
         self._documents = documents
@@ -204,11 +201,11 @@ class Transcriber:
         return self._background.is_idle
 
     def wake(self) -> None:
-        """Look whether it may work."""
+        """Check again for work."""
         self._background.wake()
 
     def reset(self) -> None:
-        """The settings changed: ask at once, and have those read again that now can't wait."""
+        """Ask at once after a change of settings; the indexer looks at all that waits again."""
         with self._background.condition:
             self._pause_s = self._until = 0.0
             waiting = list(self._queue)
@@ -253,7 +250,7 @@ class Transcriber:
             self._wait(error, 0.0)
 
     def _transcribe(self, document: Document) -> Transcript | None:
-        """The transcript; None when the document is no more what it was."""
+        """The transcript; None when the document has changed."""
         kept = self._recordings.kept
         assert kept is not None
         if not self._is_current(document):
@@ -285,10 +282,8 @@ class Transcriber:
         row = next(iter(self._documents.get([document.document_id])), None)
         if row is None or row.state is not DocumentState.WAITING:
             return False
-        found = document.path.stat()
-        return (found.st_size, found.st_mtime_ns) == (
-            document.stat.size_bytes, document.stat.mtime_ns,
-        )  # fmt: skip
+        found, stat = document.path.stat(), document.stat
+        return (found.st_size, found.st_mtime_ns) == (stat.size_bytes, stat.mtime_ns)
 
     def _report(self, document: Document, done: int, pieces: int) -> None:
         part = f": part {done + 1} of {pieces}" if pieces > 1 else ""

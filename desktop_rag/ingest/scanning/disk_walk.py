@@ -15,11 +15,11 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.library_events import FolderPreview, LeftOut
 from desktop_rag.ingest.scanning.ignore import HIDDEN, GitIgnores, IgnoreRules, is_only_in_cloud
 
-# All that matters of a folder's status when its path is held against patterns.
+# A folder's status, as far as patterns ask for it.
 _FOLDER = os.stat_result((stat.S_IFDIR, *[0] * 9))
 LeftOutHook = Callable[[str, str], None]
 _HAS_CLOUD_FILES = sys.platform in {"win32", "darwin"}
-# A file answers to its name in other letter case, or other accents, too.
+# Names match in other letter case and with other accents too.
 _FOLDS_NAMES = sys.platform in {"win32", "darwin"}
 
 
@@ -103,8 +103,6 @@ def is_covered(location: str, places: AbstractSet[str]) -> bool:
 
 
 class _Walk:
-    """One pass over a source."""
-
     def __init__(
         self, root: Path, rules: IgnoreRules, cancel: Event, left_out: LeftOutHook | None
     ) -> None:
@@ -301,8 +299,6 @@ def _unreadable(location: str, exc: OSError) -> FoundFile:
     return FoundFile(location, reason=f"cannot be opened: {exc.strerror}", is_unreadable=True)
 
 
-# Counts the files that adding a folder would index, opening none. Any worker thread.
-
 _MOST_EXAMPLES = 3
 # Measured on two cores with the bundled model (benchmarks/indexing.py): seconds to open and read a
 # file, and to make the text of a megabyte searchable by meaning.
@@ -320,7 +316,7 @@ _TEXT_SHARES = {
 
 
 def preview(path: Path, rules: IgnoreRules, cancel: Event) -> FolderPreview:
-    """Count what would be read below the path, and what is left out and why.
+    """Count the files that adding a folder would index, and what is left out and why; opens none.
 
     Stops when cancelled, with what was counted until then. RootOffline when it can't be opened.
     """
@@ -335,8 +331,6 @@ def preview(path: Path, rules: IgnoreRules, cancel: Event) -> FolderPreview:
 
 
 class _Count:
-    """Adds up one folder."""
-
     def __init__(self, root: Path) -> None:
         self._prefix = len(str(root)) + 1
         self._files = 0
@@ -347,7 +341,7 @@ class _Count:
         self._examples: dict[str, list[str]] = {}
 
     def add(self, file: FoundFile) -> None:
-        """A visible file."""
+        """Count a visible file."""
         if file.reason:
             self.leave_out(file.location, file.reason)
             return
@@ -361,14 +355,14 @@ class _Count:
         self._formats[suffix or name] += 1
 
     def leave_out(self, location: str, reason: str) -> None:
-        """A file, or a folder with all in it, that is not read."""
+        """Count a file, or a folder with all in it, that is not read."""
         self._left_out[reason] += 1
         examples = self._examples.setdefault(reason, [])
         if len(examples) < _MOST_EXAMPLES:
             examples.append(location[self._prefix :] or location)
 
     def result(self, *, is_complete: bool) -> FolderPreview:
-        """All of it, the most frequent reasons first."""
+        """The counts, the most frequent reasons first."""
         return FolderPreview(
             files=self._files,
             size_bytes=self._bytes,

@@ -1,8 +1,7 @@
-"""Rules that include or exclude files of a source. Pure; used by the scan and the watcher on their
-own threads.
+"""Rules that include or exclude files of a source, and those of .gitignore files in it.
 
 A file is *invisible* (it is as if it weren't there), or *skipped* with a reason that is shown, or
-taken.
+taken. The scan and the watcher ask on their own threads.
 """
 
 import logging
@@ -16,15 +15,13 @@ from desktop_rag.core.domain import EXCLUDED, SourceRules
 
 log = logging.getLogger(__name__)
 
-# Patterns as in a .gitignore file, decided as Git does. Pure; any thread may ask.
-
 
 # The group in pathspec's expressions that holds the slash behind the folder a pattern names.
 _SLASH = "ps_d"
 
 
 class Patterns:
-    """Lines of a .gitignore file. A line that is no pattern counts as none, as Git has it.
+    """Lines of a .gitignore file, decided as Git does; lines that are no pattern count as none.
 
     pathspec turns the lines into expressions; the deciding is done here. Its own goes by file and
     lets a folder's pattern speak for all below it, so that in `*`, `!*/`, `!note.md` or in
@@ -65,35 +62,16 @@ def _names(match: re.Match[str], path: str) -> bool:
 
 # Folders of tools and systems that hold no documents.
 _TOOL_NAMES = (
-    "__macosx",
-    "__pycache__",
-    "__pypackages__",
-    "$recycle.bin",
-    "@eadir",
-    "bower_components",
-    "cvs",
-    "lost+found",
-    "node_modules",
-    "site-packages",
-    "system volume information",
-    "desktop.ini",
-    "icon\r",
-    "thumbs.db",
-)
-# Left out even where hidden folders are read: what version control and the system keep for itself.
+    "__macosx", "__pycache__", "__pypackages__", "$recycle.bin", "@eadir", "bower_components",
+    "cvs", "lost+found", "node_modules", "site-packages", "system volume information",
+    "desktop.ini", "icon\r", "thumbs.db",
+)  # fmt: skip
+# Left out even where hidden folders are read: those of version control and the system.
 _NEVER = (".bzr", ".git", ".hg", ".svn", ".trash", ".trashes", ".venv", ".ds_store", ".cache")
 _SUFFIXES = (
-    "~",
-    ".crdownload",
-    ".download",
-    ".opdownload",
-    ".part",
-    ".partial",
-    ".swo",
-    ".swp",
-    ".temp",
+    "~", ".crdownload", ".download", ".opdownload", ".part", ".partial", ".swo", ".swp", ".temp",
     ".tmp",
-)
+)  # fmt: skip
 _MEGABYTE = 1 << 20
 HIDDEN = "hidden"
 _TOOLS = "a folder of tools or of the system"
@@ -140,7 +118,7 @@ class IgnoreRules:
         return bool(self.invisible_reason(name))
 
     def invisible_reason(self, name: str) -> str:
-        """Why a file or folder of this name is left out without a word; empty if it isn't.
+        """Why a file or folder of this name is silently left out; empty if it isn't.
 
         Hidden names, folders of tools, and the lock and temporary files that editors, Office and
         browsers put beside a document.
@@ -200,8 +178,6 @@ def is_only_in_cloud(attributes: int, flags: int) -> bool:
     """
     return bool(attributes & _WINDOWS_PLACEHOLDER or flags & _MACOS_PLACEHOLDER)
 
-
-# The rules of the .gitignore files in a folder tree. Runs on the thread of the scan.
 
 GITIGNORE = ".gitignore"
 _MAX_BYTES = 1_000_000

@@ -136,8 +136,6 @@ def reconcile(
 
 @dataclass(slots=True)
 class _Seen:
-    """The files on disk, sorted."""
-
     new: list[FoundFile] = field(default_factory=list[FoundFile])
     changed: list[Match] = field(default_factory=list[Match])
     returned: list[Match] = field(default_factory=list[Match])
@@ -169,7 +167,7 @@ def _compare(found: Iterable[FoundFile], left: dict[str, KnownFile]) -> _Seen:
 
 
 def _one_a_name(found: Iterable[FoundFile], known: Mapping[str, KnownFile]) -> Iterator[FoundFile]:
-    """The files, those with several names (hard links) under one of them: a known one, if any."""
+    """The files, those with several names (hard links) once: under a known name, if any."""
     several: dict[int, list[FoundFile]] = {}
     for file in found:
         if file.links > 1 and not file.reason:

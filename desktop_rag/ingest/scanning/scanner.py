@@ -34,14 +34,8 @@ from desktop_rag.store.contract.sources import SourceStore
 
 log = logging.getLogger(__name__)
 
-# Schedules second scans of places in a source. Any thread.
-#
-# An editor may delete a file and write it again, and a file may still be growing: neither is stored
-# before a second scan.
-
 _TICK_S = 0.5
-# A schedule is looked at after this time at the latest, as the clock may stand while a computer
-# sleeps.
+# The longest rest between two looks, as the clock may stand while a computer sleeps.
 _REST_S = 60.0
 
 
@@ -61,7 +55,11 @@ class RecheckTimes:
 
 
 class RecheckSchedule:
-    """Places waiting for their second scan, by source."""
+    """Places waiting for their second scan, by source. Any thread.
+
+    An editor may delete a file and write it again, and a file may still be growing: neither is
+    stored before a second scan.
+    """
 
     def __init__(
         self,
@@ -94,7 +92,7 @@ class RecheckSchedule:
         self._ticker.wake()
 
     def forget(self, source_id: str) -> None:
-        """The source was removed."""
+        """Forget a source that was removed."""
         with self._lock:
             self._due.pop(source_id, None)
 
@@ -131,16 +129,15 @@ class RecheckSchedule:
                 self._due.pop(source_id, None)
 
 
-# Finds out whether a new file is a known one that was moved: between sources, or to another disk.
-#
-# Runs on the scanner's thread. Moves inside a source that keep the inode are seen without this.
-
 _Lost = tuple[KnownFile, str]
 _Kind = tuple[int, str]
 
 
 class Moves:
-    """Compares new files with known ones that are no longer where they were."""
+    """Finds new files that are known ones, moved between sources or to another disk.
+
+    Moves inside a source that keep the inode are seen without this.
+    """
 
     def __init__(self, documents: DocumentStore, sources: SourceStore, cancel: Event) -> None:
         self._documents = documents
@@ -216,12 +213,6 @@ def _suffix(location: str) -> str:
     return Path(location).suffix.lower()
 
 
-# Delays changes that may be temporary until a second scan confirms them.
-#
-# Editors delete a file and write it again, copies grow for a while, and a whole tree may vanish by
-# mistake. Runs on the scanner's thread.
-
-
 @dataclass(frozen=True, slots=True)
 class ConfirmedChanges:
     """The changes to store. `gone` files vanished with many others and are kept for a while."""
@@ -231,7 +222,11 @@ class ConfirmedChanges:
 
 
 class ChangeConfirmation:
-    """Tracks the missing files of each source until they have been missing for long enough."""
+    """Delays changes that may be temporary until a second scan confirms them.
+
+    Editors delete a file and write it again, copies grow for a while, and a whole tree may vanish
+    by mistake.
+    """
 
     def __init__(
         self,
@@ -278,13 +273,12 @@ class ChangeConfirmation:
         return ConfirmedChanges(confirmed, tuple(missing) if is_many else ())
 
     def forget(self, source_id: str) -> None:
-        """The source was removed."""
+        """Forget a source that was removed."""
         self._missing.pop(source_id, None)
 
     def _found_again(
         self, source_id: str, absent: list[KnownFile], parts: frozenset[Path] | None
     ) -> None:
-        """Stop tracking files that this scan found again."""
         tracked = self._missing.get(source_id)
         if not tracked:
             return
@@ -354,12 +348,9 @@ class Scanner:
         self._reached = callbacks.source_reached
         self._queue: dict[str, tuple[Source, Parts]] = {}
         self._background = BackgroundThread(
-            "library-scan",
-            self._work,
-            has_work=lambda: bool(self._queue),
-            failed=callbacks.failed,
-            became_idle=callbacks.became_idle,
-        )
+            "library-scan", self._work, has_work=lambda: bool(self._queue),
+            failed=callbacks.failed, became_idle=callbacks.became_idle,
+        )  # fmt: skip
         self._moves = Moves(documents, sources, self._background.closing)
 
     def start(self) -> None:
@@ -499,7 +490,7 @@ def _unread(changes: Changes, known: Iterable[KnownFile]) -> list[FoundFile]:
 
 
 def _summary(confirmed: ConfirmedChanges, known: Iterable[KnownFile]) -> ChangeSummary:
-    """The numbers of a scan; files outside the scanned places count as unchanged."""
+    """The counts of a scan; files outside the scanned places count as unchanged."""
     changes = confirmed.changes
     before = {file.document_id for file in known if not file.gone_at}
     before.difference_update(m.known.document_id for m in (*changes.changed, *changes.moved))

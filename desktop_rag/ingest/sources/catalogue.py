@@ -1,4 +1,4 @@
-"""Collections and sources with their current state. Any worker thread."""
+"""Collections and sources with their current state, and the watch over them. Any worker thread."""
 
 import logging
 import threading
@@ -163,15 +163,11 @@ def _refuse_overlap(path: Path, collection_id: str, known: Iterable[Source]) -> 
                            f"Remove {source.path} first, then add {path}.")  # fmt: skip
 
 
-# Watches sources and tracks which can be reached.
-#
-# Called on the threads of the watcher and of the pipeline; calls back on the same threads.
-
 RequestScan = Callable[[Source, frozenset[Path] | None], None]
 
 
 class SourceWatch:
-    """The folder watcher in terms of sources instead of paths."""
+    """Watches sources and tracks which can be reached; calls back on the threads that call it."""
 
     def __init__(
         self,
@@ -180,7 +176,7 @@ class SourceWatch:
         state_changed: Callable[[Source, bool], None],
         notify: Callable[[Notice], None],
     ) -> None:
-        """`state_changed(source, is_or_was_offline)` after every change of state."""
+        """`state_changed(source, is_or_was_offline)` is called after every change of state."""
         self._catalogue = catalogue
         self._state_changed = state_changed
         self._notify = notify
@@ -216,7 +212,7 @@ class SourceWatch:
             self._watcher.unwatch(path)
 
     def set_reached(self, source: Source, is_online: bool) -> None:
-        """A scan of the source succeeded, or could not reach it."""
+        """Note whether a scan could reach the source."""
         if not is_online:
             self._set_state(source, SourceState.OFFLINE)
         elif self._catalogue.state(source.source_id) is SourceState.OFFLINE:

@@ -1,7 +1,7 @@
-"""Brings the rows of sent documents in line with the folders: at the start, and on request.
+"""Scans of sources, and the one of sent documents: brings their rows in line with the folders.
 
-Owns the thread "sent-documents". After a crash, a restored backup or a repair some rows are
-missing, or stand for what is gone.
+It runs at the start and on request, on the thread "sent-documents": after a crash, a restored
+backup or a repair some rows are missing, or stand for what is gone.
 """
 
 import logging
@@ -25,11 +25,9 @@ from desktop_rag.store.contract.documents import DocumentStore
 
 log = logging.getLogger(__name__)
 
-# The rows of documents that programs sent, made from what was said of them. Any thread.
-
 
 def new_row(source_id: str, path: Path, sent: SentDocument) -> Document:
-    """The row of a document that is to be read."""
+    """The row of a sent document that is to be read."""
     return Document(
         sent.document_id, source_id, path, sent.title or sent.name, "", stat_of(path), "",
         DocumentState.WAITING, url=sent.url, language=sent.language,
@@ -133,7 +131,7 @@ class SentCheck:
 
 
 class _Changes:
-    """What is to be done so that the rows of one source say what its folder holds."""
+    """The changes that make the rows of one source match its folder."""
 
     def __init__(self, folders: SentFolders, source: Source) -> None:
         self._folders = folders
@@ -180,15 +178,8 @@ class _Changes:
                 self._folders.drop(self._source_id, [sent])
 
 
-# Scans of sources: of the disk, the web, or what programs sent. Any thread.
-#
-# The scans run on their own threads.
-
-
 class SourceScans:
-    """Sends each source to the scanner of the disk, the fetcher of web links, or the check of what
-    was sent.
-    """
+    """Sends each source to the scanner, the fetcher of links, or the check of sent documents."""
 
     def __init__(
         self,
@@ -221,16 +212,16 @@ class SourceScans:
 
     @property
     def reports(self) -> dict[str, CrawlReport]:
-        """What came of fetching each source of links, or how far it is, by its id."""
+        """The report on fetching each source of links, so far or at the end, by its id."""
         return self._links.reports
 
     def stop(self, source_id: str) -> None:
         """End the fetching of a source of links where it is."""
         self._links.stop(source_id)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """End the process that reads links, unless it is at work."""
-        self._links.let_go()
+        self._links.release()
 
     def forget(self, source_id: str) -> None:
         """Remove a source and all its documents from the store."""

@@ -40,10 +40,6 @@ from desktop_rag.ingest.scanning.scanner import RecheckTimes
 
 log = logging.getLogger(__name__)
 
-# The file system of a source, and the identity of its folder.
-#
-# Read by the watcher, on its own thread and on the one that adds a source.
-
 _REMOTE_FILE_SYSTEMS = frozenset(
     {
         *("afs", "ceph", "cifs", "davfs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4"),
@@ -84,12 +80,6 @@ def identity(root: Path) -> tuple[int, int] | None:
     return (status.st_dev, status.st_ino)
 
 
-# Collects changed paths until they settle, as a few places to scan. Pure.
-#
-# Events are hints: a path may be scanned although nothing is different there, but none is missed.
-# Nothing here locks or reads a clock: the watcher calls it on its own threads with the time.
-
-
 def places(paths: Iterable[Path], folders: frozenset[Path]) -> frozenset[Path]:
     """The paths without those below one of the changed `folders`, whose scan covers them."""
     if not folders:
@@ -101,7 +91,8 @@ class PendingChanges:
     """The changed paths below one root that were not scanned yet. Times are monotonic seconds.
 
     They are due after `quiet_s` without a change, and after `storm_s` at the latest. More than
-    `max_paths` paths become the root itself, because a full scan is faster then.
+    `max_paths` paths become the root itself, because a full scan is faster then. A path may be
+    scanned although nothing changed there, but none is missed. The caller locks and tells the time.
     """
 
     def __init__(self, root: Path, quiet_s: float, storm_s: float, max_paths: int = 10_000) -> None:
@@ -151,10 +142,6 @@ class PendingChanges:
         self._first_s = None
         return found
 
-
-# Waits until changes below a root settle, then reports the changed places once.
-#
-# Watchdog's threads note changes; one thread ("folder-watcher") does the waiting and the calls.
 
 # The computer was asleep when the wall clock advanced by this much more than the wait.
 _SLEPT_S = 60.0
@@ -221,7 +208,7 @@ class Debouncer:
             self._roots[root] = _Waiting(pending, rescan_s, time.monotonic() + rescan_s)
 
     def rescan_polled(self, root: Path) -> None:
-        """Rescan the root as often as polled ones."""
+        """Rescan the root as often as polled roots."""
         with self._condition:
             if waiting := self._roots.get(root):
                 waiting.rescan_s = min(waiting.rescan_s, self._times.polled_rescan_s)
@@ -234,7 +221,7 @@ class Debouncer:
             self._roots.pop(root, None)
 
     def note(self, root: Path, path: Path, *, is_folder: bool) -> None:
-        """Something changed. Quick, from any thread; ignored if the root was removed."""
+        """Note a change. Quick, from any thread; ignored if the root was removed."""
         with self._condition:
             waiting = self._roots.get(root)
             if waiting is None:
@@ -245,14 +232,14 @@ class Debouncer:
                 self._condition.notify_all()
 
     def mark_whole(self, root: Path) -> None:
-        """Anything below the root may have changed."""
+        """Take the whole root as changed."""
         with self._condition:
             if root in self._roots:
                 self._roots[root].pending.add_root(time.monotonic())
                 self._condition.notify_all()
 
     def check_soon(self, root: Path) -> None:
-        """Have `check` called for the root without delay."""
+        """Call `check` for the root without delay."""
         with self._condition:
             if root in self._roots:
                 self._roots[root].needs_check = True
@@ -340,17 +327,9 @@ if sys.platform == "linux":
 # Not asked for: opened and closed unchanged (reading is no change), and modified folders, which
 # come along with every file in them.
 _EVENTS: list[type[FileSystemEvent]] = [
-    DirAttribEvent,
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirMovedEvent,
-    FileAttribEvent,
-    FileClosedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileModifiedEvent,
-    FileMovedEvent,
-]
+    DirAttribEvent, DirCreatedEvent, DirDeletedEvent, DirMovedEvent, FileAttribEvent,
+    FileClosedEvent, FileCreatedEvent, FileDeletedEvent, FileModifiedEvent, FileMovedEvent,
+]  # fmt: skip
 _LIMITS = {errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 LIMIT_REASON = "The system cannot watch any more folders for changes."
 REMOTE_REASON = "Network folders do not tell when something changes."
@@ -571,7 +550,7 @@ class _Handler(FileSystemEventHandler):
         self._on_event = on_event
 
     def dispatch(self, event: FileSystemEvent) -> None:
-        """Runs on an observer's thread. Synthetic events only repeat what their folder's says."""
+        """Pass an event on, unless it repeats that of its folder. Runs on an observer's thread."""
         if event.is_synthetic:
             return
         self._pass(event.src_path, event.is_directory)

@@ -1,5 +1,6 @@
-"""Fetches pages politely: robots.txt first, a delay between requests, and no further requests to a
-failing site. Runs on the thread that asks.
+"""Fetches pages politely: robots.txt first, pauses between requests, and none to a failing site.
+
+A crawler runs on the thread that asks; any thread may open one by `WebAccess`.
 """
 
 import re
@@ -9,6 +10,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes
 
 from desktop_rag.core.errors import Cancelled
@@ -25,9 +27,9 @@ from desktop_rag.ingest.web.page_address import (
     target_of,
 )
 from desktop_rag.ingest.web.page_type import in_utf8, refuse_other_types, suffix_of
-from desktop_rag.ingest.web.transport import WebResponse, WebTransport
 
-# Limits for fetching pages, and the app's user agent. Pure values.
+if TYPE_CHECKING:
+    from desktop_rag.ingest.web.transport import WebResponse, WebTransport
 
 # The first word is the program name that robots.txt files match.
 AGENT = "desktop-rag"
@@ -51,9 +53,6 @@ class WebLimits:
     busy_tries: int = 2
     busy_s: float = 5.0
     max_busy_s: float = 120.0
-
-
-# A fetched web page and its cache validators. Values only.
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +81,6 @@ class FetchedPage:
     validators: CacheValidators
     robots: str = ""
 
-
-# Parses robots.txt according to RFC 9309, in linear time. Pure.
-#
-# The standard library's parser supports no wildcards and applies the first matching rule instead of
-# the longest, so it would allow pages that a site excludes.
 
 _MAX_LINES = 20_000
 _LINE = re.compile(r"\s*([A-Za-z-]+)\s*:\s*([^#]*)")
@@ -121,7 +115,11 @@ NO_RULES = RobotsRules()
 
 
 def parse_robots(text: str, agent: str) -> RobotsRules:
-    """The rules of a robots.txt for `agent`, else those for all agents."""
+    """The rules of a robots.txt for `agent`, else those for all agents, by RFC 9309.
+
+    Takes linear time. The standard library's parser supports no wildcards and applies the first
+    matching rule instead of the longest, so it would allow pages that a site excludes.
+    """
     named: list[tuple[str, str]] = []
     general: list[tuple[str, str]] = []
     us = agent.lower()
@@ -236,7 +234,7 @@ class Crawler:
     """Fetches pages during one refresh of a source and remembers the state of each site."""
 
     def __init__(
-        self, transport: WebTransport, cancel: threading.Event, limits: WebLimits | None = None
+        self, transport: "WebTransport", cancel: threading.Event, limits: WebLimits | None = None
     ) -> None:
         self.limits = limits or WebLimits()
         self.requests = 0
@@ -291,7 +289,7 @@ class Crawler:
             RefusalKind.FAILING, "The address points from one page to the next, endlessly."
         )
 
-    def _page(self, answer: WebResponse, *, may_be_known: bool) -> FetchedPage | None:
+    def _page(self, answer: "WebResponse", *, may_be_known: bool) -> FetchedPage | None:
         if answer.status == _NOT_MODIFIED and may_be_known:
             return None
         if answer.status != _OK:
@@ -341,7 +339,7 @@ class Crawler:
     @contextmanager
     def _request(
         self, url: str, headers: Mapping[str, str], budget: _Budget
-    ) -> Generator[WebResponse]:
+    ) -> Generator["WebResponse"]:
         """Send one request after the site's delay and record the outcome."""
         site = self._site(url)
         if site.closed:
@@ -370,7 +368,7 @@ class Crawler:
             site.next_at = max(site.next_at, time.monotonic() + self._delay_s(site))
             budget.left_s -= time.monotonic() - began_at
 
-    def _wait_or_close(self, site: _Site, answer: WebResponse) -> None:
+    def _wait_or_close(self, site: _Site, answer: "WebResponse") -> None:
         """Raise _SiteBusy when the site may be asked again; else leave it alone from now on."""
         site.busy += 1
         named_s = retry_after_s(answer.headers.get("retry-after", ""), time.time())
@@ -391,7 +389,7 @@ class Crawler:
         return self._sites.setdefault(origin_of(url), _Site())
 
 
-def _is_redirect(answer: WebResponse) -> bool:
+def _is_redirect(answer: "WebResponse") -> bool:
     return answer.status in _REDIRECTS and "location" in answer.headers
 
 
@@ -440,9 +438,6 @@ def _sendable(value: str) -> str:
     return value if is_plain else ""
 
 
-# Access to the web, opened for one refresh at a time. Any thread.
-
-
 @dataclass(frozen=True, slots=True)
 class WebAccess:
     """The hosts that may be contacted, and the limits.
@@ -459,21 +454,18 @@ class WebAccess:
     @contextmanager
     def crawler(
         self, cancel: threading.Event, intranet: IntranetHosts = NO_HOSTS
-    ) -> Generator["Crawler"]:
+    ) -> Generator[Crawler]:
         """A crawler for the calling thread; its connections are closed at the end.
 
         It may also reach the hosts of `intranet`.
         """
         # Importing the network libraries takes a while; the window opens without them.
-        from desktop_rag.ingest.web.crawler import Crawler  # noqa: PLC0415
         from desktop_rag.ingest.web.transport import WebTransport, resolve_host  # noqa: PLC0415
 
         transport = WebTransport(
-            cancel,
-            is_allowed=self.is_allowed,
-            intranet=intranet,
+            cancel, is_allowed=self.is_allowed, intranet=intranet,
             resolve=self.resolve or resolve_host,
-        )
+        )  # fmt: skip
         try:
             yield Crawler(transport, cancel, self.limits)
         finally:

@@ -16,13 +16,10 @@ _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _WEB_PORTS = frozenset({80, 443})
 _MOST_PORT = 65_535
 # Where the computers of a local network are.
-_PRIVATE = tuple(
-    map(
-        ipaddress.ip_network,
-        ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"),
-    )
-)
-_THIS_COMPUTER = tuple(map(ipaddress.ip_network, ("127.0.0.0/8", "::1/128")))
+_PRIVATE = tuple(map(ipaddress.ip_network, (
+    "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7",
+)))  # fmt: skip
+_LOCAL = (*_PRIVATE, *map(ipaddress.ip_network, ("127.0.0.0/8", "::1/128")))
 _LOCALHOST = "localhost"
 _HINT = (
     "Write one a line: wiki.example, wiki.example:8080, wiki.example 10.1.0.0/16, or 10.1.0.0/16."
@@ -45,7 +42,7 @@ class _Allowed:
         if self.network:
             return self._is_within(address)
         if host in (str(address), _LOCALHOST):
-            return _is_in(address, (*_PRIVATE, *_THIS_COMPUTER))
+            return _is_in(address, _LOCAL)
         # A name without a network must not lead to this computer.
         return _is_in(address, _PRIVATE)
 
@@ -135,7 +132,7 @@ def _refuse_forbidden_number(host: str, line: str) -> None:
         address = ipaddress.ip_address(host)
     except ValueError:
         return
-    if not is_public(address) and not _is_in(address, (*_PRIVATE, *_THIS_COMPUTER)):
+    if not is_public(address) and not _is_in(address, _LOCAL):
         raise AppError(f"“{line.strip()}” can't be allowed.", "Nothing there is a page.")
 
 
@@ -144,10 +141,9 @@ def _network(text: str, line: str) -> _Network:
         network = ipaddress.ip_network(text)
     except ValueError as exc:
         raise _no_host(line) from exc
-    inside = (*_PRIVATE, *_THIS_COMPUTER)
     if not any(
         network.version == each.version and network.subnet_of(each)  # type: ignore[arg-type]
-        for each in inside
+        for each in _LOCAL
     ):
         raise AppError(
             f"“{text}” is not a part of a local network.",

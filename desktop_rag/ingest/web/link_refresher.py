@@ -4,13 +4,11 @@ Owns one named thread for all web access, and a ticker that checks the schedule.
 """
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
 
 from desktop_rag.core.crawling import CrawlReport, CrawlState
 from desktop_rag.core.domain import DocumentState, Source, WebLinks
@@ -22,7 +20,7 @@ from desktop_rag.ingest.background.background_thread import (
     Ticker,
 )
 from desktop_rag.ingest.indexing.indexer import Indexer
-from desktop_rag.ingest.web.crawler import FetchedPage, WebAccess
+from desktop_rag.ingest.web.crawler import Crawler, FetchedPage, WebAccess
 from desktop_rag.ingest.web.feeds.feed_pages import FeedPages, FoundFeed, feed_in
 from desktop_rag.ingest.web.following.follower import Follower, Following, LinkReader
 from desktop_rag.ingest.web.intranet_hosts import NO_HOSTS, IntranetHosts, intranet_hosts_of
@@ -41,18 +39,14 @@ from desktop_rag.ingest.web.source_pages import Findings, SourcePages, Stores
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
 
-if TYPE_CHECKING:
-    from desktop_rag.ingest.web.crawler import Crawler
-
 log = logging.getLogger(__name__)
-
-# Brings the pages of one source up to date: adds, updates and removes them.
-#
-# Runs on the thread of the link refresher.
 
 
 class RefreshPass:
-    """One pass over the links of a source. A failing page does not affect the others."""
+    """One pass over the links of a source: adds, updates and removes its pages.
+
+    A failing page does not affect the others.
+    """
 
     def __init__(self, links: WebLinks, work: Following, may_go_on: Callable[[], bool]) -> None:
         """`may_go_on` is called before each page."""
@@ -120,7 +114,7 @@ class RefreshPass:
         )
 
     def _process_link(self, link: str) -> None:
-        """A link from the person: a page, or a sitemap or feed that lists pages."""
+        """Take a link of the person: a page, or a sitemap or feed that lists pages."""
         try:
             url = normalise(link)
         except PageRefused as refused:
@@ -203,11 +197,8 @@ def _over_limit(limit: int) -> PageRefused:
     )
 
 
-# One refresh of a source with its connections, which a pause can hold. Thread of the refresher.
-
-
 class RefreshRun:
-    """A refresh from its begin to its end. It must be closed.
+    """One refresh of a source with its connections, which a pause can hold. It must be closed.
 
     Setting `stop`, from any thread, ends a running request and the refresh with Cancelled.
     """
@@ -235,7 +226,7 @@ class RefreshRun:
 
     @property
     def report(self) -> CrawlReport:
-        """How far it is. Any thread."""
+        """The report so far. Any thread."""
         return self.log.report
 
     @property
@@ -248,14 +239,12 @@ class RefreshRun:
         self._stack.close()
 
 
-# Tries addresses before they are added, so that a wrong one is told at once. Worker thread.
-
 # Each address takes a request or two, and up to the time limit of a page.
 MOST_CHECKED = 5
 
 
 def refused_links(
-    urls: Sequence[str], web: WebAccess, cancel: threading.Event, intranet: IntranetHosts = NO_HOSTS
+    urls: Sequence[str], web: WebAccess, cancel: Event, intranet: IntranetHosts = NO_HOSTS
 ) -> list[tuple[str, str]]:
     """The addresses among the first MOST_CHECKED that can't be fetched, each with its reason.
 
@@ -321,8 +310,6 @@ class LinkRefresher:
         )  # fmt: skip
         self._ticker = Ticker("web-schedule", _CHECK_S, self.check_schedule)
 
-    # --- lifetime --------------------------------------------------------------------------
-
     def start(self) -> None:
         """Queue fetched pages that were not read yet, and refresh the sources that are due."""
         self._is_sweep_due = True
@@ -342,9 +329,9 @@ class LinkRefresher:
         self._reader.close()
 
     def refused(
-        self, urls: Sequence[str], collection_id: str, cancel: threading.Event
+        self, urls: Sequence[str], collection_id: str, cancel: Event
     ) -> list[tuple[str, str]]:
-        """Those of the first addresses that can't be fetched now; see `link_refresher.py`."""
+        """Those of the first addresses that can't be fetched now; see `refused_links`."""
         return refused_links(urls, self._web, cancel, self._intranet_of(collection_id))
 
     def set_paused(self, is_paused: bool) -> None:
@@ -356,13 +343,13 @@ class LinkRefresher:
         """True when nothing is queued and nothing is being fetched."""
         return self._background.is_idle
 
-    def let_go(self) -> None:
-        """End the process that reads links, unless it is at work; it starts again by need."""
+    def release(self) -> None:
+        """End the process that reads links, unless it is at work; it starts again when needed."""
         self._background.while_idle(self._reader.close)
 
     @property
     def reports(self) -> dict[str, CrawlReport]:
-        """What came of fetching each source, or how far it is, by the id of the source."""
+        """The report on fetching each source, so far or at the end, by the id of the source."""
         with self._background.condition:
             runs = [run for run in (*self._held.values(), self._run) if run]
         return self._pages.reports() | {run.source.source_id: run.report for run in runs}
@@ -451,10 +438,8 @@ class LinkRefresher:
                 return None
             source = self._queue.pop(next(iter(self._queue)))
             run = self._held.pop(source.source_id, None)
-        if run and (run.source.links, run.source.collection_id) != (
-            source.links,
-            source.collection_id,
-        ):
+        wanted = (source.links, source.collection_id)
+        if run and (run.source.links, run.source.collection_id) != wanted:
             run.close()
             run = None
         run = run or self._open(source)
@@ -508,7 +493,6 @@ class LinkRefresher:
         return True
 
     def _finish(self, run: RefreshRun, state: CrawlState) -> None:
-        """Store and tell what came of it."""
         source, refresh = run.source, run.refresh
         is_offline = state is CrawlState.OFFLINE
         if not is_offline:
@@ -519,7 +503,6 @@ class LinkRefresher:
         self._report(source, findings, is_offline=is_offline, is_truncated=refresh.is_truncated)
 
     def _intranet_of(self, collection_id: str) -> IntranetHosts:
-        """The hosts of the local network that a collection allows."""
         for collection in self._sources.collections():
             if collection.collection_id == collection_id:
                 return intranet_hosts_of(collection.intranet_hosts)

@@ -11,8 +11,6 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from desktop_rag.core.errors import AppError
 
-# Reasons for not getting a web page. Pure.
-
 
 class RefusalKind(Enum):
     """The consequence of a refusal for a page that was read before."""
@@ -22,9 +20,7 @@ class RefusalKind(Enum):
     FAILING = auto()
     """The server answered with an error that may be temporary. The page is kept."""
     BLOCKED = auto()
-    """The app does not connect to this address. The page is kept: networks may redirect to
-    themselves.
-    """
+    """The app does not connect there. The page is kept: a network may redirect to itself."""
     GONE = auto()
     """The server says that the page no longer exists. The page is removed."""
     CLOSED = auto()

@@ -1,4 +1,7 @@
-"""Detects the format of a response from its headers and first bytes. Pure."""
+"""Detects the format of a response from its headers and first bytes, and keeps copies of pages.
+
+Pure, but for the copies, which are for the thread of the link refresher.
+"""
 
 import codecs
 import contextlib
@@ -20,22 +23,12 @@ XML, JSON = ".xml", ".json"
 LISTS = frozenset({XML, JSON})
 
 _SUFFIX_OF_TYPE = {
-    "text/html": HTML,
-    "application/xhtml+xml": HTML,
-    "text/plain": TEXT,
-    "text/markdown": MARKDOWN,
-    "text/x-markdown": MARKDOWN,
-    "application/pdf": PDF,
-    "application/xml": XML,
-    "text/xml": XML,
-    "application/rss+xml": XML,
-    "application/atom+xml": XML,
-    "application/rdf+xml": XML,
-    "application/feed+json": JSON,
-    "application/json": JSON,
-    "application/gzip": XML,
-    "application/x-gzip": XML,
-}
+    "text/html": HTML, "application/xhtml+xml": HTML, "text/plain": TEXT,
+    "text/markdown": MARKDOWN, "text/x-markdown": MARKDOWN, "application/pdf": PDF,
+    "application/xml": XML, "text/xml": XML, "application/rss+xml": XML,
+    "application/atom+xml": XML, "application/rdf+xml": XML, "application/feed+json": JSON,
+    "application/json": JSON, "application/gzip": XML, "application/x-gzip": XML,
+}  # fmt: skip
 # Unspecific types: the content decides.
 _VAGUE = {"", "application/octet-stream", "binary/octet-stream"}
 _MARKDOWN_NAME = re.compile(r"\.(?:md|markdown)$", re.IGNORECASE)
@@ -107,8 +100,6 @@ def _unfit(media_type: str) -> PageRefused:
     )
     return PageRefused(RefusalKind.UNFIT, "Not a page that can be read.", what)
 
-
-# The stored copies of web pages. Runs on the thread of the link refresher.
 
 _NAME_CHARS = 32
 _FOLDER = re.compile(r"[0-9a-f]{32}")

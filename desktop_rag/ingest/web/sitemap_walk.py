@@ -1,26 +1,17 @@
-"""Follows sitemaps to the pages they list. Runs on the thread of the link refresher."""
+"""Parses sitemaps and follows them to the pages they list, on the thread of the link refresher."""
 
 import logging
 import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from xml.parsers import expat
 
-from desktop_rag.ingest.web.crawler import FetchedPage
+from desktop_rag.ingest.web.crawler import Crawler, FetchedPage
 from desktop_rag.ingest.web.page_address import PageRefused, RefusalKind, host_of, joined
 from desktop_rag.ingest.web.page_type import LISTS, PDF
 
-if TYPE_CHECKING:
-    from desktop_rag.ingest.web.crawler import Crawler
-
 log = logging.getLogger(__name__)
-
-# Parses sitemaps and sitemap indexes. Pure.
-#
-# The XML is untrusted: it is read by the standard library's parser, and any DTD is refused, so
-# nothing can expand and no external resource is loaded.
 
 _START = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*"
@@ -70,7 +61,10 @@ def is_sitemap(data: bytes) -> bool:
 
 
 def parse_sitemap(data: bytes, limit: int) -> Sitemap:
-    """The first `limit` addresses of a sitemap. Raises SitemapError."""
+    """The first `limit` addresses of a sitemap. Raises SitemapError.
+
+    The XML is untrusted: any DTD is refused, so nothing can expand and nothing external is loaded.
+    """
     handler = _SitemapHandler(limit)
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
@@ -140,9 +134,7 @@ _MAX_ENTRIES = 50_000
 
 @dataclass(frozen=True, slots=True)
 class SitemapPages:
-    """Unique page addresses in order. Without `is_complete` a list was unreadable; with
-    `is_truncated` the limit cut the list off.
-    """
+    """Unique page addresses in order; whether every list was read, and whether the limit cut."""
 
     urls: tuple[str, ...]
     is_complete: bool
@@ -193,7 +185,7 @@ class SitemapWalk:
 
     def __init__(
         self,
-        crawler: "Crawler",
+        crawler: Crawler,
         limit: int,
         may_go_on: Callable[[], bool],
         report: Callable[[str, PageRefused], None],

@@ -18,11 +18,9 @@ from desktop_rag.ingest.web.page_type import drop, is_kept, page_path, save, sta
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.sources import WebPage, WebPageStore
 
-# What comes of fetching a source, counted as it goes on. Written by one thread, read by any.
-
 
 class CrawlLog:
-    """Holds the report of a fetching under way; each change replaces it whole."""
+    """The report of a fetch under way, replaced whole by each change. Written by one thread."""
 
     def __init__(self, began_at: float) -> None:
         self._report = CrawlReport(began_at=began_at)
@@ -51,7 +49,7 @@ class CrawlLog:
         )  # fmt: skip
 
     def set_state(self, state: CrawlState) -> None:
-        """Set whether it runs or is held."""
+        """Set the state of the fetch."""
         self._report = replace(self._report, state=state)
 
     def end(self, state: CrawlState, at: float, *, is_cut_off: bool) -> CrawlReport:
@@ -73,9 +71,7 @@ _REFUSED_STATES = {DocumentState.FAILED, DocumentState.SKIPPED}
 
 @dataclass
 class Findings:
-    """The result of a refresh. `missed` maps pages that were read before but could not be fetched
-    again to the reason.
-    """
+    """The result of a refresh. `missed`: why known pages could not be fetched again."""
 
     added: int = 0
     changed: int = 0
@@ -93,7 +89,7 @@ class Findings:
 class Stores:
     """The stores a page goes to: documents, cache validators, and the indexing queue.
 
-    `changed` and `refused` are told of documents and of forbidden requests.
+    `changed` gets documents, `refused` forbidden requests.
     """
 
     documents: DocumentStore
@@ -170,7 +166,7 @@ class SourcePages:
         return len(kept)
 
     def leave_out(self, url: str) -> None:
-        """Have no document of this address, which is another one's page."""
+        """Keep no document of this address, whose page is another one's."""
         self._settled.add(url)
         if row := self._known.get(url):
             self._remove([row])
@@ -218,7 +214,7 @@ class SourcePages:
             self._remove([row])
 
     def report(self, url: str, refused: PageRefused) -> None:
-        """Note a refusal, and tell of one that was forbidden; others are the server's."""
+        """Log a refusal, and publish it if the app or the site forbade the request."""
         self.log.refuse(url, refused.reason)
         if refused.kind in _FORBIDDEN:
             self._stores.refused(RequestRefused(url, refused.reason))
@@ -234,8 +230,7 @@ class SourcePages:
         stat = save(path, page.body)
         if row is None:
             self.findings.added += 1
-            waiting = _row(self._source, url, page.suffix)
-            fresh = replace(waiting, stat=stat)
+            fresh = replace(_row(self._source, url, page.suffix), stat=stat)
             self._apply(added=[fresh])
             return fresh
         self.findings.changed += 1

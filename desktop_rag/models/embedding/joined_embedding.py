@@ -1,4 +1,7 @@
-"""Both bundled models side by side, for short sentences in any language. Any worker thread."""
+"""Embedders over model folders, opened by their spec; joined and cached embeddings of short texts.
+
+Called on the threads of indexing and of questions; a session may run on several at once.
+"""
 
 import hashlib
 import logging
@@ -31,14 +34,10 @@ from desktop_rag.models.ports import Embedder, Vectors
 
 log = logging.getLogger(__name__)
 
-# The ONNX embedder over a model folder.
-#
-# Called on the threads of indexing and of questions; a session may run on several at once.
-
 disable_telemetry()
 import onnxruntime as ort  # noqa: E402  (reads the switch while it is imported)
 
-# The output of a graph that is used: the first of these, pooled texts before tokens.
+# The outputs of graphs by preference: pooled texts before tokens.
 _SENTENCE = "sentence_embedding"
 _OUTPUTS = (_SENTENCE, "last_hidden_state", "token_embeddings")
 _INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
@@ -51,9 +50,9 @@ class OnnxEmbedder:
     """An `Embedder` over a model folder. `threads` = 0 uses every core."""
 
     def __init__(self, folder: Path, *, threads: int = 0, loads_at_once: bool = True) -> None:
-        """Check the folder and load it; AppError when anything is wrong with it.
+        """Check the folder; AppError when anything is wrong with it.
 
-        Otherwise the first text loads it, if its description tells the length of its vectors.
+        Unless it `loads_at_once`, the first text loads it if its description has the dimensions.
         """
         self._description = read_description(folder)
         check_files(folder, self._description)
@@ -65,7 +64,7 @@ class OnnxEmbedder:
         self._tokenizer: Tokenizer | None = None
         self._inputs: frozenset[str] = frozenset()
         self._output = ""
-        # Whether `prepare` is to load it.
+        # True when `prepare` loads it.
         self._is_in_use = loads_at_once or not self._description.dimensions
         self.prepare()
         self._dimensions = self._description.dimensions or self._test_run(folder)
@@ -86,7 +85,7 @@ class OnnxEmbedder:
         return self._description.max_tokens
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """The number of tokens of each text, without special tokens; no limit."""
+        """The number of tokens of each text, without special tokens or a limit."""
         tokenizer = self._loaded_tokenizer()
         encodings = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [len(encoding) for encoding in encodings]
@@ -94,8 +93,8 @@ class OnnxEmbedder:
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors, shape (len(texts), dimensions).
 
-        A text that is too long for the model gets the mean of its parts: the chunker may count the
-        tokens of another model.
+        A text too long for the model gets the mean of its parts: the chunker may count the tokens
+        of another model.
         """
         prefixed = [self._description.passage_prefix + text for text in texts]
         rows = [self._parts(row) for row in self._encode(prefixed)]
@@ -118,19 +117,16 @@ class OnnxEmbedder:
             with self._loading:
                 self._session = None
 
-    def let_go(self) -> None:
-        """Free the memory of the model; the next text loads it again, in a fraction of a second.
+    def release(self) -> None:
+        """Free the memory; the next text loads model and tokenizer in a fraction of a second.
 
-        A tokenizer with a vocabulary of many languages takes more of it than the weights.
+        A multilingual tokenizer takes more of it than the weights.
         """
         with self._loading:
             self._session = self._tokenizer = None
 
     def prepare(self) -> None:
-        """Load the model again, if it was let go; not one that no text has needed yet.
-
-        AppError when its file is gone.
-        """
+        """Load a released model again if a text has needed it; AppError when its file is gone."""
         if self._is_in_use:
             self._loaded_tokenizer()
             self._loaded_session()
@@ -166,7 +162,7 @@ class OnnxEmbedder:
             raise broken(self._folder, str(exc).splitlines()[0]) from exc
 
     def _refuse_unusable(self) -> None:
-        """AppError when unknown inputs or missing outputs would make the vectors wrong."""
+        """AppError when unknown inputs or unsupported modules would make the vectors wrong."""
         folder, further = self._folder, self._description.further_module
         if unknown := sorted(self._inputs - _INPUTS):
             raise broken(folder, f"It needs {', '.join(unknown)} as input, which is not supported")
@@ -256,9 +252,8 @@ def _load_session(path: Path, threads: int) -> ort.InferenceSession:
     return session
 
 
-# The embedding models that ship with the app: one for English, one for many languages. Pure.
-
-# Their specs; "" is what a library of an earlier version says too.
+# The specs of the models that ship with the app: for English ("" also in earlier versions), and
+# for many languages.
 BUNDLED = ""
 BUNDLED_MULTILINGUAL = "bundled:multilingual"
 NAMES = {BUNDLED: "all-MiniLM-L6-v2", BUNDLED_MULTILINGUAL: "use-multilingual-3"}
@@ -269,21 +264,15 @@ def bundled_folders() -> dict[str, Path]:
     return {spec: resources_dir() / "models" / name for spec, name in NAMES.items()}
 
 
-# Vectors of texts that rarely change, kept in a file so that a start need not embed them again.
-#
-# The file can be made again: whatever is wrong with it, its texts are embedded anew. It holds no
-# text, only hashes. Any worker thread.
-
-
 # 20,000 vectors of the bundled models are 70 MB.
 _MOST_ROWS = 20_000
 _MAGIC = b"vectors1"
 _KEY_BYTES = 32
-# The head: the mark, the hash of the model, the length of a vector.
+# The header: the magic bytes, the hash of the model, the length of a vector.
 _HEAD = struct.Struct("<8s32sI")
 _MOST_DIMENSIONS = 65_536
 _NUMBER = np.dtype("<f4")
-# What is embedded at once: a stop in the middle of ten thousand texts keeps what was done.
+# Texts embedded at once: stopping in the middle of ten thousand keeps finished ones.
 _AT_ONCE = 512
 
 Embed = Callable[[Sequence[str]], Vectors]
@@ -292,16 +281,16 @@ _Rows = dict[bytes, NDArray[np.float32]]
 
 
 class KeptVectors:
-    """Gives the vectors of texts, from the file where it has them, and adds those it has not.
+    """Caches the vectors of texts that rarely change in a file, for the next start.
 
     A row is the hash of a text, a checksum and the vector. Rows of another model are dropped, and
-    the oldest rows once there are more than `most_rows`.
+    the oldest rows once there are more than `most_rows`. Texts of damaged rows are embedded again.
     """
 
     def __init__(
         self, path: Path, model: Callable[[], str], embed: Embed, most_rows: int = _MOST_ROWS
     ) -> None:
-        """`model` identifies the model of `embed` with its weights. Nothing is read yet."""
+        """`model` identifies the model of `embed` and its weights. Nothing is read yet."""
         self._path = path
         self._model = model
         self._embed = embed
@@ -309,7 +298,7 @@ class KeptVectors:
         self._lock = Lock()
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
-        """The vectors, shape (len(texts), dimensions); whatever `embed` raises is passed on."""
+        """The vectors, shape (len(texts), dimensions); raises what `embed` does."""
         if not texts:
             return self._embed(texts)
         with self._lock:
@@ -326,7 +315,7 @@ class KeptVectors:
         return np.stack([known[_hash(text)] for text in texts])
 
     def _keep(self, model: bytes, known: _Rows, added: _Rows, wanted: Container[bytes]) -> None:
-        """Add rows to the file, or write it anew where it is none of ours, torn or full."""
+        """Append rows to the file, or rewrite one that is foreign, torn or full."""
         head = _HEAD.pack(_MAGIC, model, len(next(iter(added.values()))))
         try:
             if _has_room(self._path, head, self._most_rows - len(added)):
@@ -335,7 +324,7 @@ class KeptVectors:
                 return
             others = [key for key in known if key not in wanted]
             used = [key for key in known if key in wanted][-self._most_rows :]
-            # Half of the room for others, so that not every addition writes the whole file.
+            # Half of the room for others, so that not every addition rewrites the file.
             room = max(0, self._most_rows - len(used)) // 2
             kept = [*others[max(0, len(others) - room) :], *used]
             new = self._path.with_suffix(".new")
@@ -366,22 +355,19 @@ def _packed(rows: _Rows) -> bytes:
 
 
 def _has_room(path: Path, head: bytes, most_rows: int) -> bool:
-    """Whether rows can be added at the end: it is whole, of this model, and not yet full."""
+    """True when rows can be appended: the file is whole, of this model, and not full."""
     try:
         with path.open("rb") as file:
             is_ours = file.read(len(head)) == head
-        rows, torn = divmod(path.stat().st_size - len(head), _layout(_dimensions(head)).itemsize)
+        row_bytes = _layout(int(_HEAD.unpack(head)[2])).itemsize
+        rows, torn = divmod(path.stat().st_size - len(head), row_bytes)
     except FileNotFoundError:
         return False
     return is_ours and not torn and rows <= most_rows
 
 
-def _dimensions(head: bytes) -> int:
-    return int(_HEAD.unpack(head)[2])
-
-
 def _read(path: Path, model: bytes) -> _Rows:
-    """The rows of this model that are whole, the oldest first."""
+    """The undamaged rows of this model, the oldest first."""
     try:
         content = path.read_bytes()
     except OSError:
@@ -407,10 +393,10 @@ _BATCH = 32
 
 
 def joined_embedding(open_model: Callable[[str], Embedder]) -> Callable[[Sequence[str]], Vectors]:
-    """Gives unit vectors, shape (len(texts), 896), and raises what `open_model` does.
+    """A function for unit vectors, shape (len(texts), 896), of both bundled models joined.
 
-    It is asked for each model by its spec. The similarity of two vectors is the weighted mean of
-    the similarities that both models give.
+    `open_model` gets the spec of each; what it raises is passed on. The similarity of two vectors
+    is the weighted mean of the similarities by both models.
     """
 
     def embed(texts: Sequence[str]) -> Vectors:
@@ -426,7 +412,7 @@ def joined_embedding(open_model: Callable[[str], Embedder]) -> Callable[[Sequenc
 def rail_embeddings(
     path: Path, open_model: Callable[[str], Embedder]
 ) -> tuple[Callable[[Sequence[str]], Vectors], Callable[[Sequence[str]], Vectors]]:
-    """The embedding, and one for texts that rarely change, whose vectors are kept in a file."""
+    """The joined embedding, and the same with a cache file for texts that rarely change."""
 
     def names() -> str:
         parts = [open_model(spec).name for spec in (BUNDLED, BUNDLED_MULTILINGUAL)]
@@ -437,7 +423,7 @@ def rail_embeddings(
 
 
 def bundled_opener(*, threads: int = 0) -> Callable[[str], Embedder]:
-    """Loads each bundled model when it is first asked for, where there is no library."""
+    """A function that loads each bundled model on first use, for work without a library."""
     opened: dict[str, Embedder] = {}
 
     def open_model(spec: str) -> Embedder:
@@ -454,14 +440,12 @@ def _vectors(model: Embedder, texts: Sequence[str]) -> Vectors:
     return np.concatenate(found) if found else np.zeros((0, model.dimensions), np.float32)
 
 
-# Opens embedders by their spec: a folder, the address of an endpoint, or nothing.
-
-# Reading its tokenizer holds the interpreter, and so the window, for a third of a second.
+# Reading its tokenizer blocks the interpreter, and so the window, for a third of a second.
 _LOADED_WHEN_NEEDED = frozenset({BUNDLED_MULTILINGUAL})
 
 
 class EmbedderOpener:
-    """Opens the bundled models, model folders and endpoints."""
+    """Opens embedders by their spec: a bundled model, a folder, or the address of an endpoint."""
 
     def __init__(
         self,
@@ -475,22 +459,22 @@ class EmbedderOpener:
         self._recorder = recorder
         self._folders: WeakSet[OnnxEmbedder] = WeakSet()
 
-    def let_go(self) -> None:
-        """Free the memory of the models; each is loaded again when it is needed."""
+    def release(self) -> None:
+        """Free the memory of the models; each is loaded again when needed."""
         for embedder in list(self._folders):
-            embedder.let_go()
+            embedder.release()
 
     def prepare(self) -> None:
-        """Load again what was let go. AppError when the files of a model are gone."""
+        """Load released models again. AppError when the files of a model are gone."""
         for embedder in list(self._folders):
             embedder.prepare()
 
     def open(self, spec: str, threads: int, dimensions: int = 0) -> Embedder:
         """The embedder of a spec; AppError when it can't be opened.
 
-        Loading a folder takes a second or more; the bundled model for many languages is loaded when
-        the first text needs it. An endpoint gets no request yet; its vectors must
-        have this number of dimensions, 0 means any.
+        Loading a folder takes a second or more; the multilingual bundled model is loaded when the
+        first text needs it. An endpoint gets no request yet; its vectors must have this number of
+        dimensions, 0 means any.
         """
         if is_address(spec):
             return RemoteEmbedder(
@@ -519,5 +503,4 @@ class EmbedderOpener:
         try:
             return self._bundled.get(spec) or Path(spec).expanduser()
         except RuntimeError:
-            # The home of a user that there is not.
-            return Path(spec)
+            return Path(spec)  # "~user" of an unknown user

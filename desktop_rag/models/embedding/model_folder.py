@@ -1,6 +1,6 @@
-"""Reads the description of a model folder: our own layout, or that of sentence-transformers.
+"""Reads and checks a model folder in our own layout, or that of sentence-transformers.
 
-Reads small files only, except to hash large ones. Any worker thread.
+Any worker thread; only hashing takes long.
 """
 
 import hashlib
@@ -39,27 +39,22 @@ _DIGEST_CHARS = 12
 # The bundled model's tokenizer, prefix, pooling, limit and case. Its name contains a hash of the
 # weights alone and must stay so: with another name every library would be embedded again. For any
 # other combination the hash covers all of this, so that no two share a name.
-_FIRST_USE: list[object] = [
-    "3ad857958ba886d154a5a852119fb31a0dd549d03d8a3fc20e33f2336272cc19",
-    "",
-    "mean",
-    256,
-    False,
-]
+_TOKENIZER = "3ad857958ba886d154a5a852119fb31a0dd549d03d8a3fc20e33f2336272cc19"
+_FIRST_USE: list[object] = [_TOKENIZER, "", "mean", 256, False]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelDescription:
     """The parameters of a model. `files` maps the files to check to (sha256, size in bytes).
 
-    `dimensions` is 0 when only a run of the model can tell. `further_module` is an unsupported
-    module after pooling: only a graph that contains it can be used.
+    `further_module` is an unsupported module after pooling: only a graph that contains it can be
+    used.
     """
 
     name: str
     max_tokens: int
     pooling: str
-    dimensions: int = 0
+    dimensions: int = 0  # 0 when only a run of the model can tell
     query_prefix: str = ""
     passage_prefix: str = ""
     weights: str = "model.onnx"
@@ -72,14 +67,13 @@ class ModelDescription:
 def read_description(folder: Path) -> ModelDescription:
     """Read model.toml with its hashes, or a folder as sentence-transformers saves it.
 
-    The second kind may have a model.toml too: its name, max_tokens, pooling, weights and prefixes
-    take precedence. AppError when something is missing or can't be used.
+    The name, max_tokens, pooling, weights and prefixes of a model.toml beside the latter take
+    precedence. AppError when something is missing or can't be used.
     """
     try:
         is_there = folder.is_dir()
     except OSError:
-        # Too long to be a path; others are just not there.
-        is_there = False
+        is_there = False  # too long to be a path
     if not is_there:
         raise broken(folder, "There is no such folder")
     table = _read_toml(folder / "model.toml")
@@ -115,7 +109,7 @@ def check_files(folder: Path, description: ModelDescription) -> None:
 def identity(folder: Path, description: ModelDescription) -> str:
     """The model's name with the first digits of a hash of all that passage vectors depend on.
 
-    Takes about a second per gigabyte of weights that are not in `files`.
+    Takes about a second per gigabyte of weights unless `files` lists them.
     """
     weights, *others = parts = _parts(folder, description)
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()

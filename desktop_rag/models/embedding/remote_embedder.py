@@ -1,4 +1,4 @@
-"""The embedder behind an OpenAI-compatible endpoint's /embeddings. Runs on the calling thread.
+"""The embedder over the /embeddings of an OpenAI-compatible endpoint. Runs on the calling thread.
 
 Its vectors are validated carefully, as nobody would notice wrong ones. openai and its HTTP layer
 are imported with the first request.
@@ -77,8 +77,9 @@ class RemoteEmbedder:
         dimensions: int = 0,
         recorder: Recorder | None = None,
     ) -> None:
-        """`key_of` returns the key for an address; it is called on first use and after a refusal.
-        With `dimensions` 0, the first request tells.
+        """`key_of` returns the key for an address, on first use and after a refusal.
+
+        With `dimensions` 0, the first request determines them.
         """
         self._endpoint = endpoint
         self._key_of = key_of
@@ -152,9 +153,7 @@ class RemoteEmbedder:
     # --- asking ----------------------------------------------------------------------------------
 
     def _sums(self, texts: Sequence[str], max_tokens: int) -> Vectors:
-        """For each text, the sum of the vectors of its parts, weighted by length. No part is longer
-        than `max_tokens` by a rough count.
-        """
+        """For each text, the sum of the vectors of its parts, weighted by length."""
         parts = [parts_of(text, max_tokens) for text in texts]
         flat = [part for of_text in parts for part in of_text]
         # A server may limit the whole request, so shorter parts go in smaller requests.
@@ -171,11 +170,10 @@ class RemoteEmbedder:
             if _fault_of(exc.__cause__) not in _TOO_MUCH or max_tokens < 2 * _LEAST_TOKENS:
                 raise
         # The rough count was too low, as for scripts with one or two characters per token.
-        # Try parts half as long.
         return self._sums(parts, max_tokens // 2)
 
     def _ask(self, texts: Sequence[str]) -> Vectors:
-        """Embed one batch; retried after a short pause if the server asks for one."""
+        """Embed one batch, retrying after short pauses."""
         pauses_s = iter(_PAUSES_S)
         while True:
             try:
@@ -244,7 +242,7 @@ class RemoteEmbedder:
             return self._key
 
     def _has_other_key(self, refused: str) -> bool:
-        """True when another key is stored by now. If not, the next request checks again."""
+        """True when another key is stored now. If not, the next request checks again."""
         found = self._key_of(self._endpoint.base_url)
         with self._lock:
             self._key = None if found == refused else found

@@ -1,4 +1,4 @@
-"""Tests an endpoint and reports the result. Runs on a worker thread; takes seconds."""
+"""Tests an endpoint, and finds model servers on this computer. Worker threads; takes seconds."""
 
 import difflib
 import time
@@ -25,24 +25,11 @@ from desktop_rag.models.ports import ChatTurn
 
 _QUESTION = ChatTurn("user", "Reply with the word yes.")
 # After these faults a second request is useless; others only mean that there is no list.
-_FINAL = frozenset(
-    {
-        Fault.REFUSED,
-        Fault.UNKNOWN_HOST,
-        Fault.UNREACHABLE,
-        Fault.NO_CONNECTION_IN_TIME,
-        Fault.CERTIFICATE,
-        Fault.NO_TLS,
-        Fault.PROXY,
-        Fault.NOT_HTTP,
-        Fault.SILENT,
-        Fault.SLOW,
-        Fault.NO_KEY,
-        Fault.BAD_KEY,
-        Fault.ODD_KEY,
-        Fault.REDIRECT,
-    }
-)
+_FINAL = frozenset({
+    Fault.REFUSED, Fault.UNKNOWN_HOST, Fault.UNREACHABLE, Fault.NO_CONNECTION_IN_TIME,
+    Fault.CERTIFICATE, Fault.NO_TLS, Fault.PROXY, Fault.NOT_HTTP, Fault.SILENT, Fault.SLOW,
+    Fault.NO_KEY, Fault.BAD_KEY, Fault.ODD_KEY, Fault.REDIRECT,
+})  # fmt: skip
 _KEY_FAULTS = frozenset({Fault.NO_KEY, Fault.BAD_KEY, Fault.ODD_KEY})
 _NAMES_SHOWN = 5
 
@@ -71,9 +58,7 @@ def probe_endpoint(
 ) -> EndpointReport:
     """Request the list of models, then the first words of an answer; the report includes faults.
 
-    It ends soon after `cancel` is set; its report is meaningless then.
-
-    `seconds` is the time until the model's first word.
+    `seconds` is the time until the first word. Once `cancel` is set, the report is meaningless.
     """
     listed: tuple[ListedModel, ...] = ()
     cancel = cancel or Event()
@@ -113,20 +98,11 @@ def _hear_first_words(client: ChatClient, cancel: Event) -> None:
 
 
 def _without_model(listed: tuple[ListedModel, ...]) -> EndpointReport:
+    title, hint = "The endpoint answers. Choose a model.", f"It offers {_named(listed)}."
     if not listed:
-        return EndpointReport(
-            "No model is chosen.",
-            "The endpoint has no list of models: enter the name of one.",
-            is_ok=False,
-            is_reached=True,
-        )
-    return EndpointReport(
-        "The endpoint answers. Choose a model.",
-        f"It offers {_named(listed)}.",
-        is_ok=False,
-        is_reached=True,
-        listed=listed,
-    )
+        title = "No model is chosen."
+        hint = "The endpoint has no list of models: enter the name of one."
+    return EndpointReport(title, hint, is_ok=False, is_reached=True, listed=listed)
 
 
 def _answered(model: str, listed: tuple[ListedModel, ...], seconds: float) -> EndpointReport:
@@ -160,18 +136,14 @@ def _named(listed: tuple[ListedModel, ...]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-# Finds model servers running on this computer. Worker threads; takes up to two seconds.
-
-
 def _usual() -> dict[str, str]:
-    """The usual addresses, each with the names of the programs that share it."""
+    """The usual addresses of model servers, by the names of the programs that share them."""
     names: dict[str, list[str]] = {}
     for program in programs():
         names.setdefault(program.address, []).append(program.name)
     return {tr(" or ").join(sharing): address for address, sharing in names.items()}
 
 
-# The usual addresses of programs that serve models.
 USUAL = _usual()
 _PATIENCE_S = 2.0
 _STEP_S = 0.1
@@ -205,7 +177,7 @@ def running_servers(cancel: Event, usual: Mapping[str, str] = USUAL) -> Sequence
 
 
 def _load_library() -> None:
-    """Import the client library, which may take as long as all servers together may."""
+    """Import the client library first, which may take longer than the servers' time limit."""
     with closing(EndpointRequests(EndpointSettings("http://localhost"))) as requests:
         requests.open()
 

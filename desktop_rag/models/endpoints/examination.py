@@ -1,7 +1,7 @@
 """Examines the abilities and the context length of a model at an endpoint. Worker threads.
 
-It sends few, short requests, and answers to a person go first. What could not be determined because
-of a passing fault stays unknown.
+It sends few, short requests, and answers to a person go first. After a passing fault an ability
+stays unknown.
 """
 
 import base64
@@ -37,13 +37,7 @@ from desktop_rag.models.ports import HeardAnswer
 
 log = logging.getLogger(__name__)
 
-# Measures the context length of a model by requests of growing length. Worker threads.
-#
-# A server states what the model supports; what it was started with may be far less. A server that
-# refuses a long request often states its limit; one that truncates silently is detected by the
-# tokens it counts. Nearly every tokenizer has one token for each of the words sent.
-
-# Short and frequent words: one token each, and nothing to merge.
+# Short and frequent words: one token each for nearly every tokenizer, and nothing to merge.
 _WORDS = (
     "time year people way day man thing woman life child world school state family student group "
     "country problem hand part place case week company system program question work government "
@@ -52,12 +46,12 @@ _WORDS = (
 )
 _STEP = 7  # a prime number of words, so that the order repeats as late as possible
 _GRAIN_TOKENS = 256
-# A share of the tokens expected from a request that was read whole.
+# Share of the expected tokens that the server counts for a request read whole.
 _LEAST_READ_SHARE = 0.85
 
 
 class ProbeOutcome(Enum):
-    """The end of a request; unknown when the server was silent for too long, for example."""
+    """The outcome of a request; unknown when the server was silent for too long, for example."""
 
     READ = auto()
     CUT = auto()
@@ -67,14 +61,11 @@ class ProbeOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The result of one request: tokens `counted` by the server, 0 if it doesn't count.
-
-    A refusal states the `limit` in tokens, 0 if it doesn't.
-    """
+    """The result of one request."""
 
     outcome: ProbeOutcome
-    counted: int = 0
-    limit: int = 0
+    counted: int = 0  # tokens counted by the server, 0 if it doesn't count
+    limit: int = 0  # tokens stated in a refusal
     seconds: float = 0.0
 
 
@@ -102,10 +93,7 @@ FAR = Bounds(first=16_384, most=16_384, requests=3, longest_s=math.inf)
 
 
 def filler(words: int, first: int = 0) -> str:
-    """A text of this many words, from the word with number `first` on.
-
-    A longer text begins like a shorter one, so that servers can reuse their cache.
-    """
+    """A text of this many words from the `first` on; a longer one can reuse the server's cache."""
     known = _WORDS.split()
     count = len(known)
     order = (known[(n * _STEP + n // count) % count] for n in itertools.count(first))
@@ -115,10 +103,12 @@ def filler(words: int, first: int = 0) -> str:
 def measure(
     attempt: Callable[[int, int], Attempt], bounds: Bounds, tokens_a_word: float = 1.0
 ) -> MeasuredContext:
-    """Send requests until the limit is known, or the bounds are reached.
+    """Measure the context length by requests, until the limit is known or the bounds are reached.
 
-    `attempt` is called with the number of words to send and the number of the first. The length
-    doubles while requests are accepted; then a binary search narrows it down.
+    `attempt` gets the number of words to send and the number of the first. The length doubles while
+    requests are accepted; then a binary search narrows it down. A refusal may state the limit;
+    silent truncation shows in the tokens that the server counts. What a server states without a
+    request may be far more than what it was started with.
     """
     read, refused = 0, 0
     size, per_word = bounds.first, tokens_a_word
@@ -168,12 +158,12 @@ _REFUSALS = frozenset({
     Fault.FORBIDDEN, Fault.WEB_PAGE, Fault.UNREADABLE, Fault.GARBLED,
     Fault.TOO_LARGE, Fault.FILTERED,
 })  # fmt: skip
-# After these, the same request in another shape may be accepted.
+# After these, the request may be accepted in another shape.
 _SHAPE_REFUSALS = frozenset({Fault.REJECTED, Fault.FAILED})
 _SAY_YES = "Reply with the word yes."
 _SAY_JSON = 'Reply with this JSON object and nothing else: {"ok": true}'
 _NAME_COLOUR = "Which colour is this picture? Reply with one word."
-# Long enough to tell from the server's count whether it was read at all.
+# Long enough to show in the server's count.
 _SYSTEM_WORDS = 60
 _ANSWER_TOKENS = 256
 _SHORT_ANSWER_TOKENS = 48
@@ -221,10 +211,10 @@ class Examination:
         self._profile = replace(self._profile, examined_at=time.time())
         return self._profile
 
-    # --- the looks -------------------------------------------------------------------------------
+    # --- tests -----------------------------------------------------------------------------------
 
     def _try_answer(self) -> None:
-        """Get a first answer: in the richest shape of request, then in simpler and simpler ones."""
+        """Get a first answer, with the richest shape of request first, then simpler ones."""
         shapes = [(usage, system) for system in (True, False) for usage in (True, False)]
         for counts_usage, takes_system in shapes:
             asked = [_turn("system", filler(_SYSTEM_WORDS))] if takes_system else []
@@ -359,7 +349,7 @@ class Examination:
             self._priority.sleep(pause_s)
 
     def _ask(self, messages: list[dict[str, Any]], max_tokens: int, **more: object) -> _ExamAnswer:
-        """An answer of limited length; finds out the name of the field that limits it."""
+        """An answer of limited length; determines the name of the field that limits it."""
         fields = sorted(LengthField, key=lambda field: field is not self._profile.length_field)
         for field in fields:
             try:
@@ -376,13 +366,9 @@ class Examination:
     def _ask_whichever_way(
         self, messages: list[dict[str, Any]], more: dict[str, object]
     ) -> _ExamAnswer:
-        """An answer in pieces; whole where the server refuses to stream."""
-        body = {
-            "model": self._requests.endpoint.model,
-            "messages": messages,
-            "stream": True,
-            **more,
-        }
+        """A streamed answer; a whole one where the server refuses to stream."""
+        model = self._requests.endpoint.model
+        body = {"model": model, "messages": messages, "stream": True, **more}
         if self._profile.streams is not False:
             try:
                 return self._with_retry(lambda: self._receive(body))
@@ -425,7 +411,7 @@ def _thinking_in(heard: _ExamAnswer) -> Thinking:
 
 
 def _answer_in(heard: _ExamAnswer) -> str:
-    """The answer after thinking; empty while the model still thinks."""
+    """The answer after thinking; empty for thinking alone."""
     return _told_apart(heard)[0].text.strip()
 
 

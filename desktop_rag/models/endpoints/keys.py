@@ -19,10 +19,9 @@ _LIMIT_S = 3.0
 
 
 class KeyStore:
-    """Keys by the address of their endpoint, for any thread.
+    """Keys by the address of their endpoint; the parameters are those of `SystemKeyring`.
 
-    `find_backend` returns the keyring and is called on first use. Each call to it or to the keyring
-    is limited to `limit_s`. A key that the keyring can't keep stays in memory until the app ends.
+    A key that the keyring can't keep stays in memory until the app ends.
     """
 
     def __init__(
@@ -39,7 +38,7 @@ class KeyStore:
         return "KeyStore()"
 
     def get(self, base_url: str) -> str:
-        """The key for this address, else that of DESKTOP_RAG_API_KEY, else an empty text."""
+        """The key for this address, else that of DESKTOP_RAG_API_KEY, else ""."""
         if not (user := _user(base_url)):
             return ""
         with self._lock:

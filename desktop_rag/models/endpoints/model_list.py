@@ -10,16 +10,9 @@ from desktop_rag.models.endpoints.providers import USUAL_LIST, ListShape
 
 # The fields with the context length: vLLM, OpenRouter, Mistral, LM Studio, llama.cpp.
 _LENGTHS = (
-    "loaded_context_length",
-    "max_model_len",
-    "context_length",
-    "max_context_length",
-    "context_window",
-    "n_ctx",
-    "n_ctx_train",
-    "meta.n_ctx",
-    "meta.n_ctx_train",
-)
+    "loaded_context_length", "max_model_len", "context_length", "max_context_length",
+    "context_window", "n_ctx", "n_ctx_train", "meta.n_ctx", "meta.n_ctx_train",
+)  # fmt: skip
 _NAMES = ("id", "name")
 _DIGITS = 6
 

@@ -1,6 +1,6 @@
-"""The table of services and programs with an OpenAI-compatible API. Any thread.
+"""The services and programs with an OpenAI-compatible API. Any thread.
 
-It is `resources/endpoints/providers.toml`, read once; a mistake in it is a bug of ours.
+The table is `resources/endpoints/providers.toml`, read once; a mistake in it is a bug of ours.
 """
 
 import dataclasses
@@ -54,20 +54,16 @@ _FACTS: dict[Quirk, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class ListShape:
-    """The list of models: its path ("" for none), and the fields of an entry as `outer.inner`.
+    """The list of models: where it is, and the fields of an entry as `outer.inner`."""
 
-    A path with a leading slash starts at the host. `auth` None means that of the provider. A price
-    times `dollars` is in US dollars per million tokens. An empty `context` means the usual fields.
-    """
-
-    path: str = "models"
-    auth: Auth | None = None
+    path: str = "models"  # "" for none; with a leading slash it starts at the host
+    auth: Auth | None = None  # None means that of the provider
     headers: tuple[tuple[str, str], ...] = ()
     name: str = ""
-    context: str = ""
+    context: str = ""  # "" means the usual fields
     price_in: str = ""
     price_out: str = ""
-    dollars: float = 1.0
+    dollars: float = 1.0  # factor from a price to US dollars per million tokens
 
 
 USUAL_LIST = ListShape()

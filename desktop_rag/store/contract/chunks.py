@@ -36,10 +36,7 @@ class ChunkStore(Protocol):
     def without_vectors(
         self, model_id: int, limit: int, coverage: Coverage = ALL_CHUNKS
     ) -> list[tuple[str, str, str]]:
-        """Up to `limit` contents without a vector: (content hash, context, text).
-
-        Each content once, in any order.
-        """
+        """Up to `limit` distinct contents without a vector: (content hash, context, text)."""
         ...
 
     def without_windows(self, model_id: int, limit: int) -> list[tuple[str, str]]:
@@ -61,17 +58,11 @@ class ChunkStore(Protocol):
         ...
 
     def reopen_documents(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> list[str]:
-        """Mark searchable documents that lack vectors as searchable by words; returns their ids.
-
-        Check and update are one transaction.
-        """
+        """Mark searchable documents that lack vectors as searchable by words; returns their ids."""
         ...
 
     def finish_without_vectors(self, coverage: Coverage) -> list[str]:
-        """Mark documents that are searchable by words as searchable, vectors or not; their ids.
-
-        For documents in a language that no model reads.
-        """
+        """The same without vectors, for documents in a language that no model reads."""
         ...
 
     def prune_vectors(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> None:

@@ -1,4 +1,4 @@
-"""An open library as a store sees it: connections, transactions, and what it has changed.
+"""An open library as a store sees it: connections, transactions, changed entities. Protocols.
 
 The SQL of stores is the same for every engine: parameters are `?`, or `$name` with a mapping; types
 and functions have the names of the embedded engine, and another one defines what it lacks.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
-# The connection of the engine that a collaborator belongs to.
+# The engine's own type of connection.
 OwnConnection = Any
 
 

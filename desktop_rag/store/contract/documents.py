@@ -1,4 +1,4 @@
-"""Documents: rows, texts and chunks. A protocol and its values; any thread."""
+"""Documents: rows, texts and chunks; claims on them, and their tags. Protocols; any thread."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -11,17 +11,12 @@ from desktop_rag.core.library_events import DocumentCounts, FileChange, LibraryF
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.question import Readable
 
-# Which process reads a document, where several work on one queue. A protocol; any thread.
-
 
 class DocumentClaims(Protocol):
-    """Claims on documents. Those of a process that ends, however it ends, are nobody's again."""
+    """Which process reads a document, where several share a queue; claims end with the process."""
 
     def take(self, document_ids: Sequence[str]) -> list[str]:
-        """Those of the documents that this process may read now: no other one has claimed them.
-
-        A document that is claimed here already is among them.
-        """
+        """Claim documents; returns those that no other process has claimed, own claims included."""
         ...
 
     def release(self, document_ids: Iterable[str]) -> None:
@@ -50,11 +45,10 @@ ReadRow = tuple[str, str, KnownRow]
 class IndexingOutcome:
     """The result of reading a document: its row, and the content that replaces the old one.
 
-    A document that was refused has no content and loses the old one, unless `keeps_content`.
-    `term_counts` has one item per chunk, of many chunks made when it is read; `places` and the text
-    are enough to make the chunks again. `taken_stat` is the file's stat in the row when reading
-    began: if the row has another one by now, the file has changed again. `parts` are the documents
-    inside this one.
+    A refused document has no content and loses the old one, unless `keeps_content`. `term_counts`
+    has an item per chunk, computed lazily if there are many; the chunks can be made again from the
+    text and `places`. `taken_stat` is the stat in the row when reading began: if the row has
+    another one by now, the file has changed again. `parts` are the documents inside this one.
     """
 
     document: Document
@@ -71,8 +65,8 @@ class DocumentStore(Protocol):
     """Documents with their texts, chunks and postings, stored and removed in one transaction.
 
     A document inside another one (an attachment) has a `parent_id`; it is added, moved, hidden and
-    removed with its parent, in the same transaction. A document that is GONE is listed here, but no
-    search finds it. Files attached to chats are listed only by their source or id.
+    removed with its parent, in the same transaction. A document that is GONE is listed, but not
+    searchable. Files attached to chats are listed only by their source or id.
 
     Chunk ids are assigned when chunks are stored, from 1 up: those of a document in reading order
     without gaps, so that neighbours differ by one. Replacing a document assigns new ids. Numbers
@@ -92,10 +86,7 @@ class DocumentStore(Protocol):
         state: DocumentState | None = None,
         readable: Readable | None = None,
     ) -> list[Document]:
-        """All documents, optionally of one source or in one state, and only readable ones.
-
-        By path, then part, ordered by code points.
-        """
+        """All documents, or those of one source, in one state or readable; by path, then part."""
         ...
 
     def of_sources(self, source_ids: Sequence[str]) -> list[Document]:
@@ -103,9 +94,8 @@ class DocumentStore(Protocol):
         ...
 
     def counts(self, source_id: str = "", readable: Readable | None = None) -> DocumentCounts:
-        """The number of files and web pages of the source (or of all) in each state.
+        """The number of (readable) files and web pages of the source, or of all, in each state.
 
-        With `readable` only what that covers is counted.
         Documents inside others are not counted.
         """
         ...
@@ -125,8 +115,8 @@ class DocumentStore(Protocol):
     def known_files(self, source_id: str) -> list[KnownRow]:
         """The rows that a scan compares with the disk; plain tuples, as there may be 50,000.
 
-        Without documents inside others, in any order. Only files that the scan skipped have a
-        reason here: these were never opened and have no hash; those that a parser refused have one.
+        Without documents inside others, in any order. Only files that the scan skipped, and never
+        opened, have a reason here.
         """
         ...
 
@@ -142,10 +132,7 @@ class DocumentStore(Protocol):
         ...
 
     def with_sites(self, documents: Sequence[Document]) -> list[Document]:
-        """The documents with their addresses on the sites that their folders mirror.
-
-        The documents that reading methods return have them already.
-        """
+        """The documents with their addresses on mirrored sites; reading methods add them, too."""
         ...
 
     def parts(self, document_id: str) -> list[Document]:
@@ -165,17 +152,11 @@ class DocumentStore(Protocol):
         ...
 
     def outdated(self, collection_id: str, chunking: str, limit: int) -> list[Document]:
-        """Up to `limit` documents of a collection whose chunks were made with other settings.
-
-        Only searchable ones with chunks, by id.
-        """
+        """Up to `limit` searchable documents of a collection chunked with other settings, by id."""
         ...
 
     def with_reason(self, words: str) -> list[Document]:
-        """Files of the library whose reason has these words, or that of a document inside them.
-
-        Percent signs and underscores in the words stand for any characters.
-        """
+        """Files of the library whose reason, or that of a part, contains these words; as LIKE."""
         ...
 
     def content_hashes(self) -> set[str]:
@@ -183,10 +164,10 @@ class DocumentStore(Protocol):
         ...
 
     def changes_since(self, at: float) -> list[FileChange]:
-        """What `apply_changes` and failed outcomes did from this time on, the newest first.
+        """The changes by scans, and the failures, from this time on, the newest first.
 
-        Kept for a week at least. Documents inside others, attached files and removed sources are
-        left out.
+        Kept for a week at least, without documents inside others, attached files and removed
+        sources.
         """
         ...
 
@@ -230,10 +211,7 @@ class DocumentStore(Protocol):
         ...
 
     def requeue_failed(self) -> list[Document]:
-        """Queue the failed files for reading again; returns their rows.
-
-        Not pages that were never fetched: there is nothing to read.
-        """
+        """Queue the failed files, except unfetched pages, for reading again; returns their rows."""
         ...
 
     def requeue_older_than(self, readers: int) -> list[Document]:
@@ -241,10 +219,7 @@ class DocumentStore(Protocol):
         ...
 
     def requeue(self, document_ids: Sequence[str]) -> list[Document]:
-        """Queue these files to be read anew, even if unchanged; returns their rows.
-
-        Documents inside others are ignored.
-        """
+        """Queue these files (no parts) to be read anew, even if unchanged; returns their rows."""
         ...
 
     # --- checks ------------------------------------------------------------------------------
@@ -262,12 +237,8 @@ class DocumentStore(Protocol):
         ...
 
 
-# The tags that a person gives to files. A protocol; any thread.
-
-
 class TagStore(Protocol):
-    """Tags by the path of their file, so that they outlive its row: a file that is read again,
-    whose index is lost, or whose folder is removed and added again still has them.
+    """The tags given to files by their paths, so that they outlive rows, index and sources.
 
     They hold for the documents inside the file, too. `DocumentStore.apply_changes` takes them along
     when a file moves; where the new path has tags already, both are kept. `Document.tags`, which
@@ -275,16 +246,13 @@ class TagStore(Protocol):
     """
 
     def given(self, paths: Sequence[Path] | None = None) -> Mapping[Path, tuple[str, ...]]:
-        """The tags of each file that has any, in the order in which they were given.
-
-        Of these paths only; None means all.
-        """
+        """The tags of each tagged file, in the order they were given; of these paths, or of all."""
         ...
 
     def counts(self) -> list[TagCount]:
         """All tags in use, given or stated, with the number of files that searches may find.
 
-        By name, whatever its letter case; of several spellings one is named.
+        By name, regardless of case; of several spellings one is named.
         """
         ...
 

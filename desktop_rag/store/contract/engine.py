@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class ServerWatch(Protocol):
-    """Looks at the server of a library; an engine without a server has none."""
+    """Monitors the server of a library; an engine without a server has none."""
 
     def state(self) -> ServerState:
         """Sizes, indexes, connections, the replica and what is slow, as they are now."""
@@ -44,8 +44,8 @@ class Storage(Database, Protocol):
         """Finish pending writes, then close. Idempotent, from any thread."""
         ...
 
-    def let_go(self) -> None:
-        """Free soon what is kept in memory; it is read again when it is needed."""
+    def release(self) -> None:
+        """Free cached memory soon; it is read again when needed."""
         ...
 
     def verify(self, may_go_on: Callable[[], bool] = ...) -> None:
@@ -121,8 +121,8 @@ class EngineOpener(Protocol):
     def open(self, home: Home, memory_mb: int) -> Engine:
         """Open or create it; `memory_mb` limits the memory of the engine.
 
-        AppError, with the library unchanged, when it is damaged, open in another process, or from
-        a newer version or another program.
+        AppError, with the library unchanged, when it is damaged, open in another process, or of a
+        newer version or another program.
         """
         ...
 

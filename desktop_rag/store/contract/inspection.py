@@ -1,4 +1,4 @@
-"""The rules that the content of a library keeps, and whether it does. A protocol; any thread."""
+"""Checks and repairs the integrity of a library. A protocol and its values; any thread."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,19 +37,16 @@ class Discrepancy:
 
 @dataclass(frozen=True, slots=True)
 class JournalState:
-    """The number of the last change in the library and in the journal beside it.
-
-    `written` is None when there is no journal. `unreadable` counts its damaged lines.
-    """
+    """The number of the last change in the library and in the journal beside it."""
 
     stored: int
-    written: int | None
-    unreadable: int = 0
+    written: int | None  # None without a journal
+    unreadable: int = 0  # damaged lines of the journal
 
 
 @dataclass(frozen=True, slots=True)
 class IndexRepair:
-    """What a repair did: pieces removed that belonged to nothing, documents to be read again."""
+    """The result of a repair: the numbers of orphans removed and of documents to be read again."""
 
     removed: int
     read_again: int
@@ -78,8 +75,8 @@ class Inspection(Protocol):
         ...
 
     def repair(self) -> IndexRepair:
-        """Remove what belongs to nothing in the index, let documents with a wrong one wait.
+        """Remove orphans from the index and queue inconsistent documents, in one transaction.
 
-        In one transaction. A journal with damaged lines is then written anew from the library.
+        A journal with damaged lines is then written anew from the library.
         """
         ...

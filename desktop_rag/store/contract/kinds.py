@@ -1,6 +1,6 @@
-"""The kinds of precious things that this app knows: those of the core, then those of its features.
+"""The kinds of precious things: those of the core, then those of its features. Any thread.
 
-A library or a backup may hold others, of a feature that is not there. They stay as they are.
+A library or a backup may hold others, of an absent feature; they stay as they are.
 """
 
 from collections.abc import Mapping
@@ -52,13 +52,13 @@ def precious_tables() -> list[str]:
 
 
 def tables_of_features() -> list[str]:
-    """The statements that make the tables of each feature."""
+    """The statements that create the tables of each feature."""
     return [each.tables.read_text("utf-8") for each in kept() if each.tables]
 
 
 @cache
 def nouns_of_features() -> Mapping[str, tuple[str, str]]:
-    """A word for one and for several of what features keep, by its kind."""
+    """Singular and plural nouns for what features keep, by kind."""
     return {kind: nouns for each in kept() for kind, nouns in each.nouns.items()}
 
 

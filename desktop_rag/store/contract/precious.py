@@ -1,4 +1,4 @@
-"""What exists only in the library: its kinds, its entries, and how they get out of it and back.
+"""What exists only in the library: kinds and entries, backup rules, and the store of them all.
 
 Values are frozen; the store may be used on any thread.
 """
@@ -11,8 +11,8 @@ from typing import Any, Protocol
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.paths import Home
 
-# The version of the tables whose columns entries have. The last one before it, of which nothing was
-# released, counted to 25 and has the same ones.
+# The version of the tables whose columns entries have; the last unreleased one was 25, with the
+# same columns.
 SCHEMA, SCHEMA_BEFORE = 1, 25
 
 Row = Mapping[str, Any]
@@ -35,15 +35,12 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One precious thing: its kind, its key, and its rows by table as JSON values.
-
-    A message also names its conversation.
-    """
+    """One precious thing: its kind, its key, and its rows by table as JSON values."""
 
     kind: str
     key: str
     rows: Rows
-    conversation_id: str = ""
+    conversation_id: str = ""  # of a message
 
     @property
     def row(self) -> Row:
@@ -115,8 +112,8 @@ class Kept:
     tables: Path | None = None
 
 
-# From what the library holds to the entries to put into it; AppError refuses all of them. Called
-# again when the library changed meanwhile.
+# From the library's entries to those to put into it; AppError refuses all. Called again when the
+# library changed meanwhile.
 Plan = Callable[[Sequence[Entry]], Sequence[Entry]]
 
 
@@ -139,28 +136,25 @@ class PreciousStore(Protocol):
 
     @property
     def changes(self) -> Changes:
-        """Where a PreciousChanged is published after each, on the thread that writes."""
+        """Publishes a PreciousChanged after each change, on the thread that writes."""
         ...
 
     def read(self, take: Callable[[Entry], None], *, index: Path | None = None) -> None:
-        """Pass all entries to `take`, images last, as they are at one moment.
+        """Pass all entries of one moment to `take`, images last; what it raises ends that.
 
-        With `index`, a new file in the folder for backups gets what is derived as of the same
-        moment: texts, passages, vectors. What `take` raises ends it.
+        With `index`, a new file in the folder for backups gets texts, passages and vectors, too.
         """
         ...
 
     def merge(
         self, plan: Plan, images: Callable[[], Iterable[Entry]], index: Path | None = None
     ) -> int:
-        """Put the entries of `plan` and the images that are missing: all, or none of them.
+        """Put the entries of `plan` and the missing images, all or none; the number of images put.
 
-        Returns the number of images put. Other changes of the library go on meanwhile; they wait
-        only while the entries, planned before, are put.
-
-        `plan` gets all entries but images; those it returns replace those with their keys. With
-        `index`, a file made by `read`, that becomes the index. AppError, with nothing changed, when
-        the library has an index already or the file does not fit.
+        `plan` gets all entries but images; those it returns replace those with their keys. Other
+        changes of the library wait only while the entries are put. With `index`, a file made by
+        `read`, that becomes the index. AppError, with nothing changed, when the library has an
+        index already or the file does not fit.
         """
         ...
 

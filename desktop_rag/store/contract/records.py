@@ -1,4 +1,4 @@
-"""Conversations and measurements, which nothing else can restore. Protocols; any thread."""
+"""Conversations and assistants, which nothing else can restore. Protocols; any thread."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,18 +33,14 @@ class ConversationStore(Protocol):
         ...
 
     def all(self) -> list[Conversation]:
-        """Conversations that are not hidden: pinned ones first, then the last changed.
+        """Conversations neither hidden nor kept for a program: pinned ones, then the last changed.
 
-        Without those that are kept for another program. The order does not depend on the clock,
-        which may be set back.
+        The order does not depend on the clock, which may be set back.
         """
         ...
 
     def containing(self, text: str) -> frozenset[str]:
-        """The ids of conversations that are not hidden and have this text in a title or message.
-
-        Without those that are kept for another program. Letter case is ignored.
-        """
+        """The ids of those among `all` with this text in a title or message; case is ignored."""
         ...
 
     def rename(self, conversation_id: str, title: str) -> None:
@@ -96,10 +92,7 @@ class ConversationStore(Protocol):
         ...
 
     def add_feedback(self, message_id: str, feedback: Feedback) -> None:
-        """Append feedback on an answer, which also holds for its copies in other conversations.
-
-        Earlier feedback stays in the log.
-        """
+        """Append feedback on an answer to its log; it also holds for copies of the answer."""
         ...
 
     def feedback_log(self, message_id: str) -> list[tuple[float, Feedback]]:
@@ -109,7 +102,7 @@ class ConversationStore(Protocol):
     def all_feedback(self) -> list[GivenFeedback]:
         """All feedback in conversations that are not hidden, the last given first.
 
-        Feedback on an answer that was replaced is included while the answer is remembered.
+        Includes feedback on replaced answers while these are remembered.
         """
         ...
 
@@ -119,29 +112,23 @@ class ConversationStore(Protocol):
 
 
 class KeptConversationStore(Protocol):
-    """The conversations that are kept for other programs; they are in no list of the person's."""
+    """The conversations kept for other programs, outside the person's lists."""
 
     def keep(self, conversation_id: str, keeper: str) -> None:
         """Keep a conversation for the program with this id from now on."""
         ...
 
     def of(self, keeper: str = "") -> list[Conversation]:
-        """The conversations kept for a program, or for any, the last changed first.
-
-        Without hidden ones.
-        """
+        """Those kept for a program, or for any, that are not hidden; the last changed first."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedAnswer:
-    """What was shown of an answer whose process ended before it.
-
-    `about` are JSON values from the writer, empty when they were lost.
-    """
+    """What was shown of an answer whose process ended before it."""
 
     answer_id: str
-    about: dict[str, Any]
+    about: dict[str, Any]  # JSON values from the writer, empty when they were lost
     text: str
     thinking: str
 
@@ -161,10 +148,7 @@ class UnfinishedAnswerStore(Protocol):
         thinking: str,
         is_restated: bool = False,
     ) -> None:
-        """Add what was shown since; `about` replaces the one before.
-
-        With `is_restated`, the text and the thinking replace those before too.
-        """
+        """Add what was shown since; `about` replaces the one before, if restated the texts, too."""
         ...
 
     def all(self) -> list[UnfinishedAnswer]:
@@ -204,9 +188,6 @@ class AttachmentStore(Protocol):
         Only those attached before the given time: a newer one may be part of a question to come.
         """
         ...
-
-
-# Assistants, which nothing else can restore. A protocol; any thread.
 
 
 class AssistantStore(Protocol):

@@ -12,12 +12,10 @@ from desktop_rag.core.query import Filters
 from desktop_rag.core.question import Readable
 from desktop_rag.core.question_scope import ScopeItem
 
-# The chunks that a search may find: collections, filters, required words. A pure value.
-
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The limits of a search; all of them apply together.
+    """The chunks that a search may find; all limits apply together.
 
     With the defaults, everything is found except documents that are gone and files attached to
     chats. With `attached`, only the files of these sources are found. With `about`, only what one
@@ -110,10 +108,9 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class WordCounts:
-    """What the weights of words are made of, in a library or a part of one.
+    """The statistics behind the weights of words, in a library or a part of one.
 
-    `chunks` is the number of its chunks, `terms` that of the terms in them. `counts` are the
-    numbers of chunks that each word occurs in.
+    `counts` are the numbers of chunks that each word occurs in.
     """
 
     chunks: int
@@ -121,7 +118,7 @@ class WordCounts:
     counts: Mapping[tuple[str, ...], int]
 
     def joined(self, other: "WordCounts") -> "WordCounts":
-        """Those of a library that has the chunks of both; of the same words."""
+        """The counts of a library that has the chunks of both; for the same words."""
         counts = {word: count + other.counts[word] for word, count in self.counts.items()}
         return WordCounts(self.chunks + other.chunks, self.terms + other.terms, counts)
 
@@ -148,16 +145,15 @@ class LexicalStore(Protocol):
         ...
 
     def count(self, words: Words, readable: Readable | None = None) -> WordCounts:
-        """What `weigh` makes its weights of: several libraries can be ranked as one."""
+        """The statistics that `weigh` uses, so that several libraries can be ranked as one."""
         ...
 
     def best(
         self, words: Words | Weights, limit: int, scope: Scope = EVERYWHERE
     ) -> list[tuple[int, float]]:
-        """The `limit` chunks with the highest score: (chunk id, score), best first.
+        """The `limit` chunks with the highest score: (chunk id, score), best first, then by id.
 
-        Exact: no other chunk scores more. Of equal scores the lower id comes first. Chunks without
-        any of the words are never found.
+        Exact: no other chunk scores more. Chunks without any of the words are never found.
         """
         ...
 
@@ -186,9 +182,7 @@ class LexicalStore(Protocol):
         ...
 
     def languages(self, readable: Readable | None = None) -> Mapping[str, int]:
-        """The number of documents in each language, "" for unknown; the most frequent first, then
-        by code points.
-        """
+        """The number of documents in each language, "" for unknown; the most frequent first."""
         ...
 
     def nearest_term(self, term: str, errors: int, readable: Readable | None = None) -> str:
@@ -212,10 +206,7 @@ class LexicalStore(Protocol):
         ...
 
     def passages(self, scores: dict[int, float]) -> list[Passage]:
-        """The passages of the scored chunks, best first, then the lower id.
-
-        Deleted chunks are absent.
-        """
+        """The passages of the scored chunks, best first, then the lower id; no deleted chunks."""
         ...
 
 
@@ -283,10 +274,9 @@ class NameStore(Protocol):
         ...
 
     def fingerprint(self, scope: Scope) -> str:
-        """A short text that is another one once a document in scope has another content.
+        """A short text that changes when a document in scope comes, goes, moves or changes.
 
-        It also tells of documents that came, went, or have another path. It is empty only while a
-        part of the scope can't be asked.
+        It is empty only while a part of the scope can't be asked.
         """
         ...
 
@@ -302,8 +292,8 @@ class Upkeep(Protocol):
         ...
 
     def run(self) -> None:
-        """Run it now; may take minutes. Reads and writes continue and keep their effect.
+        """Run it now, one at a time; may take minutes. Reads and writes continue.
 
-        One run at a time. When it fails or the process ends, nothing has changed.
+        When it fails or the process ends, nothing has changed.
         """
         ...

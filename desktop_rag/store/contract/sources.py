@@ -1,4 +1,4 @@
-"""Collections, their sources, and the cache validators of web pages. Protocols; any thread."""
+"""Collections, their sources, and what is known of web pages. Protocols; any thread."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,10 +20,7 @@ class SourceStore(Protocol):
         ...
 
     def add_collection(self, name: str) -> Collection:
-        """A new collection; AppError when the name is empty or taken.
-
-        Names are stripped of surrounding space and compared without letter case.
-        """
+        """A new collection; AppError when the name, stripped, is empty or taken in any case."""
         ...
 
     def default_collection(self, name: str) -> Collection:
@@ -63,17 +60,11 @@ class SourceStore(Protocol):
         ...
 
     def add_links(self, links: WebLinks, pages: Path, collection_id: str) -> Source:
-        """Add web links as a source that stores fetched pages in a folder below `pages`.
-
-        The name of the folder is the id of the source.
-        """
+        """Add web links as a source; fetched pages are stored in the folder `pages` / its id."""
         ...
 
     def add_program(self, program: str, folder: Path, collection_id: str) -> Source:
-        """Add the documents that a program sends; they are kept in a folder below this one.
-
-        The name of the folder is the id of the source.
-        """
+        """Add the documents that a program sends; they are stored in `folder` / the source's id."""
         ...
 
     def add_attached(self, path: Path, collection_id: str) -> Source:
@@ -130,20 +121,16 @@ class SourceStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
-    """The cache validators of a page, empty if the server sent none, and when it was fetched.
-
-    `fetched_at` is in seconds since the epoch. `listed_in` is the address of the feed that an entry
-    is from.
-    """
+    """The cache validators of a page, empty if the server sent none, and when it was fetched."""
 
     etag: str = ""
     last_modified: str = ""
-    fetched_at: float = 0.0
-    listed_in: str = ""
+    fetched_at: float = 0.0  # in seconds since the epoch
+    listed_in: str = ""  # the address of an entry's feed
 
 
 class WebPageStore(Protocol):
-    """Cache validators of documents from the web, so that none is transferred twice; reports."""
+    """Reports, and cache validators of web documents, so that none is transferred twice."""
 
     def get(self, document_ids: Sequence[str]) -> dict[str, WebPage]:
         """The validators of these documents; absent for documents without any."""

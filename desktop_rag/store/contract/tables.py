@@ -10,7 +10,7 @@ ColumnKind = Literal["VARCHAR", "BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "TIME",
 
 
 class QueryRefusedError(Exception):
-    """A query is forbidden, wrong, or exceeds a limit; its text is meant for the query's author."""
+    """A query is forbidden, wrong, or exceeds a limit; the message is for the query's author."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ class VectorStore(Protocol):
     def stored(self, hashes: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """The unit vectors by content hash, for a copy; absent for contents without one.
 
-        Right to ±ROUNDING, and stored again they stay what they are.
+        Right to ±ROUNDING; storing them again loses nothing more.
         """
         ...
 
@@ -111,23 +111,18 @@ class VectorSearch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """A model that has made vectors.
-
-    `spec` says where to find it: a folder, the address of an endpoint, or empty for the bundled
-    one.
-    """
+    """A model that has made vectors."""
 
     model_id: int
     name: str
     dimensions: int
-    spec: str
+    spec: str  # a folder, the address of an endpoint, or "" for the bundled one
 
 
 class ModelStore(Protocol):
     """The models that made vectors, and which of them answer for which collection.
 
-    Vectors of two models never mix: no method of one `VectorStore` returns or changes those of
-    another.
+    Vectors of two models never mix.
     """
 
     def vectors(self, name: str, dimensions: int, spec: str | None = None) -> VectorStore:
@@ -156,7 +151,6 @@ class ModelStore(Protocol):
     def drop_unused(self, wanted: Collection[str]) -> None:
         """Remove models, with their vectors, that neither answer nor are being filled.
 
-        Of each of the `wanted` specs the newest model is kept. Nobody may be using the vectors of
-        the others.
+        The newest model of each `wanted` spec is kept. Nobody may be using the others' vectors.
         """
         ...

@@ -39,22 +39,17 @@ class DuckdbOpener:
     """Opens the library file of a home folder."""
 
     def open(self, home: Home, memory_mb: int) -> Engine:
-        """Open or create the file and bring its schema up to date.
+        """Open or create the file and bring its schema up to date; AppError as in the contract.
 
         `memory_mb` limits DuckDB. `IndexCache` takes up to a sixteenth of that for postings, as
         much for the sign bits of each model, and 25 bytes per chunk, twelve per vector and twelve
-        per term. AppError, with the file unchanged, when it is damaged, open in another process, or
-        from a newer version or another program.
+        per term.
         """
-        file = library_file(home)
-        return engine_over(Database(file, memory_mb=memory_mb, backups=home.backups))
+        return engine_over(_opened(home, memory_mb, is_read_only=False))
 
     def open_to_read(self, home: Home, memory_mb: int) -> Engine:
         """Open the file so that nothing in the home changes."""
-        file = library_file(home)
-        return engine_over(
-            Database(file, memory_mb=memory_mb, backups=home.backups, is_read_only=True)
-        )
+        return engine_over(_opened(home, memory_mb, is_read_only=True))
 
     def restore(self, home: Home) -> None:
         """Let the next opening take every precious row from the journal."""
@@ -71,6 +66,12 @@ class DuckdbOpener:
             return None
         with mapping_open_errors(library_file(home)), mapping_journal_errors():
             return repair(library_file(home))
+
+
+def _opened(home: Home, memory_mb: int, *, is_read_only: bool) -> Database:
+    return Database(
+        library_file(home), memory_mb=memory_mb, backups=home.backups, is_read_only=is_read_only
+    )
 
 
 def library_file(home: Home) -> Path:

@@ -1,7 +1,7 @@
-"""BM25 over posting lists: one ranking for every engine, so that answers don't depend on it.
+"""Ranks chunks by BM25 over posting lists, for every engine. Pure, except for reading postings.
 
 Robertson and Zaragoza, 2009, "The Probabilistic Relevance Framework", with the idf of Lucene,
-which is never negative. Pure, but for reading postings; NumPy does the arithmetic.
+which is never negative.
 """
 
 import math
@@ -16,8 +16,6 @@ from desktop_rag.store.contract.search import K1, Weights, WordCounts, Words
 from desktop_rag.store.sql.neighbour_scores import length_norm
 from desktop_rag.store.sql.scope_filters import key_of
 
-# Postings as arrays: the chunks a word occurs in, and how often. Pure; for every engine.
-
 Ids = NDArray[np.integer]
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.integer]
@@ -26,7 +24,7 @@ Number = TypeVar("Number", bound=np.number)
 
 @dataclass(frozen=True, slots=True)
 class PostingList:
-    """The occurrences of a word: arrays of one length, one row per chunk and term."""
+    """The chunks a word occurs in, and how often: arrays with a row per chunk and term."""
 
     chunk_ids: Ids
     tf: Counts

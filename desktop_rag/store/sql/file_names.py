@@ -1,4 +1,4 @@
-"""Names of files as they are compared, where SQL can't. Pure."""
+"""Normalises file names for comparison, where SQL can't. Pure."""
 
 import re
 import unicodedata
@@ -8,13 +8,13 @@ _ENDING = re.compile(r"\.[^.]{1,8}$")
 
 
 def plain(text: str) -> str:
-    """A name as it is compared: lower case, NFC, ß as ss, a final sigma as any other one."""
+    """The text in lower case and NFC, with ß as ss and a final sigma as any other one."""
     lower = unicodedata.normalize("NFC", "".join(c.lower() for c in text))
     return lower.replace("ß", "ss").replace("\u03c2", "\u03c3")
 
 
 def plain_name(path: str) -> str:
-    """The name of a file as it is compared."""
+    """The normalised name of a file."""
     return plain(PurePath(path).name)
 
 

@@ -1,4 +1,4 @@
-"""Files that grow by whole lines, each on the disk before the call returns. One thread a file."""
+"""Append-only files of lines, synced before each call returns. One thread per file."""
 
 import errno
 import os
@@ -15,17 +15,16 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def append_lines(file: Path, lines: bytes) -> None:
-    """Append lines, each with its end, to a file that is created when it is missing.
+    """Append whole lines to a file, created if missing and readable by this user only.
 
-    Only this user can read it. OSError when the disk refuses; a part may then be written, which
-    the next call separates from what follows.
+    OSError when the disk refuses; the next call ends a line that was written in part.
     """
     if _append(file, lines):
         _sync_folder(file.parent)
 
 
 def append_to_files(lines: Mapping[Path, bytes]) -> None:
-    """The same for many files at once, several at a time: a disk syncs them together."""
+    """As `append_lines`, for many files; several are synced in parallel."""
     if len(lines) > _SYNCING:
         with ThreadPoolExecutor(_SYNCING, thread_name_prefix="journal-sync") as pool:
             are_new = list(pool.map(_append, lines, lines.values()))
@@ -36,7 +35,7 @@ def append_to_files(lines: Mapping[Path, bytes]) -> None:
 
 
 def _append(file: Path, lines: bytes) -> bool:
-    """True when the file is new, so that its name must be brought to the disk, too."""
+    """True when the file is new, so that its folder must be synced, too."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _opened(file) as written:
         if written.seek(0, os.SEEK_END) and not _ends_a_line(file):
@@ -53,7 +52,7 @@ def _opened(file: Path) -> BinaryIO:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Bring the name of a new file to the disk; Windows does so by itself."""
+    """Make the name of a new file durable; Windows does so by itself."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -1,7 +1,4 @@
-"""BM25 of chunks that are read with their neighbours: arithmetic alone, the same in every engine.
-
-See `LexicalStore` in the contract for the formula. Pure.
-"""
+"""BM25 of chunks scored with their neighbours; for the formula see `LexicalStore`. Pure."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +9,7 @@ Numbers = NDArray[np.float64]
 
 
 def length_norm(weights: Weights, lengths: Numbers) -> Numbers:
-    """What a chunk's length adds to the frequency of a word below the fraction."""
+    """The length-dependent term in the denominator of BM25."""
     return K1 * (1 - B) + K1 * B / weights.mean_length * lengths
 
 

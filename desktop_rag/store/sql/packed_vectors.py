@@ -1,9 +1,9 @@
-"""The stored form of vectors: few bits, so that what a search compares stays in memory.
+"""Quantises vectors for storage, so that what a search compares stays in memory. Any thread.
 
 Passages take one byte per dimension, scaled so that the largest component fills it, and a sign bit
 in a separate column. Rounding changes a similarity of the bundled model's vectors by .0005 on
 average and by less than .003, and one in two hundred of the ten nearest. Windows, of which there
-are many, take half a byte per dimension and are off by .005 on average. Any thread.
+are many, take half a byte per dimension and are off by .005 on average.
 """
 
 from collections.abc import Sequence
@@ -11,8 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-# The type of a column of packed vectors: they do not compress, and compression makes them slow
-# to read.
+# The SQL type of packed vectors: they do not compress, and compressed columns are slow to read.
 COLUMN = "BLOB USING COMPRESSION uncompressed"
 
 _BITS_PER_WORD = 64
@@ -25,7 +24,7 @@ _TINY = 1e-6
 
 
 def packed(vectors: NDArray[np.float32]) -> list[bytes]:
-    """Each vector in one byte per dimension, with a scale of its own."""
+    """Each vector in one byte per dimension, scaled on its own."""
     peaks = np.abs(vectors).max(axis=1, keepdims=True, initial=_TINY)
     return [row.tobytes() for row in np.rint(vectors * (_BYTE / peaks)).astype(np.int8)]
 
@@ -36,7 +35,7 @@ def unpacked(rows: Sequence[bytes | bytearray], dimensions: int) -> NDArray[np.f
 
 
 def packed_windows(windows: NDArray[np.float32]) -> bytes:
-    """All windows of a passage, half a byte per dimension, each a whole number of bytes."""
+    """All windows of a passage, half a byte per dimension, each padded to whole bytes."""
     clip = np.maximum(_CLIP * np.sqrt(np.square(windows).mean(axis=1, keepdims=True)), _TINY)
     halves = np.clip(np.rint(windows * (_HALF_BYTE / clip)), -_HALF_BYTE, _HALF_BYTE)
     # Values from 1 to 15; 0 pads the last byte of an odd number of dimensions.
@@ -54,7 +53,7 @@ def unpacked_windows(rows: Sequence[bytes | bytearray], dimensions: int) -> NDAr
 
 
 def window_bytes(dimensions: int) -> int:
-    """The size of a packed window."""
+    """The size of a packed window in bytes."""
     return -(-dimensions // 2)
 
 

@@ -1,7 +1,6 @@
-"""The rows that exist nowhere else, as JSON and back: chats, feedback, assistants, folders chosen.
+"""Reads and writes the rows that exist nowhere else as JSON: chats, feedback, assistants, sources.
 
-Everything else in the library is derived from the person's files and can be built again. Runs
-inside a transaction of the caller.
+Everything else is derived from the person's files. Runs inside a transaction of the caller.
 """
 
 import base64
@@ -16,19 +15,15 @@ from desktop_rag.store.contract.precious import Rows
 _BLOB = "base64"
 # The order of arrival: a pseudocolumn, or a column of its own.
 _ROWID = "rowid"
-# Rows of one INSERT: eight times as fast as one each.
+# Rows per INSERT: eight times as fast as one row each.
 _ROWS_TOGETHER = 200
 
-
-# Into a table, the values of these columns, a sequence for each row.
+# Takes a connection, a table, its columns, and the rows.
 InsertRows = Callable[[OwnConnection, str, Sequence[str], Sequence[Sequence[Any]]], None]
 
 
 def all_rows(connection: Connection, but: Collection[str] = ()) -> Iterator[tuple[Entity, Rows]]:
-    """Every precious thing in the library with its rows; each table is read once.
-
-    The kinds named in `but` are left out.
-    """
+    """Every precious thing with its rows, except of the kinds in `but`; reads each table once."""
     for name in kinds():
         if name not in but:
             yield from _found(connection, name, "", []).items()
@@ -59,7 +54,7 @@ def rows_of(connection: Connection, entities: Sequence[Entity]) -> list[tuple[En
 def _found(
     connection: Connection, name: str, which: str, values: Sequence[Any]
 ) -> dict[Entity, Rows]:
-    """The things of a kind that the condition selects, with their rows."""
+    """The things of a kind that meet the condition, with their rows."""
     kind = kinds()[name]
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for table, key in kind.tables.items():
@@ -77,7 +72,7 @@ def _found(
 def insert_rows(
     connection: Connection, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> None:
-    """Insert rows as parameters, for engines without a faster way."""
+    """Insert rows as parameters; for engines without a faster way."""
     for at in range(0, len(rows), _ROWS_TOGETHER):
         part = rows[at : at + _ROWS_TOGETHER]
         holes = ", ".join([f"({', '.join('?' * len(columns))})"] * len(part))
@@ -91,10 +86,10 @@ def put_rows(
     insert: InsertRows,
     refusals: tuple[type[Exception], ...],
 ) -> None:
-    """Replace the rows of these entities. A column that the schema does not have is left out.
+    """Replace the rows of these entities; columns unknown to the schema are ignored.
 
-    `refusals` are what the engine raises for a value that a column can't hold. ValueError when a
-    row does not fit the schema; then nothing may be committed.
+    `refusals` are the engine's exceptions for a value that a column can't hold. ValueError when a
+    row does not fit the schema; the caller must then roll back.
     """
     for name, kind in kinds().items():
         own = [(entity, rows) for entity, rows in changed if entity.kind == name]
@@ -114,7 +109,7 @@ def put_rows(
 def _new_rows(
     connection: Connection, table: str, own: Sequence[tuple[Entity, Rows]]
 ) -> Iterator[dict[str, Any]]:
-    """The rows for a table with the columns that it has."""
+    """The rows for a table, reduced to its columns."""
     known = set(_columns(connection, table))
     for entity, rows in own:
         for row in rows.get(table, ()):

@@ -1,6 +1,6 @@
-"""Conditions for the documents of a scope in SQL, as far as engines write them alike. Pure.
+"""SQL that all engines share: text comparison, reading rights, the documents of a scope. Pure.
 
-The tables are called `d` (documents), `s` (sources) and `k` (collections).
+In conditions, the tables are called `d` (documents), `s` (sources) and `k` (collections).
 """
 
 import hashlib
@@ -15,8 +15,6 @@ from typing import Any
 from desktop_rag.core.query import Filters
 from desktop_rag.core.question import Readable
 from desktop_rag.core.question_scope import ScopeItem, ScopeKind
-
-# SQL for comparing texts, and for what somebody may read. Pure; for every engine.
 
 
 @lru_cache(maxsize=50_000)
@@ -68,22 +66,21 @@ Conditions = tuple[list[str], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What engines write each in their own way.
+    """The SQL that differs between engines.
 
-    `among` holds where SQL is one of the texts of a parameter, `below` where `d.path` begins with
-    one of those. `any_tag` holds where one of the lines of a text, called `tag`, fits a condition.
-    `ending` is the ending of `d.path`, `collection` the collection of a document.
+    `among` is true if an expression equals one of the texts of a parameter, `below` if `d.path`
+    begins with one of them, `any_tag` if one line of a text, called `tag`, meets a condition.
     """
 
     among: Callable[[str, str], str]
     below: Callable[[str], str]
     any_tag: Callable[[str, str], str]
-    ending: str
-    collection: str
+    ending: str  # of `d.path`
+    collection: str  # of a document
 
 
 def about(items: Sequence[ScopeItem], dialect: Dialect) -> Conditions:
-    """Alternative conditions for what the items stand for."""
+    """Alternative conditions for the documents that the items stand for."""
 
     def listed(kind: ScopeKind) -> Iterator[ScopeItem]:
         return (item for item in items if item.kind is kind)
@@ -160,7 +157,7 @@ def _format_and_ending(dialect: Dialect) -> str:
 
 
 def _column(name: str, column: str, value: str) -> str:
-    """For a file filter with a slash, which is a part of a path or address, all of the path."""
+    """The column to search; a file filter with a slash is compared with the whole path."""
     if name == "file" and ("/" in value or "\\" in value):
         return "d.path || ' ' || d.part || ' ' || d.url"
     return column

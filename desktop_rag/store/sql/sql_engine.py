@@ -1,11 +1,11 @@
-"""What the stores of documents need of an engine, and a few pieces of SQL."""
+"""What the SQL stores need of an engine, and helpers for queries. Any thread."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from desktop_rag.core.parsed import Chunk
-from desktop_rag.store.contract.database import OwnConnection
+from desktop_rag.store.contract.database import Database, OwnConnection
 from desktop_rag.store.contract.documents import IndexingOutcome
 
 # A document with the documents inside it.
@@ -27,11 +27,11 @@ class DocumentContent(Protocol):
 
     @property
     def finished(self) -> str:
-        """SQL that is true for chunks of documents that are completely written."""
+        """SQL that is true for the chunks of completely written documents."""
         ...
 
     def staged(self, outcomes: Sequence[IndexingOutcome]) -> AbstractContextManager[StagedOutcomes]:
-        """Prepare these outcomes; what the block doesn't insert leaves nothing."""
+        """Prepare these outcomes; what the block doesn't insert is removed."""
         ...
 
     def delete(self, con: OwnConnection, document_ids: Sequence[str]) -> None:
@@ -39,7 +39,7 @@ class DocumentContent(Protocol):
         ...
 
     def follow(self, con: OwnConnection, document_ids: Sequence[str]) -> None:
-        """Put content where the engine keeps that of its document's source, which has changed."""
+        """Move content whose documents changed their source, if the engine places it by source."""
         ...
 
     def text_of(self, con: OwnConnection, document_id: str) -> tuple[str | None, str]:
@@ -55,8 +55,14 @@ class DocumentContent(Protocol):
         ...
 
 
+def fetched(database: Database, sql: str, parameters: object = None) -> list[Any]:
+    """The rows of one query, on a connection for reading."""
+    with database.read() as con:
+        return con.execute(sql, parameters).fetchall()
+
+
 def sql_in(column: str, values: Sequence[Any]) -> str:
-    """SQL that is true when a column equals one of the values, which are its parameters.
+    """SQL that is true when a column equals one of the values, passed as parameters.
 
     For a few values, IN (?, ?) is twice as fast as unnest(); for one, = is twice as fast again.
     """
@@ -66,7 +72,7 @@ def sql_in(column: str, values: Sequence[Any]) -> str:
 
 
 def chunk_rows(outcomes: Iterable[IndexingOutcome]) -> Iterator[tuple[str, Chunk, Any]]:
-    """The chunks of these outcomes one after the other: document id, chunk, count of its terms."""
+    """(document id, chunk, term counts) of each chunk of these outcomes."""
     for item in outcomes:
         for chunk, count in zip(item.chunks, item.term_counts, strict=True):
             yield item.document.document_id, chunk, count

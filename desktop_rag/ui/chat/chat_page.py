@@ -1,4 +1,4 @@
-"""The chat page: conversations, the open one, and its sources. Qt thread, through the bridge."""
+"""The chat page: the conversation list, the open conversation, and its sources. Qt thread."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -61,8 +61,6 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
 
-# The page of a chat without questions: what to ask, and how to start. Qt thread.
-
 _COLUMN_PX = 440
 _MAX_EXAMPLES = 4
 _TITLE = tr("Ask your documents")
@@ -83,7 +81,7 @@ _WITHOUT_DOCUMENTS = tr(
 
 
 class EmptyChat(QScrollArea):
-    """Shows example questions or a way to add documents; `question_chosen` carries an example."""
+    """The page of an empty chat, with examples to ask; `question_chosen` carries one."""
 
     question_chosen = Signal(str)
     folder_requested = Signal()
@@ -101,7 +99,7 @@ class EmptyChat(QScrollArea):
         self._has_model = True
         self._has_choice = False
         self._build(theme)
-        # Nobody is to take a library that is not known yet for an empty one.
+        # A library that is not loaded yet must not look empty.
         self._library_words = tr("Opening the library…")
         self._words.setText(self._library_words)
         self._add.hide()
@@ -147,7 +145,9 @@ class EmptyChat(QScrollArea):
             button.deleteLater()
         self._examples = [QuestionButton(q, "example") for q in questions[:_MAX_EXAMPLES]]
         for button in self._examples:
-            button.clicked.connect(self._on_example_clicked)
+            button.clicked.connect(
+                lambda _=False, asked=button.question: self.question_chosen.emit(asked)
+            )
             self._questions.addWidget(button)
         self._show()
 
@@ -169,13 +169,13 @@ class EmptyChat(QScrollArea):
         self._show()
 
     def apply(self, settings: Settings) -> None:
-        """Point out that answers are excerpts while no model is connected, or none is chosen."""
+        """Say that answers are excerpts while no model is connected or chosen."""
         self._has_model = settings.endpoint.is_set
         self._has_choice = bool(settings.endpoints)
         self._show()
 
     def show_scope(self, scope: QuestionScope) -> None:
-        """Say what will be asked: all documents, some of them, or none."""
+        """Say what the next question is about: all documents, some, or none."""
         self._scope = scope
         self._show()
 
@@ -199,20 +199,9 @@ class EmptyChat(QScrollArea):
         self._without_model.setVisible(not self._has_model)
         self._endpoint.setVisible(not (self._has_model or self._has_choice))
 
-    @Slot()
-    def _on_example_clicked(self) -> None:
-        button = self.sender()
-        assert isinstance(button, QuestionButton)
-        self.question_chosen.emit(button.question)
-
-
-# What the questions of the current chat are about: chips, checked; names after an @. Qt thread.
-#
-# The scope belongs to the chat: a stored one has that of its last question.
-
 
 class ChatScope(QObject):
-    """Connects the composer with the scope of the current session."""
+    """Connects the composer with the current chat's scope, which is that of its last question."""
 
     library_requested = Signal()
 
@@ -226,7 +215,7 @@ class ChatScope(QObject):
         choice: AssistantChoice,
         empty: EmptyChat,
     ) -> None:
-        """`choice` knows the assistant, `empty` says in a chat without questions what is asked."""
+        """`choice` has the assistant; `empty` shows the scope in a chat without questions."""
         super().__init__(composer)
         self._composer = composer
         self._sessions = sessions
@@ -251,12 +240,10 @@ class ChatScope(QObject):
     @Slot(object)
     def _on_scope_changed(self, scope: QuestionScope) -> None:
         self._empty.show_scope(scope)
-        # Kept before the first question, too. One that is still being loaded is not the person's.
+        # Kept even before the first question, but only if the person set it.
         if not self._is_showing:
             self._sessions.current.scope = scope
 
-
-# The header of a conversation: title, assistant, model and menu. Qt thread.
 
 _MIN_TITLE_PX = 120
 
@@ -286,11 +273,11 @@ class ChatHeader(QWidget):
         self._menu_button = IconButton(theme, "more:muted", tr("Chat options"))
         self._menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
-        self._pin = menu.addAction(tr("Pin"), self._on_pin)
-        menu.addAction(tr("Rename"), self._on_rename)
-        menu.addAction(tr("Export…"), self._on_export)
+        self._pin = menu.addAction(tr("Pin"), self.pin_requested.emit)
+        menu.addAction(tr("Rename"), self.rename_requested.emit)
+        menu.addAction(tr("Export…"), self.export_requested.emit)
         menu.addSeparator()
-        menu.addAction(tr("Delete"), self._on_delete)
+        menu.addAction(tr("Delete"), self.delete_requested.emit)
         self._menu_button.setMenu(menu)
         self._sources = IconButton(theme, "panel-right:muted", tr("Show or hide sources"))
         chats.clicked.connect(self.list_toggled)
@@ -312,22 +299,6 @@ class ChatHeader(QWidget):
         self._title.set_full_text(title)
         self._menu_button.setVisible(is_stored)
         self._pin.setText(tr("Unpin") if is_pinned else tr("Pin"))
-
-    @Slot()
-    def _on_pin(self) -> None:
-        self.pin_requested.emit()
-
-    @Slot()
-    def _on_export(self) -> None:
-        self.export_requested.emit()
-
-    @Slot()
-    def _on_rename(self) -> None:
-        self.rename_requested.emit()
-
-    @Slot()
-    def _on_delete(self) -> None:
-        self.delete_requested.emit()
 
 
 class ChatPage(QWidget):
@@ -403,7 +374,7 @@ class ChatPage(QWidget):
         row.addWidget(self.reading.sides)
         self._found.add_keys(centre)
         self._found.add_keys(self._list)
-        # Only on this page: elsewhere Esc closes a question or a list.
+        # Only on this page: elsewhere Esc closes a dialog or a list.
         bind(
             self, "Esc", tr("Stop the answer"),
             lambda: self._found.close_bar() if self._found.is_open else self.stop(), INSIDE,
@@ -457,7 +428,9 @@ class ChatPage(QWidget):
         self.messages.feedback_given.connect(
             lambda m, f: self._session.give_feedback(m, feedback=f)
         )
-        self.messages.rewrite_requested.connect(self._on_rewrite_requested)
+        self.messages.rewrite_requested.connect(
+            lambda m: self._actions.ask_to_rewrite(m, self._reload_later())
+        )
         self.messages.removal_requested.connect(
             lambda m: self._actions.remove_answer(m, self._reload_later())
         )
@@ -539,7 +512,7 @@ class ChatPage(QWidget):
 
         def ask(question: Question) -> None:
             self.sessions.show_new()
-            # The person confirmed the request as it is, without an assistant.
+            # The person confirmed the request without an assistant.
             self.assistants.choice.choose("")
             self._on_submitted(question)
 
@@ -553,12 +526,12 @@ class ChatPage(QWidget):
         self._composer.set_text(question)
 
     def ask_here(self, scope: QuestionScope) -> None:
-        """Let the next question of the open chat be about this scope."""
+        """Make the next question of the open chat about this scope."""
         self._composer.scope_bar.set_scope(scope)
         self.focus_composer()
 
     def ask_about(self, scope: QuestionScope, question: str = "") -> None:
-        """Show a new chat about this scope; a question is asked at once."""
+        """Show a new chat about this scope; a given question is asked at once."""
         self.new_chat()
         self._composer.choose_documents("", scope)
         if question:
@@ -634,17 +607,12 @@ class ChatPage(QWidget):
         else:
             self._actions.fork_before(message, ask)
 
-    @Slot(object)
-    def _on_rewrite_requested(self, message: Message) -> None:
-        self._actions.ask_to_rewrite(message, self._reload_later())
-
     def _show_copy(self, copy: Conversation, messages: list[Message]) -> None:
         self.sessions.show_copy(copy, messages)
         self.feed.refresh()
         self.focus_composer()
 
     def _reload_later(self) -> Callable[[], None]:
-        """Loads the messages of the present session again when called."""
         session = self._session
         return lambda: self.sessions.reload(session)
 

@@ -1,6 +1,6 @@
 """One open conversation: its messages and the answer being written. Qt thread.
 
-It keeps working while another conversation is shown. All calls on the chat go through the bridge.
+It keeps working while another conversation is shown.
 """
 
 import threading
@@ -36,8 +36,8 @@ _MakeEvents = Callable[[threading.Event], Iterable[AnswerEvent]]
 class ChatSession(QObject):
     """Asks, stops and retries in one conversation, which is stored with its first question.
 
-    `replaced` carries a complete answer and the one that replaced it. `is_reading` is True while an
-    attachment is being read; the reader of attachments sets it.
+    `replaced` carries a complete answer and its replacement. The reader of attachments sets
+    `is_reading` while it reads one.
     """
 
     conversation_stored = Signal(object)
@@ -131,10 +131,10 @@ class ChatSession(QObject):
         self._send_question()
 
     def retry(self, *, every_file: bool = False, as_excerpts: bool = False) -> None:
-        """Answer the last question again, with `every_file` from each file separately, or without
-        a model this once.
+        """Answer the last question again; from each file separately with `every_file`, or without a
+        model this once.
 
-        An answer from every file stands below the other one; asked again, it replaces itself. A
+        An answer from every file is added below the other one, and replaces itself later. A
         question that was never stored is sent again.
         """
         if self.is_busy:
@@ -194,7 +194,7 @@ class ChatSession(QObject):
         )
 
     def show_messages(self, messages: Sequence[Message]) -> None:
-        """Show the messages of the conversation, which are loaded."""
+        """Show the loaded messages of the conversation."""
         self.model.load(messages)
         if self._scope is None:
             asked = [message.scope for message in messages if message.role is Role.USER]
@@ -238,8 +238,7 @@ class ChatSession(QObject):
         self.model.show_checking(self._checked_id, is_checking=False)
 
     def _start(self, make_events: _MakeEvents) -> None:
-        # AnswerDone ends it, not the end of the stream a moment later: a click on Retry in between
-        # must work.
+        # AnswerDone ends it, not the end of the stream a moment later: Retry must work in between.
         self._job = self._bridge.stream(self, make_events, self._on_event, failed=self._on_failed)
         self.busy_changed.emit(True)
 

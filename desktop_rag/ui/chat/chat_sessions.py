@@ -1,7 +1,7 @@
 """The open conversations: the current one, and others that are still working. Qt thread.
 
-A conversation keeps answering in the background. An idle one is closed, and loaded again when it
-is opened. The one without a question yet is stored nowhere, so it stays open.
+A conversation keeps answering in the background; an idle one is closed, and loaded again when it is
+opened. One without a question yet is stored nowhere, so it stays open.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class ChatSessions(QObject):
-    """Opens and closes sessions, and repeats the signals of the current one.
+    """Opens and closes sessions, and forwards the signals of the current one.
 
     `shown` carries the session, `conversation_stored` its conversation, `replaced` the session, an
-    answer and its replacement. `answered`, `titled` and `replaced` come from any
-    session; `answer_completed` carries the conversation.
+    answer and its replacement. `answered`, `titled` and `replaced` come from any session, as does
+    `answer_completed`, which carries the conversation.
     """
 
     shown = Signal(object)
@@ -45,7 +45,7 @@ class ChatSessions(QObject):
         bridge.hear(MessagesStored, self._on_messages_stored)
 
     def show_unsent(self) -> None:
-        """Show the conversation without a question yet, with its attachments."""
+        """Show the conversation without a question yet, and its attachments."""
         if self._unsent.conversation_id or self._unsent.is_busy:
             self._unsent = self._new(None)
         self._show(self._unsent)
@@ -65,13 +65,13 @@ class ChatSessions(QObject):
         session.load()
 
     def open_apart(self) -> ChatSession:
-        """A new session that another window shows, kept until `release`."""
+        """A new session for another window, kept until `release`."""
         session = self._new(None)
         self._apart.append(session)
         return session
 
     def release(self, session: ChatSession) -> None:
-        """Another window shows this session no more."""
+        """End a session of another window."""
         self._apart.remove(session)
         self._close_idle()
 
@@ -86,7 +86,7 @@ class ChatSessions(QObject):
         self._show(self.current)
 
     def reload(self, session: ChatSession) -> None:
-        """Load its messages again, unless it is closed or busy."""
+        """Load the messages again, unless the session is closed or busy."""
         if session in self._open and not session.is_busy:
             session.load()
 

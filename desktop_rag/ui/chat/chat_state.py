@@ -1,6 +1,6 @@
-"""What is known of the chats with or without a page that shows them. Qt thread.
+"""The state of the chats, independent of any page that shows them. Qt thread.
 
-The tray lists the last chats and the popup asks in new ones before a page of chats was built.
+The tray lists the last chats, and the popup asks in new ones, before a chat page exists.
 """
 
 from collections.abc import Callable
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
 
-# The library's collections and counts, as the chat needs them. Qt thread, through the bridge.
-
 _DELAY_MS = 3_000
 
 
 class LibraryOverview(QObject):
-    """`loaded` carries the collections and the numbers of sources and searchable documents."""
+    """The library's collections and counts, as the chat needs them.
+
+    `loaded` carries the collections and the numbers of sources and searchable documents.
+    """
 
     loaded = Signal(object, int, int)
 
@@ -57,7 +58,7 @@ class LibraryOverview(QObject):
         self.refresh()
 
     def _on_documents_changed(self, _event: DocumentsChanged) -> None:
-        # They change often while files are read: one refresh in three seconds will do.
+        # They change often while files are read: one refresh in three seconds is enough.
         if not self._timer.isActive():
             self._timer.start()
 
@@ -67,17 +68,17 @@ class LibraryOverview(QObject):
         self.loaded.emit(*self._loaded)
 
     def tell(self, listener: Callable[[list[Collection], int, int], object]) -> None:
-        """Call the listener with what is known now, and whenever `loaded` is emitted."""
+        """Call the listener with the present values, and whenever `loaded` is emitted."""
         self.loaded.connect(listener)
         if self._loaded:
             listener(*self._loaded)
 
 
-# Loads and changes the list of stored conversations through the bridge. Qt thread.
-
-
 class ConversationFeed(QObject):
-    """Reloads the list after every change, so that an older result never replaces a newer one."""
+    """Loads and changes the list of stored conversations.
+
+    It reloads the list after every change, so that an older result never replaces a newer one.
+    """
 
     loaded = Signal(object)
     restored = Signal(object)
@@ -87,7 +88,7 @@ class ConversationFeed(QObject):
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
-        # As `loaded` carried them last.
+        # As last carried by `loaded`.
         self.conversations: list[Conversation] | None = None
         self._load_job: Job | None = None
         self._search_job: Job | None = None
@@ -143,7 +144,7 @@ class ConversationFeed(QObject):
 
 
 class ChatState(QObject):
-    """The list of chats, the open ones, and the library as a chat sees it."""
+    """The list of chats, the open ones, and the overview of the library."""
 
     def __init__(
         self, bridge: Bridge, library: "Library", chat: "Chat", parent: QObject | None = None

@@ -1,7 +1,4 @@
-"""Actions on conversations and messages: fork, rewrite, export, import. Qt thread.
-
-The store and files are reached through the bridge.
-"""
+"""Actions on conversations and messages: fork, rewrite, export, import. Qt thread."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -74,7 +71,7 @@ class ConversationActions(QObject):
         self.undo_offered.emit(Notice(tr("The answer was replaced by a new one.")), restore)
 
     def remove_answer(self, message: Message, done: Callable[[], None]) -> None:
-        """Remove an answer that stands below another one, and offer to put it back."""
+        """Remove an answer that stands below another one, with an offer to undo."""
 
         def offer(place: int) -> None:
             done()

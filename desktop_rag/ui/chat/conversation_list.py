@@ -1,4 +1,4 @@
-"""The list of conversations: new, search, pin, rename, delete. Qt thread."""
+"""The list of conversations, and the search for words in the open one. Qt thread."""
 
 import re
 from bisect import bisect_left
@@ -43,15 +43,13 @@ from desktop_rag.ui.messages.message_view import MessageView
 from desktop_rag.ui.widgets.controls import IconButton, TextButton, add_clear_button, set_tip
 from desktop_rag.ui.widgets.find_bar import FindBar
 
-# Draws a chat of the list, with the heading of its group above the first one. Qt thread.
-
 _SMALL = 0.88
 _ABOVE_PX, _BELOW_PX, _SIDE_PX = 12, 4, 8
 _Index = QModelIndex | QPersistentModelIndex
 
 
 class ConversationDelegate(QStyledItemDelegate):
-    """The heading is part of the row of the first chat, so that the keyboard walks chats only."""
+    """Draws chats; a group's heading is part of its first row, so that keys visit chats only."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -245,7 +243,7 @@ class ConversationList(QWidget):
 
     @Slot(QModelIndex, QModelIndex)
     def _on_current_changed(self, index: QModelIndex, _before: QModelIndex) -> None:
-        # The arrow keys open chats too; otherwise Delete would remove one that is not on show.
+        # The arrow keys open chats too; otherwise Delete would remove one that is not shown.
         if self._view.hasFocus():
             self._on_activated(index)
 
@@ -270,14 +268,7 @@ class ConversationList(QWidget):
         menu.popup(self._view.viewport().mapToGlobal(position))
 
 
-# The messages of a chat with a bar above them that finds words in them. Qt thread.
-
-# Finds words in all messages of the open chat. Qt thread, through the bridge.
-#
-# All messages are searched, also those of a long chat that are not on show. Their Markdown is taken
-# as the words it shows, so the count may differ from the marks where a message is written oddly.
-
-# A message and which of its hits.
+# The row of a message, and the index of one of its hits.
 Place = tuple[int, int]
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)")
 _LINE_MARKS = re.compile(
@@ -287,7 +278,7 @@ _MARKS = re.compile(r"\\([!-/:-@\[-`{-~])|\*+|`+|~~|(?<!\w)_+|_+(?!\w)")
 
 
 def shown_words(markdown: str) -> str:
-    """Roughly the words that a Markdown text shows."""
+    """Approximately the words that a Markdown text shows."""
     text = without_formulas(markdown, lambda _: "\ufffc")
     return _MARKS.sub(r"\1", _LINE_MARKS.sub("", _LINK.sub(r"\1", text)))
 
@@ -304,12 +295,16 @@ def found_places(texts: Sequence[tuple[str, bool]], words: str) -> tuple[Place, 
 
 
 def _may_hold(text: str, word: str) -> bool:
-    """False for most messages without the word, whose Markdown need not be taken apart."""
+    """False for most messages without the word, to avoid parsing their Markdown."""
     return word in text.casefold() or any(mark in text for mark in "*_`~\\")
 
 
 class ChatFind(QObject):
-    """The words that are searched for, and where they are."""
+    """Finds words in all messages of the open chat, shown or not.
+
+    Markdown is searched by the words it shows, so the count may differ from the marks where a
+    message is written oddly.
+    """
 
     changed = Signal()
 
@@ -325,11 +320,11 @@ class ChatFind(QObject):
 
     @property
     def place(self) -> Place | None:
-        """The place the person is at."""
+        """The current place."""
         return self.places[self.current] if self.places else None
 
     def set_model(self, model: MessageModel) -> None:
-        """Search in another chat from now on; its words are not asked for yet."""
+        """Search in another chat, starting without words."""
         self._model = model
         self.find("")
 
@@ -360,7 +355,7 @@ class ChatFind(QObject):
     def step(self, by: int) -> None:
         """Go to the next hit (1) or the previous one (-1), around the ends."""
         if self._model.rowCount() != self._count:
-            # The chat has gone on.
+            # The chat has new messages.
             self.find(self.words, self.place[0] if self.place else 0)
         elif self.places:
             self.current = (self.current + by) % len(self.places)
@@ -368,7 +363,10 @@ class ChatFind(QObject):
 
 
 class FoundMessages(QWidget):
-    """Ctrl+F opens the bar, F3 and Shift+F3 walk through the hits; the page has Esc close it."""
+    """The messages of a chat, below a bar that finds words in them.
+
+    Ctrl+F opens the bar, F3 and Shift+F3 step through the hits; the page lets Esc close it.
+    """
 
     def __init__(self, bridge: Bridge, theme: Theme, view: MessageView) -> None:
         super().__init__()
@@ -385,13 +383,15 @@ class FoundMessages(QWidget):
         column.setSpacing(0)
         column.addWidget(self._bar)
         column.addWidget(view, 1)
-        self._bar.words_changed.connect(self._on_words_changed)
+        self._bar.words_changed.connect(
+            lambda words: self._find.find(words, self._view.first_row_in_view())
+        )
         self._bar.stepped.connect(self._find.step)
         self._bar.closed.connect(self.close_bar)
         self._find.changed.connect(self._on_changed)
 
     def add_keys(self, area: QWidget) -> None:
-        """Let the keys work in this part of the window."""
+        """Bind the keys in this part of the window."""
         for keys, words, act in (
             ("Ctrl+F", tr("Find in the chat"), self.open_bar),
             ("F3", tr("Next place found"), lambda: self._step(1)),
@@ -401,7 +401,7 @@ class FoundMessages(QWidget):
 
     @property
     def is_open(self) -> bool:
-        """True while the bar is on show."""
+        """True while the bar is shown."""
         return not self._bar.isHidden()
 
     def set_model(self, model: MessageModel) -> None:
@@ -416,7 +416,7 @@ class FoundMessages(QWidget):
         model.modelReset.connect(self._on_loaded)
 
     def find_when_loaded(self, words: str) -> None:
-        """Open the bar with these words once the messages are there, at their first hit."""
+        """Open the bar with these words once the messages are loaded, at the first hit."""
         self._wanted = words
         self._on_loaded()
 
@@ -432,7 +432,7 @@ class FoundMessages(QWidget):
 
     @Slot()
     def close_bar(self) -> None:
-        """Take the marks away, and give the focus back."""
+        """Remove the marks, and give the focus back."""
         has_focus = self._bar.isAncestorOf(QApplication.focusWidget() or self)
         self._bar.hide()
         self._find.find("")
@@ -454,10 +454,6 @@ class FoundMessages(QWidget):
         self._bar.show()
         self._bar.show_words(words)
         self._find.find(words)
-
-    @Slot(str)
-    def _on_words_changed(self, words: str) -> None:
-        self._find.find(words, self._view.first_row_in_view())
 
     @Slot()
     def _on_changed(self) -> None:

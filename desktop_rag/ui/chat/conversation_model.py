@@ -65,7 +65,7 @@ class ConversationModel(QAbstractListModel):
                 return self._group_data(conversation, role)
 
     def _group_data(self, conversation: Conversation, role: int) -> str | None:
-        """What tells of the group under whose heading it stands."""
+        """The heading of the conversation's group, also as part of the accessible text."""
         if role not in {self.GroupRole, Qt.ItemDataRole.AccessibleTextRole}:
             return None
         if conversation.is_pinned:

@@ -1,4 +1,4 @@
-"""The sources of an answer and the document that is read, beside the chat. Qt thread."""
+"""The sources of an answer, the document that is read, and the attachments of a chat. Qt thread."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,14 +9,7 @@ from PySide6.QtGui import QImage, QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QSplitter, QStackedWidget, QWidget
 from shiboken6 import isValid
 
-from desktop_rag.core.conversation import (
-    Attachment,
-    AttachmentKind,
-    Image,
-    Message,
-    Role,
-    SourceRef,
-)
+from desktop_rag.core.conversation import Attachment, AttachmentKind, Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import read_object, write_object
 from desktop_rag.core.language.translation import tr
@@ -42,16 +35,11 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
 
-# A splitter with side panels; a narrow window shows only one of them at a time. Qt thread.
-#
-# On the right there are two: the sources of an answer, or in their place the document that is read,
-# which has a width of its own.
-
 NARROW_PX = 960
 _LEFT_PX, _SOURCES_PX = 220, 340
 _MIN_PX = (180, 320, 260)
 _MIN_READING_PX = 340
-# Of the whole width, while the person has not chosen another.
+# The share of the width, until the person chooses another.
 _READING_SHARE = 0.42
 _SETTLE_MS = 400
 
@@ -59,7 +47,9 @@ _SETTLE_MS = 400
 class SidePanels(QSplitter):
     """Shows the left panel unless it is closed, and the right one while it has content.
 
-    `reading_width_chosen` carries the width in pixels that the person gave the document.
+    The right one has the sources of an answer or, with its own width, the document that is read. A
+    narrow window shows only one of both sides. `reading_width_chosen` carries the width in pixels
+    that the person gave the document.
     """
 
     reading_width_chosen = Signal(int)
@@ -92,15 +82,13 @@ class SidePanels(QSplitter):
             self.setStretchFactor(position, int(widget is middle))
             self.setCollapsible(position, False)
         self.setSizes([_LEFT_PX, 600, _SOURCES_PX])
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_SETTLE_MS)
-        self._timer.timeout.connect(self._tell_width)
+        self._timer = QTimer(self, singleShot=True, interval=_SETTLE_MS)
+        self._timer.timeout.connect(lambda: self.reading_width_chosen.emit(self._reading_px))
         self.splitterMoved.connect(self._on_moved)
         self._arrange()
 
     def set_right_content(self, *, has_content: bool) -> None:
-        """Set to True while there are sources to show."""
+        """Set whether there are sources to show."""
         self._has_right = has_content
         self._arrange()
 
@@ -110,7 +98,7 @@ class SidePanels(QSplitter):
         return self._is_reading
 
     def set_reading_width(self, width_px: int) -> None:
-        """The width that the person gave the document earlier."""
+        """Set the width that the person gave the document earlier."""
         self._reading_px = width_px
 
     def open_reading(self) -> None:
@@ -157,7 +145,6 @@ class SidePanels(QSplitter):
         self._left.setVisible(self._is_left_wanted and not (is_narrow and is_right_shown))
 
     def _give_right(self, width_px: int) -> None:
-        """Give the right panel this width, at the cost of the middle one."""
         left, middle, right = self.sizes()
         least = _MIN_READING_PX if self._is_reading else _MIN_PX[2]
         room = middle + right - _MIN_PX[1]
@@ -179,24 +166,17 @@ class SidePanels(QSplitter):
         else:
             self._sources_px = width_px
 
-    @Slot()
-    def _tell_width(self) -> None:
-        self.reading_width_chosen.emit(self._reading_px)
 
-
-# The sources panel's state: sources of the last answer, or of one the person picked. Qt thread.
-
-# A question and its answer.
-_FIRST_TURNS = 2
+_FIRST_TURNS = 2  # a question and its answer
 
 
 class AnswerSources:
-    """Follows the last answer; a picked answer stays until the last one has new sources.
+    """Shows the sources of the last answer, or of one the person picked.
 
-    The panel opens with the first question of a conversation, before there is an answer to read:
-    opening it later would move the text. It closes when that answer has no sources, and opens again
-    with the first answer that has some. From then on it stays, so that no later question moves the
-    text. A question without documents has none.
+    A picked answer stays until the last one has new sources. The panel opens with the first
+    question of a conversation, since opening it below a text that is read would move the text. It
+    closes if that answer has no sources, and opens for good with the first answer that has some. A
+    question without documents has none.
     """
 
     def __init__(
@@ -215,12 +195,12 @@ class AnswerSources:
         self._has_content = False
 
     def follow(self, model: MessageModel) -> None:
-        """Show the sources of the last answer if they changed."""
+        """Show the sources of the last answer, if they changed."""
         turn = model.turn(-1) if model.rowCount() else None
         last = turn.message if turn else None
         sources = last.sources if last and last.role is Role.ASSISTANT else ()
         is_other = model is not self._model
-        # Those of the answer before stay until there are new ones.
+        # The previous sources stay until there are new ones.
         waits = turn is not None and (turn.is_live or turn.message.role is Role.USER)
         if is_other or (sources != self._followed and (sources or not waits)):
             self._model, self._followed = model, sources
@@ -236,13 +216,13 @@ class AnswerSources:
 
     def show(self, message: Message) -> None:
         """Show the sources of this answer, or the nearest passages if it has none."""
-        self._stays = True  # what the person asked to see stays
+        self._stays = True  # what the person asked for
         self._panel.show_sources(message.sources, message.nearest)
         self._mark(message)
         self._set_content(has_content=True)
 
     def toggle(self) -> None:
-        """Show or hide the panel; at the person's wish also one without sources."""
+        """Show or hide the panel, even without sources."""
         if self._is_asked and not self._has_content:
             self._stays = True
             self._set_content(has_content=True)
@@ -255,7 +235,7 @@ class AnswerSources:
         self._sides.set_right_content(has_content=has_content)
 
     def _mark(self, message: Message | None) -> None:
-        """Mark in the cards what each sentence of the answer cites."""
+        """Mark what each sentence of the answer cites in the cards."""
         self._marking.cancel()
         if message and any(source.is_cited for source in message.sources):
             self._marking = self._bridge.run(
@@ -264,7 +244,7 @@ class AnswerSources:
 
 
 class SourceReading(QObject):
-    """Owns the panels on the right: `sides` holds them, with the list and the chat."""
+    """Owns the panels beside the chat; `sides` holds them with the list and the chat."""
 
     library_requested = Signal()
 
@@ -273,7 +253,7 @@ class SourceReading(QObject):
         opener: DocumentOpener, left: QWidget, middle: QWidget, page: QWidget,
         remembered: Path | None,
     ) -> None:  # fmt: skip
-        """`remembered` is the file with the width of the document; without it none is kept."""
+        """`remembered` is the file that keeps the width of the document, if any."""
         super().__init__(page)
         self._bridge = bridge
         self._library = library
@@ -301,7 +281,7 @@ class SourceReading(QObject):
         """Show the sources of the last answer of a conversation."""
         self._sources.follow(model)
         if self._panel.sources and not self._is_ready_for_pages:
-            # The first page then comes as fast as those that follow.
+            # So that the first page appears as fast as later ones.
             self._is_ready_for_pages = True
             self._bridge.run(self, self._library.documents.prepare_pages)
 
@@ -321,7 +301,7 @@ class SourceReading(QObject):
 
     @Slot()
     def toggle_sources(self) -> None:
-        """Show or hide the sources; a document that is read makes way for them."""
+        """Show or hide the sources, which replace a document that is read."""
         if self.sides.is_reading:
             self.sides.close_reading()
             self.sides.open_right()
@@ -342,15 +322,15 @@ class SourceReading(QObject):
 
     @Slot()
     def close(self) -> None:
-        """Close the document; the keyboard goes back to where it was."""
+        """Close the document, and give the focus back."""
         self.sides.close_reading()
         before, self._focus_before = self._focus_before, None
-        # A chat that was switched meanwhile has deleted it.
+        # Switching to another chat deletes it.
         if before is not None and isValid(before) and before.isVisible():
             before.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def leave(self) -> None:
-        """Another chat is shown: its sources take the place of the document."""
+        """Replace the document by the sources, because another chat is shown."""
         self._focus_before = None
         self.sides.close_reading()
 
@@ -371,7 +351,7 @@ class SourceReading(QObject):
 
     @Slot(str)
     def open_address(self, address: str) -> None:
-        """Open a link of an answer once the person agrees."""
+        """Open a link of an answer, if the person agrees."""
         confirm_and_open(address, self._page)
 
     def _on_width_read(self, remembered: dict[str, object]) -> None:
@@ -385,14 +365,12 @@ class SourceReading(QObject):
             self._bridge.run(self, lambda: write_object(path, {"width": width_px}))
 
 
-# Attachments of the current conversation, by button, drop or paste. Qt thread.
-#
-# Attachments belong to the conversation: they are stored at once, or with its first question, and
-# go with every question until they are removed.
-
-
 class ChatAttachments(QObject):
-    """Connects the composer with the attachments of the current conversation."""
+    """Connects the composer with the attachments of the current conversation.
+
+    They are stored at once, or with the first question, and go with every question until they are
+    removed.
+    """
 
     def __init__(
         self,
@@ -406,9 +384,9 @@ class ChatAttachments(QObject):
         choice: AssistantChoice,
         page: QWidget,
     ) -> None:
-        """Files can be dropped onto `page`, and dialogs open over it.
+        """Files can be dropped onto `page`, over which dialogs open.
 
-        `choice` knows the assistant, whose model has to accept the attachments.
+        `choice` has the assistant, whose model has to accept the attachments.
         """
         super().__init__(page)
         self._bridge = bridge
@@ -455,13 +433,10 @@ class ChatAttachments(QObject):
             self._bridge.run(
                 self,
                 lambda: self._chat.attachments.image(attachment),
-                lambda image: self._show_image(attachment, image),
+                lambda image: ImageView(attachment.name, image, self._page).open(),
             )
         elif attachment.has_text:
             self._opener.read(DocumentSpan(attachment.document_id))
-
-    def _show_image(self, attachment: Attachment, image: Image | None) -> None:
-        ImageView(attachment.name, image, self._page).open()
 
     # --- current conversation --------------------------------------------------------------------
 
@@ -481,7 +456,7 @@ class ChatAttachments(QObject):
 
     @Slot(object)
     def _on_session_shown(self, session: ChatSession) -> None:
-        # The delayed question was for another conversation.
+        # A delayed question was for another conversation.
         self._composer.cancel_delayed_send()
         self._show()
         if session.conversation_id:
@@ -496,13 +471,14 @@ class ChatAttachments(QObject):
     def _on_changed(self) -> None:
         files = self.sender()
         assert isinstance(files, AttachedFiles)
-        session = _session_of(files)
+        session = files.parent()
+        assert isinstance(session, ChatSession)
         # The session stays open while files are being read.
         session.is_reading = files.is_reading
         conversation_id = session.conversation_id
         if conversation_id and files.is_loaded and files.ready != files.stored:
             files.stored = files.ready
-            # Whichever call runs last stores the current state.
+            # The last call to run stores the current state.
             self._bridge.run(
                 files, lambda: self._chat.attachments.set(conversation_id, files.ready)
             )
@@ -529,22 +505,20 @@ class ChatAttachments(QObject):
     def _on_image_pasted(self, image: QImage) -> None:
         self._files.add_image(image)
 
+    @Slot(int)
+    def _on_removal_requested(self, key: int) -> None:
+        self._files.remove(key)
+
     @Slot()
     def _on_attach_requested(self) -> None:
         dialog = QFileDialog(self._page, tr("Attach files to this chat"))
         dialog.setObjectName("attachDialog")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.filesSelected.connect(self._on_files_chosen)
+        dialog.filesSelected.connect(
+            lambda names: self._files.add_files(Path(name) for name in names)
+        )
         dialog.open()
-
-    @Slot("QStringList")
-    def _on_files_chosen(self, names: list[str]) -> None:
-        self._files.add_files(Path(name) for name in names)
-
-    @Slot(int)
-    def _on_removal_requested(self, key: int) -> None:
-        self._files.remove(key)
 
     @Slot()
     def _on_submitted(self) -> None:
@@ -553,9 +527,3 @@ class ChatAttachments(QObject):
     def _on_examination_changed(self, event: ExaminationChanged) -> None:
         if not event.is_running:
             self.check()
-
-
-def _session_of(files: AttachedFiles) -> ChatSession:
-    session = files.parent()
-    assert isinstance(session, ChatSession)
-    return session

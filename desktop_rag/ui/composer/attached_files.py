@@ -1,4 +1,4 @@
-"""The attachments of one open conversation, with those still being read or failed. Qt thread."""
+"""The attachments of one open conversation, including those being read and failed. Qt thread."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ class AttachedFile:
 
 
 class AttachedFiles(QObject):
-    """Reads attached files, each on a thread of its own. `changed` follows every change.
+    """Reads attached files, each on its own thread. `changed` follows every change.
 
     `is_loaded` is True once the stored attachments were loaded; `stored` holds them.
     """
@@ -132,7 +132,7 @@ class AttachedFiles(QObject):
         self.changed.emit()
 
     def drop_failed(self) -> None:
-        """Remove the failed files, once a question was sent without them."""
+        """Remove the failed files, after a question was sent without them."""
         if any(file.error for file in self._files):
             self._files = [file for file in self._files if file.error is None]
             self.changed.emit()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -34,7 +34,6 @@ class AttachmentChip(Card):
 
     def __init__(self, theme: Theme, file: AttachedFile, parent: QWidget) -> None:
         super().__init__(parent, kind="chip", tone="danger" if file.error else "")
-        self._key = file.key
         name = one_line(file.name)
         icon = "error:danger" if file.error else f"{_icon(is_image=file.is_image)}:muted"
         title = ElidedLabel(name, mode=Qt.TextElideMode.ElideMiddle)
@@ -44,7 +43,7 @@ class AttachmentChip(Card):
         state.setObjectName("attachmentState")
         set_tip(state, state_text)
         close = IconButton(theme, "close:muted", tr("Remove {name}", name=name))
-        close.clicked.connect(self._on_close_clicked)
+        close.clicked.connect(lambda: self.remove_requested.emit(file.key))
         row = QHBoxLayout(self)
         row.setContentsMargins(8, 2, 2, 2)
         row.setSpacing(6)
@@ -56,13 +55,9 @@ class AttachmentChip(Card):
             tr("Attached: {name}, {state_text}", name=name, state_text=state_text)
         )
 
-    @Slot()
-    def _on_close_clicked(self) -> None:
-        self.remove_requested.emit(self._key)
-
 
 class AttachmentStrip(QWidget):
-    """The chips of a conversation, with the reason below them when they can't be sent."""
+    """The chips of a conversation, above the reason if they can't be sent."""
 
     remove_requested = Signal(int)
 
@@ -121,13 +116,13 @@ class AttachmentStrip(QWidget):
             self._grid.setColumnStretch(number, int(number < columns))
 
     def show_refusal(self, error: AppError | None) -> None:
-        """Show why the attachments can't be sent; None when they can."""
+        """Show why the attachments can't be sent; None if they can."""
         self._note.setText(failure_in_words(error) if error else "")
         self._note.setVisible(error is not None)
 
 
 class SentAttachments(QWidget):
-    """The attachments of a sent question; `opened` carries the one that was pressed."""
+    """The attachments of a sent question; `opened` carries the pressed one."""
 
     opened = Signal(object)
 

@@ -38,11 +38,8 @@ from desktop_rag.ui.foundation.wording import collection_name, is_right_to_left,
 from desktop_rag.ui.widgets.controls import Card, IconButton, PlainLabel, TextButton, set_property
 from desktop_rag.ui.widgets.file_drop import local_files
 
-# The question field: plain text that grows with its lines. Qt thread.
-
 _MAX_LINES = 6
 _ENTER_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-_NEWLINE_MODIFIERS = Qt.KeyboardModifier.ShiftModifier
 _PLACEHOLDER = tr("Ask about your documents…")
 _WITHOUT = tr("Ask the model, without your documents…")
 
@@ -74,7 +71,7 @@ class QuestionField(QPlainTextEdit):
             self._fit()
 
     def show_scope(self, scope: QuestionScope) -> None:
-        """Say what questions are about, to eyes and to screen readers."""
+        """Say what the next question is about, for eyes and screen readers."""
         words = _PLACEHOLDER
         if scope.is_without_documents:
             words = _WITHOUT
@@ -89,14 +86,14 @@ class QuestionField(QPlainTextEdit):
         self._show_placeholder()
 
     def _show_placeholder(self) -> None:
-        """On one line, as the empty field has only that."""
+        """Elide the placeholder to the one line of the empty field."""
         room = self.viewport().width() - 2 * round(self.document().documentMargin()) - 2
         elide = Qt.TextElideMode.ElideRight
         self.setPlaceholderText(self.fontMetrics().elidedText(self._placeholder, elide, room))
 
     @Slot()
     def _align(self) -> None:
-        """Begin the lines where their writing begins, which Qt leaves on the left."""
+        """Align the text to the side where its script begins; Qt always uses the left."""
         text = self.toPlainText()
         is_reverse = is_right_to_left(text) if text else self.isRightToLeft()
         side = Qt.AlignmentFlag.AlignRight if is_reverse else Qt.AlignmentFlag.AlignLeft
@@ -107,7 +104,7 @@ class QuestionField(QPlainTextEdit):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         is_enter = event.key() in _ENTER_KEYS
-        if is_enter and not event.modifiers() & _NEWLINE_MODIFIERS:
+        if is_enter and not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             event.accept()
             self.entered.emit()
             return
@@ -142,8 +139,6 @@ class QuestionField(QPlainTextEdit):
         self.setFixedHeight(round(lines * self.fontMetrics().lineSpacing() + margin) + 2)
 
 
-# The choice of the documents to ask: all, a collection, or none at all. Qt thread.
-
 ALL = tr("All documents")
 WITHOUT = tr("Without documents")
 ASSISTANT_COLLECTIONS = tr("The assistant's collections")
@@ -152,7 +147,7 @@ _MOST_PX = 240
 
 
 class DocumentsChoice(QComboBox):
-    """Offers all documents, the collections, and a chat without documents."""
+    """Offers all documents, the collections, or no documents at all."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -172,7 +167,7 @@ class DocumentsChoice(QComboBox):
 
     @property
     def is_without_documents(self) -> bool:
-        """True when the model is to answer without any document."""
+        """True if the model is to answer without any document."""
         return self.currentData() == _WITHOUT_KEY
 
     def set_collections(self, collections: Sequence[Collection]) -> None:
@@ -216,10 +211,10 @@ _NAMED = tr("only this file, folder or collection")
 class Composer(Card):
     """Sends questions and stops answers; nothing is sent while an answer is being written.
 
-    `prompts` offers saved prompts after a slash, `names` what can be asked after an @. `scope_bar`
-    shows what questions are about; without anything there, the collection beside the field applies.
-    `submitted` carries a Question, `edit_submitted` the message of the earlier question and the
-    Question that replaces it. `scope_changed` carries the scope, `assistant_chosen` an id.
+    `prompts` completes saved prompts after a slash, `names` parts of the library after an @.
+    `scope_bar` shows the scope; without one, the collection beside the field applies. `submitted`
+    carries a Question, `edit_submitted` the earlier question's message and the Question that
+    replaces it. `scope_changed` carries the scope, `assistant_chosen` an id.
     """
 
     submitted = Signal(object)
@@ -262,21 +257,17 @@ class Composer(Card):
         below.setSpacing(8)
         self._attach = IconButton(self._theme, "attach:muted", tr("Attach files or images"))
         self._attach.setObjectName("attachButton")
-        below.addWidget(self._attach)
-        below.addWidget(self._documents)
-        below.addWidget(self._build_syntax())
+        for widget in (self._attach, self._documents, self._build_syntax()):
+            below.addWidget(widget)
         below.addStretch(1)
-        below.addWidget(self._hint)
-        below.addWidget(self._send)
-        below.addWidget(self._stop)
+        for widget in (self._hint, self._send, self._stop):
+            below.addWidget(widget)
         self._column = column = QVBoxLayout(self)
         column.setContentsMargins(12, 8, 8, 8)
         column.setSpacing(4)
         self._strip = AttachmentStrip(self._theme)
-        column.addWidget(self._build_editing())
-        column.addWidget(self.scope_bar)
-        column.addWidget(self._strip)
-        column.addWidget(self._field)
+        for widget in (self._build_editing(), self.scope_bar, self._strip, self._field):
+            column.addWidget(widget)
         column.addLayout(below)
 
     def _build_editing(self) -> QWidget:
@@ -310,13 +301,12 @@ class Composer(Card):
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.LayoutRequest:
-            # What is chosen beside the hint takes more room, or less.
+            # The choice beside the hint has changed its width.
             self._show_hint()
         return super().event(event)
 
     def _show_hint(self) -> None:
-        """Show the keys where there is room for the whole of them."""
-        # By what it needs: its words depend on the language, and their width on the size of text.
+        # Measured: the words depend on the language, and their width on the text size.
         others = [
             item.widget() for n in range(self._below.count()) if (item := self._below.itemAt(n))
         ]
@@ -383,7 +373,7 @@ class Composer(Card):
         self._update_buttons()
 
     def send(self, text: str) -> None:
-        """Send this with the chosen collection and attachments, once those are read."""
+        """Send this text with the chosen collection and the attachments, once those are read."""
         if self._is_pending:
             self.set_text(text)
             self._submit()
@@ -396,7 +386,7 @@ class Composer(Card):
     def show_attachments(
         self, files: Sequence[AttachedFile], ready: tuple[Attachment, ...]
     ) -> None:
-        """Show the attached files; the `ready` ones go with the next question."""
+        """Show the attached files; those in `ready` go with the next question."""
         self._strip.show_files(files)
         self._attachments = ready
 
@@ -427,7 +417,7 @@ class Composer(Card):
         self._documents.restrict(collection_ids)
 
     def choose_documents(self, collection_id: str, scope: QuestionScope = ALL_DOCUMENTS) -> None:
-        """Ask this scope, or else this collection; an unknown one selects all documents."""
+        """Choose this scope, or else this collection; an unknown one selects all documents."""
         without = scope.is_without_documents
         self._documents.choose(collection_id, is_without_documents=without)
         self.scope_bar.set_scope(ALL_DOCUMENTS if without else scope)
@@ -437,7 +427,8 @@ class Composer(Card):
         question = self._question(self.text.strip())
         self._sends_when_ready = self._is_pending and bool(question.text)
         self._hint.setText(_PENDING if self._sends_when_ready else _KEYS)
-        if self._is_busy or not self._can_send:
+        is_blocked = self._is_busy or self._is_pending or self._refusal is not None
+        if is_blocked or not question.text:
             return
         self._field.clear()
         if message := self._edited_message:
@@ -455,7 +446,7 @@ class Composer(Card):
     @Slot()
     def _on_scope_changed(self) -> None:
         scope = self.scope
-        # The chips say what is asked, and the collection would say something else.
+        # The chips show the scope, which the collection would contradict.
         self._documents.setVisible(not scope.is_limited)
         self._field.show_scope(scope)
         if scope != self._told_scope:
@@ -473,17 +464,12 @@ class Composer(Card):
 
     @Slot(QAction)
     def _on_syntax_chosen(self, action: QAction) -> None:
-        """Insert a search operator at the cursor."""
         cursor = self._field.textCursor()
         before = self.text[cursor.selectionStart() - 1 : cursor.selectionStart()]
         gap = " " if before.strip() else ""
         cursor.insertText(f"{gap}{action.data()}")
         self._field.setTextCursor(cursor)
         self._field.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    @property
-    def _can_send(self) -> bool:
-        return bool(self.text.strip()) and not self._is_pending and self._refusal is None
 
     @Slot()
     def _update_buttons(self) -> None:

@@ -1,4 +1,4 @@
-"""A list of completions beside a question field, which keeps the focus. Qt thread.
+"""Lists of completions beside a question field, which keeps the focus. Qt thread.
 
 Arrow keys move in the list, Enter and Tab take a row, Esc closes it.
 """
@@ -20,7 +20,7 @@ TAKE_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Tab)
 
 
 class FieldCompletion(QObject):
-    """Subclasses fill `rows` in `_offer` and insert what is taken in `_take`.
+    """Subclasses fill `rows` in `_offer`, and insert the chosen row in `_take`.
 
     `room_needed` carries the height in pixels that the list takes in its window, 0 when it closes.
     """
@@ -60,16 +60,16 @@ class FieldCompletion(QObject):
         return self.is_open
 
     def _typed(self) -> str | None:
-        """What is typed so far of a completion; None when none is being typed."""
+        """The typed beginning of a completion; None if none is being typed."""
         raise NotImplementedError
 
     def _offer(self) -> None:
-        """Fill and show the list for what is typed, or hide it."""
+        """Fill and show the list for the typed text, or hide it."""
         raise NotImplementedError
 
     @Slot(QListWidgetItem)
     def _take(self, item: QListWidgetItem) -> None:
-        """Insert what the row stands for."""
+        """Insert the text of the row."""
         raise NotImplementedError
 
     @Slot()
@@ -100,9 +100,9 @@ class FieldCompletion(QObject):
         return rows * self.rows.sizeHintForRow(0) + 2 * self.rows.frameWidth()
 
     def _place(self) -> bool:
-        """Put the list above the field's card, or below it where there is more room.
+        """Place the list above the field's card, or below it where there is more room.
 
-        False while the field is in no window yet.
+        False while the field is in no window.
         """
         card = self.field.parentWidget() or self.field
         window = self.field.window()
@@ -121,7 +121,6 @@ class FieldCompletion(QObject):
         return True
 
     def _handles(self, event: QKeyEvent) -> bool:
-        """True when the key was meant for the list."""
         if not self.is_open:
             return False
         key, row, count = event.key(), self.rows.currentRow(), self.rows.count()
@@ -150,11 +149,6 @@ def _make_list(field: QPlainTextEdit, name: str) -> QListWidget:
     return rows
 
 
-# Completes saved prompts after a slash in the question field. Qt thread.
-#
-# Placeholders such as {{topic}} are filled in one after the other: Tab goes to the next one, and so
-# does Enter while there is one.
-
 _COMMAND = re.compile(r"/(\S*)")
 _MAX_CHARS = 160
 _MANAGE = tr("Manage prompts…")
@@ -162,7 +156,11 @@ _PROMPT_ROLE = Qt.ItemDataRole.UserRole
 
 
 class SlashPrompts(FieldCompletion):
-    """Completes prompts in one field. `prompts_requested` asks for the current prompts."""
+    """Completes saved prompts after a slash. `prompts_requested` asks for the current prompts.
+
+    Placeholders such as {{topic}} are filled in one after the other: Tab goes to the next one, and
+    Enter too while there is one.
+    """
 
     prompts_requested = Signal()
     manage_requested = Signal()

@@ -1,6 +1,6 @@
-"""Prepares images for a model: upright, scaled down, without camera metadata. Any thread.
+"""Reads attachments, and prepares images for a model: upright, scaled down, without metadata.
 
-Qt decodes them, within fixed limits.
+Qt decodes images, within fixed limits. Worker threads.
 """
 
 import tempfile
@@ -107,9 +107,6 @@ def _encoded(picture: QImage, form: str, quality: int) -> bytes:
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     picture.save(buffer, form, quality)  # pyright: ignore[reportCallIssue, reportArgumentType]
     return bytes(held.data())
-
-
-# Reads attachments: files and the text in images by the library, pixels here. Worker threads.
 
 
 def attach_file(library: "Library", chat: "Chat", path: Path, cancel: Event) -> Attachment:

@@ -1,4 +1,4 @@
-"""The button above the chat that shows and changes the model. Qt thread."""
+"""The choice of the model and the assistant above the chat, and the caution below it. Qt thread."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ _MAX_NAME = 40
 
 
 class ModelChoice(MenuButton):
-    """`chosen` carries an endpoint's address and a model, both "" for excerpts."""
+    """Shows and changes the model; `chosen` carries an address and a model, "" for excerpts."""
 
     chosen = Signal(str, str)
     settings_requested = Signal()
@@ -117,15 +117,13 @@ class ModelChoice(MenuButton):
         self.chosen.emit(base_url, model)
 
 
-# The button above the chat that shows and changes the assistant. Qt thread.
-
 NO_ASSISTANT = tr("No assistant")
 _MAX_ASSISTANT_NAME = 30
 _MAX_ENTRY = 60
 
 
 class AssistantChoice(MenuButton):
-    """`chosen` carries the selected Assistant, or None."""
+    """Shows and changes the assistant; `chosen` carries the selected Assistant, or None."""
 
     chosen = Signal(object)
     new_requested = Signal()
@@ -151,7 +149,7 @@ class AssistantChoice(MenuButton):
         return self.assistant.assistant_id if self.assistant else ""
 
     def show_assistants(self, assistants: Sequence[Assistant]) -> None:
-        """Offer these; a selected assistant that was deleted and restored is selected again."""
+        """Offer these; a selected assistant that was deleted and restored stays selected."""
         if list(assistants) != list(self._assistants):
             self._assistants = assistants
             self._show()
@@ -194,8 +192,6 @@ class AssistantChoice(MenuButton):
             self.choose(action.data())
 
 
-# The lasting caution below the question field of a chat. Qt thread.
-
 _WIDTH_PX = 780
 _CHECKED = tr(
     "Answers can be wrong. Press a number to read the source, or a mark to see the check."
@@ -204,19 +200,19 @@ _UNCHECKED = tr("Answers can be wrong. Press a number to read the source.")
 
 
 class Caution(PlainLabel):
-    """Says what can be pressed in answers as they are made now."""
+    """The permanent caution below the question field, as answers are made now."""
 
     def __init__(self) -> None:
         super().__init__(_UNCHECKED, tone="muted", scale="small", wrap=True)
         self.setAlignment(Qt.AlignmentFlag.AlignHCenter)
 
     def apply(self, settings: Settings) -> None:
-        """Only what a model writes is checked, where that is wanted."""
+        """Mention the check if there is one: only what a model writes is checked."""
         is_checked = settings.endpoint.is_set and settings.answers.checks_claims
         self.setText(_CHECKED if is_checked else _UNCHECKED)
 
     def below(self, field: QWidget) -> QHBoxLayout:
-        """A row with the field in its middle and the caution under it."""
+        """A row with the field in its middle, above the caution."""
         whole = QWidget()
         column = QVBoxLayout(whole)
         column.setContentsMargins(0, 0, 0, 0)

@@ -1,7 +1,4 @@
-"""Completes what can be asked after an @: files, folders, collections, assistants. Qt thread.
-
-`NameFeed` looks the names up in the background.
-"""
+"""Completes names after an @: files, folders, collections, assistants. Qt thread."""
 
 import re
 from collections.abc import Sequence
@@ -28,9 +25,9 @@ from desktop_rag.ui.foundation.wording import one_line
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-# At the start or after a space, so that an e-mail address stays text.
-# What stands before the beginning of a sentence.
+# What precedes the beginning of a sentence.
 _ENDS = ("", "\n", *".?!:…。？！")
+# At the start or after a space, so that an e-mail address stays text.
 _NAME = re.compile(r"(?:^|(?<=\s))@(\S*)$")
 _CHOICE_ROLE = Qt.ItemDataRole.UserRole
 _MOST = 8
@@ -38,10 +35,7 @@ _MOST = 8
 
 @dataclass(frozen=True, slots=True)
 class NamedChoice:
-    """A part of the library, an assistant, or with neither the scope.
-
-    `where` tells several of one name apart.
-    """
+    """A part of the library, an assistant, or else a scope; `where` disambiguates names."""
 
     name: str
     item: ScopeItem | None = None
@@ -51,7 +45,7 @@ class NamedChoice:
 
     @property
     def kind(self) -> str:
-        """What it is, for people; empty for all documents."""
+        """The kind in words; empty for all documents."""
         if self.assistant_id:
             return tr("Assistant")
         return self.item.kind.word if self.item else ""
@@ -71,9 +65,9 @@ WITHOUT = NamedChoice(tr("Without documents"), scope=WITHOUT_DOCUMENTS)
 
 class NameCompletion(FieldCompletion):
     """`chosen` carries a NamedChoice. The name of a part of the library stays in a sentence that
-    was begun; any other is taken out of the field again.
+    was begun; any other is removed from the field.
 
-    `requested` carries what was typed; `show_choices` answers it.
+    `requested` carries the typed text; `show_choices` answers it.
     """
 
     chosen = Signal(object)
@@ -86,7 +80,7 @@ class NameCompletion(FieldCompletion):
         self._choices: Sequence[NamedChoice] = ()
 
     def show_choices(self, typed: str, choices: Sequence[NamedChoice]) -> None:
-        """Offer these for what was typed, if it still is."""
+        """Offer these for the typed text, if it is still the same."""
         if typed == self._typed():
             self._choices = choices
             self._fill()
@@ -120,19 +114,15 @@ class NameCompletion(FieldCompletion):
         choice = item.data(_CHOICE_ROLE)
         cursor.movePosition(QTextCursor.MoveOperation.Left, QTextCursor.MoveMode.KeepAnchor, length)
         before = self.field.toPlainText()[: cursor.selectionStart()]
-        stays = choice.item is not None and _goes_on(before)
+        is_within_sentence = before.rstrip(" ")[-1:] not in _ENDS
+        stays = choice.item is not None and is_within_sentence
         cursor.insertText(choice.name if stays else "")
         self._hide()
         self.chosen.emit(choice)
 
 
-def _goes_on(before: str) -> bool:
-    """True when a sentence that was begun lacks the words that follow."""
-    return before.rstrip(" ")[-1:] not in _ENDS
-
-
 class NameFeed(QObject):
-    """Answers the requests of a completion, one at a time, the newest next."""
+    """Looks names up for a completion in the background, one request at a time, newest next."""
 
     def __init__(self, bridge: Bridge, chat: "Chat", completion: NameCompletion) -> None:
         super().__init__(completion)
@@ -167,7 +157,7 @@ class NameFeed(QObject):
 
 
 def choices_for(chat: "Chat", typed: str) -> list[NamedChoice]:
-    """What has this text in its name. Worker threads."""
+    """The choices with this text in their names. Worker threads."""
     wanted = typed.casefold()
     fixed = [c for c in (ALL, WITHOUT) if wanted in c.name.casefold()]
     assistants = [a for a in chat.assistants.all() if wanted in a.name.casefold()]

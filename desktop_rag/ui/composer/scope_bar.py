@@ -1,4 +1,4 @@
-"""What a question is about, as chips above the field, with what can't be searched. Qt thread."""
+"""The scope of a question as chips above the field, with what can't be searched. Qt thread."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -32,10 +32,10 @@ _MOST_CHIPS = 6
 
 
 class ScopeBar(QWidget):
-    """The chips of a scope and of attached files, with a notice and its ways out below.
+    """The chips of a scope and of attached files, above a notice with remedies.
 
-    `changed` follows each change of either; `cleared` comes when the person wants all documents
-    again. `attachment_removed` carries the key of an attached file.
+    `changed` follows each change of either, `cleared` when the person wants all documents again.
+    `attachment_removed` carries the key of an attached file.
     """
 
     changed = Signal()
@@ -66,13 +66,13 @@ class ScopeBar(QWidget):
         column.setSpacing(4)
         column.addWidget(self._chips)
         column.addWidget(self._notice_row)
-        # Hidden one by one: shown before it is in its window, it would be a window of its own.
+        # Hidden individually: shown before it is in its window, each would be a window of its own.
         for part in (self._chips, self._notice_row, self):
             part.hide()
 
     @property
     def scope(self) -> QuestionScope:
-        """What questions are about."""
+        """What the next question is about."""
         return self._scope
 
     @property
@@ -86,13 +86,13 @@ class ScopeBar(QWidget):
         return any(file.is_reading for file in self._files)
 
     def set_scope(self, scope: QuestionScope) -> None:
-        """Ask about this from now on."""
+        """Ask about this scope from now on."""
         if scope != self._scope:
             self._before, self._scope = self._scope, scope
             self._show()
 
     def add(self, item: ScopeItem) -> None:
-        """Ask about this, too."""
+        """Ask about this part too."""
         self.set_scope(self._scope.with_item(item))
 
     def show_attached(self, files: Sequence[AttachedFile]) -> None:
@@ -107,7 +107,7 @@ class ScopeBar(QWidget):
         self.cleared.emit()
 
     def show_notice(self, text: str, *offers: tuple[str, Callable[[], None]]) -> None:
-        """Say what can't be searched, with a button for each way out; "" for nothing."""
+        """Say what can't be searched, with a button for each remedy; "" hides the notice."""
         for former in self._offers:
             self._ways_out.removeWidget(former)
             former.hide()
@@ -123,7 +123,7 @@ class ScopeBar(QWidget):
         self._fit()
 
     def serve(self, field: QPlainTextEdit) -> None:
-        """Backspace in this empty field takes out the last chip, Ctrl+Z takes back a change."""
+        """Let Backspace in this empty field remove the last chip, and Ctrl+Z undo a change."""
         self._field = field
         field.installEventFilter(self)
 
@@ -140,7 +140,7 @@ class ScopeBar(QWidget):
         return super().eventFilter(watched, event)
 
     def remove(self, *items: ScopeItem) -> None:
-        """Ask about these no more; Ctrl+Z in the empty field takes that back."""
+        """Stop asking about these; Ctrl+Z in the empty field undoes that."""
         left = tuple(item for item in self._scope.items if item not in items)
         if left or self._files:
             self.set_scope(QuestionScope.of(*left))
@@ -208,15 +208,13 @@ class ScopeBar(QWidget):
         self.updateGeometry()
 
 
-# Says above the question field what of its scope can't be read, with the ways out. Qt thread.
-
 _SHOWN = 2
 
 
 class ScopeCheck(QObject):
-    """Checks a scope when it changes, and again when the library does.
+    """Shows in the bar what of its scope can't be read, with remedies.
 
-    `library_requested` is one of the ways out.
+    It checks when the scope or the library changes. `library_requested` is one of the remedies.
     """
 
     library_requested = Signal()
@@ -224,7 +222,7 @@ class ScopeCheck(QObject):
     def __init__(
         self, bridge: Bridge, chat: "Chat", bar: ScopeBar, assistant_id: Callable[[], str]
     ) -> None:
-        """`assistant_id` tells whom the question goes to: it may not be let into everything."""
+        """`assistant_id` returns the current assistant, which may not have access to everything."""
         super().__init__(bar)
         self._bridge = bridge
         self._chat = chat
@@ -236,7 +234,7 @@ class ScopeCheck(QObject):
 
     @Slot()
     def check(self) -> None:
-        """Look again, once the look under way is over."""
+        """Check again, after a check that is running."""
         scope, assistant_id = self._bar.scope, self._assistant_id()
         self._is_due = self._is_running
         if self._is_running:

@@ -1,4 +1,4 @@
-"""A page with a document beside it, or in its place where there is no room for both. Qt thread."""
+"""A document beside a page, or in its place without room for both; and over a dialog. Qt thread."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 _SHARE = 0.45
 _LEAST_PX = 320
-# More than both at their least: a window that shows both can still be made narrower.
+# More than both minimums: a window that shows both can still be made narrower.
 _NARROW_PX = 700
 
 
 class DocumentBeside(QSplitter):
-    """Shows the widgets that are added alone until a document is read.
+    """Shows the added widgets alone until a document is read.
 
-    The pane is made when it is needed. `library_requested` comes from a document that is gone.
+    The pane is built when it is needed. `library_requested` comes from a document that is gone.
     """
 
     library_requested = Signal()
@@ -44,7 +44,7 @@ class DocumentBeside(QSplitter):
         self._opener = opener
         self._pane: ReadingPane | None = None
         self._focus_before: QWidget | None = None
-        # Of the width, what the document gets: the person's choice once there is one.
+        # The document's share of the width, which the person may change.
         self._share = _SHARE
         self.setHandleWidth(8)
         self.splitterMoved.connect(self._on_moved)
@@ -56,7 +56,7 @@ class DocumentBeside(QSplitter):
         return self._pane is not None and self._pane.isVisibleTo(self)
 
     def read(self, place: DocumentSpan) -> None:
-        """Show a document at its words; the keyboard goes there."""
+        """Show a document at its words and focus it."""
         pane = self._pane or self._make_pane()
         if not self.is_reading:
             self._focus_before = self.window().focusWidget()
@@ -76,7 +76,7 @@ class DocumentBeside(QSplitter):
 
     @Slot()
     def close_document(self) -> None:
-        """Show the page alone; the keyboard goes back to where it was."""
+        """Show the page alone; the focus returns to where it was."""
         if self._pane is None:
             return
         self._pane.hide()
@@ -117,13 +117,10 @@ class DocumentBeside(QSplitter):
         return pane
 
 
-# Shows the sources that a dialog names, in windows over it. Qt thread.
-
-
 class DialogReading(QObject):
-    """Belongs to the dialog; its windows are closed with it.
+    """Shows sources named by a dialog in windows over it, which close with the dialog.
 
-    Who asks about a document goes on in the chat: the dialog would be in the way.
+    Asking about a document closes the dialog, since the chat goes on behind it.
     """
 
     def __init__(self, bridge: Bridge, library: "Library", theme: Theme, dialog: QDialog) -> None:
@@ -139,7 +136,7 @@ class DialogReading(QObject):
         self._bridge.run(self, lambda: self._in_library(source), self._show)
 
     def _in_library(self, source: SourceRef) -> SourceRef:
-        """The source with the id that its file has now: a run may have had its own library."""
+        """The source with its file's present id: a run may have had its own library."""
         documents, path = self._library.documents, Path(source.path)
         if documents.get(source.document_id):
             return source

@@ -1,4 +1,4 @@
-"""Opens documents: to be read in the app, or in another program. Qt thread."""
+"""Opens documents and links: in the app, in another program, or with all details. Qt thread."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,12 +49,11 @@ from desktop_rag.ui.widgets.controls import (
     PlainLabel,
     TextButton,
     add_clear_button,
+    plain_question,
 )
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
-
-# Asks before opening a link from an answer, showing its actual host. Qt thread.
 
 _MAX_SHOWN = 300
 
@@ -68,17 +67,14 @@ def actual_host(address: str) -> str:
 
 
 def confirm_and_open(address: str, parent: QWidget) -> QMessageBox | None:
-    """Ask whether to open a link, and open it on confirmation. None for a disallowed address."""
+    """Ask whether to open a link, showing its actual host. None for a disallowed address."""
     host = actual_host(address)
     if safe_address(address) is None or not host:
         return None
     shown = address if len(address) <= _MAX_SHOWN else f"{address[:_MAX_SHOWN]}…"
-    box = QMessageBox(parent)
-    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setWindowTitle(tr("Open link"))
     # All in the main text: Qt would guess whether an informative text is HTML.
-    box.setText(tr("Open {host}?\n\nThe full address is:\n{shown}", host=host, shown=shown))
+    text = tr("Open {host}?\n\nThe full address is:\n{shown}", host=host, shown=shown)
+    box = plain_question(parent, tr("Open link"), text)
     box.setStandardButtons(QMessageBox.StandardButton.Open | QMessageBox.StandardButton.Cancel)
     box.setDefaultButton(QMessageBox.StandardButton.Cancel)
     url = QUrl(address, QUrl.ParsingMode.StrictMode)
@@ -92,14 +88,12 @@ def _open(url: QUrl) -> None:
         QDesktopServices.openUrl(url)
 
 
-# The full text of a document with a passage and a quote highlighted. Qt thread.
-
 _PASSAGE_ALPHA = 60
 Span = tuple[int, int]
 
 
 class DocumentText(QPlainTextEdit):
-    """Read-only text, inserted as plain text so that none of it is read as HTML."""
+    """Text with a passage and a quote highlighted, inserted as plain text, never read as HTML."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -177,10 +171,6 @@ class DocumentText(QPlainTextEdit):
         return len(before) if before.isascii() else len(before.encode("utf-16-le")) // 2
 
 
-# A window with what the library knows of a document: its state, passages, text. Qt thread.
-#
-# It reads from the library through the bridge.
-
 _WIDTH_PX = 1040
 _HEIGHT_PX = 720
 _LIST_PX = 300
@@ -197,7 +187,7 @@ class _Read:
 
 
 class DocumentDetails(QWidget):
-    """Shows the passages of one document."""
+    """A window with a document's state, passages and text as stored in the library."""
 
     def __init__(
         self, bridge: Bridge, library: "Library", theme: Theme, place: DocumentSpan,
@@ -272,8 +262,8 @@ class DocumentDetails(QWidget):
 
     def _connect(self) -> None:
         self._list.selectionModel().currentChanged.connect(self._on_passage_chosen)
-        self._previous.clicked.connect(self._go_back)
-        self._next.clicked.connect(self._go_forward)
+        self._previous.clicked.connect(lambda: self._step(-1))
+        self._next.clicked.connect(lambda: self._step(1))
         self._find.returnPressed.connect(self._on_find)
         self._copy.clicked.connect(self._on_copy)
         self._close.clicked.connect(self.close)
@@ -281,8 +271,8 @@ class DocumentDetails(QWidget):
             ("Esc", tr("Close the details"), self.close),
             ("Ctrl+F", tr("Find in the text"), self._find.setFocus),
             ("F3", tr("Find again"), self._on_find),
-            ("Alt+Up", tr("Previous passage"), self._go_back),
-            ("Alt+Down", tr("Next passage"), self._go_forward),
+            ("Alt+Up", tr("Previous passage"), lambda: self._step(-1)),
+            ("Alt+Down", tr("Next passage"), lambda: self._step(1)),
         ):
             bind(self, keys, words, slot)
 
@@ -304,10 +294,9 @@ class DocumentDetails(QWidget):
             self._title.set_full_text(tr("This document is no longer in your library"))
             self._enable(has_passages=False)
             return
-        self.setWindowTitle(
-            tr("Details of {one_line}", one_line=one_line(document.title or document.name))
-        )
-        self._title.set_full_text(one_line(document.title or document.name))
+        title = one_line(document.title or document.name)
+        self.setWindowTitle(tr("Details of {one_line}", one_line=title))
+        self._title.set_full_text(title)
         self._details.set_full_text(one_line(_details(document)))
         self._reason.setText(one_line(told(document.reason)))
         self._reason.setVisible(bool(document.reason))
@@ -352,13 +341,8 @@ class DocumentDetails(QWidget):
 
     # --- actions of the person -----------------------------------------------------------------
 
-    @Slot()
-    def _go_back(self) -> None:
-        self._choose(self._list.currentIndex().row() - 1)
-
-    @Slot()
-    def _go_forward(self) -> None:
-        self._choose(self._list.currentIndex().row() + 1)
+    def _step(self, by: int) -> None:
+        self._choose(self._list.currentIndex().row() + by)
 
     @Slot()
     def _on_find(self) -> None:
@@ -392,7 +376,7 @@ def _entry(chunk: Chunk) -> str:
 
 
 def _chunk_at(chunks: list[Chunk], offset: int) -> int:
-    """The index of the passage at an offset; of overlapping ones the last."""
+    """The index of the last passage at an offset, 0 for none."""
     holding = [n for n, chunk in enumerate(chunks) if chunk.start <= offset < chunk.end]
     return holding[-1] if holding else 0
 
@@ -416,7 +400,7 @@ class DocumentOpener(QObject):
     ) -> None:  # fmt: skip
         """Open a file, at its page if the viewer supports it, or a web page after confirmation.
 
-        `refused` is told when that fails; without it the window says so.
+        `refused` gets the error when that fails; without it the window shows it.
         """
         if url:
             confirm_and_open(url, self._page)
@@ -440,7 +424,7 @@ class DocumentOpener(QObject):
         return window
 
     def serve(self, pane: ReadingPane) -> None:
-        """Do what is asked for in a pane that shows documents."""
+        """Handle the requests of a pane that shows documents."""
 
         def open_elsewhere(document: Document, anchor: Anchor) -> None:
             self.open(document.path, document.address, anchor, pane.show_failure)
@@ -464,7 +448,7 @@ class DocumentOpener(QObject):
 
     @Slot(object)
     def show_details(self, place: DocumentSpan) -> DocumentDetails:
-        """Show what the library knows of a document: its state, its passages."""
+        """Show a document's state and passages."""
         details = DocumentDetails(self._bridge, self._library, self._theme, place, self._page)
         details.show()
         return details

@@ -1,8 +1,7 @@
-"""Opens a PDF at a page, and a recording at a second, in another program. Worker threads; never
-through a shell.
+"""Opens files in other programs: PDFs at a page, recordings at a second. Never through a shell.
 
-Other files, and PDFs with an unknown default viewer, are left to the desktop: `open_in_viewer`
-returns False, and the Qt thread hands the file to the desktop.
+Functions run on worker threads. Other files, and PDFs with an unknown default viewer, are left to
+the desktop: `open_in_viewer` returns False, and FileOpener hands the file over on the Qt thread.
 """
 
 import logging
@@ -42,8 +41,6 @@ _PDF_VIEWERS: dict[str, Callable[[str, int], list[str]]] = {
     "google-chrome": lambda file, page: [f"{Path(file).as_uri()}#page={page}"],
     "SumatraPDF": lambda file, page: ["-reuse-instance", "-page", str(page), file],
 }
-
-
 # The arguments that play a file from a second on, per player.
 _PLAYERS: dict[str, Callable[[str, int], list[str]]] = {
     "vlc": lambda file, second: [f"--start-time={second}", file],
@@ -55,13 +52,11 @@ _PLAYERS: dict[str, Callable[[str, int], list[str]]] = {
 def open_in_viewer(path: Path, anchor: Anchor) -> bool:
     """Start a PDF viewer at the anchor's page, or a player at its second.
 
-    False if the desktop has to open the file.
-
-    Raises:
-        AppError: when the file is missing or can't be read.
+    False if the desktop has to open the file. Raises AppError when it is missing or can't be read.
     """
     check_readable(path)
-    command = pdf_command(path, anchor.page) if anchor.page and _is_pdf(path) else None
+    is_pdf = path.suffix.lower() == ".pdf"
+    command = pdf_command(path, anchor.page) if anchor.page and is_pdf else None
     if anchor.second is not None:
         command = player_command(path, anchor.second)
     if command is None:
@@ -88,8 +83,9 @@ def check_readable(path: Path) -> None:
 
 
 def pdf_command(path: Path, page: int) -> list[str] | None:
-    """The command that shows `page` (from 1) in the default viewer, or if that is not known in
-    any installed one; None if the viewer can't open at a page.
+    """The command that shows `page` (from 1) in the default viewer, or else in any known one.
+
+    None if the default viewer can't open at a page.
     """
     default = _default_pdf_viewer()
     if default and default not in _PDF_VIEWERS:
@@ -102,17 +98,11 @@ def pdf_command(path: Path, page: int) -> list[str] | None:
 
 
 def player_command(path: Path, second: int) -> list[str] | None:
-    """The command that plays a recording from a second on in an installed player; None if there
-    is none that can be told.
-    """
+    """The command that plays a recording from a second on; None without a known player."""
     for name, arguments in _PLAYERS.items():
         if program := shutil.which(name):
             return [program, *arguments(str(path.absolute()), second)]
     return None
-
-
-def _is_pdf(path: Path) -> bool:
-    return path.suffix.lower() == ".pdf"
 
 
 def _default_pdf_viewer() -> str:
@@ -139,10 +129,6 @@ def viewer_of(desktop_file: str) -> str:
     return next((viewer for viewer in _PDF_VIEWERS if name.startswith(viewer)), name)
 
 
-# Opens files and folders with the desktop's default programs. Qt thread.
-#
-# A worker thread checks that the file exists, because its drive may be asleep or disconnected.
-
 # Some desktops execute these files when they are opened.
 _RUN_BY_OPENING = frozenset(
     {
@@ -155,7 +141,10 @@ Refused = Callable[[AppError], None]
 
 
 class FileOpener(QObject):
-    """Opens existing files. A failure goes to `refused`, else to the window as a notice."""
+    """Opens existing files with the desktop's programs. Failures go to `refused` or the window.
+
+    A worker thread checks that the file exists, because its drive may be asleep or disconnected.
+    """
 
     def __init__(self, bridge: Bridge, parent: QObject) -> None:
         super().__init__(parent)

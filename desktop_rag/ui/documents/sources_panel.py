@@ -1,4 +1,4 @@
-"""The panel with the numbered sources of an answer. Qt thread."""
+"""The panel with an answer's numbered sources and excerpts of their passages. Qt thread."""
 
 import time
 from collections import deque
@@ -31,8 +31,7 @@ from desktop_rag.ui.widgets.controls import (
 )
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
-# What a card shows of a passage: the text around the marked places, or its beginning. Pure.
-
+# The size of an excerpt.
 MOST_CHARS = 280
 # Rows of a table and of a list are short.
 MOST_LINES = 10
@@ -46,17 +45,17 @@ _CUT = " …"
 
 
 class Excerpt(NamedTuple):
-    """A text, and the places in it that are marked."""
+    """A text with its marked spans."""
 
     text: str
     marked: list[Span]
 
 
 def excerpt(passage: str, marked: Sequence[Span]) -> Excerpt:
-    """The passage cut at words around the marked places, with … where something is left out.
+    """The passage cut at words around the marked spans, with … where something is left out.
 
-    `marked` are in order and do not overlap. Of many lines the first ones are shown, even if a
-    marked place goes on.
+    `marked` are in order and do not overlap. Of many lines only the first are shown, even if a
+    marked span goes on.
     """
     if len(marked) > 1:
         places = _joined([_short(passage, place) for place in marked[:_MOST_PLACES]])
@@ -66,7 +65,7 @@ def excerpt(passage: str, marked: Sequence[Span]) -> Excerpt:
 
 
 def _around(passage: str, place: Span) -> Span:
-    """A place with what is before it, and what follows up to the length of an excerpt."""
+    """A span with the words before it, extended to the length of an excerpt."""
     at, stop = place
     start = _word_start(passage, at - _LEAD_CHARS, at)
     end = min(len(passage), max(start + MOST_CHARS, stop))
@@ -77,7 +76,7 @@ def _around(passage: str, place: Span) -> Span:
 
 
 def _short(passage: str, place: Span) -> Span:
-    """A place with a few words before it on its line."""
+    """A span with a few words before it on its line."""
     at, end = place
     line = passage.rfind("\n", 0, at) + 1
     start = _word_start(passage, max(line, at - _SHORT_LEAD_CHARS), at)
@@ -100,7 +99,7 @@ def _in_lines(passage: str, span: Span, at: int, most: int) -> Span:
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:
-    """Spans that are near each other are one."""
+    """The spans, with those near each other joined."""
     joined: list[Span] = []
     for start, end in spans:
         if joined and start - joined[-1][1] < _NEAR_CHARS:
@@ -122,11 +121,8 @@ def _written(passage: str, places: Sequence[Span], marked: Sequence[Span]) -> Ex
     return Excerpt(text + (_CUT if places[-1][1] < len(passage) else ""), shown)
 
 
-# The text of a passage with its quote highlighted, collapsed to a few lines. Qt thread.
-
-
 class PassageText(MarkedText):
-    """A collapsible passage of a source. `clicked` follows a click that selects nothing."""
+    """A collapsible passage with a marked quote; `clicked` follows a click without selection."""
 
     clicked = Signal()
 
@@ -140,10 +136,7 @@ class PassageText(MarkedText):
         wrapped_from: int = 0,
         is_markdown: bool = False,
     ) -> None:
-        """`wrapped_from`: the length from which a line may continue in the next; 0 for never.
-
-        Of Markdown only the text is shown, without its marks.
-        """
+        """Lines of `wrapped_from` characters may be hard-wrapped; Markdown loses its marks."""
         super().__init__(theme, tr("Passage"), parent)
         self._had_selection = False
         passage = text.strip()
@@ -167,12 +160,12 @@ class PassageText(MarkedText):
             self.clicked.emit()
 
     def mark(self, spans: Sequence[Span]) -> None:
-        """Mark these places of the text instead; they are in order and do not overlap."""
+        """Mark these spans of the text instead; they are in order and do not overlap."""
         self._marked = self._shown(spans)
         self._show()
 
     def _shown(self, spans: Sequence[Span]) -> list[Span]:
-        """Where places of the text are in what is shown of it."""
+        """Spans of the text as spans of what is shown."""
         found = [tuple(map(self._place, span)) for span in spans]
         return [(start, end) for start, end in found if 0 <= start < end]
 
@@ -260,8 +253,7 @@ class SourceCard(Card):
         number.setAlignment(Qt.AlignmentFlag.AlignCenter)
         # Attachments are passed whole, without a score.
         if source.score:
-            score = tr("Relevance: {score:.2f}", score=source.score)
-            set_tip(number, score)
+            set_tip(number, tr("Relevance: {score:.2f}", score=source.score))
         text, quote = _in_words(source)
         self._passage = PassageText(
             self._theme, text, quote, wrapped_from=_wrapped_from(source.anchor),
@@ -303,7 +295,7 @@ class SourceCard(Card):
         self._show_buttons()
 
     def _show_buttons(self) -> None:
-        """Only once they are in the card: a parentless visible widget is a window."""
+        # Only once they are in the card: a parentless visible widget is a window.
         self._fold.setVisible(self._passage.is_longer)
         for button in (self._ask, self._open, self._read):
             button.setVisible(self.source.is_in_library)
@@ -339,12 +331,12 @@ class SourceCard(Card):
         self._ask.clicked.connect(lambda: self.ask_requested.emit((self.source,)))
         self._read.clicked.connect(self._on_read_clicked)
         self._passage.clicked.connect(self._on_read_clicked)
-        self._open.clicked.connect(self._on_open_clicked)
+        self._open.clicked.connect(lambda: self.open_requested.emit(self.source))
         self._copy.clicked.connect(self._on_copy_clicked)
         self._fold.clicked.connect(self._on_fold_clicked)
 
     def mark(self, places: Sequence[Span]) -> None:
-        """Mark these places of the passage instead of its quote, if there are any."""
+        """Mark these spans of the passage instead of its quote, if there are any."""
         if places:
             self._passage.mark([self._in_words(span) for span in places])
 
@@ -366,10 +358,6 @@ class SourceCard(Card):
         self.read_requested.emit(self.source)
 
     @Slot()
-    def _on_open_clicked(self) -> None:
-        self.open_requested.emit(self.source)
-
-    @Slot()
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText(self.source.text)
         self._copy.show_as("check:success", tr("Copied"))
@@ -384,9 +372,8 @@ class SourceCard(Card):
 class SourcesPanel(QWidget):
     """Lists cited sources first, then the others; without sources, the nearest passages.
 
-    Consecutive passages of one document name it once. `read_requested` carries the SourceRef to
-    read, `open_requested` the one to open in another program, `ask_requested` several whose files
-    are to be asked about.
+    Consecutive passages of one document name it once. `read_requested` and `open_requested` carry a
+    SourceRef, to read here or in another program; `ask_requested` carries several to ask about.
     """
 
     ask_requested = Signal(object)
@@ -404,8 +391,7 @@ class SourcesPanel(QWidget):
         # Headings and sources without a widget yet.
         self._waiting: deque[str | SourceRef] = deque()
         self._last_document_id = ""
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._add_some)
         self._build()
 
@@ -454,10 +440,7 @@ class SourcesPanel(QWidget):
         *,
         is_searching: bool = False,
     ) -> None:
-        """Show the sources of an answer, or its nearest passages if it has none.
-
-        While the search goes on there are none yet.
-        """
+        """Show the sources of an answer, or its nearest passages if it has none yet."""
         self._empty.setText(_SEARCHING if is_searching else _NONE)
         self._empty.setVisible(not sources and not nearest)
         self._ask.setVisible(any(s.is_in_library for s in (*sources, *nearest)))
@@ -477,13 +460,12 @@ class SourcesPanel(QWidget):
         self._column.addStretch(1)
         self._add_some()
         title = tr("Nearest passages") if nearest else tr("Sources")
-        self._title.setText(
-            count_of(len(sources), tr("source"), tr("sources")) if sources else title
-        )
+        count = count_of(len(sources), tr("source"), tr("sources"))
+        self._title.setText(count if sources else title)
         self._scroll.verticalScrollBar().setValue(0)
 
     def mark_cited(self, places: Mapping[int, Sequence[Span]]) -> None:
-        """Mark these places of the passages on show, by the numbers of their sources."""
+        """Mark these spans of the passages on show, by source number."""
         self._places = places
         for n, card in self._cards.items():
             card.mark(places.get(n, ()))
@@ -539,14 +521,13 @@ class SourcesPanel(QWidget):
 
 
 def _in_words(source: SourceRef) -> tuple[str, str]:
-    """The passage and its quote, with the head of a message in the person's language."""
+    """The passage and its quote as shown: the head of a message is translated."""
     before, quote, _ = source.text.partition(source.quote or source.text)
     started, ended = (_shown(source, each) for each in (before, before + quote))
     return _shown(source, source.text), ended[len(started) :] if source.quote else ""
 
 
 def _shown(source: SourceRef, text: str) -> str:
-    """The beginning of a passage as it is shown."""
     return with_head_in_words(text, source.path, source.part)
 
 
@@ -568,11 +549,8 @@ def _copies_in_words(also_in: Sequence[str]) -> str:
     """The other files with the same text, with their folders, because copies share names."""
     names = ["/".join(Path(where).parts[-2:]) for where in also_in[:_MAX_COPIES]]
     more = len(also_in) - len(names)
-    return tr(
-        "Also in {join}{value}",
-        join=", ".join(names),
-        value=tr(" and {more} more", more=more) if more else "",
-    )
+    rest = tr(" and {more} more", more=more) if more else ""
+    return tr("Also in {join}{value}", join=", ".join(names), value=rest)
 
 
 def _name_of(source: SourceRef) -> str:

@@ -1,4 +1,4 @@
-"""The fields for an endpoint's rate limits, prices and daily budget. Qt thread."""
+"""The fields for an endpoint's limits, prices and budget, and for its chat model. Qt thread."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -44,7 +44,7 @@ _NOTE = tr(
 
 
 class EndpointLimits(QWidget):
-    """Adds its rows to a section, hidden until a limit is set or the button is pressed."""
+    """Adds rows to a section, hidden until a limit is set or the button is pressed."""
 
     changed = Signal()
 
@@ -153,17 +153,13 @@ class EndpointLimits(QWidget):
             widget.setVisible(not is_open)
 
 
-# The field for a chat model, with what the endpoint's list states about each. Qt thread.
-#
-# The list of the last test is read through the bridge.
-
 _FACTS = Qt.ItemDataRole.UserRole
 _LEAST_CHARS = 20
 _ROW_MARGINS = QMargins(4, 3, 12, 3)
 
 
 class ListedModelBox(QComboBox):
-    """An editable field; `facts` is the note below it, on the model that is entered."""
+    """An editable field for a chat model; `facts` is the note below on the entered one."""
 
     def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -218,7 +214,7 @@ class ListedModelBox(QComboBox):
         self._show_facts()
 
     def _complete_within_names(self) -> None:
-        """While typing, offer the names that contain what was typed: lists have hundreds."""
+        # Lists have hundreds of names.
         completer = QCompleter(self.model(), self)
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
@@ -236,8 +232,6 @@ class ListedModelBox(QComboBox):
 
 
 class _FactsDelegate(QStyledItemDelegate):
-    """Shows the facts behind the name."""
-
     def initStyleOption(
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
@@ -263,6 +257,6 @@ def facts_in_words(model: ListedModel) -> str:
 
 
 def dollars(amount: float) -> str:
-    """An amount with as many digits as tell it from nothing: `$2.50`, `$0.0375`."""
+    """An amount with all significant digits, at least two decimals: `$2.50`, `$0.0375`."""
     whole, _, part = f"{amount:,.6f}".partition(".")
     return f"${whole}.{part.rstrip('0').ljust(2, '0')}"

@@ -1,4 +1,4 @@
-"""The endpoint section of the settings: address, model, key, limits and test. Qt thread.
+"""The endpoint section of the settings: choice, service, address, model, key and test. Qt thread.
 
 Keyring and network are reached through the bridge. The key is never part of a setting, a log or a
 repr.
@@ -56,13 +56,11 @@ from desktop_rag.ui.widgets.form_fields import (
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-# The choice of a service on the network, and where its key is made. Qt thread.
-
 _NONE = tr("Choose a service…")
 
 
 class ServiceChoice(QWidget):
-    """Lists the services that are known; `chosen` carries a Provider.
+    """Lists the known online services; `chosen` carries a Provider.
 
     The widget is the note below the row; `fields` are the list and the button in the row.
     """
@@ -121,8 +119,6 @@ class ServiceChoice(QWidget):
         if service := self._service:
             confirm_and_open(service.key_page, self)
 
-
-# Buttons for the model servers on this computer. Qt thread; the bridge contacts the servers.
 
 # The number of buttons that fit in a row before a search.
 _DEFAULT_COUNT = 3
@@ -190,11 +186,9 @@ class LocalServerList(QWidget):
 
 
 def _in_words(name: str) -> str:
-    """The name of a server, or those of the programs that share its address."""
+    """The name of a server, or the names of the programs that share its address."""
     return tr(" or ").join(name.split(" or "))
 
-
-# Three steps to a model of one's own, for a computer on which none runs. Qt thread.
 
 _PAGE = "https://ollama.com/download"
 _COMMAND = "ollama pull llama3.2"
@@ -212,7 +206,7 @@ _STEPS = (
 
 
 class FirstModelGuide(Card):
-    """Shown after a search that found no server; `search_requested` follows the last step."""
+    """Three steps to a local model, after a search found no server; the last requests a search."""
 
     search_requested = Signal()
 
@@ -232,36 +226,27 @@ class FirstModelGuide(Card):
         for row, (text, button) in enumerate(zip(_STEPS, buttons, strict=True)):
             steps.addWidget(PlainLabel(text, wrap=True, selectable=True), row, 0)
             steps.addWidget(button, row, 1)
-        ports = PlainLabel(
-            tr(
-                "Looked for {join} at their usual addresses. For any other server enter its"
-                " address below.",
-                join=", ".join(USUAL),
-            ),
-            wrap=True,
+        searched = tr(
+            "Looked for {join} at their usual addresses. For any other server enter its"
+            " address below.",
+            join=", ".join(USUAL),
         )
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 10, 12, 12)
         column.setSpacing(8)
         column.addWidget(title)
         column.addLayout(steps)
-        column.addWidget(ports)
+        column.addWidget(PlainLabel(searched, wrap=True))
         self.hide()
-        self._page.clicked.connect(self._on_page_clicked)
+        self._page.clicked.connect(lambda: confirm_and_open(_PAGE, self))
         self._copy.clicked.connect(self._on_copy_clicked)
         self._again.clicked.connect(self.search_requested)
-
-    @Slot()
-    def _on_page_clicked(self) -> None:
-        confirm_and_open(_PAGE, self)
 
     @Slot()
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText(_COMMAND)
         self._copy.setText(tr("Copied"))
 
-
-# The list of endpoints in the settings, to select, use, add and remove one. Qt thread.
 
 _NEW = tr("New endpoint")
 
@@ -301,10 +286,10 @@ class EndpointChoice(QWidget):
         column.setSpacing(6)
         column.addWidget(self.list)
         column.addLayout(row)
-        self.list.activated.connect(self._on_chosen)
-        self._use.clicked.connect(self._on_use_clicked)
-        self._add.clicked.connect(self._on_add_clicked)
-        self._remove.clicked.connect(self._on_remove_clicked)
+        self.list.activated.connect(lambda _row: self.shown.emit(self._shown))
+        self._use.clicked.connect(lambda: self.used.emit(self._shown))
+        self._add.clicked.connect(lambda: self.shown.emit(""))
+        self._remove.clicked.connect(lambda: self.removed.emit(self._shown))
 
     @property
     def buttons(self) -> list[QWidget]:
@@ -314,15 +299,14 @@ class EndpointChoice(QWidget):
     def show_endpoints(self, settings: Settings, shown: str) -> None:
         """List the endpoints and select the one at this address; "" for a new one."""
         used = settings.endpoint.base_url
-        self.list.blockSignals(True)
-        self.list.clear()
-        for endpoint in settings.endpoints:
-            in_use = tr(" · in use") if endpoint.base_url == used else ""
-            self.list.addItem(one_line(f"{endpoint.label}{in_use}"), endpoint.base_url)
-        if not shown:
-            self.list.addItem(_NEW, "")
-        self.list.setCurrentIndex(self.list.findData(shown))
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            self.list.clear()
+            for endpoint in settings.endpoints:
+                in_use = tr(" · in use") if endpoint.base_url == used else ""
+                self.list.addItem(one_line(f"{endpoint.label}{in_use}"), endpoint.base_url)
+            if not shown:
+                self.list.addItem(_NEW, "")
+            self.list.setCurrentIndex(self.list.findData(shown))
         self._use.setVisible(bool(shown) and shown != used)
         self._add.setVisible(bool(shown))
         self._remove.setVisible(bool(shown))
@@ -330,22 +314,6 @@ class EndpointChoice(QWidget):
     @property
     def _shown(self) -> str:
         return self.list.currentData() or ""
-
-    @Slot()
-    def _on_chosen(self) -> None:
-        self.shown.emit(self._shown)
-
-    @Slot()
-    def _on_use_clicked(self) -> None:
-        self.used.emit(self._shown)
-
-    @Slot()
-    def _on_add_clicked(self) -> None:
-        self.shown.emit("")
-
-    @Slot()
-    def _on_remove_clicked(self) -> None:
-        self.removed.emit(self._shown)
 
 
 _INTRO = tr(
@@ -362,13 +330,10 @@ def privacy_note(base_url: str) -> str:
     """A sentence on who receives the prompt at a normalised address."""
     if is_this_computer(base_url):
         return tr("This is your own computer. Nothing leaves it.")
-    sent = tr(
-        "Your question and the passages found for it are sent to {host_of}",
-        host_of=host_of(base_url),
-    )
-    return (
-        f"{sent}." if base_url.startswith("https:") else tr("{sent} without encryption.", sent=sent)
-    )
+    host = host_of(base_url)
+    sent = tr("Your question and the passages found for it are sent to {host_of}", host_of=host)
+    is_encrypted = base_url.startswith("https:")
+    return f"{sent}." if is_encrypted else tr("{sent} without encryption.", sent=sent)
 
 
 class EndpointForm(SettingsSection):
@@ -401,10 +366,7 @@ class EndpointForm(SettingsSection):
     def show_endpoint(
         self, endpoint: EndpointSettings, *, taken: frozenset[str] = frozenset()
     ) -> None:
-        """Show these settings without emitting `changed`.
-
-        `taken` are the addresses of the other endpoints.
-        """
+        """Show these settings without emitting `changed`; `taken` are the other addresses."""
         self._is_draft = False
         self._show(endpoint, taken)
 
@@ -413,7 +375,7 @@ class EndpointForm(SettingsSection):
         self._endpoint, self._taken = endpoint, taken
         self._address.setText(endpoint.base_url)
         if now != before:
-            # What a test says is about the address and the model that were tested.
+            # The report is about the tested address and model.
             self._stop_test()
             self._report.hide()
         self._name.setText(endpoint.name)
@@ -435,7 +397,7 @@ class EndpointForm(SettingsSection):
         self._servers.search()
 
     def focus_address(self) -> None:
-        """Let the person type the address."""
+        """Put the cursor into the address."""
         self._address.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_choice(self, *, is_visible: bool) -> None:
@@ -508,11 +470,8 @@ class EndpointForm(SettingsSection):
         self._guide.search_requested.connect(self._servers.search)
         self._services.chosen.connect(self._on_service_chosen)
         self._edits = [EditEnd(field) for field in (self._name, self._address, self._model.edit)]
-        for edit, slot in zip(
-            self._edits,
-            (self._on_field_edited, self._on_address_edited, self._on_field_edited),
-            strict=True,
-        ):
+        slots = (self._on_field_edited, self._on_address_edited, self._on_field_edited)
+        for edit, slot in zip(self._edits, slots, strict=True):
             edit.ended.connect(slot)
         self._model.activated.connect(self._on_field_edited)
         self._context.valueChanged.connect(self._on_field_edited)
@@ -534,7 +493,7 @@ class EndpointForm(SettingsSection):
         self._on_test_clicked()
 
     def _keep_shown(self) -> None:
-        """Show the form of a new endpoint, unless the one that is shown has no model yet."""
+        """Switch to a new endpoint, unless the one on show has no model yet."""
         if self._endpoint.base_url and self._endpoint.model:
             self.choice.shown.emit("")
 
@@ -656,7 +615,7 @@ class EndpointForm(SettingsSection):
                 self._on_test_clicked()
 
     def _settled(self, report: EndpointReport) -> EndpointReport:
-        """Save the draft if its address is that of an endpoint, else say how one gets there."""
+        """Save the draft if an endpoint answered, else explain how to start one."""
         if not report.is_endpoint:
             return nobody_there(self._endpoint.base_url)
         self._is_draft = False

@@ -104,8 +104,7 @@ class KeyField(QWidget):
 
     @Slot()
     def _on_clear_clicked(self) -> None:
-        base_url = self._base_url
-        if base_url:
+        if base_url := self._base_url:
             self._ignore_job()
             self._job = self._bridge.run(
                 self, lambda: self._chat.models.save_key(base_url, ""), self._on_cleared

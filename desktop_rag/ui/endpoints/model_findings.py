@@ -1,4 +1,4 @@
-"""The measured capabilities of a model, and the button that measures them. Qt thread.
+"""The measured capabilities of a model with the button that measures them; test reports. Qt thread.
 
 The examination runs on other threads and gives way to answers.
 """
@@ -152,11 +152,8 @@ class ModelFindings(QWidget):
         self.button.setEnabled(is_usable and self._endpoint.is_set)
 
 
-# What a test of a server found, below the button that started it. Qt thread.
-
-
 class ReportCard(Card):
-    """The result of testing the endpoint; a success is gone once something else was shown."""
+    """The result of testing a server; a success disappears once another page is shown."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, kind="notice")
@@ -193,7 +190,7 @@ class ReportCard(Card):
 
 
 def nobody_there(base_url: str) -> EndpointReport:
-    """What to do when no model server answers at the usual address of a program."""
+    """A report with the next steps when no model server answers at a usual address."""
     here = [program for program in programs() if program.address == base_url]
     way = tr(
         "Start {programs}, then press Test. Nothing is saved until it answers.",
@@ -208,6 +205,6 @@ def nobody_there(base_url: str) -> EndpointReport:
 
 
 def _started(program: Provider) -> str:
-    """The name of a program, with the command that starts its server where there is one."""
+    """The name of a program, with the command that starts its server if there is one."""
     is_command = not program.start.endswith(".")
     return f"{program.name} ({program.start})" if is_command else program.name

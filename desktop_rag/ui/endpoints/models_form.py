@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
@@ -17,8 +17,6 @@ from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-# The settings section for the helper model. Qt thread.
-
 _INTRO = tr(
     "The helper model does small background tasks: it completes follow-up questions before the"
     " search, and suggests what to ask next. A small, fast model is enough."
@@ -27,7 +25,7 @@ _SAME = tr("Same as for answers")
 
 
 class HelperForm(SettingsSection):
-    """Chooses an endpoint and one of its models; `changed` carries HelperSettings."""
+    """Chooses the endpoint and model for background tasks; `changed` carries HelperSettings."""
 
     changed = Signal(object)
 
@@ -64,23 +62,21 @@ class HelperForm(SettingsSection):
         helper = settings.helper
         is_other_address = helper.base_url != self._helper.base_url
         self._helper = helper
-        self._endpoints.blockSignals(True)
-        self._endpoints.clear()
-        self._endpoints.addItem(_SAME, "")
-        for endpoint in settings.endpoints:
-            self._endpoints.addItem(one_line(endpoint.label), endpoint.base_url)
-        self._endpoints.setCurrentIndex(max(0, self._endpoints.findData(helper.base_url)))
-        self._endpoints.blockSignals(False)
+        with QSignalBlocker(self._endpoints):
+            self._endpoints.clear()
+            self._endpoints.addItem(_SAME, "")
+            for endpoint in settings.endpoints:
+                self._endpoints.addItem(one_line(endpoint.label), endpoint.base_url)
+            self._endpoints.setCurrentIndex(max(0, self._endpoints.findData(helper.base_url)))
         if is_other_address:
             self._list_models()
         for widget in (self._model_label, self._model):
             widget.setVisible(bool(helper.base_url))
         self._model.setEditText(helper.model)
-        missing = (
-            tr("No model chosen yet. The model for answers is used.") if helper.base_url else ""
-        )
-        self._note.setText("" if helper.model else missing)
-        self._note.setVisible(bool(self._note.text()))
+        is_missing = bool(helper.base_url and not helper.model)
+        missing = tr("No model chosen yet. The model for answers is used.")
+        self._note.setText(missing if is_missing else "")
+        self._note.setVisible(is_missing)
 
     @Slot()
     def _on_endpoint_chosen(self) -> None:
@@ -119,7 +115,7 @@ class ModelsForm(QWidget):
     """Edits the endpoints in Settings; `changed` carries the new Settings.
 
     It shows one endpoint at a time, at first the one used for answers. `endpoint_shown` follows
-    when the person chose another one to be shown.
+    when the person chose another one.
     """
 
     changed = Signal(object)
@@ -159,7 +155,7 @@ class ModelsForm(QWidget):
             self._endpoint.find_servers()
 
     def add_endpoint(self) -> None:
-        """Show the empty form of a new endpoint; the first one has its form already."""
+        """Show the empty form of a new endpoint."""
         self._on_shown("")
 
     @property

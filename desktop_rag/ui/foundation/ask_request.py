@@ -1,10 +1,10 @@
-"""The request to ask about a part of the library, from anywhere in the app. A frozen value."""
+"""The request to ask about a part of the library. A frozen value."""
 
 from dataclasses import dataclass
 
 from desktop_rag.core.question_scope import QuestionScope
 
-# More are a folder or a collection; the chips and the stored question stay small.
+# Keeps the chips and the stored question small; more are a folder or a collection.
 MOST_ITEMS = 200
 
 
@@ -12,7 +12,7 @@ MOST_ITEMS = 200
 class AskAboutRequested:
     """Posted to the bridge: the window lets the person ask about this scope.
 
-    In front of a chat it goes on there; else a new chat is shown.
+    If a chat is open, it continues there; otherwise a new chat is shown.
     """
 
     scope: QuestionScope

@@ -23,11 +23,8 @@ from shiboken6 import isValid
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.errors import AppError, Cancelled
 
-# Keeps everything where it is while a mouse button is down. Qt thread.
-#
 # A press and its release must meet the same widget. Leaving a field, or a result from another
 # thread, may move a button away in between, and the click is lost.
-
 # A click is shorter. A button that is held down to select text or to drag must not stop a stream.
 _LONGEST_CLICK_S = 0.4
 _POLL_MS = 15
@@ -91,24 +88,23 @@ class EditEnd(QObject):
 T = TypeVar("T")
 E = TypeVar("E")
 _DRAIN_BUDGET_S = 0.008
-_CLICK_POLL_MS = 15
 _THREADS = 6
 
 
 class Job:
-    """A handle on submitted work. After `cancel`, none of its callbacks run."""
+    """A handle on submitted work. After `cancel`, none of its callbacks run. Qt thread."""
 
     def __init__(self) -> None:
         self.cancel_event = threading.Event()
         self._is_muted = False
 
     def cancel(self) -> None:
-        """Ask the work to stop and drop its remaining results. Qt thread."""
+        """Ask the work to stop and drop its remaining results."""
         self.cancel_event.set()
         self._is_muted = True
 
     def stop(self) -> None:
-        """Ask the work to end early; its last results still arrive. Qt thread."""
+        """Ask the work to end early; its last results still arrive."""
         self.cancel_event.set()
 
     @property
@@ -148,8 +144,8 @@ class Bridge(QObject):
     ) -> Job:
         """Run `fn` on a worker thread, then `done(result)` or `failed(error)` on the Qt thread.
 
-        Nothing is called back once `owner` is deleted. Without `failed`, an AppError is posted
-        as an event so that the window shows it.
+        Nothing is called once `owner` is deleted. Without `failed`, an AppError is posted as an
+        event so that the window shows it.
         """
         job = self._new_job()
 
@@ -190,7 +186,7 @@ class Bridge(QObject):
         return job
 
     def post(self, event: object) -> None:
-        """Have an event heard on the Qt thread, after those posted before. Any thread."""
+        """Deliver an event on the Qt thread, after those posted before. Any thread."""
         self._enqueue(lambda: self._changes.publish(event))
 
     def hear(
@@ -198,8 +194,8 @@ class Bridge(QObject):
     ) -> Callable[[], None]:
         """Call `hearer`, on the Qt thread, with each posted event of this type, or of any of these.
 
-        A method is kept like a slot of a signal: its object is not kept alive, and is not called
-        once it is deleted. Returns a function that ends it.
+        A method is held like a slot: its object is not kept alive, and is not called once it is
+        deleted. Returns a function that unsubscribes.
         """
         if not isinstance(hearer, MethodType):
             return self._changes.hear(kind, hearer)
@@ -216,10 +212,7 @@ class Bridge(QObject):
         return stop
 
     def close(self) -> None:
-        """Cancel running work and wait for the threads to end. Qt thread, once, at shutdown.
-
-        Work submitted afterwards is ignored.
-        """
+        """Cancel work, wait for the threads and ignore further work. Qt thread, at shutdown."""
         self._is_closed = True
         for job in list(self._jobs):
             job.cancel()
@@ -282,7 +275,7 @@ class Bridge(QObject):
     @Slot()
     def _drain(self) -> None:
         if self._clicks.is_clicking():
-            QTimer.singleShot(_CLICK_POLL_MS, self, self._drain)
+            QTimer.singleShot(_POLL_MS, self, self._drain)
             return
         stop_at = time.perf_counter() + _DRAIN_BUDGET_S
         while True:

@@ -51,9 +51,8 @@ def time_of_day(minute: int) -> str:
 
 def day_and_time(moment: float) -> str:
     """`20/11/2026 14:05`, to the minute."""
-    return QLocale().toString(
-        QDateTime.fromSecsSinceEpoch(int(moment)), QLocale.FormatType.ShortFormat
-    )
+    then = QDateTime.fromSecsSinceEpoch(int(moment))
+    return QLocale().toString(then, QLocale.FormatType.ShortFormat)
 
 
 def clock_in_words(moment: float) -> str:

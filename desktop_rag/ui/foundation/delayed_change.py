@@ -8,7 +8,7 @@ from desktop_rag.core.library_events import Notice
 
 
 class DelayedChange(QObject):
-    """A change that waits. `ended` is emitted when it is made or undone, whichever is first."""
+    """A change that waits. `ended` follows when it is made or undone."""
 
     ended = Signal()
 

@@ -1,4 +1,4 @@
-"""What sort of document a file is, in the few words that people sort files by. Pure; any thread.
+"""The kinds of documents that people sort files by, and the heads of messages. Pure; any thread.
 
 The library and the search filter by the same kinds, under the same names.
 """
@@ -78,7 +78,7 @@ _BY_FORMAT = {
     "XML": DocumentKind.CODE,
     "notebook": DocumentKind.CODE,
 }
-# Of files that were not read, or whose format says little.
+# For files that were not read, or whose format says little.
 _SUFFIXES = {
     DocumentKind.PDF: "pdf",
     DocumentKind.WORD: "docx docm dotx dotm doc dot odt ott rtf pages wpd",
@@ -123,7 +123,7 @@ def kind_of_name(name: str) -> DocumentKind:
 
 
 def kinds_of_format(name: str) -> tuple[DocumentKind, ...]:
-    """The kinds that documents of a format may be of; none for an unknown one."""
+    """The kinds that documents of a format may have; none for an unknown one."""
     if name == _TEXT:
         return DocumentKind.TEXT, DocumentKind.CODE
     return (_BY_FORMAT[name],) if name in _BY_FORMAT else ()
@@ -139,25 +139,22 @@ def types_of(kinds: Collection[DocumentKind]) -> tuple[tuple[str, ...], tuple[st
     return (*types, *(code if DocumentKind.CODE in kinds else ())), ()
 
 
-# The head of a message in the language of the window. Pure; any thread.
-#
-# Readers write it in English, and so it is stored.
-
+# Readers write the head of a message in English, and so it is stored.
 _LINE = re.compile(r"(From|To|Cc|Date|Subject): (.*)\n?")
 
 
 def head_line(text: str, at: int) -> re.Match[str] | None:
-    """The line of a head at a place: its name, and its value."""
+    """The line of a head at an offset: its name and its value."""
     return _LINE.match(text, at)
 
 
 def head_name(name: str) -> str:
-    """The name of a line: `Subject`."""
+    """The translated name of a line: `Subject`."""
     return _named(name, "").rstrip().removesuffix(":")
 
 
 def with_head_in_words(text: str, path: str, part: str = "") -> str:
-    """A piece of a document; in that of a message the lines of the head that it begins with."""
+    """A piece of a document; if it begins with the head of a message, that is translated."""
     if kind_of_name(part or path) is not DocumentKind.MAIL:
         return text
     lines: list[str] = []

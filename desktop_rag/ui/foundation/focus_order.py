@@ -1,7 +1,7 @@
 """Moves the focus with Tab in reading order. Qt thread.
 
-Qt would use the order in which the widgets were made, so that whatever is made later would come
-last: an older message, a chip, a page that is built when it is first shown.
+Qt would use the order of creation, so that whatever is made later comes last: an older message, a
+chip, a page that is built when it is first shown.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,9 +18,10 @@ def stops_of(window: QWidget) -> list[QWidget]:
 
 
 def step(window: QWidget, *, is_forward: bool) -> bool:
-    """Move the focus to the next stop or the one before; False when there is none.
+    """Move the focus to the next or previous stop; False when there is none.
 
-    Qt calls it, too, when what has the focus is hidden or disabled: then the nearest stop gets it.
+    Qt also calls it when the focused widget is hidden or disabled: then the nearest stop gets the
+    focus.
     """
     stops = stops_of(window)
     if not stops:
@@ -88,16 +89,16 @@ def _children(widget: QWidget) -> list[QWidget]:
 
 
 def _holds_bar(widget: QWidget) -> bool:
-    """True for what Qt puts around the scroll bar of an area; no Tab stops there.
+    """True for Qt's container of an area's scroll bar, which has no Tab stop.
 
-    Looking into it crashes the process later: Shiboken takes the scroll bar for a child of what
-    was looked at, and deletes it with that, although others still hold the bar.
+    Looking into it crashes the process later: Shiboken takes the scroll bar for its child and
+    deletes it with the container, although others still hold the bar.
     """
     return widget.objectName() in _AROUND_BARS
 
 
 def _holds(widget: QWidget, found: set[QWidget]) -> bool:
-    """True for the frame around something that is in order already: the viewport of an area."""
+    """True for a frame around a widget that is in order already, such as a viewport."""
     return any(widget.isAncestorOf(other) for other in found)
 
 

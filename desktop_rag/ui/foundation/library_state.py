@@ -8,7 +8,7 @@ from desktop_rag.core.library_events import IndexProgress, Stage
 
 
 class LibraryState(StrEnum):
-    """Each has an icon of its own; the value is its name for screen readers."""
+    """The states, each with its own icon; the value is the name for screen readers."""
 
     NO_FOLDER = "no folder yet"
     UP_TO_DATE = "up to date"

@@ -1,9 +1,8 @@
 """Keeps PySide from reading the source of every module that is imported after it. Any thread.
 
-Since `from __feature__ import snake_case` exists, PySide looks for its own name in the source of
-each imported module, to know whether the module can ask for such a feature: a fifth of the time of
-a start, and the sources stay in memory. Nothing here asks for one. Seen in napari's issue 8584;
-there is no switch.
+To support `from __feature__ import snake_case`, PySide searches each imported module's source for
+its own name: a fifth of the start time, and the sources stay in memory. The app uses no such
+feature. Seen in napari's issue 8584; there is no switch.
 """
 
 import sys

@@ -1,7 +1,4 @@
-"""Keyboard shortcuts that say what they do, and the overview of all of them. Qt thread.
-
-The overview is read from the live shortcuts, so it lists exactly what works.
-"""
+"""Keyboard shortcuts with descriptions, and the overview of all live ones. Qt thread."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -64,7 +61,7 @@ def shortcuts_of(windows: Iterable[QWidget]) -> list[NamedShortcut]:
 
 
 def _native(keys: QKeySequence) -> str:
-    """The keys by their names on this system; people know both Enter keys as one."""
+    """The keys' names on this system; both Enter keys have one name."""
     return _ENTER.sub(tr("Enter"), keys.toString(QKeySequence.SequenceFormat.NativeText))
 
 

@@ -206,10 +206,8 @@ class Theme(QObject):
 
     def _draw(self, shape: str, colour: str) -> QIcon:
         icon = QIcon()
-        for mode, tint in (
-            (QIcon.Mode.Normal, colour),
-            (QIcon.Mode.Disabled, self.colours["faint"]),
-        ):
+        tints = {QIcon.Mode.Normal: colour, QIcon.Mode.Disabled: self.colours["faint"]}
+        for mode, tint in tints.items():
             svg = self._shapes[shape].replace("currentColor", tint)
             renderer = QSvgRenderer(QByteArray(svg.encode()))
             for size_px in _ICON_SIZES_PX:

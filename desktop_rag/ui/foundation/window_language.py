@@ -1,6 +1,6 @@
 """Chooses the language of the window, the person's choice or the system's, and translates Qt.
 
-It is chosen before the modules of the window are imported, so a change shows at the next start.
+It is chosen before the window's modules are imported, so a change shows at the next start.
 """
 
 import json
@@ -30,10 +30,7 @@ def language_name(code: str) -> str:
 
 
 def choose_language(folder: Path, chosen: str) -> str:
-    """Use this language from now on, "" for that of the system; returns the one in use.
-
-    English is used where the language is unknown. Needs no application yet.
-    """
+    """Use this language, "" for the system's, English if unknown; returns the one in use."""
     code = _known(chosen, languages(folder))
     if code == ENGLISH:
         use_language(None)
@@ -50,7 +47,7 @@ def choose_language(folder: Path, chosen: str) -> str:
 
 
 def translate_qt(app: QApplication, code: str) -> None:
-    """Have Qt's own dialogs, its dates and numbers, and the direction follow the language."""
+    """Apply the language to Qt's own dialogs, dates, numbers and layout direction."""
     QLocale.setDefault(locale_of(code, QLocale.system()))
     translator = QTranslator(app)
     folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
@@ -70,7 +67,7 @@ def locale_of(code: str, system: QLocale) -> QLocale:
 
 
 def _told_texts(folder: Path) -> list[str]:
-    """The texts of failures, reasons and notices, which `make words` reads from the code."""
+    """The templates of failures, reasons and notices, collected from the code by `make words`."""
     listed = folder / "told.json"
     return json.loads(listed.read_text(encoding="utf-8")) if listed.is_file() else []
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 Span = tuple[int, int]
 MAX_HITS = 10_000
-# Python's threads take turns only between two searches, so none may take long.
+# A search blocks all other threads, so each is short.
 _SLICE_CHARS = 500_000
 _OVERLAP_CHARS = 2_000
 

@@ -1,4 +1,4 @@
-"""Formats numbers, times and states for display. Pure; any thread."""
+"""Formats numbers, times, states, places and failures for display. Qt thread for `show_fatal`."""
 
 import math
 import sys
@@ -45,7 +45,7 @@ _SOURCE_STATES = {
     SourceState.OFFLINE: tr("Offline"),
 }
 
-# What the values of states, kinds and the like are called.
+# The names of states, kinds and the like.
 _VALUES = {
     "waiting": tr("waiting"),
     "reading": tr("reading"),
@@ -138,7 +138,7 @@ def counts_in_words(counts: DocumentCounts) -> str:
 
 
 def with_inside(words: str, inside: int) -> str:
-    """The words for some files, with the documents inside these: `2 files, and 3 inside them`."""
+    """The words for some files, with the documents inside them: `2 files, and 3 inside them`."""
     if not inside:
         return words
     return tr("{words}, and {inside:,} inside them", words=words, inside=inside)
@@ -187,29 +187,23 @@ def size_in_words(size_bytes: int) -> str:
     return tr("{value:.1f} TB", value=amount / _KB)
 
 
-# Failures as the window shows them: in the person's language. Qt thread.
-
-
 def failure_in_words(error: AppError) -> str:
     """What happened and the way out, on one line."""
     return " ".join(part for part in (title_of(error), hint_of(error)) if part)
 
 
 def title_of(error: AppError) -> str:
-    """What happened."""
+    """The title of an error in the person's language."""
     return told(error.title)
 
 
 def hint_of(error: AppError) -> str:
-    """The way out, "" where there is none."""
+    """The way out in the person's language, "" for none."""
     return told(error.hint)
 
 
-# Shows start-up errors to people who start the app from a menu. Qt thread.
-
-
 def show_fatal(error: AppError) -> None:
-    """Show the title and hint in a dialog, and print them to stderr."""
+    """Show a start-up error in a dialog, for a start from a menu, and print it to stderr."""
     sys.stderr.write(f"{error.title}\n{error.hint}\n")
     box = QMessageBox()
     box.setWindowTitle("desktop-rag")
@@ -218,11 +212,8 @@ def show_fatal(error: AppError) -> None:
     box.exec()
 
 
-# Places in documents in the language of the window. Pure; any thread.
-
-
 def place_in_words(anchor: Anchor) -> str:
-    """What `Anchor.label` says, for people: `page 4`, `Budget!A5:D9`, `Fees › Members`."""
+    """`Anchor.label` in the person's language: `page 4`, `Budget!A5:D9`, `Fees › Members`."""
     if anchor.second is not None:
         return anchor.label()
     if anchor.page is not None:

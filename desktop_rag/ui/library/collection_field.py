@@ -1,4 +1,4 @@
-"""An editable list for choosing a collection or naming a new one. Qt thread."""
+"""An editable field for one collection, and checkboxes for any number of them. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -33,8 +33,6 @@ class CollectionField(QComboBox):
         """The chosen name; empty for the first collection."""
         return self.currentText().strip()
 
-
-# A list of checkboxes for choosing any number of collections. Qt thread.
 
 _MAX_ROWS = 5
 _ROW_PX = 26

@@ -45,11 +45,6 @@ from desktop_rag.ui.library.facets.facet_values import (
 )
 from desktop_rag.ui.widgets.controls import plain_tooltip
 
-# Base of the documents model: keeps rows sorted and filtered, and moves them. Qt thread.
-#
-# A few changes touch only their own rows, found by bisection; many are applied in one pass. Either
-# way the model is not reset, so selection, current row and scroll position are kept.
-
 Index = QModelIndex | QPersistentModelIndex
 NO_INDEX = QModelIndex()
 _MAX_RANGES = 64
@@ -58,8 +53,10 @@ _MAX_RANGES = 64
 class RowListModel(QAbstractTableModel):
     """Keeps all rows sorted by key, and the visible ones in ascending or descending order.
 
-    A subclass decides by `fits` which rows are visible. `rearranging` precedes a change of many
-    places: whoever follows rows by persistent indexes can let go of them.
+    A few changes touch only their own rows, found by bisection; many are applied in one pass. The
+    model is never reset for changes, which keeps selection, current row and scroll position. A
+    subclass decides in `fits` which rows are visible. `rearranging` precedes a change of many
+    positions, so that views can drop their persistent indexes.
     """
 
     rearranging = Signal()
@@ -72,7 +69,7 @@ class RowListModel(QAbstractTableModel):
         self._is_descending = False
 
     def fits(self, row: Row) -> bool:
-        """True when the row passes the filter."""
+        """True if the row passes the filter."""
         raise NotImplementedError
 
     def fitting(self, rows: list[Row]) -> list[Row]:
@@ -144,7 +141,6 @@ class RowListModel(QAbstractTableModel):
             self.endRemoveRows()
 
     def _move(self, row: Row, former: int) -> None:
-        """Move the row at `former` to the position of its new key."""
         del self._shown[former]
         place = position_of(row, self._shown)
         self._shown.insert(former, row)
@@ -159,7 +155,7 @@ class RowListModel(QAbstractTableModel):
     # --- all rows ----------------------------------------------------------------------------
 
     def reset_rows(self, ordered: list[Row]) -> None:
-        """Replace all rows with these, sorted by key."""
+        """Replace all rows by these, which are sorted by key."""
         self.beginResetModel()
         self._ordered = ordered
         self._shown = self.fitting(ordered)
@@ -225,7 +221,6 @@ class RowListModel(QAbstractTableModel):
 
 
 def _mark_shown(target: Sequence[Row], before: Sequence[Row] = ()) -> None:
-    """Set `is_shown` to True for the rows of `target`, and to False for others of `before`."""
     for row in before:
         row.is_shown = False
     for row in target:
@@ -233,7 +228,7 @@ def _mark_shown(target: Sequence[Row], before: Sequence[Row] = ()) -> None:
 
 
 def _ranges(places: Sequence[int]) -> list[tuple[int, int]]:
-    """Sorted numbers as ranges without gaps: [1, 2, 3, 7] → [(1, 3), (7, 7)]."""
+    """Sorted numbers as runs: [1, 2, 3, 7] → [(1, 3), (7, 7)]."""
     runs: list[tuple[int, int]] = []
     for place in places:
         if runs and place <= runs[-1][1] + 1:
@@ -267,7 +262,7 @@ class DocumentModel(RowListModel):
         self._column: int = Column.NAME
         self._filter = FileFilter()
         self._facets: KeyCounts = Counter()
-        # The keys that were held against the filter, and those of them that pass it.
+        # The keys tested against the filter, and those that pass it.
         self._judged: set[FacetKey] = set()
         self._admitted: set[FacetKey] = set()
 
@@ -332,7 +327,7 @@ class DocumentModel(RowListModel):
     def facet_counts(self) -> tuple[ValueCounts, ValueCounts]:
         """The number of files, and of documents inside files, of each value of each facet.
 
-        They are among those that the rest of the filter admits: what choosing the value would show.
+        Counted among those that the rest of the filter admits: what choosing the value would show.
         """
         found = self._facets
         if self._filter.words:
@@ -345,11 +340,8 @@ class DocumentModel(RowListModel):
 
     def shown_inside(self) -> int:
         """How many of the shown rows are documents inside files."""
-        return sum(is_inside(row.facets) for row in self._shown) if self._has_inside else 0
-
-    @property
-    def _has_inside(self) -> bool:
-        return any(map(is_inside, self._facets))
+        has_inside = any(map(is_inside, self._facets))
+        return sum(is_inside(row.facets) for row in self._shown) if has_inside else 0
 
     def totals(self) -> KeyCounts:
         """The number of all rows by their values of the facets."""
@@ -376,7 +368,7 @@ class DocumentModel(RowListModel):
         return rows
 
     def _judge(self, keys: Iterable[FacetKey]) -> None:
-        """Find out which keys pass the filter, each once."""
+        """Test new keys against the filter, each once."""
         fresh = set(keys) - self._judged
         self._admitted |= self._filter.admitted(fresh)
         self._judged |= fresh
@@ -479,7 +471,6 @@ class DocumentModel(RowListModel):
             del self._facets[row.facets]
 
     def _keyed(self, rows: list[Row]) -> list[Row]:
-        """The rows with keys for the current column, sorted by them."""
         for row in rows:
             row.key = sort_key(row, self._column)
         return sorted(rows, key=attrgetter("key"))

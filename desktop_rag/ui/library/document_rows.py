@@ -1,6 +1,6 @@
-"""Rows of the documents table: cell texts, sort keys and filter text.
+"""Rows of the documents table: cell texts, sort keys and filter text. Any thread.
 
-Pure and fast, because there may be 50,000 rows; any thread.
+Pure and fast: there may be 50,000 rows.
 """
 
 from bisect import bisect_left
@@ -41,8 +41,6 @@ TITLES = (
     tr("Indexed"),
 )
 NUMBER_COLUMNS = frozenset({Column.PASSAGES, Column.SIZE})
-
-
 _MAX_MERGED = 2000
 _STATE_RANKS = {state: rank for rank, state in enumerate(DocumentState)}
 
@@ -50,8 +48,8 @@ _STATE_RANKS = {state: rank for rank, state in enumerate(DocumentState)}
 class Row:
     """One document with its sort and filter texts, computed once per change.
 
-    `key` is the unique sort key for the current order, `facets` the values it is filtered by.
-    `is_shown` belongs to the model: True while the row passes the filter.
+    `key` is the unique sort key of the current order, `facets` the values it is filtered by. The
+    model sets `is_shown`: True while the row passes the filter.
     """
 
     __slots__ = ("document", "facets", "folder", "haystack", "is_shown", "key", "name", "name_key")
@@ -80,9 +78,7 @@ StateCounts = dict[str, Counter[DocumentState]]
 
 @dataclass(frozen=True, slots=True)
 class DocumentRows:
-    """All documents prepared for the model: rows by name and id, counts by source and state, and
-    by the values of all facets.
-    """
+    """All documents prepared for the model, with counts by source and state, and by facets."""
 
     rows: list[Row]
     by_id: dict[str, Row]
@@ -130,7 +126,7 @@ def position_of(row: Row, ordered: Sequence[Row]) -> int:
 
 
 def merged(ordered: list[Row], moved: list[Row]) -> list[Row]:
-    """`ordered` with the rows of `moved`, which it lacks, inserted in order. Fast for a few."""
+    """`ordered` with the rows of `moved`, which it lacks, inserted in order; fast for few rows."""
     if len(moved) > _MAX_MERGED:
         return sorted([*ordered, *moved], key=attrgetter("key"))
     result: list[Row] = []
@@ -184,7 +180,7 @@ def cell_text(row: Row, column: int) -> str:
 
 
 def whole_text(row: Row, column: int) -> str:
-    """The tooltip of a cell: the full path, and why a file is in its state; lines for these."""
+    """The tooltip of a cell: the full path, and the reason for the file's state."""
     place = one_line(row.document.url or str(row.document.path))
     reason = one_line(told(row.document.reason))
     whole = {
@@ -197,7 +193,6 @@ def whole_text(row: Row, column: int) -> str:
 
 
 def _place(document: Document, whole: str, root: str) -> tuple[str, str]:
-    """The texts for the folder and name columns."""
     if document.url:
         _, _, rest = document.url.partition("://")
         host, _, path = rest.partition("/")
@@ -207,7 +202,7 @@ def _place(document: Document, whole: str, root: str) -> tuple[str, str]:
 
 
 def _split(whole: str, root: str) -> tuple[str, str]:
-    """The folder, relative to the source's parent, and the file name."""
+    """The folder, relative to the parent of the source, and the file name."""
     separator = "\\" if "\\" in whole and "/" not in whole else "/"
     parent, _, name = whole.rpartition(separator)
     above = root.rpartition(separator)[0]

@@ -1,20 +1,40 @@
-"""The documents table with its filters: words, facets, and what is chosen of them. Qt thread."""
+"""The documents table with its context menu, its filters, and the line below it. Qt thread."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 
-from PySide6.QtCore import QTimer, Signal, Slot
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import (
+    QItemSelection,
+    QItemSelectionModel,
+    QItemSelectionRange,
+    QPoint,
+    Qt,
+    QTimer,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QLineEdit,
+    QMenu,
+    QSizePolicy,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
 
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
-from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.language.translation import count_of, told, tr
 from desktop_rag.ui.foundation.bridge import ClickWatch
+from desktop_rag.ui.foundation.shortcuts import FOCUSED, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import with_inside
-from desktop_rag.ui.library.document_model import DocumentModel
+from desktop_rag.ui.library.document_model import DOCUMENT_ROLE, DocumentModel, Index
 from desktop_rag.ui.library.document_rows import Column
-from desktop_rag.ui.library.documents_table import DocumentsTable
 from desktop_rag.ui.library.facets.facet_groups import Places, facet_groups
 from desktop_rag.ui.library.facets.facet_list import ActiveFilter, ActiveFilters, FacetList
 from desktop_rag.ui.library.facets.facet_values import (
@@ -25,14 +45,302 @@ from desktop_rag.ui.library.facets.facet_values import (
     inside_count,
 )
 from desktop_rag.ui.widgets.controls import ElidedLabel, TextButton, add_clear_button
+from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
 
-# The line below the table: how many files it shows, and what can be done with the chosen ones.
-#
-# Qt thread.
+# The padding of a cell, or of a header with its sort arrow.
+_PADDING_PX = 34
+# Texts as wide as their columns: the longest one if known, otherwise a typical one.
+_SAMPLE_TEXTS = {
+    Column.NAME: "a name of a usual length.pdf",
+    Column.FOLDER: "a folder/of another",
+    Column.STATE: tr("Searchable by words"),
+    Column.REASON: tr("Not read: it is protected."),
+    Column.PASSAGES: tr("Passages"),
+    Column.SIZE: "1,023 bytes",
+    Column.INDEXED: "59 min ago",
+}
+# Hidden one after the other, in this order, where there is too little room.
+_DISPENSABLE = (Column.INDEXED, Column.PASSAGES, Column.SIZE, Column.FOLDER, Column.REASON)
+# The columns that share the remaining width, by weight.
+_SHARES = {Column.NAME: 3, Column.FOLDER: 2, Column.REASON: 3}
+_TAG_KEYS = "Ctrl+T"
+_RETRY_KEYS = "Ctrl+R"
+_ASK_KEYS = "Ctrl+Shift+Return"
+# With more rows than this selected, a rearrangement clears the selection.
+_MOST_FOLLOWED = 500
+_ROLES = {
+    DocumentState.SEARCHABLE: "success",
+    DocumentState.SEARCHABLE_BY_WORDS: "accent",
+    DocumentState.FAILED: "danger",
+    DocumentState.OFFLINE: "warning",
+}
+
+
+class _NameDelegate(QStyledItemDelegate):
+    """Cuts a long name in its middle: files of one folder often differ at the end."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        super().initStyleOption(option, index)
+        option.textElideMode = Qt.TextElideMode.ElideMiddle
+
+
+class DocumentsTable(RowTable):
+    """One row per document. Double-click, Return or Space reads it; the context menu has the rest.
+
+    Signals carry the Document, or a list of the selected ones where several are allowed.
+    """
+
+    open_requested = Signal(object)
+    view_requested = Signal(object)
+    exclude_requested = Signal(object)
+    include_requested = Signal(object)
+    retry_requested = Signal(object)
+    selection_changed = Signal()
+    folder_requested = Signal(object)
+    summary_requested = Signal(object)
+    password_requested = Signal(object)
+    forgetting_requested = Signal(object)
+    tags_requested = Signal(object)
+    ask_requested = Signal(object)
+    current_changed = Signal()
+
+    def __init__(self, theme: Theme, model: DocumentModel, parent: QWidget | None = None) -> None:
+        super().__init__(theme, model, parent)
+        self._documents = model
+        self._hidden: frozenset[Column] = frozenset()
+        self._kept: frozenset[Column] = frozenset()
+        self.setObjectName("files")
+        self.setAccessibleName(tr("Files"))
+        # With several rows selected, actions on a single file use the current row.
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setItemDelegateForColumn(Column.NAME, _NameDelegate(self))
+        self.setItemDelegateForColumn(
+            Column.STATE,
+            RoleDelegate(
+                theme, lambda index: _ROLES.get(index.data(DOCUMENT_ROLE).state, "muted"), self
+            ),
+        )
+        self._set_up_columns()
+        self._connect()
+
+    @property
+    def current(self) -> Document | None:
+        """The document of the current row."""
+        index = self.currentIndex()
+        return self._documents.document_at(index.row()) if index.isValid() else None
+
+    @property
+    def selected_count(self) -> int:
+        """The number of selected rows, counted fast."""
+        return sum(part.height() for part in self._selected_parts())
+
+    @property
+    def selected(self) -> list[Document]:
+        """The documents of the selected rows, from top to bottom."""
+        return self.first_selected(self.selected_count)
+
+    def first_selected(self, most: int) -> list[Document]:
+        """The documents of the first selected rows, at most this many."""
+        parts = sorted(self._selected_parts(), key=lambda part: part.top())
+        rows = (row for part in parts for row in range(part.top(), part.bottom() + 1))
+        return [self._documents.document_at(row) for row in islice(rows, most)]
+
+    def _selected_parts(self) -> list[QItemSelectionRange]:
+        """Runs of selected rows; fast even for 50,000 rows."""
+        selection = self.selectionModel().selection()
+        return [selection.at(n) for n in range(selection.count())]
+
+    def currentChanged(self, current: Index, previous: Index) -> None:
+        super().currentChanged(current, previous)
+        self.current_changed.emit()
+
+    def selectionChanged(self, selected: QItemSelection, deselected: QItemSelection) -> None:
+        super().selectionChanged(selected, deselected)
+        self.selection_changed.emit()
+
+    def set_hidden(self, columns: Iterable[Column], kept: Iterable[Column] = ()) -> None:
+        """Hide these columns and show the others; those in `kept` stay in narrow windows."""
+        self._hidden, self._kept = frozenset(columns), frozenset(kept)
+        self._fit_columns()
+
+    def _set_up_columns(self) -> None:
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        columns = self.horizontalHeader()
+        # The default model asks about each selected row: half a second for 50,000.
+        columns.setSelectionModel(QItemSelectionModel(self._documents, self))
+        columns.setSortIndicator(Column.NAME, Qt.SortOrder.AscendingOrder)
+        self.setSortingEnabled(True)
+
+    def _connect(self) -> None:
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self._on_menu_requested)
+        self.doubleClicked.connect(
+            lambda index: self.view_requested.emit(self._documents.document_at(index.row()))
+        )
+        self._documents.rearranging.connect(self._deselect_many)
+        for keys, words, act in (
+            ("Return Enter Space", tr("Read the file"), self.read_current),
+            ("Ctrl+Return", tr("Open in another program"), self._on_open_pressed),
+            (_ASK_KEYS, tr("Ask about the selected files"), self.ask_about_selected),
+            (_TAG_KEYS, tr("Tags of the selected files"), self._on_tags_asked_for),
+            ("Delete", tr("Exclude the selected files"), self.exclude_selected),
+            (_RETRY_KEYS, tr("Read the selected files again"), self.retry_selected),
+            ("Menu Shift+F10", tr("Show what can be done"), self._on_menu_pressed),
+        ):
+            bind(self, keys, words, act, FOCUSED)
+
+    def _fit_columns(self) -> None:
+        """Give every column the width it needs, and share the rest among `_SHARES`."""
+        text_px = self.fontMetrics().horizontalAdvance
+        width_px = self.viewport().width()
+        shown = [column for column in Column if column not in self._hidden]
+        needed = {column: text_px(_SAMPLE_TEXTS[column]) + _PADDING_PX for column in shown}
+        for column in _DISPENSABLE:
+            if sum(needed.values()) > width_px and column not in self._kept:
+                needed.pop(column, None)
+        if (sum_px := sum(needed.values())) > width_px:
+            needed = {column: its_px * width_px // sum_px for column, its_px in needed.items()}
+        for column in Column:
+            self.setColumnHidden(column, column not in needed)
+        room = width_px - sum(needed.values())
+        one_share = max(0, room) // sum(_SHARES.get(column, 0) for column in needed)
+        for column, its_px in needed.items():
+            self.setColumnWidth(column, its_px + one_share * _SHARES.get(column, 0))
+
+    # --- actions ---------------------------------------------------------------------------------
+
+    @Slot()
+    def read_current(self) -> None:
+        """Read the current document in the window."""
+        if current := self.current:
+            self.view_requested.emit(current)
+
+    @Slot()
+    def exclude_selected(self) -> None:
+        """Exclude the selected files that are not excluded yet."""
+        if files := [d for d in self.selected if not d.is_excluded and not d.url]:
+            self.exclude_requested.emit(files)
+
+    @Slot()
+    def include_selected(self) -> None:
+        """Include the excluded ones of the selected files again."""
+        if files := [d for d in self.selected if d.is_excluded]:
+            self.include_requested.emit(files)
+
+    @Slot()
+    def retry_selected(self) -> None:
+        """Read the selected files again."""
+        if files := [d for d in self.selected if d.can_be_read_again]:
+            self.retry_requested.emit(files)
+
+    @Slot()
+    def _on_open_pressed(self) -> None:
+        if current := self.current:
+            self.open_requested.emit(current)
+
+    @Slot()
+    def _deselect_many(self) -> None:
+        # Following each of them to its new place would take seconds.
+        if self.selected_count > _MOST_FOLLOWED:
+            self.clearSelection()
+
+    @Slot()
+    def ask_about_selected(self) -> None:
+        """Ask about the selected files."""
+        if selected := self.selected:
+            self.ask_requested.emit(selected)
+
+    @Slot()
+    def _on_tags_asked_for(self) -> None:
+        if selected := self.selected:
+            self.tags_requested.emit(selected)
+
+    # --- context menu ----------------------------------------------------------------------------
+
+    @Slot(QPoint)
+    def _on_menu_requested(self, place: QPoint) -> None:
+        index = self.indexAt(place)
+        if not index.isValid():
+            return
+        document = self._documents.document_at(index.row())
+        selected = self.selected
+        if document not in selected:
+            selected = [document]
+        self._make_menu(document, selected).popup(self.viewport().mapToGlobal(place))
+
+    @Slot()
+    def _on_menu_pressed(self) -> None:
+        if self.currentIndex().isValid():
+            self._on_menu_requested(self.visualRect(self.currentIndex()).center())
+
+    def _make_menu(self, document: Document, selected: Sequence[Document]) -> QMenu:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(
+            tr("Read"), QKeySequence("Return"), lambda: self.view_requested.emit(document)
+        )
+        menu.addAction(
+            tr("Open in another program"), QKeySequence("Ctrl+Return"),
+            lambda: self.open_requested.emit(document),
+        )  # fmt: skip
+        menu.addAction(tr("Show in folder"), lambda: self.folder_requested.emit(document))
+        summary = menu.addAction(tr("Summarise"), lambda: self.summary_requested.emit(document))
+        summary.setEnabled(document.state.is_searchable)
+        menu.addSeparator()
+        self._add_file_actions(menu, selected)
+        if document.needs_password:
+            menu.addAction(tr("Enter password…"), lambda: self.password_requested.emit(document))
+        if document.is_unlocked:
+            menu.addAction(tr("Forget password"), lambda: self.forgetting_requested.emit(document))
+        menu.addSeparator()
+        paths = "\n".join(str(d.path) for d in selected)
+        menu.addAction(
+            tr("Copy path") if len(selected) == 1 else tr("Copy paths"), lambda: _copy(paths)
+        )
+        reason = menu.addAction(tr("Copy reason"), lambda: _copy(told(document.reason)))
+        reason.setEnabled(bool(document.reason))
+        return menu
+
+    def _add_file_actions(self, menu: QMenu, selected: Sequence[Document]) -> None:
+        files, several = len(selected), len(selected) > 1
+        ask = (
+            tr("Ask about these {count:,} files", count=files) if several else tr("Ask about this")
+        )
+        menu.addAction(
+            ask, QKeySequence(_ASK_KEYS), lambda: self.ask_requested.emit(list(selected))
+        )
+        tags = tr("Tags of {count:,} files…", count=files) if several else tr("Tags…")
+        menu.addAction(
+            tags, QKeySequence(_TAG_KEYS), lambda: self.tags_requested.emit(list(selected))
+        )
+        again = [d for d in selected if d.can_be_read_again]
+        words = tr("Read again: {count:,} files", count=files) if several else tr("Read again")
+        retry = menu.addAction(
+            words, QKeySequence(_RETRY_KEYS), lambda: self.retry_requested.emit(again)
+        )
+        retry.setEnabled(bool(again))
+        excluded = [d for d in selected if d.is_excluded]
+        others = [d for d in selected if not d.is_excluded and not d.url]
+        if excluded:
+            words = tr("Include again: {count:,} files", count=files)
+            menu.addAction(
+                words if several else tr("Include again"),
+                lambda: self.include_requested.emit(excluded),
+            )
+        if others or not excluded:
+            words = tr("Exclude {count:,} files", count=files) if several else tr("Exclude")
+            exclude = menu.addAction(
+                words, QKeySequence("Delete"), lambda: self.exclude_requested.emit(others)
+            )
+            exclude.setEnabled(bool(others))
+
+
+def _copy(text: str) -> None:
+    QGuiApplication.clipboard().setText(text)
 
 
 class SelectionBar(QWidget):
-    """Says what is shown and selected; the actions are those of the context menu, in words."""
+    """The line below the table: what is shown and selected, and actions for the selection."""
 
     ask_requested = Signal()
     read_requested = Signal()
@@ -67,7 +375,7 @@ class SelectionBar(QWidget):
         self.show_selection([])
 
     def show_numbers(self, shown: int, total: int, inside: int, selected: int) -> None:
-        """Say how many files are shown of all, with how many inside them, and are selected."""
+        """Show the numbers of files shown, of all files, of documents inside them, and selected."""
         files = count_of(total, tr("file"), tr("files"))
         if shown != total:
             files = tr("{shown:,} of {files}", shown=shown, files=files)
@@ -96,12 +404,12 @@ def _action(words: str, description: str, parent: QWidget) -> TextButton:
 
 
 _TYPING_MS = 150
-# Counts follow the table in a turn of the event loop of their own, and changes a while later.
+# Counts are updated after the table in a turn of their own, and later after other changes.
 _COUNTS_MS = 300
-# Of more selected rows, the first ones say what is offered.
+# The actions offered depend on this many selected rows.
 _MOST_ASKED = 200
 _NARROW_CHARACTERS = 95
-# Files in these states are looked at for why they are in them.
+# Files in these states are always shown with their reason.
 _WITH_REASONS = (StateGroup.FAILED, StateGroup.SKIPPED)
 _HIDDEN_IN = {
     StateGroup.SEARCHABLE: (Column.REASON,),
@@ -113,10 +421,7 @@ _HIDDEN_IN = {
 
 
 class DocumentsPanel(QWidget):
-    """Filters and sorts the documents; the signals carry what the person wants for some of them.
-
-    They are those of DocumentsTable, and `retry_failed_requested` for all that failed.
-    """
+    """Filters and sorts the documents; `retry_failed_requested` is for all failed files."""
 
     open_requested = Signal(object)
     folder_requested = Signal(object)
@@ -137,12 +442,12 @@ class DocumentsPanel(QWidget):
         self._model = model
         self._places = Places()
         self._filter = FileFilter()
-        # None until the person says so: then a narrow page hides them.
+        # None until the person chooses; until then a narrow page hides them.
         self._are_facets_wanted: bool | None = None
         self._clicks = ClickWatch()
-        self._typing = self._timer(_TYPING_MS)
-        self._counting = self._timer(0)
-        self._choosing = self._timer(0)
+        self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
+        self._counting = QTimer(self, singleShot=True, interval=0)
+        self._choosing = QTimer(self, singleShot=True, interval=0)
         self._build()
         self._connect()
         self._show_counts()
@@ -178,7 +483,7 @@ class DocumentsPanel(QWidget):
         self.show_filter(wanted)
 
     def show_filter(self, wanted: FileFilter) -> None:
-        """Show what passes this filter, and put the keyboard into the table."""
+        """Show what passes this filter, and focus the table."""
         self._text.blockSignals(True)
         self._text.setText(wanted.text)
         self._text.blockSignals(False)
@@ -187,12 +492,6 @@ class DocumentsPanel(QWidget):
 
     # --- building --------------------------------------------------------------------------------
 
-    def _timer(self, interval_ms: int) -> QTimer:
-        timer = QTimer(self)
-        timer.setSingleShot(True)
-        timer.setInterval(interval_ms)
-        return timer
-
     def _build(self) -> None:
         # Created from top to bottom and left to right, which sets the Tab order.
         filters = self._build_filters()
@@ -200,7 +499,7 @@ class DocumentsPanel(QWidget):
         self._active = ActiveFilters(self._theme, self)
         self._table = DocumentsTable(self._theme, self._model, self)
         self._bar = SelectionBar(self)
-        # Else the page would be as wide as all its controls in one line.
+        # Otherwise the page would be as wide as all its controls in one line.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
         below = QHBoxLayout()
         below.setSpacing(14)
@@ -238,14 +537,20 @@ class DocumentsPanel(QWidget):
 
     def _connect(self) -> None:
         self._toggle.clicked.connect(self._on_toggle_clicked)
-        self._text.textChanged.connect(self._on_text_changed)
-        self._typing.timeout.connect(self._on_typed)
+        self._text.textChanged.connect(lambda _text: self._typing.start())
+        self._typing.timeout.connect(
+            lambda: self._apply(replace(self._filter, text=self._text.text()))
+        )
         self._counting.timeout.connect(self._show_counts)
         self._facets.toggled.connect(self._on_facet_toggled)
         self._active.removed.connect(self._on_facet_toggled)
-        self._active.cleared.connect(self._on_cleared)
-        self._retry.clicked.connect(self._on_retry_clicked)
-        self._enter_password.clicked.connect(self._on_password_clicked)
+        self._active.cleared.connect(
+            lambda: self.show_filter(FileFilter(collections=self._filter.collections))
+        )
+        self._retry.clicked.connect(self.retry_failed_requested)
+        self._enter_password.clicked.connect(
+            lambda: self.password_requested.emit(self._table.current)
+        )
         self._table.current_changed.connect(self._show_password_button)
         self._table.password_requested.connect(self.password_requested)
         self._table.forgetting_requested.connect(self.forgetting_requested)
@@ -269,21 +574,9 @@ class DocumentsPanel(QWidget):
 
     # --- filters ---------------------------------------------------------------------------------
 
-    @Slot()
-    def _on_text_changed(self) -> None:
-        self._typing.start()
-
-    @Slot()
-    def _on_typed(self) -> None:
-        self._apply(replace(self._filter, text=self._text.text()))
-
     @Slot(object, str)
     def _on_facet_toggled(self, facet: Facet, value: str) -> None:
         self._apply(replace(self._filter, text=self._text.text()).toggled(facet, value))
-
-    @Slot()
-    def _on_cleared(self) -> None:
-        self.show_filter(FileFilter(collections=self._filter.collections))
 
     def _apply(self, wanted: FileFilter) -> None:
         self._typing.stop()
@@ -364,11 +657,3 @@ class DocumentsPanel(QWidget):
         if self._enter_password.hasFocus() and not is_needed:
             self._table.setFocus()
         self._enter_password.setVisible(is_needed)
-
-    @Slot()
-    def _on_password_clicked(self) -> None:
-        self.password_requested.emit(self._table.current)
-
-    @Slot()
-    def _on_retry_clicked(self) -> None:
-        self.retry_failed_requested.emit()

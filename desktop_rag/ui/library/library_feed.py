@@ -42,8 +42,8 @@ class LibraryFeed(QObject):
     """Loads everything once, then follows the library's events.
 
     Documents enter the model in batches, at most five times a second. `sources_changed` carries a
-    list of Source and one of Collection, `progress_changed` an IndexProgress, `scanned` a source's
-    id and the ChangeSummary of its last scan.
+    list of Source and one of Collection, `progress_changed` an IndexProgress, `scanned` the id of a
+    source and the ChangeSummary of its last scan.
     """
 
     sources_changed = Signal(object, object)
@@ -63,9 +63,7 @@ class LibraryFeed(QObject):
         self._is_loaded = False
         self._are_sources_stale = False
         self._job: Job | None = None
-        self._batch = QTimer(self)
-        self._batch.setSingleShot(True)
-        self._batch.setInterval(_BATCH_MS)
+        self._batch = QTimer(self, singleShot=True, interval=_BATCH_MS)
         self._batch.timeout.connect(self._on_batch_due)
         bridge.hear(ProgressChanged, self._on_progress)
         bridge.hear(DocumentsChanged, self._on_documents_changed)
@@ -90,7 +88,7 @@ class LibraryFeed(QObject):
         """True once everything is loaded, or about to be."""
         return self._is_wanted
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Forget everything until `load`."""
         if not self._is_loaded:
             return
@@ -125,11 +123,13 @@ class LibraryFeed(QObject):
             # An older result must not replace a newer one.
             self._job.cancel()
         self._job = self._bridge.run(
-            self, lambda: (library.sources.all(), library.collections.all()), self._on_sources_read
+            self,
+            lambda: (library.sources.all(), library.collections.all()),
+            lambda read: self._emit_sources(*read),
         )
 
     def exclude_source(self, source_id: str) -> None:
-        """Show a source no longer that is being removed; changes would bring its rows back."""
+        """Stop showing a source that is being removed; changes would bring its rows back."""
         self._removed.add(source_id)
         self._changed = {k: d for k, d in self._changed.items() if d.source_id != source_id}
         self.reload_sources()
@@ -148,9 +148,6 @@ class LibraryFeed(QObject):
             self.reload_sources()
         if self._changed:
             self._start_batch()
-
-    def _on_sources_read(self, read: tuple[list[Source], list[Collection]]) -> None:
-        self._emit_sources(*read)
 
     def _emit_sources(self, sources: list[Source], collections: list[Collection]) -> None:
         kept = [source for source in sources if source.source_id not in self._removed]

@@ -1,11 +1,11 @@
-"""The page of an empty library: three ways to start, and the supported formats. Qt thread."""
+"""The top of the library page, and the page of an empty library. Qt thread."""
 
 from collections.abc import Sequence
 from enum import StrEnum
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QAbstractButton, QBoxLayout, QButtonGroup, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QButtonGroup, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import DocumentCounts
@@ -35,7 +35,7 @@ _ENDPOINT = (
 
 
 class ChoiceCard(Card):
-    """One way to start: an icon, a title, a text and a button. `chosen` follows a click on it."""
+    """One way to start: an icon, a title, a text and a button. A click on it emits `chosen`."""
 
     chosen = Signal()
 
@@ -56,14 +56,10 @@ class ChoiceCard(Card):
         column.addWidget(words, 1)
         column.addSpacing(6)
         column.addWidget(self.button)
-        self.button.clicked.connect(self._on_clicked)
-
-    @Slot()
-    def _on_clicked(self) -> None:
-        self.chosen.emit()
+        self.button.clicked.connect(self.chosen)
 
 
-# The kinds of files that have no name of their own.
+# Kinds of files named by common words, which are translated.
 KINDS_IN_WORDS = {
     "e-mail": tr("e-mail"),
     "notebooks": tr("notebooks"),
@@ -145,7 +141,6 @@ class FirstRun(QWidget):
         return QSize(min(size.width(), self._column_px()), size.height())
 
     def _column_px(self) -> int:
-        """The width of the widest card."""
         cards = (self._folder, self._demo, self._endpoint)
         return max(card.minimumSizeHint().width() for card in cards)
 
@@ -156,8 +151,6 @@ class FirstRun(QWidget):
         is_wide = event.size().width() >= needed_px
         self._cards.setDirection(directions.LeftToRight if is_wide else directions.TopToBottom)
 
-
-# The top of the library page: what there is, its views, and the actions. Qt thread.
 
 _LEAST_SUMMARY_PX = 120
 
@@ -180,10 +173,7 @@ _VIEWS = {
 
 
 class LibraryHeader(QWidget):
-    """The title with the numbers of files, the views, and the actions in words.
-
-    `view_chosen` carries a LibraryView.
-    """
+    """The title with the numbers of files, the views and actions; `view_chosen` carries a view."""
 
     view_chosen = Signal(object)
     folder_requested = Signal()
@@ -218,7 +208,7 @@ class LibraryHeader(QWidget):
             self._theme.set_icon(self._pause, "play:text" if is_paused else "pause:text")
 
     def choose(self, view: LibraryView) -> None:
-        """Mark the view that is shown."""
+        """Mark the current view."""
         self._views[view].setChecked(True)
 
     @property
@@ -255,10 +245,10 @@ class LibraryHeader(QWidget):
             button = TextButton(_VIEWS[view], self, kind="chip")
             button.setCheckable(True)
             button.setAccessibleDescription(tr("View of the library"))
+            button.clicked.connect(lambda _=False, view=view: self.view_chosen.emit(view))
             group.addButton(button)
             self._views[view] = button
         self._views[LibraryView.FILES].setChecked(True)
-        group.buttonClicked.connect(self._on_view_clicked)
         self._collections = TextButton(tr("Collections…"), self)
         self._rescan = TextButton(tr("Check for changes"), self)
         self._pause = TextButton(tr("Pause"), self, icon="pause:text", theme=self._theme)
@@ -282,8 +272,4 @@ class LibraryHeader(QWidget):
             (self._rescan, self.rescan_requested),
             (self._pause, self.pause_requested),
         ):
-            button.clicked.connect(lambda _=False, told=signal: told.emit())
-
-    @Slot(QAbstractButton)
-    def _on_view_clicked(self, clicked: QAbstractButton) -> None:
-        self.view_chosen.emit(next(v for v, button in self._views.items() if button is clicked))
+            button.clicked.connect(signal)

@@ -1,6 +1,6 @@
 """The library page: sources, indexing progress, and every file with its state. Qt thread.
 
-The library's work runs through the bridge, and so do its events.
+Work of the library, and its events, go through the bridge.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ from desktop_rag.core.library_events import (
     Notice,
     Stage,
 )
-from desktop_rag.core.pictures import PictureHold, WaitingPictures
+from desktop_rag.core.pictures import PictureHold
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import LongReading
 from desktop_rag.progress_words import (
@@ -64,25 +64,18 @@ from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextB
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
-# Live indexing progress in words and numbers. Qt thread.
-
 _REPAINT_MS = 200
 _STEPS = 1000
 
 
 class ProgressStrip(Card):
-    """Detailed progress while indexing; gone at rest, when the status line says all there is.
-
-    It repaints at most five times a second.
-    """
+    """Live indexing progress, hidden at rest; it repaints at most five times a second."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._progress = IndexProgress(Stage.STARTING)
         self._hold = ""
-        self._repaint = QTimer(self)
-        self._repaint.setSingleShot(True)
-        self._repaint.setInterval(_REPAINT_MS)
+        self._repaint = QTimer(self, singleShot=True, interval=_REPAINT_MS)
         self._repaint.timeout.connect(self._show)
         self._build()
         self._show()
@@ -94,7 +87,7 @@ class ProgressStrip(Card):
         self._show_soon(is_new_stage)
 
     def set_hold(self, words: str) -> None:
-        """Set why indexing is paused when it wasn't the person; "" for any other pause."""
+        """Set why indexing was paused if the person did not pause it; "" for any other pause."""
         if words != self._hold:
             self._hold = words
             self._show_soon(True)
@@ -158,17 +151,15 @@ class ProgressStrip(Card):
 
 
 def _steps_line(progress: IndexProgress) -> str:
-    """The steps from left to right: what is done, what is under way, what follows."""
     marks = ["✓" if step.is_done else f"{n}." for n, step in enumerate(progress.steps, start=1)]
     words = steps_in_words(progress)
     return " · ".join(f"{mark} {step}" for mark, step in zip(marks, words, strict=True))
 
 
-# Pictures and scanned pages, which are read last: asks before that takes long. Qt thread.
-
-
 class PicturesBar(Card):
-    """Says how many wait, and offers to read them, to wait or to go on; gone while none waits."""
+    """Says how many pictures and scanned pages wait, and offers to read, postpone, pause or resume
+    them; hidden while none waits.
+    """
 
     read_requested = Signal()
     later_requested = Signal()
@@ -198,10 +189,12 @@ class PicturesBar(Card):
         self.show_progress(IndexProgress())
 
     def show_progress(self, progress: IndexProgress) -> None:
-        """Show what waits now."""
+        """Show what is waiting."""
         waiting = progress.pictures
         hold = waiting.hold
-        self._words.setText(_words(waiting))
+        is_asked = hold is PictureHold.ASKED
+        wait = pictures_question if is_asked else pictures_wait
+        self._words.setText(wait(waiting) or pictures_left(waiting))
         self._read.setVisible(hold in {PictureHold.ASKED, PictureHold.LATER})
         self._later.setVisible(hold is PictureHold.ASKED)
         self._pause.setVisible(hold is PictureHold.NONE)
@@ -209,20 +202,15 @@ class PicturesBar(Card):
         self.setVisible(waiting.count > 0)
 
 
-def _words(waiting: WaitingPictures) -> str:
-    if waiting.hold is PictureHold.ASKED:
-        return pictures_question(waiting)
-    return pictures_wait(waiting) or pictures_left(waiting)
-
-
-# Excludes files, includes them again, and reads them again. Qt thread, through the bridge.
-
 _LONGEST_NAME = 60
 _UNDER_WAY = (DocumentState.WAITING, DocumentState.READING)
 
 
 class FileActions(QObject):
-    """`undo_offered` carries a Notice and the undo function, `notified` a Notice."""
+    """Excludes files, includes them again, and reads them again.
+
+    `undo_offered` carries a Notice and the undo function, `notified` a Notice.
+    """
 
     undo_offered = Signal(object, object)
     notified = Signal(object)
@@ -231,14 +219,14 @@ class FileActions(QObject):
         super().__init__(page)
         self._bridge = bridge
         self._library = library
-        # Files that failed and are read again, and their states. None while they are not known.
+        # The failed files that are read again (None until known), and their states.
         self._retried: list[str] | None = []
         self._states: dict[str, DocumentState] = {}
         bridge.hear(DocumentsChanged, self._on_documents_changed)
 
     @Slot(object)
     def exclude(self, documents: Sequence[Document]) -> None:
-        """Never read these files again, unless the person undoes that."""
+        """Stop reading these files, with an offer to undo."""
         ids, exclusions = _ids(documents), self._library.exclusions
 
         def offer(rows: Sequence[Document]) -> None:
@@ -259,8 +247,8 @@ class FileActions(QObject):
     @Slot(object)
     def include(self, documents: Sequence[Document]) -> None:
         """Read these files again, and from now on."""
-        ids, exclusions = _ids(documents), self._library.exclusions
-        self._bridge.run(self, lambda: exclusions.include(ids))
+        ids = _ids(documents)
+        self._bridge.run(self, lambda: self._library.exclusions.include(ids))
 
     @Slot(object)
     def read_again(self, documents: Sequence[Document]) -> None:
@@ -277,7 +265,7 @@ class FileActions(QObject):
 
     @Slot()
     def retry_failed(self) -> None:
-        """Read all files that failed again, and tell what became of them."""
+        """Read all failed files again, and report the outcome."""
         library, self._retried = self._library, None
         self._states.clear()
 
@@ -290,7 +278,7 @@ class FileActions(QObject):
         self._bridge.run(self, library.documents.retry_failed, tell)
 
     def _on_documents_changed(self, event: DocumentsChanged) -> None:
-        # Before their ids are known one of them may already be read.
+        # One of them may be read before their ids are known.
         wanted = self._retried
         for document in event.documents:
             if wanted is None or document.document_id in wanted:
@@ -333,10 +321,9 @@ class LibraryPage(QWidget):
     """Adds, shows and removes sources, and shows the state of their files.
 
     `summary_requested` carries the QuestionScope to sum up, `undo_offered` a Notice and the undo
-    function, `notified` a Notice to show for a while;
-    `demo_requested` and `settings_requested` come from the page of an empty library.
-    `removal_offered` carries the DelayedChange of a source that is removed in a while, and
-    `long_pictures_chosen` a LongReading.
+    function, `notified` a Notice, `removal_offered` the DelayedChange of a source about to be
+    removed, `long_pictures_chosen` a LongReading. `demo_requested` and `settings_requested` come
+    from the page of an empty library.
     """
 
     demo_requested = Signal()
@@ -377,13 +364,13 @@ class LibraryPage(QWidget):
         return self._header
 
     def load(self) -> None:
-        """Read the library, unless that was done; until it is there, the page says so."""
+        """Read the library, unless that was done; the page says so until it is read."""
         if not self._feed.is_wanted:
             self._feed.load()
 
-    def let_go(self) -> None:
-        """Free the rows of the files, which take a kilobyte each or two, until `load`."""
-        self._feed.let_go()
+    def release(self) -> None:
+        """Free the rows of the files, one or two kilobytes each, until `load`."""
+        self._feed.release()
         if not self._feed.is_wanted:
             self._opening.show()
             self._empty.hide()
@@ -391,7 +378,7 @@ class LibraryPage(QWidget):
 
     def _on_nothing_used(self, _event: NothingUsed) -> None:
         if not self.window().isVisible():
-            self.let_go()
+            self.release()
 
     @Slot()
     def choose_folder(self) -> None:
@@ -463,8 +450,14 @@ class LibraryPage(QWidget):
         self._header.links_requested.connect(self._actions.choose_links)
         self._header.collections_requested.connect(self._actions.edit_collections)
         self._header.pause_requested.connect(self._on_pause_clicked)
-        self._header.rescan_requested.connect(self._on_rescan_clicked)
-        self._model.counts_changed.connect(self._show_counts)
+        self._header.rescan_requested.connect(
+            lambda: self._bridge.run(self, self._library.sources.rescan)
+        )
+        self._model.counts_changed.connect(
+            lambda: self._header.show_counts(
+                self._model.counts(), inside_count(self._model.totals())
+            )
+        )
         self._actions.changed.connect(self._feed.reload_sources)
         self._feed.scanned.connect(self._list.show_changes)
         self._first_run.folder_requested.connect(self.choose_folder)
@@ -485,20 +478,40 @@ class LibraryPage(QWidget):
         self._pictures.later_requested.connect(lambda: chosen.emit(LongReading.WAIT))
 
     def _connect_folders(self) -> None:
-        self._list.options_requested.connect(self._on_options_requested)
+        self._list.options_requested.connect(
+            lambda source_id: self._actions.edit(self._sources[source_id])
+        )
         self._list.open_requested.connect(self._on_source_open_requested)
-        self._list.rescan_requested.connect(self._on_source_rescan_requested)
-        self._list.remove_confirmed.connect(self._on_remove_confirmed)
+        self._list.rescan_requested.connect(
+            lambda source_id: self._bridge.run(
+                self, lambda: self._library.sources.rescan(source_id)
+            )
+        )
+        self._list.remove_confirmed.connect(
+            lambda source_id: self._actions.remove(self._sources[source_id])
+        )
         self._list.files_requested.connect(self._on_files_requested)
-        self._list.locate_requested.connect(self._on_locate_requested)
+        self._list.locate_requested.connect(
+            lambda source_id: self._actions.locate(self._sources[source_id])
+        )
         self._list.summary_requested.connect(self._on_source_summary_requested)
-        self._list.ask_requested.connect(self._on_source_ask_requested)
+        self._list.ask_requested.connect(
+            lambda source_id: self._ask_about(ScopeItem.of_source(self._sources[source_id]))
+        )
 
     def _connect_files(self) -> None:
         self._panel.open_requested.connect(self._on_document_open_requested)
-        self._panel.folder_requested.connect(self._on_folder_requested)
-        self._panel.summary_requested.connect(self._on_summary_requested)
-        self._panel.view_requested.connect(self._on_view_requested)
+        self._panel.folder_requested.connect(
+            lambda document: self._opener.show_in_folder(document.path)
+        )
+        self._panel.summary_requested.connect(
+            lambda document: self.summary_requested.emit(
+                QuestionScope.of(ScopeItem.of_document(document))
+            )
+        )
+        self._panel.view_requested.connect(
+            lambda document: self._reading.read_document(document.document_id)
+        )
         self._picture.filter_chosen.connect(self._on_filter_chosen)
         self._reading.library_requested.connect(self._reading.close_document)
         self._changes.read_requested.connect(self._reading.read_document)
@@ -511,7 +524,9 @@ class LibraryPage(QWidget):
         self._panel.password_requested.connect(self._passwords.ask)
         self._panel.forgetting_requested.connect(self._passwords.forget)
         self._panel.tags_requested.connect(self._tags.edit)
-        self._panel.ask_requested.connect(self._on_ask_requested)
+        self._panel.ask_requested.connect(
+            lambda documents: self._ask_about(*map(ScopeItem.of_document, documents))
+        )
 
     # --- library state ---------------------------------------------------------------------------
 
@@ -529,10 +544,6 @@ class LibraryPage(QWidget):
         for source_id, summary in self._library.sources.last_scans.items():
             self._list.show_changes(source_id, summary)
         self._header.show_actions(bool(sources))
-
-    @Slot()
-    def _show_counts(self) -> None:
-        self._header.show_counts(self._model.counts(), inside_count(self._model.totals()))
 
     @Slot(object)
     def _show_progress(self, progress: IndexProgress) -> None:
@@ -557,37 +568,17 @@ class LibraryPage(QWidget):
             self._library.indexing.pause()
         self._show_progress(self._library.indexing.progress())
 
-    @Slot()
-    def _on_rescan_clicked(self) -> None:
-        self._bridge.run(self, self._library.sources.rescan)
-
-    @Slot(str)
-    def _on_source_rescan_requested(self, source_id: str) -> None:
-        self._bridge.run(self, lambda: self._library.sources.rescan(source_id))
-
-    @Slot(str)
-    def _on_locate_requested(self, source_id: str) -> None:
-        self._actions.locate(self._sources[source_id])
-
-    @Slot(str)
-    def _on_options_requested(self, source_id: str) -> None:
-        self._actions.edit(self._sources[source_id])
-
     @Slot(str)
     def _on_source_open_requested(self, source_id: str) -> None:
         source = self._sources[source_id]
         self._opener.open(source.path, source.links.urls[0] if source.links else "")
 
-    @Slot(str)
-    def _on_remove_confirmed(self, source_id: str) -> None:
-        self._actions.remove(self._sources[source_id])
-
     def make_removals(self) -> None:
-        """Remove at once what can be brought back until now: the app ends."""
+        """Make all pending removals at once, because the app ends."""
         self._actions.make_removals()
 
     def show_failed(self) -> None:
-        """List the files of all folders that failed."""
+        """List the failed files of all folders."""
         self.show_view(LibraryView.FILES)
         self._panel.show_files(group=StateGroup.FAILED)
 
@@ -615,22 +606,6 @@ class LibraryPage(QWidget):
         else:
             self._opener.open(document.path, document.address)
 
-    @Slot(object)
-    def _on_view_requested(self, document: Document) -> None:
-        self._reading.read_document(document.document_id)
-
-    @Slot(object)
-    def _on_summary_requested(self, document: Document) -> None:
-        self.summary_requested.emit(QuestionScope.of(ScopeItem.of_document(document)))
-
-    @Slot(object)
-    def _on_ask_requested(self, documents: Sequence[Document]) -> None:
-        self._ask_about(*map(ScopeItem.of_document, documents))
-
-    @Slot(str)
-    def _on_source_ask_requested(self, source_id: str) -> None:
-        self._ask_about(ScopeItem.of_source(self._sources[source_id]))
-
     def _ask_about(self, *items: ScopeItem) -> None:
         if len(items) > MOST_ITEMS:
             title = tr(
@@ -644,10 +619,6 @@ class LibraryPage(QWidget):
     def _on_source_summary_requested(self, source_id: str) -> None:
         if source := self._sources.get(source_id):
             self.summary_requested.emit(QuestionScope.of(ScopeItem.of_source(source)))
-
-    @Slot(object)
-    def _on_folder_requested(self, document: Document) -> None:
-        self._opener.show_in_folder(document.path)
 
     # --- drag and drop ---------------------------------------------------------------------------
 

@@ -29,15 +29,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Adds web links, and changes what is read of them. Qt thread.
-#
-# The dialog shows what came of fetching them, and stays up to date while it is open.
-
 _LOOK_MS = 1_000
 
 
 class LinkActions(QObject):
-    """`changed` follows once the library has applied a change."""
+    """Adds web links, and changes what is read of them; `changed` follows an applied change.
+
+    The dialog shows the result of fetching them, and stays up to date while it is open.
+    """
 
     changed = Signal()
 
@@ -83,7 +82,7 @@ class LinkActions(QObject):
         _show(dialog)
 
     def edit(self, source: Source) -> None:
-        """Let the person change what is read of links, and see what was refused."""
+        """Let the person change what is read of links, and see which were refused."""
         dialog = LinksDialog([], self._page, source)
         sources, source_id = self._library.sources, source.source_id
 
@@ -122,7 +121,7 @@ def id_of(library: "Library", collection: str) -> str:
 
 
 def _known_id(library: "Library", collection: str) -> str:
-    """The id of the collection that links would go to; "" for one that is not there yet."""
+    """The id of the collection that links would go to; "" if it does not exist yet."""
     known = library.collections.all()
     wanted = collection.casefold()
     found = (c for c in known if not wanted or c.name.casefold() == wanted)
@@ -135,11 +134,11 @@ def _show(dialog: QDialog) -> None:
 
 
 class SourceActions(QObject):
-    """`changed` follows once the library has applied a change, `undo_offered` carries a Notice and
-    the undo function.
+    """Adds, edits and removes sources and collections; `changed` follows an applied change.
 
-    `removal_offered` carries a DelayedChange, `put_away` the id of a source that is not to be shown
-    from now on, and `brought_back` that of one whose removal failed or was undone.
+    `undo_offered` carries a Notice and the undo function, `removal_offered` a DelayedChange,
+    `put_away` the id of a source to hide, `brought_back` that of one whose removal failed or was
+    undone.
     """
 
     changed = Signal()
@@ -158,7 +157,7 @@ class SourceActions(QObject):
         self._links.changed.connect(self.changed)
         self._collections: Sequence[Collection] = ()
         self._sources: Sequence[Source] = ()
-        # By the ids of the sources, until these are gone or back.
+        # By source id, until the source is gone or back.
         self._removals: dict[str, DelayedChange] = {}
 
     def set_places(self, sources: Sequence[Source], collections: Sequence[Collection]) -> None:
@@ -198,11 +197,13 @@ class SourceActions(QObject):
         self._end_offers()
         dialog = CollectionsDialog(self._collections, self._sources, self._page)
         dialog.saved.connect(self._on_collection_saved)
-        dialog.removed.connect(self._on_collection_removed)
+        dialog.removed.connect(
+            lambda collection_id: self._run(lambda: self._library.collections.remove(collection_id))
+        )
         _show(dialog)
 
     def locate(self, source: Source) -> None:
-        """Let the person say where a folder or file is that was moved."""
+        """Let the person say where a moved folder or file is."""
         documents = self._library.documents
         self._bridge.run(
             self,
@@ -252,7 +253,7 @@ class SourceActions(QObject):
         wanted = list(paths)
         self._bridge.run(
             self,
-            lambda: _only_folder(wanted),
+            lambda: wanted[0] if len(wanted) == 1 and wanted[0].is_dir() else None,
             lambda folder: self._on_folder_checked(folder, wanted),
         )
 
@@ -261,8 +262,8 @@ class SourceActions(QObject):
     def remove(self, source: Source) -> None:
         """Put a source away, and remove it once the time to undo that is over.
 
-        Until then all that is known of it is kept, so that it comes back as it was: what was read,
-        its rules, tags, and what was excluded.
+        Until then everything about it is kept (text, rules, tags, exclusions), so that undo
+        restores it unchanged.
         """
         sources, source_id = self._library.sources, source.source_id
         is_away = threading.Event()
@@ -288,18 +289,17 @@ class SourceActions(QObject):
         def make() -> None:
             self._bridge.run(self, lambda: sources.remove(source_id), finish, fail)
 
-        def show(_nothing: object = None) -> None:
-            self.brought_back.emit(source_id)
-
         def bring_back() -> None:
             self._removals.pop(source_id, None)
 
             def have_back() -> None:
-                # It is on its way on another thread, and must not arrive last.
+                # `put_away` runs on another thread, and must not finish last.
                 is_away.wait()
                 sources.bring_back(source_id)
 
-            self._bridge.run(self, have_back, show, self._bridge.post)
+            self._bridge.run(
+                self, have_back, lambda _: self.brought_back.emit(source_id), self._bridge.post
+            )
 
         change = DelayedChange(_removed_in_words(source), make, bring_back, self)
         change.ended.connect(change.deleteLater)
@@ -309,7 +309,7 @@ class SourceActions(QObject):
         self.removal_offered.emit(change)
 
     def make_removals(self) -> None:
-        """Remove at once, on this thread, whatever is not removed yet: the app ends."""
+        """Make the pending removals at once, on this thread, because the app ends."""
         for source_id in list(self._removals):
             try:
                 self._library.sources.remove(source_id)
@@ -318,9 +318,7 @@ class SourceActions(QObject):
         self._removals.clear()
 
     def _end_offers(self) -> None:
-        """Make the removals that can be undone: their folders may be added anew, and would be
-        left out of their collections.
-        """
+        """Make the pending removals, so that folders added anew stay in their collections."""
         for change in list(self._removals.values()):
             change.make()
 
@@ -387,10 +385,6 @@ class SourceActions(QObject):
         self.changed.emit()
         self._bridge.post(error)
 
-    @Slot(str)
-    def _on_collection_removed(self, collection_id: str) -> None:
-        self._run(lambda: self._library.collections.remove(collection_id))
-
     def _run(self, work: Callable[[], object]) -> None:
         self._bridge.run(self, work, lambda _: self.changed.emit())
 
@@ -400,22 +394,13 @@ class SourceActions(QObject):
         self.changed.emit()
 
     def _open(self, dialog: QFileDialog) -> None:
-        dialog.filesSelected.connect(self._on_files_selected)
+        dialog.filesSelected.connect(lambda names: self.add(Path(name) for name in names))
         _show(dialog)
-
-    @Slot("QStringList")
-    def _on_files_selected(self, names: list[str]) -> None:
-        self.add(Path(name) for name in names)
 
 
 def _removed_in_words(source: Source) -> Notice:
     title = tr("“{name}” is removed from the library.", name=one_line(source.name))
     return Notice(title, tr("Its files stay where they are.") if source.is_on_disk else "")
-
-
-def _only_folder(paths: Sequence[Path]) -> Path | None:
-    """The folder if a single one was chosen, else None. Worker thread."""
-    return paths[0] if len(paths) == 1 and paths[0].is_dir() else None
 
 
 def _add_each(library: "Library", paths: Iterable[Path]) -> list[AppError]:

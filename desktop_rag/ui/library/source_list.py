@@ -1,4 +1,4 @@
-"""A scrollable column of source cards. Qt thread."""
+"""A scrollable column of source cards: path, state and file counts. Qt thread."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,8 +19,6 @@ from desktop_rag.ui.foundation.wording import (
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import WrappingRow
-
-# A card for one source: its path, state and file counts. Qt thread.
 
 _ICON_PX = 22
 _TONES = {SourceState.WATCHED: "success", SourceState.POLLED: "accent"}
@@ -111,14 +109,6 @@ class FolderCard(Card):
         self._counts = ElidedLabel(tone="muted", scale="small")
         self._changes = PlainLabel(tone="muted", scale="small")
         self._failed = TextButton("", kind="link")
-        self._files = _action(tr("Show files"), tr("Show files in {name}", name=name))
-        self._ask = _action(tr("Ask about this"), tr("Ask about {name}", name=name))
-        self._summary = _action(tr("Summarise"), tr("Summarise {name}", name=name))
-        self._open = _action(tr("Open folder"), tr("Open {name}", name=name))
-        self._locate = _action(tr("Locate…"), tr("Say where {name} is now", name=name))
-        self._rescan = _action(tr("Check now"), tr("Check {name} for changes", name=name))
-        self._options = _action(tr("Options…"), tr("Options for {name}", name=name))
-        self._remove = _action(tr("Remove…"), tr("Remove {name} from the library", name=name))
         details = QHBoxLayout()
         details.setSpacing(10)
         details.addWidget(self._state)
@@ -129,11 +119,7 @@ class FolderCard(Card):
         words.setSpacing(3)
         words.addWidget(self._path)
         words.addLayout(details)
-        self._actions = (
-            self._files, self._ask, self._summary, self._open, self._locate, self._rescan,
-            self._options, self._remove,
-        )  # fmt: skip
-        words.addWidget(self._build_actions())
+        words.addWidget(self._build_actions(name))
         self._shown = QWidget()
         row = QHBoxLayout(self._shown)
         row.setContentsMargins(0, 0, 0, 0)
@@ -146,13 +132,22 @@ class FolderCard(Card):
         # In place of the row, where the person looks, and not below it.
         outer.addWidget(self._build_question(name))
 
-    def _build_actions(self) -> QWidget:
-        gap = QWidget()
-        return WrappingRow(
-            [self._files, self._ask, self._summary, gap],
-            [self._open, self._locate, self._rescan, self._options, self._remove],
-            at=3, stretched=3, min_px=0,
+    def _build_actions(self, name: str) -> QWidget:
+        self._files = _action(tr("Show files"), tr("Show files in {name}", name=name))
+        self._ask = _action(tr("Ask about this"), tr("Ask about {name}", name=name))
+        self._summary = _action(tr("Summarise"), tr("Summarise {name}", name=name))
+        self._open = _action(tr("Open folder"), tr("Open {name}", name=name))
+        self._locate = _action(tr("Locate…"), tr("Say where {name} is now", name=name))
+        self._rescan = _action(tr("Check now"), tr("Check {name} for changes", name=name))
+        self._options = _action(tr("Options…"), tr("Options for {name}", name=name))
+        self._remove = _action(tr("Remove…"), tr("Remove {name} from the library", name=name))
+        self._actions = (
+            self._files, self._ask, self._summary, self._open, self._locate, self._rescan,
+            self._options, self._remove,
         )  # fmt: skip
+        first = [self._files, self._ask, self._summary, QWidget()]
+        second = [self._open, self._locate, self._rescan, self._options, self._remove]
+        return WrappingRow(first, second, at=3, stretched=3, min_px=0)
 
     def _build_question(self, name: str) -> QWidget:
         self._question = Card(self, kind="notice", tone="warning")
@@ -169,16 +164,20 @@ class FolderCard(Card):
 
     def _connect(self) -> None:
         self._theme.changed.connect(self._paint_icon)
-        self._open.clicked.connect(self._on_open_clicked)
-        self._rescan.clicked.connect(self._on_rescan_clicked)
-        self._options.clicked.connect(self._on_options_clicked)
-        self._files.clicked.connect(self._on_files_clicked)
+        self._open.clicked.connect(lambda: self.open_requested.emit(self._source.source_id))
+        self._rescan.clicked.connect(lambda: self.rescan_requested.emit(self._source.source_id))
+        self._options.clicked.connect(lambda: self.options_requested.emit(self._source.source_id))
+        self._files.clicked.connect(
+            lambda: self.files_requested.emit(self._source.source_id, False)
+        )
         self._ask.clicked.connect(lambda: self.ask_requested.emit(self._source.source_id))
-        self._locate.clicked.connect(self._on_locate_clicked)
-        self._summary.clicked.connect(self._on_summary_clicked)
-        self._failed.clicked.connect(self._on_failed_clicked)
-        self._remove.clicked.connect(self._on_remove_clicked)
-        self._keep.clicked.connect(self._on_keep_clicked)
+        self._locate.clicked.connect(lambda: self.locate_requested.emit(self._source.source_id))
+        self._summary.clicked.connect(lambda: self.summary_requested.emit(self._source.source_id))
+        self._failed.clicked.connect(
+            lambda: self.files_requested.emit(self._source.source_id, True)
+        )
+        self._remove.clicked.connect(lambda: self._show_question(self._question.isHidden()))
+        self._keep.clicked.connect(lambda: self._show_question(False))
         self._confirm.clicked.connect(self._on_confirm_clicked)
 
     @Slot()
@@ -187,42 +186,6 @@ class FolderCard(Card):
         kind = "server" if self._source.program else "link" if self._source.links else "folder"
         icon = self._theme.icon("offline:warning" if is_offline else f"{kind}:accent")
         self._icon.setPixmap(icon.pixmap(QSize(_ICON_PX, _ICON_PX), self.devicePixelRatio()))
-
-    @Slot()
-    def _on_open_clicked(self) -> None:
-        self.open_requested.emit(self._source.source_id)
-
-    @Slot()
-    def _on_rescan_clicked(self) -> None:
-        self.rescan_requested.emit(self._source.source_id)
-
-    @Slot()
-    def _on_options_clicked(self) -> None:
-        self.options_requested.emit(self._source.source_id)
-
-    @Slot()
-    def _on_files_clicked(self) -> None:
-        self.files_requested.emit(self._source.source_id, False)
-
-    @Slot()
-    def _on_locate_clicked(self) -> None:
-        self.locate_requested.emit(self._source.source_id)
-
-    @Slot()
-    def _on_summary_clicked(self) -> None:
-        self.summary_requested.emit(self._source.source_id)
-
-    @Slot()
-    def _on_failed_clicked(self) -> None:
-        self.files_requested.emit(self._source.source_id, True)
-
-    @Slot()
-    def _on_remove_clicked(self) -> None:
-        self._show_question(self._question.isHidden())
-
-    @Slot()
-    def _on_keep_clicked(self) -> None:
-        self._show_question(False)
 
     @Slot()
     def _on_confirm_clicked(self) -> None:
@@ -266,7 +229,7 @@ def _action(words: str, name: str) -> TextButton:
 
 
 class SourceList(QScrollArea):
-    """One FolderCard per source, reused across updates. It repeats the signals of the cards."""
+    """One FolderCard per source, reused across updates. It forwards the signals of the cards."""
 
     open_requested = Signal(str)
     rescan_requested = Signal(str)
@@ -372,7 +335,6 @@ class SourceList(QScrollArea):
         return card
 
     def _order_stops(self) -> None:
-        """Set the Tab order to the visual order; a new card would come last."""
         before = self._stop_before
         for stop in [stop for card in self._cards.values() for stop in card.stops]:
             self.setTabOrder(before, stop)

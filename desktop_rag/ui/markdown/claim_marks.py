@@ -13,7 +13,7 @@ from desktop_rag.core.language.translation import tr
 
 
 class Badge(NamedTuple):
-    """The verdict of a claim; one that `is_near` is mostly in the sources, in other words."""
+    """The verdict of a claim; `is_near` if it is mostly in the sources, in other words."""
 
     verdict: Verdict
     is_near: bool = False
@@ -38,9 +38,8 @@ _WORDS = {
     Verdict.CONTRADICTED: tr("Contradicted by a source"),
     Verdict.NOT_CHECKED: tr("Not checked"),
 }
-# The word on the badge of a sentence to be careful with; the others have their sign only. So has
-# one that is nearly in the sources: most true sentences of a model are, and words on each would
-# hide those that matter.
+# Words on the badges of doubtful sentences; others have only a sign. So have those that are nearly
+# in the sources: most true sentences of a model are, and words on each would hide what matters.
 _CAUTIONS = {
     Verdict.PARTLY: tr("partly in sources"),
     Verdict.NOT_IN_SOURCES: tr("not in sources"),
@@ -81,8 +80,7 @@ def badge_html(mark: str, badges: Badges, colours: Mapping[str, str]) -> str:
     verdict, is_near = badges[index]
     tone, sign = _TONES[verdict], SIGNS[verdict][0]
     style = "text-decoration:none; font-style:normal; font-size:small; font-weight:600; "
-    caution = "" if is_near else _CAUTIONS.get(verdict)
-    if caution:
+    if caution := "" if is_near else _CAUTIONS.get(verdict):
         # A chip that doesn't break and is as wide as its words.
         words = f"{sign} {caution}".replace(" ", "\u00a0")
         style += (
@@ -128,7 +126,7 @@ def summary(claims: Sequence[Claim], *, is_checking: bool = False) -> tuple[str,
             return tr("Checking against the sources…"), "muted"
         return (tr("No sentence could be checked"), "muted") if claims else ("", "")
     if is_checking:
-        # A model may still say something of the others.
+        # A model may still check the others.
         result, tone = _overall([each for each in verdicts if each is not Verdict.NOT_CHECKED])
         return result + tr(" · checking…"), tone
     result, tone = _overall(verdicts)
@@ -144,11 +142,8 @@ def summary(claims: Sequence[Claim], *, is_checking: bool = False) -> tuple[str,
 def _overall(verdicts: Sequence[Verdict]) -> tuple[str, str]:
     supported, total = verdicts.count(Verdict.SUPPORTED), len(verdicts)
     if count := verdicts.count(Verdict.CONTRADICTED):
-        subject = (
-            tr("1 sentence contradicts")
-            if count == 1
-            else tr("{count} sentences contradict", count=count)
-        )
+        subject = tr("{count} sentences contradict", count=count)
+        subject = tr("1 sentence contradicts") if count == 1 else subject
         return tr("{subject} the sources", subject=subject), "danger"
     if supported == total:
         return tr("Backed by sources"), "success"
@@ -158,7 +153,5 @@ def _overall(verdicts: Sequence[Verdict]) -> tuple[str, str]:
         return tr("No sentence is backed by sources"), "warning"
     if supported == 1:
         return tr("1 of {total} sentences is backed by sources", total=total), "warning"
-    return tr(
-        "{supported} of {total} sentences are backed by sources",
-        supported=supported, total=total,
-    ), "warning"  # fmt: skip
+    counts = {"supported": supported, "total": total}
+    return tr("{supported} of {total} sentences are backed by sources", **counts), "warning"

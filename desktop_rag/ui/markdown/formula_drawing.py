@@ -1,7 +1,7 @@
-"""Draws a LaTeX formula as outlines, by ziamath. Any thread, one formula at a time.
+"""Draws LaTeX formulas as outlines with ziamath. Any thread, one formula at a time.
 
-The library is imported with the first formula. LaTeX of a model is untrusted: definitions of macros
-are refused, and so is what would take long, or would not be drawn as it is meant.
+The library is imported with the first formula. A model's LaTeX is untrusted: macro definitions are
+refused, and so is what would take long or be drawn incorrectly.
 """
 
 import math
@@ -11,28 +11,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from PySide6.QtCore import QObject, Signal
 
 from desktop_rag.ui.foundation.bridge import Bridge
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-# What the SVG holds in place of a colour.
+# The SVG's placeholder for a colour.
 COLOUR = "currentColor"
 _UNITS = 100
 _MARGIN = 1.0
-# Around the measured size, for scripts that reach over it.
+# Around the measured size, for scripts that exceed it.
 PADDING_EM = 0.3
 _KEPT = 1_000
 _WIDEST_EM, _HIGHEST_EM = 200.0, 80.0
 _DEFINITION = re.compile(
     r"\\(?:[gex]?def|let|(?:re)?newcommand|providecommand|DeclareMathOperator|newenvironment)\b"
 )
-# They number or name a formula, which has no number here.
+# They number or name a formula; formulas have no numbers here.
 _UNNUMBERED = re.compile(r"\\(?:nonumber|notag)\b|\\label\s*\{[^{}]*\}")
 _TAG = re.compile(r"\\tag\*?\s*\{([^{}]*)\}")
 # The library lays a part out again for each level around it: the time grows by this factor a level.
@@ -63,7 +59,7 @@ class _UndrawableError(Exception):
 
 @lru_cache(_KEPT)
 def draw(latex: str, is_display: bool) -> Drawing | None:
-    """The drawing; None for LaTeX that is wrong, unknown or too much."""
+    """The drawing; None for LaTeX that is wrong, unknown or too complex."""
     with _lock:
         try:
             return _drawn(latex, is_display)
@@ -119,7 +115,7 @@ def _measured(shapes: ET.Element, width: float, height: float, offset: float) ->
 
 
 def _check(mathml: ET.Element) -> None:
-    """Refuse unknown commands, which the library would write out, and what takes long."""
+    """Refuse unknown commands, which the library would print, and what takes long."""
     if any("\\" in (element.text or "") for element in mathml.iter()):
         raise _UndrawableError
     if _work(mathml) > _MOST_WORK:
@@ -136,25 +132,16 @@ def _work(element: ET.Element) -> float:
 
 
 def _depth(latex: str) -> int:
-    """How deep its braces are nested."""
     steps = accumulate({"{": 1, "}": -1}.get(character, 0) for character in latex)
     return max(steps, default=0)
 
 
 def _check_letters(mathml: ET.Element, formula: object) -> None:
-    """Refuse characters that the font lacks."""
     font = formula.font  # type: ignore[attr-defined]
-    for character in set("".join(_letters(mathml))):
+    for character in {letter for element in mathml.iter() for letter in element.text or ""}:
         if not character.isspace() and font.glyphindex(character) == 0:
             raise _UndrawableError
 
-
-def _letters(mathml: ET.Element) -> "Iterator[str]":
-    for element in mathml.iter():
-        yield (element.text or "").strip()
-
-
-# Draws the formulas of a window on its worker threads, and keeps the drawings. Qt thread.
 
 # The LaTeX, and True for a formula on lines of its own.
 Key = tuple[str, bool]
@@ -162,7 +149,10 @@ _KEPT_DRAWINGS = 2_000
 
 
 class FormulaDrawer(QObject):
-    """`drawn` says that formulas asked for by `has_all` are drawn, or known to be undrawable."""
+    """Draws formulas on worker threads and keeps the drawings. Qt thread.
+
+    `drawn` says that formulas requested by `has_all` are drawn, or known to be undrawable.
+    """
 
     drawn = Signal()
 
@@ -177,7 +167,7 @@ class FormulaDrawer(QObject):
         return self._drawings.get((latex, is_display))
 
     def has_all(self, keys: Iterable[Key]) -> bool:
-        """True when all of them are drawn; the others are, in the background."""
+        """True when all of them are drawn; the others will be, in the background."""
         missing = [key for key in dict.fromkeys(keys) if key not in self._drawings]
         if wanted := [key for key in missing if key not in self._asked]:
             self._asked.update(wanted)

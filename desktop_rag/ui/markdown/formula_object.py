@@ -1,4 +1,4 @@
-"""Formulas within the text of a document: their size, place and print. Qt thread.
+"""Formulas within the text of a document: their size, place and painting. Qt thread.
 
 A formula is an image in the HTML, named by its LaTeX. Its baseline is that of the text around it: a
 low one reaches into the space below the line, a tall one takes as much below the middle as above.
@@ -38,7 +38,7 @@ _LOW_EM = 0.45
 # The height of an x in the font of formulas, in em: both fonts are set equally high.
 _X_HEIGHT = 0.473
 _LEAST_FIT, _MOST_FIT = 1.0, 1.25
-# Of a formula that is wider than the column, what is left for lists and quotes.
+# Room left for lists and quotes beside a formula wider than the column.
 _INDENTS_PX = 44
 
 
@@ -56,7 +56,7 @@ def formula_source(name: str) -> str:
 
 
 def formula_image(latex: str, is_display: bool, drawing: Drawing) -> str:
-    """The HTML of a formula that is drawn."""
+    """The HTML of a drawn formula."""
     name = html.escape(formula_name(latex, is_display))
     return f'<img src="{name}" style="vertical-align:{vertical_place(drawing)};">'
 
@@ -67,7 +67,7 @@ def vertical_place(drawing: Drawing) -> str:
 
 
 def text_with_formulas(selection: QTextCursor) -> str:
-    """The selected text with the LaTeX of its formulas in their places."""
+    """The selected text, with formulas as LaTeX."""
     text = selection.selection().toPlainText()
     if OBJECT not in text:
         return text
@@ -77,12 +77,12 @@ def text_with_formulas(selection: QTextCursor) -> str:
 
 
 def html_with_formulas(document: str) -> str:
-    """The HTML of a document with the LaTeX of its formulas in place of their images."""
+    """The HTML of a document, with formulas as LaTeX instead of images."""
     return _IMAGE.sub(lambda m: html.escape(formula_source(html.unescape(m[1]))), document)
 
 
 def formula_beside(place: QTextCursor) -> str:
-    """The source of the formula before or behind a place in a text; "" for none."""
+    """The source of the formula before or after a place in a text; "" for none."""
     for step in (0, 1):
         beside = QTextCursor(place)
         beside.movePosition(QTextCursor.MoveOperation.NextCharacter, n=step)
@@ -110,7 +110,7 @@ class FormulaObject(QPyTextObject):
         self._drawings: Mapping[str, Drawing] = {}
 
     def set_drawings(self, drawings: Mapping[str, Drawing]) -> None:
-        """The drawings by the names of their images."""
+        """Set the drawings by the names of their images."""
         self._drawings = drawings
 
     def intrinsicSize(self, doc: QTextDocument, position: int, format: QTextFormat) -> QSizeF:  # noqa: A002 - Qt's names

@@ -1,8 +1,9 @@
-"""Renders an answer's Markdown as the small HTML subset of the message view. Pure; Qt thread.
+"""Renders Markdown as the small HTML subset of the message view, with copyable blocks. Pure.
 
-A model's output is untrusted. Raw HTML stays text, images become placeholders, link definitions
-are off (a text can't redefine `[1]`), and the only links are web addresses, email addresses and
-citations of known numbers; in a document also paths, which lead to documents of the library.
+A model's output is untrusted. Raw HTML stays text, images become placeholders, link definitions are
+off (a text can't redefine `[1]`), and the only links are web addresses, email addresses and
+citations of known numbers; in a document also paths, which lead to documents of the library. It
+runs on the Qt thread, so highlighted code is limited in size.
 """
 
 import html
@@ -28,8 +29,6 @@ from desktop_rag.ui.markdown.formula_drawing import Drawing
 from desktop_rag.ui.markdown.formula_object import formula_image
 from desktop_rag.ui.markdown.parsing import LINE_END, parse_with_marks
 
-# The blocks of a Markdown text that can be copied by themselves: code and tables. Pure.
-
 _DIAGRAMS = frozenset({"mermaid", "plantuml", "puml", "dot", "graphviz", "d2"})
 _MAY_HAVE_ONE = re.compile(r"[`~|>]|^(?: {4}|\t)", re.MULTILINE)
 _COPIED_CITATION = re.compile(r"\s*\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
@@ -37,7 +36,7 @@ _NUMBER = re.compile(r"[+-][\d.,\s]*\d%?")
 
 
 class BlockKind(StrEnum):
-    """A quote is not copied by itself, but is drawn as a table too."""
+    """The kind of a block. A quote is not copied by itself, but is drawn as a table too."""
 
     CODE = "code"
     DIAGRAM = "diagram"
@@ -55,7 +54,7 @@ class Block:
 
 
 def language_of(token: Token) -> str:
-    """The language of a block of code as written behind its fence; "" for none."""
+    """The language written behind the fence of a code block; "" for none."""
     return token.info.split(maxsplit=1)[0] if token.info.strip() else ""
 
 
@@ -67,7 +66,7 @@ def code_title(language: str) -> str:
 
 
 def blocks_in(source: str, *, with_formulas: bool) -> tuple[Block, ...]:
-    """The blocks in the order in which they begin."""
+    """The code, tables and quotes of a text, in order."""
     if not _MAY_HAVE_ONE.search(source):
         return ()
     return tuple(_blocks(source, parse_with_marks(source, with_formulas=with_formulas)))
@@ -88,7 +87,7 @@ def as_html_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _inert(cell: str) -> str:
-    """The cell on one line, so that no spreadsheet takes a text for a formula and runs it."""
+    """The cell on one line, quoted so that no spreadsheet runs it as a formula."""
     text = " ".join(cell.split())
     is_formula = text.startswith(("=", "@", "+", "-")) and not _NUMBER.fullmatch(text)
     return f"'{text}" if is_formula and len(text) > 1 else text
@@ -128,17 +127,16 @@ def _words(token: Token) -> str:
     return " " if token.type in {"softbreak", "hardbreak"} else token.content
 
 
-# Tables and quotes in a text that is read from the right begin there. Pure.
-#
-# Qt lays out the columns of a table from the left in every language.
-
-# Of a table or a quote that is read from the right.
+# Marks a table or quote that is read from the right.
 IS_MIRRORED = "is_mirrored"
 _CELLS = {"th_open", "td_open"}
 
 
 def mirrored(tokens: Sequence[Token]) -> list[Token]:
-    """The tokens, with the cells of each row in reverse where a table is read from the right."""
+    """The tokens, with reversed cells in tables that are read from the right.
+
+    Qt lays out the columns of a table from the left in every language.
+    """
     shown: list[Token] = []
     row: list[list[Token]] | None = None
     is_table_mirrored = False
@@ -162,8 +160,6 @@ def mirrored(tokens: Sequence[Token]) -> list[Token]:
             row = []
     return shown
 
-
-# Syntax highlighting by Pygments. Pure; limited in size, because it runs on the Qt thread.
 
 _MAX_CODE_CHARS = 8_000
 # Some lexers' regular expressions are very slow on long lines.
@@ -210,9 +206,7 @@ def highlighted(code: str, language: str, colours: Mapping[str, str]) -> str:
 
 
 def _is_bounded(code: str) -> bool:
-    return len(code) <= _MAX_CODE_CHARS and all(
-        len(line) <= _MAX_LINE_CHARS for line in code.split("\n")
-    )
+    return len(code) <= _MAX_CODE_CHARS and max(map(len, code.split("\n"))) <= _MAX_LINE_CHARS
 
 
 @cache
@@ -233,9 +227,7 @@ _MAIL_ADDRESS = re.compile(r"mailto:[^\s\x00-\x20\"'<>\\/]+\Z", re.IGNORECASE)
 _MAX_CITATIONS = 200
 _PATH = "path"
 _HAIR_SPACE = "\u200a"
-
-
-# The drawing of a formula (LaTeX, and True for one on lines of its own), if there is one.
+# Takes LaTeX, and True for a formula on lines of its own.
 Formulas = Callable[[str, bool], Drawing | None]
 
 
@@ -243,7 +235,7 @@ Formulas = Callable[[str, bool], Drawing | None]
 class MarkdownStyle:
     """The theme's values for the HTML: role → `#rrggbb`, and the monospace font family.
 
-    With `copy_room_px`, code has a heading and a table room below it, where buttons can lie.
+    With `copy_room_px`, code has a heading and a table room below, for buttons.
     """
 
     colours: Mapping[str, str]
@@ -263,15 +255,13 @@ def render_html(
 ) -> str:
     """The HTML of a segment. `[n]` becomes a link `cite:n` for every n in `citations`.
 
-    The link shows `labels[n]` where there is one, else n.
-
-    Marks of claims (see claim_marks.py) become badges. Without `formulas`, a dollar sign is one;
-    with it, a formula without a drawing stays source in the font of code. With `links_paths` a
-    relative link becomes one to `path:` with its target.
+    The link shows `labels[n]` if given, else n. Marks of claims (see claim_marks.py) become badges.
+    Without `formulas`, dollar signs are literal; with it, an undrawn formula stays source in the
+    code font. With `links_paths` a relative link becomes one to `path:` with its target.
     """
     tokens = parse_with_marks(source, with_formulas=formulas is not None)
     if not links_paths:
-        # Of a document the words keep their order, in which cited ones are looked for.
+        # Cited words are searched in a document, so there they keep their order.
         tokens = mirrored(tokens)
     return _Writer(
         citations, look, badges or {}, formulas, links_paths=links_paths, labels=labels or {}
@@ -280,9 +270,7 @@ def render_html(
 
 def safe_address(href: str) -> str | None:
     """The address if it may be a link (a well-formed http, https or mailto one), else None."""
-    if _WEB_ADDRESS.match(href) or _MAIL_ADDRESS.match(href):
-        return href
-    return None
+    return href if _WEB_ADDRESS.match(href) or _MAIL_ADDRESS.match(href) else None
 
 
 def linked_path(href: str) -> str | None:
@@ -331,8 +319,6 @@ _HEADING_SIZES = {"h1": "x-large", "h2": "large", "h3": "medium"}
 
 
 class _Writer:
-    """Writes the tokens of one segment as HTML."""
-
     def __init__(
         self,
         citations: Collection[int],
@@ -350,7 +336,7 @@ class _Writer:
         self._badges = badges
         self._look = look
         self._open_links: list[bool] = []
-        # What is written at the ends of the quotes that are open.
+        # The right-hand bars of the open quotes.
         self._open_bars: list[str] = []
         # Badges within a link's text are written after the link.
         self._held: list[str] = []
@@ -535,7 +521,7 @@ def _is_relative(href: str) -> bool:
 
 
 def _is_display(token: Token) -> bool:
-    """True for a paragraph that is a formula on lines of its own, with nothing but citations."""
+    """True for a paragraph that is a display formula, with nothing but citations."""
     first = token.children[0] if token.children else None
     if first is None or first.type != "formula" or not first.meta["is_display"]:
         return False
@@ -543,11 +529,8 @@ def _is_display(token: Token) -> bool:
     return not _CITATION.sub("", MARK.sub("", said)).strip(" .,;:")
 
 
-# Where the citations are in a document of rendered text. Qt thread.
-
-
 def cited_places(document: QTextDocument) -> list[tuple[int, int]]:
-    """The start and the end of every citation; several without a gap are one place."""
+    """The start and end of every citation; adjacent ones are one place."""
     places: list[tuple[int, int]] = []
     block = document.begin()
     while block.isValid():
@@ -572,7 +555,7 @@ def _in_block(block: QTextBlock) -> Iterator[tuple[int, int]]:
 def sentence_before(place: QTextCursor) -> str:
     """The sentence that a citation at this place belongs to, without citations.
 
-    In a table that is the row. A citation at the start of a line belongs to the sentence after it.
+    In a table that is the row. A citation at the start of a line belongs to the next sentence.
     """
     block = place.block()
     if table := place.currentTable():

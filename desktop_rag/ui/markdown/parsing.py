@@ -1,4 +1,8 @@
-"""Markdown of untrusted texts as tokens: no raw HTML, no link definitions. Pure; any thread."""
+"""Markdown of untrusted texts as tokens and segments: no raw HTML, no link definitions. Pure.
+
+A display formula that begins a line becomes a paragraph, so that no line of it is read as a list or
+a heading. Within paragraphs each formula becomes a token `formula` with its LaTeX.
+"""
 
 import re
 from collections.abc import Sequence
@@ -12,17 +16,12 @@ from markdown_it.token import Token
 from desktop_rag.core.markup.formulas import LONGEST, formula_at
 from desktop_rag.ui.markdown.claim_marks import MARK
 
-# Formulas as tokens of the Markdown parser. Pure.
-#
-# A block of lines that begins with `$$` or `\[` becomes a paragraph, so that no line of it is read
-# as a list or a heading; within a paragraph each formula becomes a token `formula` with its LaTeX.
-
 _OPENINGS = ("$$", r"\[")
 _PARAGRAPH_ENDS = ["paragraph", "reference", "blockquote", "list"]
 
 
 def add_formulas(parser: MarkdownIt) -> None:
-    """Let the parser know formulas."""
+    """Add rules for formulas to the parser."""
     parser.block.ruler.before("code", "formula_block", _block, {"alt": _PARAGRAPH_ENDS})
     parser.inline.ruler.before("escape", "formula", _inline)
 
@@ -46,7 +45,7 @@ def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
 
 
 def _end_of_block(state: StateBlock, first: int, last: int) -> tuple[int, str] | None:
-    """The line behind a formula that begins in line `first`, and its text; None for no formula."""
+    """The line after a formula that begins in line `first`, and its text; None without one."""
     begin = state.bMarks[first]
     for line in range(first, last):
         is_inside = state.sCount[line] >= state.blkIndent and not state.isEmpty(line)
@@ -143,18 +142,16 @@ def _without_marks(tokens: Sequence[Token]) -> list[tuple[str, ...]]:
     ]
 
 
-# Splits a long Markdown text into parts that render by themselves. Pure; any thread.
-
 SEGMENT_CHARS = 3_000
 _MAX_BLOCK_CHARS = 5_000
 _SETTLED_CHARS = 200
-# A table of so many columns is scrolled sideways where it has no room.
+# Tables from this many columns on can be scrolled sideways.
 _WIDE_COLUMNS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A part of an answer that renders by itself. The next one starts at `end`.
+    """A part of a long text that renders by itself. The next one starts at `end`.
 
     `fence` is the line that reopens a code block that was split, else "".
     """
@@ -167,7 +164,7 @@ class Segment:
 def next_segment(text: str, start: int = 0, fence: str = "") -> Segment:
     """The segment of `text` at `start`, given the `fence` of the previous segment.
 
-    A wide table has a segment of its own. While a text grows, only its last segment changes.
+    A wide table has its own segment. While a text grows, only its last segment changes.
     """
     segment = _next_segment(text, start, fence)
     cut = _edge_of_wide_table(segment.source) if "|" in segment.source else 0
@@ -208,7 +205,7 @@ def _block_starts(source: str) -> list[int]:
 
 
 def _edge_of_wide_table(source: str) -> int:
-    """Where the first wide table begins, or ends if all begins with it; 0 for no such place."""
+    """The start of the first wide table, or its end if the text begins with it; 0 for none."""
     offsets = [0, *(match.end() for match in LINE_END.finditer(source))]
     blocks = parse_blocks(source)
     for index, token in enumerate(blocks):

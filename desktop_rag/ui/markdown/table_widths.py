@@ -1,4 +1,4 @@
-"""Widths of the columns of tables: words stay whole where there is little room. Qt thread."""
+"""Column widths of tables that keep words whole where there is little room. Qt thread."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ _ROUNDING_PX = 1.0
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """A table with what each of its columns needs for its words and for its longest lines."""
+    """A table with the widths that each column needs for its words and its longest line."""
 
     table: QTextTable
     least: tuple[float, ...]
@@ -28,23 +28,23 @@ class _Measured:
 
 
 class TableWidths:
-    """The tables with borders of one document; those without hold code and quotes."""
+    """The bordered tables of one document; those without borders hold code and quotes."""
 
     def __init__(self, document: QTextDocument) -> None:
         self._document = document
         self._measured: list[_Measured] = []
 
     def measure(self) -> None:
-        """Measure the tables anew, after the text or its font has changed."""
+        """Measure the tables after the text or its font has changed."""
         found = tables_in(self._document.rootFrame())
         self._measured = [_measured(table) for table in found if table.format().border() > 0]
 
     def forget(self) -> None:
-        """Let go of the tables; to be called before the text is replaced."""
+        """Forget the tables; called before the text is replaced."""
         self._measured.clear()
 
     def fit(self, room_px: float) -> None:
-        """Give the columns their widths; a table whose words need more room is wider than it."""
+        """Set the column widths; a table whose words need more room exceeds it."""
         for each in self._measured:
             widths = _widths(each, room_px)
             form = each.table.format()
@@ -63,7 +63,7 @@ def tables_in(frame: QTextFrame) -> list[QTextTable]:
 
 
 def _widths(measured: _Measured, room_px: float) -> list[QTextLength]:
-    """Lengths of the columns; none as long as each line has room."""
+    """The column widths; unconstrained if every line fits."""
     # The edges of the columns, and the frame around them all.
     edges = len(measured.most) + 3
     room_px -= edges * measured.table.format().border() + _ROUNDING_PX
@@ -91,7 +91,7 @@ def _measured(table: QTextTable) -> _Measured:
 
 
 def _room_of(cell: QTextTableCell) -> tuple[float, float]:
-    """The widths of the longest word and of the longest line of a cell."""
+    """The widths of the longest word and the longest line of a cell."""
     words, lines = 0.0, 0.0
     option = QTextOption()
     option.setWrapMode(QTextOption.WrapMode.WordWrap)

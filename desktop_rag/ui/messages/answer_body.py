@@ -1,7 +1,7 @@
-"""The text of an answer as a column of segments, rendered a few milliseconds at a time. Qt thread.
+"""The text of an answer: a column of segments, rendered a few milliseconds at a time. Qt thread.
 
-Streamed and stored answers are rendered alike. While text arrives only the last block is rendered
-again. Of a very long answer only the beginning is shown until the person asks for all of it.
+Streamed and stored answers are rendered alike. While text arrives, only the last block is rendered
+again. Of a very long answer the beginning is shown until the person asks for the rest.
 """
 
 import math
@@ -94,11 +94,6 @@ from desktop_rag.ui.markdown.table_widths import TableWidths, tables_in
 from desktop_rag.ui.messages.cited_text import citation_tip
 from desktop_rag.ui.widgets.controls import TextButton, ToolButton, plain_tooltip
 
-# Buttons over an answer that copy one block of code or one table. Qt thread.
-#
-# They lie over the text, in room that it leaves for them, so that nothing moves when they appear:
-# under the pointer, or when the keyboard reaches one of them.
-
 _SAID_MS = 2_000
 _GAP_PX = 4
 _ICON_PX = 14
@@ -106,7 +101,7 @@ _NAMES = {BlockKind.CODE: tr("Copy code"), BlockKind.DIAGRAM: tr("Copy diagram s
 
 
 class CopyButton(ToolButton):
-    """A small button, painted only while it is revealed; the keyboard always reaches it."""
+    """A button that is painted only while it is revealed; the keyboard always reaches it."""
 
     def __init__(
         self, theme: Theme, name: str, copied: Callable[[], QMimeData], parent: QWidget
@@ -121,15 +116,13 @@ class CopyButton(ToolButton):
         self.setIconSize(QSize(_ICON_PX, _ICON_PX))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_SAID_MS)
+        self._timer = QTimer(self, singleShot=True, interval=_SAID_MS)
         self._timer.timeout.connect(self._show_name)
         self.clicked.connect(self._on_clicked)
         self._show_name()
 
     def reveal(self, *, is_wanted: bool) -> None:
-        """Set to True to paint the button."""
+        """Paint the button, or stop painting it."""
         self._is_revealed = is_wanted
         self.update()
 
@@ -162,7 +155,11 @@ _Buttons = Sequence[CopyButton]
 
 
 class CopyButtons(QObject):
-    """The buttons of one text, placed at its blocks."""
+    """The buttons over one text that copy a block of code or a table.
+
+    They lie in room that the text leaves for them, so that nothing moves when they appear: under
+    the pointer, or when the keyboard reaches one.
+    """
 
     def __init__(self, theme: Theme, view: QTextEdit) -> None:
         super().__init__(view)
@@ -171,14 +168,13 @@ class CopyButtons(QObject):
         self._placed: list[tuple[QTextTable, list[CopyButton]]] = []
 
     def show_blocks(self, blocks: Sequence[Block]) -> None:
-        """Give these blocks, which are the tables of the document, their buttons."""
+        """Give buttons to these blocks, which are the tables of the document."""
         for _, buttons in self._placed:
             for button in buttons:
                 button.hide()
                 button.deleteLater()
         frames = tables_in(self._view.document().rootFrame()) if blocks else []
-        is_known = len(frames) == len(blocks)
-        pairs = zip(frames, blocks, strict=True) if is_known else ()
+        pairs = zip(frames, blocks, strict=True) if len(frames) == len(blocks) else ()
         self._placed = [(frame, self._buttons_of(block)) for frame, block in pairs]
         self._view.viewport().removeEventFilter(self)
         if blocks:
@@ -190,7 +186,7 @@ class CopyButtons(QObject):
         self.place()
 
     def place(self) -> None:
-        """Move the buttons to their blocks, because the text was laid out."""
+        """Move the buttons to their blocks, after the text was laid out."""
         layout = self._view.document().documentLayout()
         for frame, buttons in self._placed:
             if buttons:
@@ -228,7 +224,7 @@ class CopyButtons(QObject):
 
 
 def moved_px(view: QTextEdit) -> int:
-    """How far a text is scrolled from its left."""
+    """The distance by which a text is scrolled from its left."""
     bar = view.horizontalScrollBar()
     return bar.maximum() - bar.value() if view.isRightToLeft() else bar.value()
 
@@ -236,7 +232,7 @@ def moved_px(view: QTextEdit) -> int:
 def _place(
     layout: QAbstractTextDocumentLayout, table: QTextTable, buttons: _Buttons, moved: int
 ) -> None:
-    """Below a table at its left; at the right end of the heading of code."""
+    """Place buttons below a table at its left, or at the right end of a code heading."""
     for button in buttons:
         button.adjustSize()
     # For a table, the layout's rectangle begins at the words of its first cell.
@@ -254,17 +250,14 @@ def _place(
         x += button.width() + _GAP_PX
 
 
-# One segment of an answer as rich text, sized to its height. Qt thread.
-#
-# It loads no resources: any image in the text is empty.
-
 _INDENT_PX = 22
 _NO_DRAWINGS: Mapping[str, Drawing] = MappingProxyType({})
 
 
 class SegmentView(QTextBrowser):
-    """Read-only text with citations as pills. Links are emitted as signals, never followed.
+    """One segment of an answer, sized to its height, with citations as pills.
 
+    It loads no resources: images in the text are empty. Links are emitted, never followed.
     `citation_clicked` carries the source, quoting what supports the sentence that cites it.
     """
 
@@ -312,14 +305,14 @@ class SegmentView(QTextBrowser):
         self._tables.fit(self.viewport().width())
 
     def _fit_indent(self) -> None:
-        """Leave room for the number of an item in large text too."""
+        """Leave room for the number of an item, even in large text."""
         number_px = self.fontMetrics().horizontalAdvance("99. ")
         self.document().setIndentWidth(max(_INDENT_PX, number_px))
 
     def _connect(self) -> None:
         self.anchorClicked.connect(self._on_anchor_clicked)
         self.document().documentLayout().documentSizeChanged.connect(self._on_size_changed)
-        self.horizontalScrollBar().valueChanged.connect(self._on_scrolled)
+        self.horizontalScrollBar().valueChanged.connect(lambda _value: self._copies.place())
 
     def show_html(
         self,
@@ -328,7 +321,7 @@ class SegmentView(QTextBrowser):
         claims: Sequence[Claim] = (),
         drawings: Mapping[str, Drawing] = _NO_DRAWINGS,
     ) -> None:
-        """Replace the text. `html` must come from `render_html`; `drawings` by name of image."""
+        """Replace the text. `html` must come from `render_html`; `drawings` are by image name."""
         # The new text has other blocks and words.
         self._found = None
         self.setExtraSelections([])
@@ -349,7 +342,7 @@ class SegmentView(QTextBrowser):
         self._copies.show_blocks(blocks)
 
     def mark_words(self, words: str, current: int) -> int:
-        """Mark words; `current` is the index of the hit the person is at. Returns their number."""
+        """Mark words; `current` is the index of the current hit. Returns the number of hits."""
         text = self.toPlainText()
         spans = found_spans(text, words)
         marks: list[QTextEdit.ExtraSelection] = []
@@ -369,7 +362,7 @@ class SegmentView(QTextBrowser):
         return len(spans)
 
     def found_place(self) -> QPoint | None:
-        """Where the current hit is in this widget, if it is here."""
+        """The position of the current hit in this widget, if it is here."""
         return self.cursorRect(self._found).topLeft() if self._found else None
 
     def text_of(self, cursor: QTextCursor | None = None) -> str:
@@ -439,7 +432,7 @@ class SegmentView(QTextBrowser):
         QToolTip.showText(event.globalPos(), plain_tooltip(text), self)
 
     def pills(self) -> list[QRectF]:
-        """Where the citations are, once they were painted."""
+        """The rectangles of the citations, once they were painted."""
         return list(self._rects or ())
 
     def _pill_rect(self, start: int, end: int) -> QRectF:
@@ -451,7 +444,7 @@ class SegmentView(QTextBrowser):
         cursor = QTextCursor(self.document())
         cursor.setPosition(start + 1)
         metrics = QFontMetricsF(cursor.charFormat().font())
-        # Edges of each character: at a change of direction, one place has two of them.
+        # Both edges of each character: where the direction changes, one place has two.
         edges = (QTextLine.Edge.Leading, QTextLine.Edge.Trailing)
         places = range(start - block.position(), end - block.position())
         xs = [_x_of(line.cursorToX(place, edge)) for place in places for edge in edges]
@@ -464,7 +457,7 @@ class SegmentView(QTextBrowser):
     def _on_anchor_clicked(self, url: QUrl) -> None:
         href = url.toString()
         if source := self._sources.get(cited_number(href) or 0):
-            # The press has set the cursor there, and so does the keyboard.
+            # A click sets the cursor there, and so does the keyboard.
             self.citation_clicked.emit(quoting(source, sentence_before(self.textCursor())))
         elif (index := claim_index(href, self._claims)) is not None:
             self.claim_clicked.emit(index)
@@ -478,13 +471,9 @@ class SegmentView(QTextBrowser):
         self.setFixedHeight(max(1, math.ceil(size.height())) + bar_px)
         self._copies.place()
 
-    @Slot()
-    def _on_scrolled(self) -> None:
-        self._copies.place()
-
 
 def _units(text: str, offset: int) -> int:
-    """The offset of a character as Qt counts, in units of UTF-16."""
+    """The offset of a character in UTF-16 units, as Qt counts."""
     return offset if text.isascii() else len(text[:offset].encode("utf-16-le")) // 2
 
 
@@ -495,7 +484,7 @@ def _x_of(position: object) -> float:
 
 SHOWN_CHARS = 40_000
 _BUDGET_S = 0.008
-# In heights of a line.
+# In line heights.
 _COPY_ROOM = 2.0
 
 
@@ -509,11 +498,11 @@ class AnswerBody(QWidget):
     def __init__(
         self, theme: Theme, drawer: FormulaDrawer | None = None, parent: QWidget | None = None
     ) -> None:
-        """Without a `drawer`, formulas stay source."""
+        """Without a `drawer`, formulas stay source text."""
         super().__init__(parent)
         self._theme = theme
         self._drawer = drawer
-        # Parts that are shown once their formulas are drawn, by their position.
+        # Parts waiting for their formulas to be drawn, by position.
         self._waiting: dict[int, tuple[str, bool]] = {}
         self._text = ""
         self._sources: tuple[SourceRef, ...] = ()
@@ -534,8 +523,7 @@ class AnswerBody(QWidget):
         self._show_all = TextButton("", kind="quiet")
         self._show_all.hide()
         self._column.addWidget(self._show_all)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
+        self._timer = QTimer(self, singleShot=True)
 
     def _connect(self) -> None:
         self._show_all.clicked.connect(self._on_show_all_clicked)
@@ -572,14 +560,14 @@ class AnswerBody(QWidget):
         self._render()
 
     def mark_words(self, words: str, current: int) -> None:
-        """Mark words in the text; `current` is the index of the hit the person is at, or -1."""
+        """Mark words; `current` is the index of the current hit, or -1."""
         self._words, self._current = words, current
         found = self._mark()
         if current >= found and self._limit < len(self._text):
             self._on_show_all_clicked()
 
     def found_place(self) -> QPoint:
-        """Where the current hit is; the beginning without one."""
+        """The position of the current hit; the beginning without one."""
         for view in self._views:
             if (place := view.found_place()) is not None:
                 return view.mapTo(self, place)
@@ -613,7 +601,7 @@ class AnswerBody(QWidget):
         self._offer_all()
 
     def _growing(self, source: str) -> list[str]:
-        """What is final of a text, and its last block, up to a formula that is not complete."""
+        """The final part of a growing text, and its last block up to an incomplete formula."""
         shown = source[: open_formula(source)] if self._drawer else source
         cut = last_block_start(shown)
         return [piece for piece in (shown[:cut], shown[cut:]) if piece]
@@ -635,7 +623,8 @@ class AnswerBody(QWidget):
             self._shown[position] = key
             citations = frozenset(source.n for source in self._sources)
             room = _COPY_ROOM * self.fontMetrics().height()
-            look = MarkdownStyle(self._theme.colours, _code_font(), round(room))
+            font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+            look = MarkdownStyle(self._theme.colours, font.family(), round(room))
             draws = self._drawer.drawing if self._drawer else None
             written = render_html(source, citations, look, badges, draws)
             drawn = ((key, draws(*key)) for key in formulas_in if draws)
@@ -685,7 +674,3 @@ class AnswerBody(QWidget):
     def _on_theme_changed(self) -> None:
         self._segments.clear()
         self._timer.start(0)
-
-
-def _code_font() -> str:
-    return QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont).family()

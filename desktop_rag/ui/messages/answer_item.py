@@ -1,4 +1,4 @@
-"""The widget of one answer: it shows a `Turn` and emits what was pressed. Qt thread."""
+"""The widget of one answer: it shows a `Turn`, and emits the person's actions. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -31,11 +31,9 @@ from desktop_rag.ui.widgets.controls import (
 from desktop_rag.ui.widgets.flow_row import FlowRow, WrappingRow
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
-# The button that counts the earlier answers used as examples. Qt thread.
-
 
 class PastAnswersButton(TextButton):
-    """Opens the list of earlier answers; hidden while there are none."""
+    """Counts the earlier answers used as examples, and opens their list; hidden without any."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("", parent, kind="quiet")
@@ -54,11 +52,8 @@ class PastAnswersButton(TextButton):
         self.setVisible(bool(past))
 
 
-# Suggested follow-up questions below the last answer. Qt thread.
-
-
 class FollowUpList(QWidget):
-    """One button per question; `chosen` carries the pressed one."""
+    """Suggested questions below the last answer; `chosen` carries the pressed one."""
 
     chosen = Signal(str)
 
@@ -84,27 +79,19 @@ class FollowUpList(QWidget):
             button.deleteLater()
         self._buttons = [QuestionButton(question, "followUp") for question in questions]
         for button in self._buttons:
-            button.clicked.connect(self._on_clicked)
+            button.clicked.connect(lambda _=False, asked=button.question: self.chosen.emit(asked))
             self._column.addWidget(button)
 
-    @Slot()
-    def _on_clicked(self) -> None:
-        button = self.sender()
-        assert isinstance(button, QuestionButton)
-        self.chosen.emit(button.question)
 
-
-# The card that says why an answer failed, with what may help. Qt thread.
-
-# The states of an answer that has a card.
+# The states of an answer that shows a FailureCard.
 BROKEN_OFF = (MessageState.FAILED, MessageState.CUT)
 
 
 class FailureCard(Card):
-    """The reason an answer failed or was cut off, with Retry and what else may help.
+    """The reason why an answer failed or was cut off, with Retry and other remedies.
 
-    `retry_requested` carries True when excerpts are to be shown instead. The parts are made for
-    the first failure.
+    `retry_requested` carries True to show excerpts instead. Its parts are built for the first
+    failure.
     """
 
     retry_requested = Signal(bool)
@@ -154,17 +141,14 @@ class FailureCard(Card):
         self.show()
 
     def offer_retry(self, *, is_offered: bool) -> None:
-        """Offer Retry: it answers the last question, so it belongs to the last answer only."""
+        """Offer Retry, or not: only the last answer can be asked again."""
         if self._is_built:
             self._retry.setVisible(is_offered)
             self._excerpts.setVisible(is_offered and self._is_from_model)
 
 
-# The database query behind an answer, collapsed by default. Qt thread.
-
-
 class CollapsibleQuery(QWidget):
-    """A toggle, and below it the query as selectable plain text; made for the first query."""
+    """The database query behind an answer, collapsed; built for the first query."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -206,8 +190,6 @@ class CollapsibleQuery(QWidget):
         self._query.setVisible(is_open)
 
 
-# What is said of a whole answer: it is hidden, or the model's own knowledge. Qt thread.
-
 _POSSIBLY_SUPPORTED = (Verdict.SUPPORTED, Verdict.PARTLY, Verdict.NOT_CHECKED)
 _WITHOUT = tr(
     "Without documents, as you chose: nothing was searched. The model answers from its own"
@@ -220,7 +202,7 @@ _WORDS = tr(
 
 
 class ModelKnowledgeNotice(Card):
-    """Says that the answer has no sources; hidden for all other answers."""
+    """Says that an answer is the model's own knowledge; hidden for all others."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent, kind="notice", tone="warning")
@@ -242,10 +224,7 @@ class ModelKnowledgeNotice(Card):
 
 
 class HiddenAnswerNotice(Card):
-    """Stands in place of an unsupported answer, if the settings hide those.
-
-    `show_requested` when the person wants to see it.
-    """
+    """Replaces an unsupported answer, until `show_requested`, if the settings hide those."""
 
     show_requested = Signal()
 
@@ -267,15 +246,13 @@ def may_be_supported(claims: Sequence[Claim]) -> bool:
 
 
 def is_of_empty_library(message: Message) -> bool:
-    """True for the answer that there are no documents yet: no files were counted for it."""
+    """True for the answer that there are no documents yet, for which no files were counted."""
     is_of_others = message.sources or message.nearest or message.model or message.error_title
     is_counted = message.notes is None or message.notes.files or message.notes.rails
     return not (is_of_others or is_counted)
 
 
-# The row below an answer: who wrote it, its sources, and what can be done with it. Qt thread.
-
-# A name that needs more than this is elided before the buttons move to a line of their own.
+# A longer name is elided before the buttons move to a line of their own.
 _MAX_BYLINE_PX = 260
 _OPINIONS = {
     Feedback.LIKED: ("thumb-up", tr("Good answer")),
@@ -286,7 +263,7 @@ EXCERPTS_BYLINE = tr("Excerpts from your documents")
 
 
 class AnswerFooter(QWidget):
-    """Shows what fits the state of an answer; what is rarely used is in a menu, with words.
+    """The row below an answer: its byline, sources and actions, with rarely used ones in a menu.
 
     `retry_requested` always carries False: as an answer, not as excerpts.
     """
@@ -350,11 +327,11 @@ class AnswerFooter(QWidget):
         self._sources.clicked.connect(self.sources_requested)
         self._rewrite.clicked.connect(self.rewrite_requested)
         self._copy.clicked.connect(self._on_copy_clicked)
-        self._opinions[Feedback.LIKED].clicked.connect(self._on_like_clicked)
-        self._opinions[Feedback.DISLIKED].clicked.connect(self._on_dislike_clicked)
+        for opinion, button in self._opinions.items():
+            button.clicked.connect(lambda _=False, opinion=opinion: self._toggle(opinion))
 
     def offer(self, words: str) -> None:
-        """Offer something more with stored answers, in these words."""
+        """Offer an additional action with stored answers, in these words."""
         self._offered.setText(words)
         if self._turn:
             self.show_turn(self._turn, is_last=self._is_last)
@@ -367,10 +344,12 @@ class AnswerFooter(QWidget):
         self._byline.set_full_text(words)
         metrics = self._byline.fontMetrics()
         self._row.set_min_px(min(metrics.horizontalAdvance(words) + 1, _MAX_BYLINE_PX))
-        self._sources.setText(_sources_in_words(message))
+        is_nearest = bool(message.nearest and not message.sources)
+        count = count_of(len(message.sources), tr("source"), tr("sources"))
+        self._sources.setText(tr("Show the nearest passages") if is_nearest else count)
         self._sources.setVisible(bool(message.sources or message.nearest))
         is_stored = bool(message.message_id and message.text) and is_over
-        # Nobody likes, or writes better, that there are no documents.
+        # The notice of an empty library is neither rated nor rewritten.
         is_answer = is_stored and not is_of_empty_library(message)
         self._copy.setVisible(bool(message.text) and is_over)
         self._rewrite.setVisible(is_answer)
@@ -394,14 +373,6 @@ class AnswerFooter(QWidget):
             )
             button.setVisible(is_visible)
 
-    @Slot()
-    def _on_like_clicked(self) -> None:
-        self._toggle(Feedback.LIKED)
-
-    @Slot()
-    def _on_dislike_clicked(self) -> None:
-        self._toggle(Feedback.DISLIKED)
-
     def _toggle(self, opinion: Feedback) -> None:
         is_held = self._turn is not None and self._turn.message.feedback is opinion
         self.feedback_given.emit(Feedback.NONE if is_held else opinion)
@@ -414,18 +385,10 @@ class AnswerFooter(QWidget):
 
 
 def _may_ask_every_file(message: Message) -> bool:
-    """False for what was asked of every file, which Retry repeats, and for a greeting, which was
-    not searched for.
-    """
+    """False for greetings, and for answers from every file, which Retry repeats."""
     is_talk = not (message.notes or message.sources or message.model or message.error_title)
     has_none = is_of_empty_library(message) or message.scope.is_without_documents
     return not (message.is_of_every_file or is_talk or has_none)
-
-
-def _sources_in_words(message: Message) -> str:
-    if message.nearest and not message.sources:
-        return tr("Show the nearest passages")
-    return count_of(len(message.sources), tr("source"), tr("sources"))
 
 
 def byline(message: Message) -> str:
@@ -533,7 +496,7 @@ class AnswerItem(QWidget):
         self.show_turn(turn)
 
     def offer(self, words: str) -> None:
-        """Offer something more with this answer, in these words."""
+        """Offer an additional action with this answer, in these words."""
         self._footer.offer(words)
 
     @property
@@ -587,7 +550,9 @@ class AnswerItem(QWidget):
         self._add.clicked.connect(self.folder_requested)
         self._hidden.show_requested.connect(self._on_show_requested)
         self._claims.view_requested.connect(self.view_requested)
-        self._claims.verification_requested.connect(self._on_verification_requested)
+        self._claims.verification_requested.connect(
+            lambda: self.verification_requested.emit(self._claims)
+        )
         self._body.address_clicked.connect(self.address_clicked)
         self._failure.retry_requested.connect(self.retry_requested)
         self._failure.settings_requested.connect(self.settings_requested)
@@ -603,20 +568,20 @@ class AnswerItem(QWidget):
         self._follow_ups.chosen.connect(self.follow_up_chosen)
 
     def mark_words(self, words: str, current: int) -> None:
-        """Mark words in the text; `current` is the index of the hit the person is at, or -1."""
+        """Mark words in the text; `current` is the index of the current hit, or -1."""
         self._body.mark_words(words, current)
 
     def found_place(self) -> QPoint:
-        """Where the current hit is in this widget."""
+        """The position of the current hit in this widget."""
         return self._body.mapTo(self, self._body.found_place())
 
     def show_as_last(self, *, is_last: bool) -> None:
-        """Set to True for the last answer, which can be regenerated and has follow-up questions."""
+        """Show or hide what only the last answer has: Retry and follow-up questions."""
         self._is_last = is_last
         self._show_actions()
 
     def hide_unsupported(self, *, is_wanted: bool) -> None:
-        """Set to True to hide the answer when no sentence of it is supported."""
+        """Set whether the answer is hidden when no sentence of it is supported."""
         self._hides_unsupported = is_wanted
         self._show_claims(self._turn.message)
 
@@ -677,13 +642,9 @@ class AnswerItem(QWidget):
         self._revealed_id = self._turn.message.message_id
         self._show_claims(self._turn.message)
 
-    @Slot()
-    def _on_verification_requested(self) -> None:
-        self.verification_requested.emit(self._claims)
-
 
 def _notes_in_words(message: Message) -> str:
-    """Notes on how the question was searched, and the number of files with a finding."""
+    """How the question was searched, and the number of files with a finding."""
     if message.notes is None:
         return ""
     counted, named = message.notes.files, len(message.notes.scope)

@@ -19,13 +19,11 @@ from desktop_rag.ui.markdown.markdown_html import (
 )
 from desktop_rag.ui.widgets.controls import plain_tooltip
 
-# What is shown when the pointer rests on a citation: the passage, and where it is. Pure.
-
 _MAX_CHARS = 320
 
 
 def citation_tip(source: SourceRef) -> str:
-    """The cited words, or the beginning of the passage, with the file and the place; plain text."""
+    """The tooltip of a citation: the cited words or beginning of the passage, file and place."""
     said = with_head_in_words(source.quote or source.text, source.path, source.part)
     words = " ".join(said.split())
     if len(words) > _MAX_CHARS:
@@ -37,7 +35,7 @@ def citation_tip(source: SourceRef) -> str:
 
 
 class CitedText(QTextBrowser):
-    """`read_requested` carries the SourceRef of a link that was clicked. No other link leads on."""
+    """`read_requested` carries the SourceRef of a clicked link; other links do nothing."""
 
     read_requested = Signal(object)
 
@@ -55,11 +53,11 @@ class CitedText(QTextBrowser):
         return QImage()
 
     def link(self, sources: Sequence[SourceRef]) -> None:
-        """Let the numbers of these sources lead to them, and those of no others."""
+        """Turn the numbers of these sources into links, and no others."""
         self._linked = {source.n: source for source in sources}
 
     def show_markdown(self, text: str, sources: Sequence[SourceRef]) -> None:
-        """Show an answer, written out from its Markdown."""
+        """Show the Markdown of an answer."""
         self.link(sources)
         self.show_html(self.written(text))
 
@@ -81,7 +79,7 @@ class CitedText(QTextBrowser):
             cursor.mergeCharFormat(soft)
 
     def linking(self, n: int, form: QTextCharFormat) -> QTextCharFormat:
-        """The format as that of a link to source n; the format itself without such a source."""
+        """The format of a link to source n; without such a source, the given format."""
         linked = QTextCharFormat(form)
         if n in self._linked:
             linked.setAnchor(True)

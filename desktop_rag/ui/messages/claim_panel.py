@@ -1,4 +1,4 @@
-"""A panel that explains the verdict on a claim, with claim and evidence side by side. Qt thread."""
+"""A panel that explains the verdict on a claim, beside its evidence. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -31,10 +31,10 @@ _MIN_SUPPORT = 0.1
 
 
 class ClaimPanel(Card):
-    """Shows one claim of an answer at a time. Its parts are made when it first opens: most answers
-    of a long chat never show one.
+    """Shows one claim of an answer at a time. Its parts are built when it first opens: most answers
+    of a long chat never open one.
 
-    `verification_requested` asks for the passage in the library that best verifies the claim, to be
+    `verification_requested` asks for the passage of the library that best verifies the claim, to be
     passed to `show_best_passage`; `view_requested` carries a SourceRef to show in its document.
     """
 
@@ -96,15 +96,15 @@ class ClaimPanel(Card):
         column.addLayout(buttons)
 
     def _connect(self) -> None:
-        self._previous.clicked.connect(self._on_previous_clicked)
-        self._next.clicked.connect(self._on_next_clicked)
+        self._previous.clicked.connect(lambda: self.show_claim(self._index - 1))
+        self._next.clicked.connect(lambda: self.show_claim(self._index + 1))
         self._close.clicked.connect(self.hide)
         self._view.clicked.connect(self._on_view_clicked)
-        self._verify.clicked.connect(self._on_verify_clicked)
+        self._verify.clicked.connect(lambda: self.view_requested.emit(self._place))
 
     @property
     def claim(self) -> Claim:
-        """The claim on show."""
+        """The claim that is shown."""
         return self._claims[self._index]
 
     @property
@@ -158,7 +158,7 @@ class ClaimPanel(Card):
             self.verification_requested.emit()
 
     def show_best_passage(self, claim: Claim, place: SourceRef | None) -> None:
-        """Offer the passage that best verifies a claim, if the claim is still on show."""
+        """Offer the passage that best verifies a claim, if the claim is still shown."""
         if self.isHidden() or claim != self.claim or place is None:
             return
         self._place = place
@@ -174,7 +174,7 @@ class ClaimPanel(Card):
         self._next.setEnabled(self._index + 1 < len(self._claims))
 
     def _show_judge(self, claim: Claim) -> None:
-        """Show what a model said, word for word."""
+        """Show a model's judgement, word for word."""
         judge = one_line(claim.judge)
         says = tr("{model} compared both, and says", model=judge)
         self._judge.set_full_text(
@@ -207,22 +207,10 @@ class ClaimPanel(Card):
         _show_cut(self._evidence, shown, [(start - first, end - first) for start, end in spans])
 
     @Slot()
-    def _on_previous_clicked(self) -> None:
-        self.show_claim(self._index - 1)
-
-    @Slot()
-    def _on_next_clicked(self) -> None:
-        self.show_claim(self._index + 1)
-
-    @Slot()
     def _on_view_clicked(self) -> None:
         source, evidence = self._sources[self.claim.n], self.claim.checked.evidence
         assert evidence is not None, "there is no button without evidence"
         self.view_requested.emit(source.narrowed(evidence.start, evidence.end))
-
-    @Slot()
-    def _on_verify_clicked(self) -> None:
-        self.view_requested.emit(self._place)
 
 
 def _show_cut(shown: MarkedText, text: str, spans: Sequence[Span]) -> None:

@@ -50,9 +50,9 @@ class Phase(StrEnum):
 class Turn:
     """One row: a message and its phase.
 
-    `progress` describes the current work in more detail than the phase, if there is more to say.
-    `is_checking` is True while a finished answer is being checked, `can_teach` where a question can
-    become an example of the assistant's rails.
+    `progress` describes the current work in more detail than the phase. `is_checking` is True while
+    a finished answer is being checked, `can_teach` if a question can become an example of the
+    assistant's rails.
     """
 
     message: Message
@@ -68,7 +68,7 @@ class Turn:
 
 
 class MessageModel(QAbstractListModel):
-    """Turns, oldest first. It assembles the answer from its events."""
+    """Turns, oldest first. It assembles the current answer from its events."""
 
     TurnRole = Qt.ItemDataRole.UserRole + 1
 
@@ -96,7 +96,7 @@ class MessageModel(QAbstractListModel):
         return turn
 
     def offer_teaching(self, *, is_offered: bool) -> None:
-        """Offer with each question to make it an example of the assistant's rails, or no longer."""
+        """Set whether questions can become examples of the assistant's rails."""
         if is_offered == self._can_teach:
             return
         self._can_teach = is_offered
@@ -133,7 +133,7 @@ class MessageModel(QAbstractListModel):
 
     @staticmethod
     def _begun(scope: QuestionScope) -> Turn:
-        """An answer that has only begun; without documents there is nothing to search."""
+        """A new answer; without documents there is nothing to search."""
         answer = _new_message(Role.ASSISTANT)
         if scope.is_without_documents:
             return Turn(dataclasses.replace(answer, scope=scope), Phase.THINKING)
@@ -189,14 +189,14 @@ class MessageModel(QAbstractListModel):
                 self._replace(row, dataclasses.replace(turn, message=fresh))
 
     def show_stored(self, message_ids: frozenset[str]) -> None:
-        """Show that messages, which waited for room on the disk, are stored."""
+        """Show that messages that waited for disk space are stored."""
         for row, turn in enumerate(self._turns):
             if turn.message.message_id in message_ids:
                 fresh = dataclasses.replace(turn.message, is_unstored=False)
                 self._replace(row, dataclasses.replace(turn, message=fresh))
 
     def show_checking(self, message_id: str, *, is_checking: bool) -> None:
-        """Show that an answer is being checked, or no longer."""
+        """Set whether an answer is being checked."""
         for row, turn in enumerate(self._turns):
             if turn.message.message_id == message_id and turn.is_checking != is_checking:
                 self._replace(row, dataclasses.replace(turn, is_checking=is_checking))

@@ -13,7 +13,7 @@ from PySide6.QtGui import QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from desktop_rag.core.conversation import Feedback, Message, Role, SourceRef
+from desktop_rag.core.conversation import Message, Role
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.days import day_in_words, day_of
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
@@ -24,28 +24,26 @@ from desktop_rag.ui.messages.message_model import MessageModel, Turn
 from desktop_rag.ui.messages.question_item import QuestionItem
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, centred, plain_tooltip
 
-# What stays in view while messages change their heights. Qt thread.
-#
-# The newest text while the person is at the end, else what they look at: when rows come above, when
-# the text is wrapped anew, and when a place is gone to whose messages are still being laid out.
-
-# Messages take their new heights within a few events after the width.
+# Messages take their new heights a few events after a change of width.
 _HELD_MS = 250
-# New rows take theirs one after the other.
+# New rows take their heights one after the other.
 _GROWTH_MS = 1_000
 _NEAR_PX = 4
 
 
 class ScrollPlace(QObject):
-    """Moves the scroll bar of an area. `moved` follows every movement, `scrolled` the person's.
+    """Keeps the place in view while messages change their heights.
 
-    `is_whole` says whether the end of what is shown is the end of all there is.
+    That is the newest text while the person is at the end, otherwise what they look at: when rows
+    are added above, when text is wrapped again, and while the messages around a target are laid
+    out. `moved` follows every movement of the scroll bar, `scrolled` the person's.
     """
 
     moved = Signal()
     scrolled = Signal()
 
     def __init__(self, area: QScrollArea, is_whole: Callable[[], bool]) -> None:
+        """`is_whole` returns True if the end of the area is the end of the conversation."""
         super().__init__(area)
         self._area = area
         self._bar = area.verticalScrollBar()
@@ -57,32 +55,30 @@ class ScrollPlace(QObject):
         # While the width changes: a message, and the share of its height that stays in view.
         self._held: tuple[QWidget, float] | None = None
         self._sought: Callable[[], int | None] | None = None
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_HELD_MS)
-        self._timer.timeout.connect(self._let_go)
+        self._timer = QTimer(self, singleShot=True, interval=_HELD_MS)
+        self._timer.timeout.connect(self._stop_holding)
         self._bar.rangeChanged.connect(self._on_range_changed)
         self._bar.valueChanged.connect(self._on_value_changed)
         self._bar.actionTriggered.connect(self.release)
 
     def follow_end(self) -> None:
-        """Go to the end, and stay there."""
-        self._let_go()
+        """Scroll to the end, and stay there."""
+        self._stop_holding()
         self.is_at_end = True
         self._move(self._bar.maximum())
 
     def seek(self, place: Callable[[], int | None]) -> None:
-        """Go to a height within the area's content, which is asked for until it has settled."""
+        """Scroll to a height within the content, which is asked for until it has settled."""
         self._distance_from_end, self._held = None, None
         self.is_at_end, self._sought = False, place
         self.seek_again()
 
     def show_widget(self, widget: QWidget) -> None:
-        """Bring the top of a widget into view, which is still being laid out."""
+        """Scroll to the top of a widget that is still being laid out."""
         self.seek(lambda: self._top_of(widget) if isValid(widget) else None)
 
     def seek_again(self) -> None:
-        """Go on seeking, because something was added."""
+        """Continue seeking, after something was added."""
         if self._sought is None:
             return
         if (height := self._sought()) is not None:
@@ -90,32 +86,32 @@ class ScrollPlace(QObject):
         self._timer.start()
 
     def hold(self, items: Callable[[], list[QWidget]]) -> None:
-        """Keep the item across the upper third in view, because the width changes."""
+        """Keep the item across the upper third in view while the width changes."""
         if self._held is None:
             self._held = self._item_in_view(items())
         self._timer.start()
 
     def keep_distance_from_end(self) -> None:
-        """Keep in view what is in view while rows are added above, wherever the person scrolls."""
+        """Keep the view while rows are added above, wherever the person scrolls."""
         self._distance_from_end = self._bar.maximum() - self._bar.value()
         self._growth.start()
 
     def shorten(self, height_px: int) -> None:
-        """So much is taken away at the end."""
+        """Account for this height being removed at the end."""
         if self._distance_from_end is not None:
             self._distance_from_end -= height_px
 
     @Slot()
     def release(self) -> None:
-        """The person scrolls."""
+        """Stop holding any place, because the person scrolls."""
         self._distance_from_end = None
-        self._let_go()
+        self._stop_holding()
 
     def _third(self) -> int:
         return self._area.viewport().height() // 3
 
     def _item_in_view(self, items: list[QWidget]) -> tuple[QWidget, float] | None:
-        """The item across the upper third of the window, and how far down in it that is."""
+        """The item across the upper third of the window, and the share of it above that line."""
         at = self._bar.value() + self._third()
         for item in items:
             top = self._top_of(item)
@@ -124,7 +120,6 @@ class ScrollPlace(QObject):
         return None
 
     def _top_of(self, item: QWidget) -> int:
-        """Its top within the content."""
         return self._bar.value() + item.mapTo(self._area.viewport(), item.rect().topLeft()).y()
 
     def _move(self, value: int) -> None:
@@ -133,7 +128,7 @@ class ScrollPlace(QObject):
         self._is_own = False
 
     @Slot()
-    def _let_go(self) -> None:
+    def _stop_holding(self) -> None:
         self._timer.stop()
         self._held = self._sought = None
 
@@ -163,13 +158,11 @@ class ScrollPlace(QObject):
         self.moved.emit()
 
 
-# A button over the messages that leads to the newest one. Qt thread.
-
 _BOTTOM_PX = 12
 
 
 class NewestButton(TextButton):
-    """Shown while the person is far from the newest message, or it grows out of sight."""
+    """Leads to the newest message, if it is far away or grows out of sight."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(tr("Newest messages"), parent, icon="chevron-down:text", theme=theme)
@@ -178,7 +171,7 @@ class NewestButton(TextButton):
         self.hide()
 
     def offer(self, area: QRect, *, is_far: bool, has_news: bool) -> None:
-        """Show the button at the bottom of an area, if there is a reason to."""
+        """Show the button at the bottom of an area if there is a reason to."""
         self.setText(tr("New text below") if has_news else tr("Newest messages"))
         if is_far or has_news:
             self.adjustSize()
@@ -188,11 +181,8 @@ class NewestButton(TextButton):
         self.setVisible(is_far or has_news)
 
 
-# The day above the first message of each day. Qt thread.
-
-
 def day_line(row: int, moment_of: Callable[[int], float], today: date) -> PlainLabel | None:
-    """The line above a message, unless it is of the same day as the one before, or of today."""
+    """The day above a message; None if the previous message, or today for the first, has it too."""
     if not moment_of(row):
         return None
     day = day_of(moment_of(row))
@@ -210,7 +200,7 @@ RENDER_EVERY_MS = 80
 # A long paragraph takes longer to render, so it is rendered less often.
 _PAUSE_FACTOR = 10
 _BATCH = 40
-# Upwards, further rows are let go at the end.
+# While scrolling up, rows beyond this number are removed at the end.
 _MOST_ROWS = 80
 _BUDGET_S = 0.008
 _COLUMN_PX = 780
@@ -250,7 +240,7 @@ class MessageView(QScrollArea):
         self._connections: list[QMetaObject.Connection] = []
         self._items: dict[int, QuestionItem | AnswerItem] = {}
         self._changed: set[int] = set()
-        # Of a long conversation the rows from `_first_wanted` to `_end` are on show.
+        # Of a long conversation, the rows from `_first_wanted` to `_end` are shown.
         self._first_wanted = self._end = 0
         self._days: dict[int, QWidget] = {}
         self._words = ""
@@ -321,7 +311,7 @@ class MessageView(QScrollArea):
         self._on_model_reset()
 
     def hide_unsupported(self, *, is_wanted: bool) -> None:
-        """Set to True to hide answers of which no sentence is supported."""
+        """Set whether answers without a supported sentence are hidden."""
         self._hides_unsupported = is_wanted
         for item in self._items.values():
             if isinstance(item, AnswerItem):
@@ -336,7 +326,7 @@ class MessageView(QScrollArea):
         self._place.follow_end()
 
     def first_row_in_view(self) -> int:
-        """The first message that can be read."""
+        """The row of the first visible message."""
         bottoms = (
             (row, i.mapTo(self.viewport(), i.rect().bottomLeft()).y())
             for row, i in sorted(self._items.items())
@@ -344,7 +334,7 @@ class MessageView(QScrollArea):
         return next((row for row, bottom in bottoms if bottom > 0), 0)
 
     def show_found(self, words: str, place: tuple[int, int] | None) -> None:
-        """Mark words in all messages, and scroll to a place: a row, and which of its hits."""
+        """Mark words in all messages, and scroll to a row and one of its hits."""
         self._words, self._found = words, place
         for row, item in self._items.items():
             item.mark_words(words, self._hit_in(row))
@@ -362,7 +352,7 @@ class MessageView(QScrollArea):
         return item.mapTo(self._page, item.found_place()).y() if item else None
 
     def _show_window(self, end: int) -> None:
-        """Show the messages before `end` only; older ones are offered above, newer ones below."""
+        """Show the messages before `end`; older ones are offered above, newer ones below."""
         for widget in (*self._items.values(), *self._days.values()):
             widget.hide()
             widget.deleteLater()
@@ -397,7 +387,7 @@ class MessageView(QScrollArea):
         if not self._model.turn(last.row()).is_live:
             self._render_changed()
         elif not self._render_timer.isActive():
-            # Text after a pause, above all the first words, is shown at once.
+            # Text after a pause, such as the first words, is shown at once.
             since_ms = int(1000 * (time.perf_counter() - self._rendered_at))
             self._render_timer.start(max(0, self._pause_ms - since_ms))
 
@@ -414,7 +404,7 @@ class MessageView(QScrollArea):
 
     @Slot()
     def _build_rows(self) -> None:
-        """Build rows around those that are built until the time budget is used up."""
+        """Build rows next to the existing ones until the time budget is used up."""
         stop_at = time.perf_counter() + _BUDGET_S
         first = min(self._items, default=self._end)
         last = max(self._items, default=self._end - 1)
@@ -429,7 +419,7 @@ class MessageView(QScrollArea):
         is_whole = first <= self._first_wanted and last + 1 >= self._end
         is_long = self._is_growing_up and len(self._items) > _MOST_ROWS
         if is_whole and is_long:
-            self._let_go_of_last()
+            self._remove_last()
         if not is_whole or is_long:
             self._build_timer.start(0)
         elif not self._place.is_at_end:
@@ -439,7 +429,7 @@ class MessageView(QScrollArea):
         self._later.setVisible(self._end < self._model.rowCount())
         self._place.seek_again()
 
-    def _let_go_of_last(self) -> None:
+    def _remove_last(self) -> None:
         row = max(self._items)
         for widget in (self._items.pop(row), self._days.pop(row, None)):
             if widget is not None:
@@ -452,7 +442,7 @@ class MessageView(QScrollArea):
 
     @Slot()
     def _on_scrolled(self) -> None:
-        """Build what is above or below before the person gets there."""
+        """Build rows above or below before the person gets there."""
         bar = self.verticalScrollBar()
         if self._build_timer.isActive():
             return
@@ -462,7 +452,7 @@ class MessageView(QScrollArea):
             self._on_later_clicked()
 
     def offer(self, words: str) -> None:
-        """Offer something more with each answer, in these words; see `offered_requested`."""
+        """Offer an additional action with each answer; see `offered_requested`."""
         self._offered = words
         for item in self._items.values():
             if isinstance(item, AnswerItem):
@@ -472,7 +462,7 @@ class MessageView(QScrollArea):
         turn = self._model.turn(row)
         if turn.message.role is Role.USER:
             item = QuestionItem(self._theme, turn)
-            item.edit_requested.connect(self._on_edit_requested)
+            item.edit_requested.connect(lambda: self.edit_requested.emit(self._message_of(item)))
             item.teach_requested.connect(self.teach_requested)
             item.attachment_opened.connect(self.attachment_opened)
         else:
@@ -481,7 +471,7 @@ class MessageView(QScrollArea):
             item.mark_words(self._words, self._hit_in(row))
         self._items[row] = item
         self._rows.insertWidget(self._rows.count() if at_end else 0, item)
-        # Screen readers read in the order of the children, and older messages are made later.
+        # Screen readers follow the order of the children, and older messages are built later.
         if not at_end:
             item.lower()
         day = day_line(row, lambda n: self._model.turn(n).message.created_at, date.today())
@@ -505,75 +495,48 @@ class MessageView(QScrollArea):
         self._end = min(self._model.rowCount(), self._end + _BATCH)
         self._build_rows()
 
-    @Slot(object)
-    def _on_citation_clicked(self, source: SourceRef) -> None:
-        self.citation_clicked.emit(self._message_of_sender(), source)
-
-    @Slot()
-    def _on_sources_requested(self) -> None:
-        self.sources_requested.emit(self._message_of_sender())
-
-    @Slot()
-    def _on_edit_requested(self) -> None:
-        self.edit_requested.emit(self._message_of_sender())
-
-    @Slot()
-    def _on_past_answers_requested(self) -> None:
-        self.past_answers_requested.emit(self._message_of_sender())
-
-    @Slot()
-    def _on_fork_requested(self) -> None:
-        self.fork_requested.emit(self._message_of_sender())
-
-    @Slot(object)
-    def _on_feedback_given(self, feedback: Feedback) -> None:
-        self.feedback_given.emit(self._message_of_sender(), feedback)
-
-    @Slot()
-    def _on_removal_requested(self) -> None:
-        self.removal_requested.emit(self._message_of_sender())
-
     def _answer_item(self, row: int, turn: Turn) -> AnswerItem:
         item = AnswerItem(self._theme, turn, self._drawer)
-        item.citation_clicked.connect(self._on_citation_clicked)
-        item.sources_requested.connect(self._on_sources_requested)
+        item.citation_clicked.connect(
+            lambda source: self.citation_clicked.emit(self._message_of(item), source)
+        )
         item.address_clicked.connect(self.address_clicked)
         item.retry_requested.connect(self.retry_requested)
         item.every_file_requested.connect(self.every_file_requested)
         item.settings_requested.connect(self.settings_requested)
         item.folder_requested.connect(self.folder_requested)
-        item.fork_requested.connect(self._on_fork_requested)
-        item.feedback_given.connect(self._on_feedback_given)
-        item.rewrite_requested.connect(self._on_rewrite_requested)
+        item.feedback_given.connect(
+            lambda feedback: self.feedback_given.emit(self._message_of(item), feedback)
+        )
         item.offered_requested.connect(self._on_offered_requested)
         item.offer(self._offered)
-        item.removal_requested.connect(self._on_removal_requested)
         item.follow_up_chosen.connect(self.follow_up_chosen)
         item.view_requested.connect(self.view_requested)
         item.verification_requested.connect(self.verification_requested)
-        item.past_answers_requested.connect(self._on_past_answers_requested)
         item.claim_shown.connect(self._place.show_widget)
+        for asked, own in (
+            (item.sources_requested, self.sources_requested),
+            (item.fork_requested, self.fork_requested),
+            (item.rewrite_requested, self.rewrite_requested),
+            (item.removal_requested, self.removal_requested),
+            (item.past_answers_requested, self.past_answers_requested),
+        ):
+            asked.connect(lambda own=own: own.emit(self._message_of(item)))
         item.hide_unsupported(is_wanted=self._hides_unsupported)
         item.show_as_last(is_last=row == self._model.rowCount() - 1)
         return item
 
     @Slot()
-    def _on_rewrite_requested(self) -> None:
-        self.rewrite_requested.emit(self._message_of_sender())
-
-    @Slot()
     def _on_offered_requested(self) -> None:
-        """Emit the question and the answer."""
-        answer, turns = self._message_of_sender(), range(self._model.rowCount())
+        answer, turns = self._message_of(self.sender()), range(self._model.rowCount())
         messages = [self._model.turn(row).message for row in turns]
         before = messages[: messages.index(answer)]
         question = next((m for m in reversed(before) if m.role is Role.USER), None)
         if question:
             self.offered_requested.emit(question, answer)
 
-    def _message_of_sender(self) -> Message:
-        sender = self.sender()
-        row = next(row for row, item in self._items.items() if item is sender)
+    def _message_of(self, item: QObject) -> Message:
+        row = next(row for row, each in self._items.items() if each is item)
         return self._model.turn(row).message
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -1,6 +1,6 @@
-"""A button that asks a question. Qt thread."""
+"""The widget of a question, and the button that asks a suggested one. Qt thread."""
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent, QTextLayout
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
@@ -42,8 +42,6 @@ class QuestionButton(ElidedButton):
         return f"{first}\n{elided}"
 
 
-# The widget of one question: it shows a `Turn` in a bubble. Qt thread.
-
 _MAX_QUESTION_CHARS = 4_000
 _BUBBLE_SHARE = 0.85
 _MIN_PX = 120
@@ -52,9 +50,9 @@ _AROUND_PX = 104
 
 
 class QuestionItem(QWidget):
-    """A question on the right, with its attachments above it.
+    """Shows the question of a `Turn` in a bubble on the right, with its attachments above it.
 
-    `teach_requested` carries its whole text, and the button that was pressed.
+    `teach_requested` carries its whole text, and the pressed button.
     """
 
     edit_requested = Signal()
@@ -66,7 +64,7 @@ class QuestionItem(QWidget):
         self._edit = IconButton(theme, "pencil:muted", tr("Edit question"))
         self._edit.clicked.connect(self.edit_requested)
         self._teach = IconButton(theme, "plus:muted", tr("Teach this to a topic"))
-        self._teach.clicked.connect(self._on_teach)
+        self._teach.clicked.connect(lambda: self.teach_requested.emit(self._text, self._teach))
         self._text = ""
         self._bubble = Card(kind="bubble")
         self._label = PlainLabel(wrap=True, selectable=True)
@@ -75,7 +73,7 @@ class QuestionItem(QWidget):
         inner.addWidget(self._label)
         self._theme = theme
         self._inner = inner
-        # In place of the label, which can't mark its words; made when it is needed.
+        # Replaces the label, which can't mark words; built on demand.
         self._marked: MarkedText | None = None
         self._attached = SentAttachments(theme)
         self._attached.opened.connect(self.attachment_opened)
@@ -96,7 +94,7 @@ class QuestionItem(QWidget):
         self.show_turn(turn)
 
     def mark_words(self, words: str, current: int) -> None:
-        """Mark words in the question; `current` is the index of the person's hit, or -1."""
+        """Mark words in the question; `current` is the index of the current hit, or -1."""
         spans = found_spans(self._label.text(), words)
         if spans and self._marked is None:
             self._marked = MarkedText(self._theme, tr("Question with marked words"), role="text")
@@ -108,11 +106,11 @@ class QuestionItem(QWidget):
         self._fit()
 
     def found_place(self) -> QPoint:
-        """Where the question is in this widget."""
+        """The position of the question in this widget."""
         return self._bubble.pos()
 
     def show_turn(self, turn: Turn) -> None:
-        """Show the question; of a very long one only the beginning."""
+        """Show the question; only the beginning of a very long one."""
         # Editing forks the conversation, which works for stored questions only.
         self._edit.setVisible(bool(turn.message.message_id))
         self._teach.setVisible(turn.can_teach)
@@ -133,10 +131,6 @@ class QuestionItem(QWidget):
         self._label.setAccessibleName(tr("You asked: {text}", text=text))
         self._fit()
 
-    @Slot()
-    def _on_teach(self) -> None:
-        self.teach_requested.emit(self._text, self._teach)
-
     def minimumSizeHint(self) -> QSize:
         """Narrower than the label's current width, so that the column can shrink again."""
         return QSize(_MIN_PX + _AROUND_PX, super().minimumSizeHint().height())
@@ -146,7 +140,6 @@ class QuestionItem(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Make the bubble as wide as its text, up to a share of the column."""
         self._label.ensurePolished()
         metrics = self._label.fontMetrics()
         lines = self._label.text().splitlines() or [""]

@@ -1,10 +1,10 @@
-"""What a search can't find yet, and why: one line below the passages. Qt thread."""
+"""What a search can't find yet, and why, in one line below the passages. Qt thread."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import count_of, tr
-from desktop_rag.core.library_events import IndexProgress, Stage
+from desktop_rag.core.library_events import Stage
 from desktop_rag.ui.foundation.library_state import LibraryFacts
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
@@ -15,7 +15,7 @@ _PAUSED = tr("Indexing is paused. New and changed files are not found.")
 
 
 class LibraryHint(QWidget):
-    """Hidden while the library is complete. `folder_requested` is the way out without a folder."""
+    """Hidden while the library is complete. `folder_requested` asks for a first folder."""
 
     folder_requested = Signal()
 
@@ -33,11 +33,11 @@ class LibraryHint(QWidget):
 
     @property
     def has_words(self) -> bool:
-        """True when there is something to say."""
+        """True if there is a hint."""
         return bool(self._label.text())
 
     def show_facts(self, facts: LibraryFacts) -> None:
-        """Say what these facts mean for a search."""
+        """Show what these facts mean for a search."""
         self._label.setText(hint_of(facts))
         self._add.setVisible(facts.sources == 0)
 
@@ -46,7 +46,9 @@ def hint_of(facts: LibraryFacts) -> str:
     """What a search can't find with these facts; "" when it finds everything."""
     if facts.sources == 0:
         return _NO_FOLDER
-    if facts.is_paused and _has_unread(facts.progress):
+    steps = facts.progress.steps
+    has_unread = any(step.stage is Stage.READING and not step.is_done for step in steps)
+    if facts.is_paused and has_unread:
         return _PAUSED
     match facts.progress.stage:
         case Stage.SCANNING:
@@ -63,7 +65,3 @@ def hint_of(facts: LibraryFacts) -> str:
             return _BY_WORDS
         case _:
             return ""
-
-
-def _has_unread(progress: IndexProgress) -> bool:
-    return any(step.stage is Stage.READING and not step.is_done for step in progress.steps)

@@ -15,12 +15,10 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import is_right_to_left, one_line, place_in_words
 from desktop_rag.ui.widgets.form_fields import draw_line
 
-# A passage as it is listed: its file, its place, and a piece with the words marked. Any thread.
-
 
 @dataclass(frozen=True, slots=True)
 class FoundPassage:
-    """A passage as a row shows it."""
+    """A row: the passage, its file and place, and a piece with the words marked. Any thread."""
 
     passage: Passage
     heading: str
@@ -43,7 +41,7 @@ class FoundPassage:
 
 
 def copied(passage: Passage) -> str:
-    """A passage with its source, as it is copied."""
+    """The text for the clipboard: a passage with its source."""
     place = place_in_words(passage.anchor)
     where = passage.url or passage.path
     named = " · ".join(part for part in (passage.title, place) if part)
@@ -59,7 +57,7 @@ FOUND_ROLE = Qt.ItemDataRole.UserRole + 1
 
 
 class PassagePainter(QStyledItemDelegate):
-    """Paints a row as plain text: foreign text is never read as HTML."""
+    """Paints rows as plain text: document text is never read as HTML."""
 
     def __init__(self, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)

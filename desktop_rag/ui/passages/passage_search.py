@@ -1,15 +1,15 @@
 """Finds passages while a question is typed: by words at once, then by meaning. Qt thread.
 
-One search of each kind runs at a time; what was typed meanwhile is searched next, so that fast
-typing never queues up searches nobody waits for. Words don't wait for meaning: a search by meaning
-takes longer than many people need for the next letter.
+One search of each kind runs at a time; the text typed meanwhile is searched next, so that fast
+typing never queues up searches. Words don't wait for meaning, whose search often takes longer than
+the next letter.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.errors import AppError
@@ -19,26 +19,24 @@ from desktop_rag.ui.foundation.bridge import Bridge, Job
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-# The text and its passages → what is shown of them.
+# Makes what is shown from the text and its passages.
 Prepare = Callable[[str, Sequence[Passage]], object]
 _MIN_CHARS = 2
-# After a pause as short as this the question is searched by meaning, too.
+# After this pause the question is also searched by meaning.
 _PAUSE_MS = 40
 _NOTHING: tuple[str, SearchScope] = ("", EVERYTHING)
 
 
 @dataclass(slots=True)
 class _Lane:
-    """The search of one kind that runs, and whether what is typed now has to be searched next."""
+    """The running search of one kind, and whether newer text has to be searched next."""
 
     job: Job | None = None
     is_wanted_again: bool = False
 
 
 class PassageSearch(QObject):
-    """`found` carries the text that was searched and its passages, best first; () for too little
-    text.
-    """
+    """`found` carries the searched text and its passages, best first; () for too little text."""
 
     found = Signal(str, object)
     failed = Signal(object)
@@ -51,9 +49,9 @@ class PassageSearch(QObject):
         parent: QObject | None = None,
         prepare: Prepare | None = None,
     ) -> None:
-        """`most` is the greatest number of passages.
+        """`most` is the maximum number of passages.
 
-        `prepare` makes of the text and its passages, on a worker thread, what `found` carries.
+        `prepare` makes what `found` carries from the text and its passages, on a worker thread.
         """
         super().__init__(parent)
         self._most = most
@@ -63,12 +61,12 @@ class PassageSearch(QObject):
         self._lanes: dict[SearchMode, _Lane] = {"lexical": _Lane(), "hybrid": _Lane()}
         self._wanted = self._found = _NOTHING
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
-        self._pause.timeout.connect(self._search_by_meaning)
+        self._pause.timeout.connect(lambda: self._begin("hybrid"))
 
     def search(self, text: str, reach: SearchScope = EVERYTHING) -> None:
-        """Search for what is typed now; results for earlier texts no longer arrive.
+        """Search for the typed text; results for earlier texts no longer arrive.
 
-        Without words, the newest documents that the limits of `reach` leave are found.
+        Without words, the newest documents within the limits of `reach` are found.
         """
         text = text.strip()
         if (text, reach) == self._wanted:
@@ -84,11 +82,11 @@ class PassageSearch(QObject):
 
     @property
     def is_settled(self) -> bool:
-        """True when nothing more is to come for what was asked last."""
+        """True if no more results are to come."""
         return not self._pause.isActive() and all(lane.job is None for lane in self._lanes.values())
 
     def stop(self) -> None:
-        """Forget what was asked; nothing arrives any more."""
+        """Cancel the search; no results arrive any more."""
         self._pause.stop()
         for lane in self._lanes.values():
             lane.is_wanted_again = False
@@ -100,10 +98,6 @@ class PassageSearch(QObject):
         """Stop, and search the next text even if it is the same."""
         self.stop()
         self._wanted = self._found = _NOTHING
-
-    @Slot()
-    def _search_by_meaning(self) -> None:
-        self._begin("hybrid")
 
     def _begin(self, mode: SearchMode) -> None:
         lane = self._lanes[mode]
@@ -127,19 +121,19 @@ class PassageSearch(QObject):
 
     def _on_found(self, mode: SearchMode, wanted: tuple[str, SearchScope], found: object) -> None:
         self._end(mode)
-        # What was found by meaning is better than what comes later by words.
+        # Results by meaning are better than later ones by words.
         if wanted == self._wanted and (mode == "hybrid" or wanted != self._found):
             if mode == "hybrid":
                 self._found = wanted
             self.found.emit(wanted[0], found)
 
     def _on_failed(self, mode: SearchMode, error: AppError) -> None:
-        """A half-typed filter is no error to show; the next letter is searched again."""
+        """Report an error, unless newer text is searched next."""
         if not self._end(mode):
             self.failed.emit(error)
 
     def _end(self, mode: SearchMode) -> bool:
-        """The search is over; true when the next one begins."""
+        """End a search; True if the next one begins."""
         lane = self._lanes[mode]
         lane.job = None
         is_next, lane.is_wanted_again = lane.is_wanted_again, False

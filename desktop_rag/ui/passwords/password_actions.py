@@ -1,7 +1,4 @@
-"""Asks for passwords of encrypted files, and forgets them on request. Qt thread.
-
-The library tries and remembers them, through the bridge.
-"""
+"""Asks for passwords of encrypted files, and forgets them on request. Qt thread."""
 
 from typing import TYPE_CHECKING
 
@@ -27,8 +24,6 @@ from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
-# A dialog for the password of an encrypted file. Qt thread.
-
 _WIDTH_PX = 500
 _LONGEST = 1000
 _IN_THE_CLEAR = tr(
@@ -39,7 +34,8 @@ _SESSION_NOTE = tr("If the file changes after that, you are asked again.")
 
 
 class PasswordDialog(QDialog):
-    """`submitted` carries the password, if the keyring keeps it, and if it is for the folder.
+    """`submitted` carries the password, True to keep it in the keyring, and True to try it on the
+    folder.
 
     The dialog stays open until the password has opened the file.
     """
@@ -111,7 +107,7 @@ class PasswordDialog(QDialog):
         self._fit()
 
     def _fit(self) -> None:
-        """Make room for what is shown now: a window does not grow by itself."""
+        """Make room for the content: a window does not grow by itself."""
         height_px = self._column.totalHeightForWidth(self.width())
         self.setMinimumHeight(height_px)
         self.resize(self.width(), max(self.height(), height_px))
@@ -186,5 +182,5 @@ class PasswordActions(QObject):
 
     @Slot(object)
     def forget(self, document: Document) -> None:
-        """Forget the password of a document; its text leaves the index."""
+        """Forget the password of a document, and remove its text from the index."""
         self._bridge.run(self, lambda: self._passwords.forget(document))

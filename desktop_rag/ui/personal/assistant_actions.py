@@ -1,4 +1,4 @@
-"""Loads and changes assistants through the bridge, and opens their dialogs. Qt thread."""
+"""Loads and changes assistants through the bridge; their list and dialogs. Qt thread."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +12,7 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     Qt,
     Signal,
+    SignalInstance,
     Slot,
 )
 from PySide6.QtGui import QAction, QKeySequence
@@ -43,16 +44,13 @@ from desktop_rag.ui.personal.assistant_documents import (
     RemovedDocuments,
     WishedDocuments,
 )
-from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_tooltip
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_question, plain_tooltip
 from desktop_rag.ui.widgets.form_fields import note
 from desktop_rag.ui.widgets.notice_bar import NoticeBar
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
-
-# A one-line summary of an assistant. Pure; any thread.
-
 
 # The words for rails: by default the name of their folder.
 RailsTitle = Callable[[str], str]
@@ -72,11 +70,8 @@ def summary_of(
         tr("all documents") if not assistant.collection_ids else tr("its collections were removed")
     ]
     if gone := len(assistant.collection_ids) - len(names):
-        parts += (
-            [tr("{count_of} removed", count_of=count_of(gone, tr("collection"), tr("collections")))]
-            if names
-            else []
-        )
+        removed = count_of(gone, tr("collection"), tr("collections"))
+        parts += [tr("{count_of} removed", count_of=removed)] if names else []
     if limits := limits_in_words(parse_filters(assistant.filters)):
         parts.append(limits[0].lower() + limits[1:])
     if assistant.is_open:
@@ -85,8 +80,6 @@ def summary_of(
         parts.append(tr("rails: {title}", title=rails_title(assistant.rails)))
     return one_line(" · ".join(parts))
 
-
-# The Qt model of the list of assistants. Qt thread.
 
 _Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
@@ -135,10 +128,6 @@ class AssistantModel(QAbstractListModel):
         return ids.index(assistant_id) if assistant_id in ids else -1
 
 
-# A dialog that lists all assistants, to create, edit, copy and delete them. Qt thread.
-#
-# It has notices of its own for Undo, because a dialog covers those of the window.
-
 _WIDTH_PX = 560
 _HEIGHT_PX = 440
 _INTRO = tr(
@@ -148,7 +137,11 @@ _INTRO = tr(
 
 
 class AssistantsDialog(QDialog):
-    """All signals carry an Assistant; `edit_requested` carries None for a new one."""
+    """Lists all assistants, to create, edit, copy and delete them.
+
+    All signals carry an Assistant; `edit_requested` carries None for a new one. It has its own
+    notices for Undo, because a dialog covers those of the window.
+    """
 
     edit_requested = Signal(object)
     copy_requested = Signal(object)
@@ -227,13 +220,13 @@ class AssistantsDialog(QDialog):
 
     def _connect(self) -> None:
         for button in (self._new, self._first):
-            button.clicked.connect(self._on_new)
-        self._edit.clicked.connect(self._on_edit)
-        self._copy.clicked.connect(self._on_copy)
-        self._delete.clicked.connect(self._on_delete)
-        self._delete_key.triggered.connect(self._on_delete)
+            button.clicked.connect(lambda: self.edit_requested.emit(None))
+        self._edit.clicked.connect(lambda: self._request(self.edit_requested))
+        self._copy.clicked.connect(lambda: self._request(self.copy_requested))
+        self._delete.clicked.connect(lambda: self._request(self.delete_requested))
+        self._delete_key.triggered.connect(lambda: self._request(self.delete_requested))
         self._close.clicked.connect(self.reject)
-        self._view.activated.connect(self._on_edit)
+        self._view.activated.connect(lambda _index: self._request(self.edit_requested))
         self._view.selectionModel().currentChanged.connect(self._on_current_changed)
 
     def show_assistants(
@@ -273,30 +266,14 @@ class AssistantsDialog(QDialog):
     @Slot()
     def _on_current_changed(self) -> None:
         selected = self.selected
-        self._summary.setText(
-            summary_of(selected, self._collections, self._rails_title) if selected else ""
-        )
+        said = summary_of(selected, self._collections, self._rails_title) if selected else ""
+        self._summary.setText(said)
         for button in (self._edit, self._copy, self._delete):
             button.setEnabled(selected is not None)
 
-    @Slot()
-    def _on_new(self) -> None:
-        self.edit_requested.emit(None)
-
-    @Slot()
-    def _on_edit(self) -> None:
+    def _request(self, request: SignalInstance) -> None:
         if selected := self.selected:
-            self.edit_requested.emit(selected)
-
-    @Slot()
-    def _on_copy(self) -> None:
-        if selected := self.selected:
-            self.copy_requested.emit(selected)
-
-    @Slot()
-    def _on_delete(self) -> None:
-        if selected := self.selected:
-            self.delete_requested.emit(selected)
+            request.emit(selected)
 
 
 _REMOVAL = tr(
@@ -308,7 +285,7 @@ _REMOVAL = tr(
 class AssistantActions(QObject):
     """`choice` is the button above the chat; it is updated after every change.
 
-    `make_rails_field` makes the field for the rails of an assistant; without it the form has none.
+    `make_rails_field` makes the form's field for rails; without it the form has none.
     """
 
     def __init__(
@@ -413,7 +390,6 @@ class AssistantActions(QObject):
         _open(dialog)
 
     def _connect_documents(self, dialog: AssistantDialog, assistant: Assistant) -> None:
-        """Show an assistant's own documents with their states in its form."""
         field, documents = dialog.own_documents, self._documents
 
         def show_states() -> None:
@@ -438,11 +414,8 @@ class AssistantActions(QObject):
         if not assistant.own_collection_id:
             self._delete(assistant)
             return
-        box = QMessageBox(self._list or self._window)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setWindowTitle(tr("Delete assistant"))
-        box.setText(_REMOVAL.format(name=one_line(assistant.name)))
+        text = _REMOVAL.format(name=one_line(assistant.name))
+        box = plain_question(self._list or self._window, tr("Delete assistant"), text)
         with_documents = box.addButton(
             tr("Delete with its documents"), QMessageBox.ButtonRole.DestructiveRole
         )
@@ -482,7 +455,7 @@ class AssistantActions(QObject):
 
 
 class _Saving:
-    """Saves one form; pressed again after an error, it goes on with what was stored."""
+    """Saves one form; a retry after an error continues with what was stored."""
 
     def __init__(self, chat: "Chat", documents: AssistantDocuments, assistant: Assistant) -> None:
         self._assistants = chat.assistants

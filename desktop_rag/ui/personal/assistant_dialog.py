@@ -1,7 +1,4 @@
-"""A form for one assistant. Qt thread.
-
-It stays open until the assistant is saved, so that nothing typed is lost.
-"""
+"""A form for one assistant, open until it is saved so that nothing typed is lost. Qt thread."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,10 +41,6 @@ from desktop_rag.ui.widgets.form_fields import (
     selected_value,
 )
 
-# The part of an assistant's form for documents of its own. Qt thread.
-#
-# What is added and removed here applies once the form is saved.
-
 _ROWS = 4
 _ROW_PX = 26
 _STATES_MS = 1_000
@@ -55,7 +48,7 @@ _STATES_MS = 1_000
 
 @dataclass
 class _Row:
-    """A line of the list: documents that are there, or a path or link that will be added."""
+    """A line of the list: existing documents, or a path or link that will be added."""
 
     name: str
     tip: str
@@ -74,7 +67,7 @@ class _Row:
 
 
 class OwnDocumentsField(QWidget):
-    """Lists an assistant's documents with their state.
+    """Lists an assistant's documents with their state; changes apply once the form is saved.
 
     `refresh_requested` asks to look at all of them again, `states_requested` for their present
     states, which `show_documents` takes.
@@ -98,8 +91,7 @@ class OwnDocumentsField(QWidget):
         self._link.setAccessibleName(tr("Links"))
         self._link.setPlaceholderText("https://example.org/guide")
         self._add_links = TextButton(tr("Add links"))
-        self._timer = QTimer(self)
-        self._timer.setInterval(_STATES_MS)
+        self._timer = QTimer(self, interval=_STATES_MS)
         self._build()
         self._connect()
         self._show_rows()
@@ -142,7 +134,7 @@ class OwnDocumentsField(QWidget):
         )
 
     def show_documents(self, documents: Sequence[OwnDocument]) -> None:
-        """Show the documents that are there now; what was added or removed here is kept."""
+        """Show the existing documents; what was added or removed here is kept."""
         removed = self.wished.removed
         there = [
             _Row(
@@ -206,7 +198,7 @@ class OwnDocumentsField(QWidget):
 
     @Slot(list)
     def add_paths(self, paths: Sequence[str]) -> None:
-        """Add files or folders when the form is saved; one that is there already is left out."""
+        """Add files or folders when the form is saved, except those already there."""
         known = {row.path or (row.source.path if row.source else None) for row in self._rows}
         new = [path for path in dict.fromkeys(map(Path, paths)) if path not in known]
         self._rows += [_Row(one_line(path.name or str(path)), str(path), path=path) for path in new]
@@ -258,16 +250,16 @@ _FILTERS_NOTE = tr(
 
 
 class RailsField(Protocol):
-    """The field for the rails of an assistant, a widget."""
+    """A widget that chooses the rails of an assistant."""
 
     @property
     def choice(self) -> QComboBox:
-        """Where it is chosen."""
+        """The list to choose from."""
         ...
 
     @property
     def rails(self) -> str:
-        """What the person chose."""
+        """The chosen rails."""
         ...
 
 
@@ -446,7 +438,7 @@ class AssistantDialog(QDialog):
 def _model_field(
     assistant: Assistant, settings: Settings, offers: Mapping[str, Sequence[str]]
 ) -> QComboBox:
-    """A list of the endpoints' models, including the assistant's own if it no longer exists."""
+    """A list of the endpoints' models, and the assistant's own if it no longer exists."""
     field = QComboBox()
     field.setMinimumContentsLength(20)
     field.addItem(_CHAT_MODEL, ("", ""))

@@ -1,7 +1,6 @@
-"""The documents of an assistant's own: files, folders and links in a collection that it owns.
+"""An assistant's own documents: files, folders and links in a collection of its own.
 
-Worker threads only. The collection is one of the library's like any other; it goes with the
-assistant.
+Worker threads only. The collection is an ordinary one of the library, removed with the assistant.
 """
 
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ _MOST_TRIES = 100
 
 @dataclass(frozen=True, slots=True)
 class OwnDocument:
-    """A file, folder or links of an assistant, with the state of what is in it."""
+    """A file, folder or links of an assistant, with the state of the content."""
 
     source: Source
     counts: DocumentCounts
@@ -68,7 +67,7 @@ class AssistantDocuments:
     def apply(self, assistant: Assistant, wished: WishedDocuments) -> None:
         """Add and remove documents of an assistant that has a collection for them.
 
-        AppError for what can't be added; what came before it is kept.
+        Raises AppError for what can't be added; what came before it is kept.
         """
         there = self._sources_of(assistant)
         for source_id in wished.removed & {source.source_id for source in there}:
@@ -82,15 +81,12 @@ class AssistantDocuments:
             self._library.sources.add_links(links, assistant.own_collection_id)
 
     def refresh(self, assistant: Assistant) -> None:
-        """Look at the assistant's own documents again, and fetch its pages anew."""
+        """Rescan the assistant's own documents, and fetch its pages again."""
         for source in self._sources_of(assistant):
             self._library.sources.rescan(source.source_id)
 
     def remove(self, assistant: Assistant) -> RemovedDocuments | None:
-        """Remove the collection of an assistant from the library; no file is touched.
-
-        None when it has none.
-        """
+        """Remove an assistant's own collection from the library, if any; no file is touched."""
         every = self._library.collections.all()
         own = [c for c in every if c.collection_id == assistant.own_collection_id]
         if not own:
@@ -102,7 +98,7 @@ class AssistantDocuments:
     def put_back(self, assistant: Assistant, removed: RemovedDocuments) -> None:
         """Add the documents of a restored assistant again; they are read anew.
 
-        AppError for what is gone meanwhile; everything else is added.
+        Raises AppError for what is gone meanwhile, after adding everything else.
         """
         # It may have got another name.
         stored = self._assistants.get(assistant.assistant_id) or assistant

@@ -17,8 +17,6 @@ from desktop_rag.ui.widgets.form_fields import note
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-# A dialog with the earlier answers used as examples for an answer. Qt thread.
-
 _WIDTH_PX = 600
 _HEIGHT_PX = 440
 _MAX_QUESTION_CHARS = 300
@@ -87,7 +85,10 @@ class PastAnswerCard(Card):
 
 
 class PastAnswersDialog(QDialog):
-    """All signals carry an Interaction; `remembered` are the answers not deleted yet."""
+    """The earlier answers that were examples for an answer.
+
+    All signals carry an Interaction; `remembered` are the answers not deleted yet.
+    """
 
     delete_requested = Signal(object)
     restore_requested = Signal(object)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
@@ -27,8 +27,6 @@ from desktop_rag.ui.widgets.form_fields import note
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-# A dialog for writing, renaming and deleting saved prompts. Qt thread.
-
 _WIDTH_PX = 760
 _HEIGHT_PX = 500
 _LIST_PX = 200
@@ -39,11 +37,10 @@ _NOTE = tr(
 
 
 class PromptsDialog(QDialog):
-    """Edits one prompt at a time.
+    """Writes, renames and deletes saved prompts, one at a time.
 
     `save_requested` carries a SavedPrompt and its previous name, "" for a new one;
-    `delete_requested` carries a SavedPrompt. The dialog is updated by `show_prompts` and
-    `show_error`.
+    `delete_requested` carries a SavedPrompt. `show_prompts` and `show_error` update the dialog.
     """
 
     save_requested = Signal(object, str)
@@ -132,12 +129,11 @@ class PromptsDialog(QDialog):
     def show_prompts(self, prompts: Sequence[SavedPrompt], name: str) -> None:
         """Show these prompts and select the one with this name, else the first."""
         self._prompts = tuple(prompts)
-        self._names.blockSignals(True)
-        self._names.clear()
-        self._names.addItems([f"/{one_line(prompt.name)}" for prompt in prompts])
-        rows = [row for row, prompt in enumerate(prompts) if prompt.name == name]
-        self._names.setCurrentRow(rows[0] if rows else min(0, len(prompts) - 1))
-        self._names.blockSignals(False)
+        with QSignalBlocker(self._names):
+            self._names.clear()
+            self._names.addItems([f"/{one_line(prompt.name)}" for prompt in prompts])
+            rows = [row for row, prompt in enumerate(prompts) if prompt.name == name]
+            self._names.setCurrentRow(rows[0] if rows else min(0, len(prompts) - 1))
         self._on_row_changed()
         self._show_deleted()
 
@@ -146,12 +142,10 @@ class PromptsDialog(QDialog):
         self._status.setText(failure_in_words(error))
 
     def _show_deleted(self) -> None:
-        self._status.setText(
-            tr("Deleted /{one_line}.", one_line=one_line(self._deleted.name))
-            if self._deleted
-            else ""
-        )
-        self._undo.setVisible(self._deleted is not None)
+        gone = self._deleted
+        words = tr("Deleted /{one_line}.", one_line=one_line(gone.name)) if gone else ""
+        self._status.setText(words)
+        self._undo.setVisible(gone is not None)
 
     @Slot()
     def _on_row_changed(self) -> None:

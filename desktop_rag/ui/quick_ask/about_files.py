@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
 
-# Files and folders that a file manager named, as the library knows them. Any thread but Qt's.
-
 _NAMES_SHOWN = 2
 
 
@@ -46,17 +44,14 @@ class NamedPath:
 
     @property
     def notice(self) -> str:
-        """One sentence for people about a path that can't be searched; "" for one that can."""
+        """A sentence about a path that can't be searched; "" for others."""
         name = f"“{one_line(self.path.name or str(self.path))}”"
         match self.known:
             case Known.SEARCHABLE:
                 return ""
             case Known.UNREAD:
-                return tr(
-                    "{name} is in your library, but can’t be searched. {one_line}",
-                    name=name,
-                    one_line=one_line(told(self.reason)),
-                )
+                words = {"name": name, "one_line": one_line(told(self.reason))}
+                return tr("{name} is in your library, but can’t be searched. {one_line}", **words)
             case Known.NOT_IN_LIBRARY:
                 return tr("{name} is not in your library.", name=name)
             case Known.MISSING:
@@ -64,7 +59,7 @@ class NamedPath:
 
 
 def look_up(library: "Library", paths: Iterable[Path]) -> tuple[NamedPath, ...]:
-    """Look up each path once, in order."""
+    """Look up each path once, in order. Worker threads only."""
     return tuple(_named(library, path) for path in dict.fromkeys(map(_resolved, paths)))
 
 

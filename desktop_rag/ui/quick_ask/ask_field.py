@@ -1,4 +1,4 @@
-"""The field of the quick ask: question, selected text of another program, and scope. Qt thread."""
+"""The field of the quick ask: question, selected text from another program, scope. Qt thread."""
 
 from collections.abc import Callable
 
@@ -26,9 +26,9 @@ _NOBODY = NamedChoice("")
 class AskField(Card):
     """`typed` carries the text, `submitted` a Question, `stepped` 1 or -1 for the arrow keys.
 
-    `copy_requested` is Ctrl+C with nothing selected in the field.
-    `about` shows what questions are limited to. `names` offers files, folders, collections and
-    assistants after an @, `prompts` saved prompts after a slash.
+    `copy_requested` is Ctrl+C with nothing selected in the field. `about` shows what questions are
+    limited to. `names` completes files, folders, collections and assistants after an @, `prompts`
+    saved prompts after a slash.
     """
 
     typed = Signal(str)
@@ -73,7 +73,7 @@ class AskField(Card):
         self._without_chip, without = self._chip(tr("Ask about all documents"), self._on_all_wanted)
         without.set_full_text(tr("Without documents: the model answers from what it knows"))
         self._context_chip, self._context_label = self._chip(
-            tr("Remove the selected text"), self._on_context_removed
+            tr("Remove the selected text"), lambda: self.show_selection("")
         )
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 8, 8, 8)
@@ -142,14 +142,14 @@ class AskField(Card):
         self._show_placeholder()
 
     def _show_placeholder(self) -> None:
-        # What it is about is said by the field itself.
+        # The field itself says what a question is about.
         if self._is_follow_up:
             self._field.setPlaceholderText(_FOLLOW_UP)
         elif self.scope == ALL_DOCUMENTS:
             self._field.setPlaceholderText(_PLACEHOLDER)
 
     def show_selection(self, text: str) -> None:
-        """Send this text of another program with the next question; "" for none."""
+        """Send this text from another program with the next question; "" for none."""
         self._selection = text.strip()[:_MAX_SELECTION]
         self._show_chips()
 
@@ -187,7 +187,7 @@ class AskField(Card):
         return self.question_of(text)
 
     def question_of(self, text: str) -> Question:
-        """This text as a question to the assistant and about the scope that the field shows."""
+        """This text as a question to the field's assistant and scope."""
         return Question(
             text,
             assistant_id=self._assistant.assistant_id,
@@ -196,7 +196,7 @@ class AskField(Card):
         )
 
     def begin_anew(self) -> None:
-        """Empty the field, and ask about all documents of the scope again."""
+        """Empty the field and clear the files it is limited to."""
         self.clear()
         self.about.clear()
 
@@ -232,14 +232,9 @@ class AskField(Card):
         self._show_chips()
         self.scope_changed.emit()
 
-    @Slot()
-    def _on_context_removed(self) -> None:
-        self.show_selection("")
-
     def _show_chips(self) -> None:
-        self._assistant_label.set_full_text(
-            tr("Assistant: {one_line}", one_line=one_line(self._assistant.name))
-        )
+        name = one_line(self._assistant.name)
+        self._assistant_label.set_full_text(tr("Assistant: {one_line}", one_line=name))
         self._assistant_chip.setVisible(bool(self._assistant.assistant_id))
         self._without_chip.setVisible(self._is_without_documents)
         shown = one_line(" ".join(self._selection.split()))

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
 
-# The passages found while typing: file, place and a piece with the words marked. Qt thread.
-
 _Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 
@@ -82,7 +80,7 @@ class PassageModel(QAbstractListModel):
 
 
 class PassageList(QListView):
-    """Shows passages; the field above keeps the focus. `opened` carries a Passage."""
+    """The passages found while typing; the field keeps the focus. `opened` carries a Passage."""
 
     opened = Signal(object)
 
@@ -114,7 +112,7 @@ class PassageList(QListView):
         return self._model.rowCount()
 
     def show_passages(self, query: str, passages: Sequence[Passage]) -> None:
-        """Replace the passages; the chosen one stays chosen where it is still there."""
+        """Replace the passages; the chosen one stays chosen if it is still there."""
         chosen = self.chosen
         self._model.show([FoundPassage.of(passage, query) for passage in passages])
         for number, passage in enumerate(passages):
@@ -135,15 +133,13 @@ class PassageList(QListView):
             self.opened.emit(row.passage)
 
 
-# The outline of the quick ask and its size on a screen. Qt thread.
-
 _MARGIN_PX = 16
-# Of the height of the screen; the rest stays above and below.
+# Of the screen's height.
 _HIGHEST_PART = 0.75
 
 
 def rounded_region(size: QSize, radius_px: int) -> QRegion:
-    """The region without its corners; a pixel that the curve crosses belongs to it.
+    """The region without its corners, but with the pixels that the curves cross.
 
     Without a compositor, desktops draw transparent parts black unless they are cut off.
     """
@@ -164,7 +160,7 @@ def fitting(size: QSize, area: QRect) -> QSize:
 
 
 def area_with_pointer() -> QRect:
-    """The area for windows on the screen with the pointer."""
+    """The available area of the screen with the pointer."""
     screen = QGuiApplication.screenAt(QCursor.pos()) or QGuiApplication.primaryScreen()
     return screen.availableGeometry()
 
@@ -175,7 +171,7 @@ _MINIMUM = QSize(420, 64)
 _RADIUS_PX = 14
 # From the top of the screen, as a part of its height.
 _HEIGHT_PART = 0.2
-# A chat that was closed this long ago is not gone on with; it is in the window's list.
+# A chat closed this long ago isn't continued here; it is in the window's list.
 _FORGET_S, _MAX_PASSAGES = 600.0, 6
 _HINT = tr("Enter to ask · ↑ ↓ to choose a passage · Esc to close")
 _CHOSEN_HINT = tr("Enter to open it at its place · Ctrl+C to copy it with its source")
@@ -184,10 +180,10 @@ _NOTHING = tr("No passage has these words. Enter asks all the same.")
 
 
 class QuickAsk(QWidget):
-    """A frameless window that takes the focus only when the person asked for it.
+    """A frameless window that takes the focus only on the person's request.
 
-    `continued` carries a Conversation to go on with in the window, or None; then the text of a
-    question that was not asked yet, and its scope.
+    `continued` carries a Conversation to continue in the window, or None; then the text of an
+    unasked question and its scope.
     """
 
     continued = Signal(object, str, object)
@@ -222,7 +218,7 @@ class QuickAsk(QWidget):
     def _build(self) -> None:
         self.field = AskField(self._theme)
         self.passages = PassageList(self._theme)
-        # Where the list of completions lies, which is no part of the layout.
+        # Keeps room for the list of completions, which is outside the layout.
         self._room = QWidget()
         self._room.hide()
         self.answer = MessageView(self._theme, FormulaDrawer(self._bridge, self))
@@ -257,7 +253,7 @@ class QuickAsk(QWidget):
         self.field.typed.connect(self._on_typed)
         for completion in (self.field.prompts, self.field.names):
             completion.room_needed.connect(self._on_room_needed)
-        self.field.scope_changed.connect(self._on_scope_changed)
+        self.field.scope_changed.connect(lambda: self._on_typed(self.field.text))
         self.field.about.changed.connect(self._on_about_changed)
         self.field.submitted.connect(self._on_submitted)
         self.field.stop_requested.connect(self._on_stop)
@@ -265,7 +261,7 @@ class QuickAsk(QWidget):
         self.field.copy_requested.connect(self._on_copy_requested)
         self._search.found.connect(self._on_found)
         self.passages.opened.connect(self.open_passage)
-        self.answer.citation_clicked.connect(self._on_citation_clicked)
+        self.answer.citation_clicked.connect(lambda _, source: self._on_view_requested(source))
         self.answer.view_requested.connect(self._on_view_requested)
         self.answer.follow_up_chosen.connect(self._on_follow_up)
         self.answer.retry_requested.connect(self._on_retry)
@@ -333,7 +329,7 @@ class QuickAsk(QWidget):
 
     @Slot(object)
     def show_library(self, facts: LibraryFacts) -> None:
-        """Say what a search can't find in the present state of the library."""
+        """Show what a search can't find in the present state of the library."""
         self.hint.show_facts(facts)
         if self._session is None:
             self._fit()
@@ -371,7 +367,7 @@ class QuickAsk(QWidget):
         self.move(left, area.y() + int(area.height() * _HEIGHT_PART))
 
     def _fit(self) -> None:
-        """Fit the height to the contents; with an answer, use the size that the person chose."""
+        """Fit the height to the contents; with an answer, use the person's size."""
         has_answer = self._session is not None
         self.answer.setVisible(has_answer)
         has_room = self._room.isVisibleTo(self)
@@ -387,7 +383,6 @@ class QuickAsk(QWidget):
         self.resize(self._fitted)
 
     def _remember_size(self) -> None:
-        """Keep the size that the person gave to the popup with an answer."""
         if self._session and self.size() != self._fitted:
             self._answer_size = self._fitted = self.size()
 
@@ -415,10 +410,6 @@ class QuickAsk(QWidget):
         self._room.setFixedHeight(height_px)
         self._room.setVisible(height_px > 0)
         self._fit()
-
-    @Slot()
-    def _on_scope_changed(self) -> None:
-        self._on_typed(self.field.text)
 
     @Slot()
     def _on_about_changed(self) -> None:
@@ -511,10 +502,6 @@ class QuickAsk(QWidget):
         if self._session:
             self._session.give_feedback(message, feedback)
 
-    @Slot(object, object)
-    def _on_citation_clicked(self, _message: Message, source: SourceRef) -> None:
-        self._on_view_requested(source)
-
     @Slot(object)
     def _on_view_requested(self, source: SourceRef) -> None:
         if source.is_in_library:
@@ -522,7 +509,7 @@ class QuickAsk(QWidget):
 
     @Slot()
     def _go_on(self) -> None:
-        """Hand the chat, or the question not asked yet, to the window."""
+        """Hand the chat, or the unasked question, to the window."""
         conversation: Conversation | None = self._session.conversation if self._session else None
         text = "" if conversation else self.field.text.strip()
         self.continued.emit(conversation, text, self.field.scope)

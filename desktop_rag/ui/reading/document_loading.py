@@ -1,4 +1,4 @@
-"""Reads a document from the library and prepares how it is shown. Worker threads."""
+"""Loads a document on worker threads; its state and its header on the Qt thread."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 class Loaded:
     """A document ready to be shown at `span`, in one of the ways of `ContentKind`.
 
-    `stored` is None when the library does not have it. With `is_lost` the cited words are not in
-    its text any more.
+    `stored` is None when the library does not have it. With `is_lost` the cited words are no longer
+    in its text.
     """
 
     place: DocumentSpan
@@ -51,12 +51,12 @@ class Loaded:
 
     @property
     def text(self) -> str:
-        """The text that is searched: what is stored, or else the passage that was cited."""
+        """The searchable text: what is stored, or else the cited passage."""
         return self.stored.text if self.has_text and self.stored else self.place.passage
 
     @property
     def has_text(self) -> bool:
-        """True if the library has text of it."""
+        """True if the library has its text."""
         return self.stored is not None and bool(self.stored.text)
 
 
@@ -86,7 +86,7 @@ def load(library: "Library", place: DocumentSpan, *, as_text: bool = False) -> L
 
 
 def _stored(library: "Library", place: DocumentSpan) -> StoredText | None:
-    """The document, or the one that its file is now: its folder was removed and added again."""
+    """The document, or the one its file has now after its folder was removed and added again."""
     stored = library.documents.stored_text(place.document_id) if place.document_id else None
     if stored is not None or not place.path:
         return stored
@@ -105,7 +105,7 @@ def _anchor(stored: StoredText, grids: Sequence[SheetGrid], span: Span) -> Ancho
 
 
 def _span_now(place: DocumentSpan, text: str) -> tuple[Span, bool]:
-    """Where the cited words are in the text as it is now, and True if they are gone."""
+    """Where the cited words are in the present text, and True if they are gone."""
     quote = place.quote.strip()
     if not quote or text[slice(*place.span)].strip() == quote:
         return place.span, False
@@ -113,13 +113,11 @@ def _span_now(place: DocumentSpan, text: str) -> tuple[Span, bool]:
     return (found, False) if found else ((0, 0), True)
 
 
-# What there is to say about a document that can't be read as it was cited. Pure; Qt thread.
-
 _STORED = tr("Below is the text that is stored of it.")
 
 
 class WayOut(Enum):
-    """What the person can do about it."""
+    """What the person can do about a document that can't be read as cited."""
 
     NONE = auto()
     FOLDER = auto()
@@ -145,18 +143,13 @@ class StateNotice:
 
 
 def notice_of_text(loaded: Loaded) -> StateNotice | None:
-    """What is to say about the stored text; None when all is well."""
-    if loaded.stored is None and is_shared(loaded.place.document_id):
-        return StateNotice(
-            tr("The shared library is offline, or no longer has this document."),
-            tr("Below is the passage as it was cited.") if loaded.place.passage else "",
-        )
+    """The notice about the stored text; None when all is well."""
     if loaded.stored is None:
-        return StateNotice(
-            tr("This document is no longer in your library."),
-            tr("Below is the passage as it was cited.") if loaded.place.passage else "",
-            WayOut.LIBRARY,
-        )
+        hint = tr("Below is the passage as it was cited.") if loaded.place.passage else ""
+        if is_shared(loaded.place.document_id):
+            title = tr("The shared library is offline, or no longer has this document.")
+            return StateNotice(title, hint)
+        return StateNotice(tr("This document is no longer in your library."), hint, WayOut.LIBRARY)
     document = loaded.stored.document
     if document.needs_password:
         return StateNotice(tr("This document needs a password."), "", WayOut.PASSWORD)
@@ -171,7 +164,7 @@ def notice_of_text(loaded: Loaded) -> StateNotice | None:
 
 
 def notice_of_file(document: Document, condition: FileCondition) -> StateNotice | None:
-    """What is to say about the file; None when it is as it was read."""
+    """The notice about the file; None when it is as it was read."""
     if document.url:
         return None
     if condition is FileCondition.ELSEWHERE:
@@ -195,17 +188,14 @@ def notice_of_file(document: Document, condition: FileCondition) -> StateNotice 
 
 
 def notice_of_pages(error: AppError) -> StateNotice:
-    """What is to say when the pages of a file can't be drawn."""
+    """The notice when the pages of a file can't be drawn."""
     return StateNotice(failure_in_words(error), _STORED)
 
 
 def _without_text(document: Document, has_passage: bool) -> StateNotice:
-    waits = document.state in {DocumentState.WAITING, DocumentState.READING}
-    title = (
-        tr("This document is still to be read.")
-        if waits
-        else tr("There is no text of this document.")
-    )
+    title = tr("There is no text of this document.")
+    if document.state in {DocumentState.WAITING, DocumentState.READING}:
+        title = tr("This document is still to be read.")
     hint = one_line(told(document.reason))
     if has_passage:
         hint = tr("{hint} Below is the passage as it was cited.", hint=hint).strip()
@@ -217,16 +207,15 @@ def _shortened(text: str, most: int = 200) -> str:
     return words if len(words) <= most else f"{words[:most]}…"
 
 
-# The bars above a document: what it is, where one is in it, and what can be done. Qt thread.
-#
-# The title stands among its buttons, or below them where these would leave it a word.
-
-# What is left for a title among its buttons, in characters.
+# The title's least width among its buttons, in characters.
 _LEAST_TITLE_CHARS = 24
 
 
 class ReadingHeader(QWidget):
-    """The title with its buttons, and below it the place with the tools of the content."""
+    """The title with its buttons, and below it the place with the tools of the content.
+
+    The title stands among its buttons, or below them where they leave it too little room.
+    """
 
     back_requested = Signal()
     forward_requested = Signal()
@@ -314,7 +303,7 @@ class ReadingHeader(QWidget):
         self._back.clicked.connect(self.back_requested)
         self._forward.clicked.connect(self.forward_requested)
         self._find.clicked.connect(self.find_requested)
-        self._text.clicked.connect(self._on_text)
+        self._text.clicked.connect(self.text_toggled)
         self._ask.clicked.connect(self.ask_requested)
         self._open.clicked.connect(self.open_requested)
         self._window.clicked.connect(self.window_requested)
@@ -322,7 +311,7 @@ class ReadingHeader(QWidget):
         self._close.clicked.connect(self.close_requested)
 
     def show_history(self, *, can_go_back: bool, can_go_forward: bool) -> None:
-        """Say which ways there are."""
+        """Enable the buttons for back and forward."""
         self._back.setEnabled(can_go_back)
         self._forward.setEnabled(can_go_forward)
 
@@ -360,12 +349,12 @@ class ReadingHeader(QWidget):
 
     @Slot(str)
     def show_place(self, place: str) -> None:
-        """Show where the person is in the document."""
+        """Show the position in the document."""
         pieces = [piece for piece in (self._file, one_line(place)) if piece]
         self._place.set_full_text(" · ".join(pieces))
 
     def show_tools(self, tools: Sequence[QWidget]) -> None:
-        """Show the controls of the content in place of those before."""
+        """Replace the controls of the content."""
         while item := self._tools.takeAt(0):
             if widget := item.widget():
                 widget.hide()
@@ -373,7 +362,3 @@ class ReadingHeader(QWidget):
         for tool in tools:
             self._tools.addWidget(tool)
             tool.show()
-
-    @Slot()
-    def _on_text(self) -> None:
-        self.text_toggled.emit(self._text.isChecked())

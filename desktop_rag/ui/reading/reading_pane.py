@@ -1,7 +1,6 @@
 """A document at the cited words: a pane beside the chat, or a window. Qt thread.
 
-The document is read from the library through the bridge; its file is looked at afterwards, since
-that may take long.
+The document is read through the bridge; its file is looked at afterwards, since that may take long.
 """
 
 import os
@@ -51,24 +50,19 @@ from desktop_rag.ui.widgets.find_bar import FindBar
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
-# Finds the words of a query around a passage of a document. Pure; any thread.
-
-# Of the words of a query those this near to a passage are marked.
+# Words of a query are marked this near to a passage.
 _NEAR_CHARS = 50_000
 
 
 def spans_around(text: str, query: str, passage: Span) -> tuple[Span, ...]:
-    """The words of a query near a passage, as they are marked where the passage is listed."""
+    """The spans of a query's words near a passage, marked as where the passage is listed."""
     start = max(0, passage[0] - _NEAR_CHARS)
     piece = text[start : passage[1] + _NEAR_CHARS]
     return tuple((start + a, start + b) for a, b in marked_words(piece, query))
 
 
-# Finds words in the open document and walks through the hits. Qt thread, through the bridge.
-
-
 class WordFinding(QObject):
-    """The words that are searched for, and where they are."""
+    """The words that are searched for in the open document, and a walk through the hits."""
 
     changed = Signal()
 
@@ -117,18 +111,15 @@ class WordFinding(QObject):
 
     @Slot(int)
     def step(self, by: int) -> None:
-        """Go to the next hit (1) or the previous one (-1), around the ends."""
+        """Go to the next hit (1) or the previous one (-1), wrapping around."""
         if self.hits.spans:
             current = (self.hits.current + by) % len(self.hits.spans)
             self.hits = Hits(self.hits.words, self.hits.spans, current)
             self.changed.emit()
 
 
-# The views of all kinds of content, of which one is shown. Qt thread.
-
-
 class ViewerStack(QStackedWidget):
-    """Builds a view for each document, so that nothing of the one before remains."""
+    """Builds a new view for each document, so that nothing of the previous one remains."""
 
     place_changed = Signal(str)
     address_clicked = Signal(str)
@@ -155,7 +146,7 @@ class ViewerStack(QStackedWidget):
             self.viewer = None
 
     def show_loaded(self, loaded: Loaded) -> Viewer:
-        """Show a document in place of the one before."""
+        """Show a document in place of the previous one."""
         self.clear()
         viewer = self._built(loaded)
         viewer.place_changed.connect(self.place_changed)
@@ -201,11 +192,8 @@ class ViewerStack(QStackedWidget):
                 raise AssertionError(loaded.kind)
 
 
-# A quiet card that says what is the matter with a document, with a way out. Qt thread.
-
-
 class StateCard(Card):
-    """Hidden while there is nothing to say."""
+    """A quiet card about a problem with a document, with a way out; hidden without a notice."""
 
     way_out_chosen = Signal(object)
 
@@ -231,11 +219,11 @@ class StateCard(Card):
 
     @property
     def is_free(self) -> bool:
-        """True while nothing is said."""
+        """True while it shows no notice."""
         return self._notice is None
 
     def show_notice(self, notice: StateNotice | None) -> None:
-        """Say this; None hides the card."""
+        """Show this notice; None hides the card."""
         self._notice = notice
         if notice is not None:
             self._title.setText(notice.title)
@@ -251,13 +239,11 @@ class StateCard(Card):
             self.way_out_chosen.emit(self._notice.way_out)
 
 
-# What was opened in a reading pane, to go back and forward through. Pure.
-
 _MAX_PLACES = 200
 
 
 class ReadingHistory:
-    """A list of places with a current one, as a browser has it."""
+    """The opened places with a current one, as in a browser."""
 
     def __init__(self) -> None:
         self._places: list[DocumentSpan] = []
@@ -287,7 +273,7 @@ class ReadingHistory:
         self._at = len(self._places) - 1
 
     def replace(self, place: DocumentSpan) -> None:
-        """Open a place instead of the current one, as when several are only glanced at."""
+        """Open a place instead of the current one, for a mere glance."""
         del self._places[max(0, self._at) :]
         self._at = len(self._places) - 1
         self.visit(place)
@@ -300,8 +286,6 @@ class ReadingHistory:
         return self._places[self._at]
 
 
-# What a link to a file leads to: a document of the library, as in notes. Worker threads.
-
 _ESCAPED = re.compile(r"\\(.)")
 _NUMBER = re.compile(r"\[(\d{1,4})\]")
 
@@ -309,9 +293,10 @@ _NUMBER = re.compile(r"\[(\d{1,4})\]")
 def linked_document(
     library: "Library", page: StoredText, target: str, words: str
 ) -> DocumentSpan | None:
-    """The document that a relative link with these words leads to; None for no own document.
+    """The document that a relative link with these words leads to; None if not in the library.
 
-    Nothing but the library is read. A number of a note leads to the place that the note names.
+    It runs on a worker thread and reads only the library. A note's number leads to the place the
+    note names.
     """
     path = _path_of(page.document, target)
     if path is None:
@@ -334,14 +319,14 @@ def listed_place(text: str, number: int, target: str) -> str:
 
 
 def _path_of(document: Document, target: str) -> Path | None:
-    """The file that a link in a document of the person's own names."""
+    """The file that a link in one of the person's own documents names."""
     is_file = not (document.url or document.part or is_shared(document.document_id))
     name = unquote(urlsplit(target).path)
     return Path(os.path.normpath(document.path.parent / name)) if is_file and name else None
 
 
 def _span_of(stored: StoredText, label: str) -> tuple[int, int]:
-    """The first line of the place with this label, such as `page 4`; (0, 0) where there is none."""
+    """The first line of the place with this label, such as `page 4`; (0, 0) for none."""
     places = Places(stored.marks, stored.headings)
     offsets = sorted({m.offset for m in stored.marks} | {h.offset for h in stored.headings})
     for start in offsets:
@@ -355,8 +340,8 @@ class ReadingPane(QWidget):
     """Shows one document after another.
 
     `open_requested` carries a Document and an Anchor to open in another program, `ask_requested`
-    and `folder_requested` a Document, `window_requested` and `details_requested` the DocumentSpan
-    that is open.
+    and `folder_requested` a Document, `window_requested` and `details_requested` the open
+    DocumentSpan.
     """
 
     open_requested = Signal(object, object)
@@ -442,7 +427,7 @@ class ReadingPane(QWidget):
 
     @property
     def place(self) -> DocumentSpan | None:
-        """What is open."""
+        """The open place."""
         return self._history.current
 
     @property
@@ -451,21 +436,21 @@ class ReadingPane(QWidget):
         return self._viewers
 
     def read(self, place: DocumentSpan) -> None:
-        """Open a document at its words; the keyboard goes there too."""
+        """Open a document at its words and focus it."""
         self._history.visit(place)
         self._takes_focus = True
         self._marked = ""
         self._show(place)
 
     def preview(self, place: DocumentSpan, words: str = "") -> None:
-        """Show a document at a passage, with words of a query marked; the keyboard stays."""
+        """Show a document at a passage, with a query's words marked; the focus stays."""
         self._history.replace(place)
         self._takes_focus = False
         self._marked = words
         self._show(place)
 
     def show_failure(self, error: AppError) -> None:
-        """Say quietly that another program did not open the document."""
+        """Show that another program did not open the document."""
         self._state.show_notice(StateNotice(title_of(error), hint_of(error), WayOut.FOLDER))
 
     def _go(self, by: int) -> None:
@@ -607,7 +592,6 @@ class ReadingPane(QWidget):
 
     @Slot(str, str)
     def _on_path_clicked(self, target: str, words: str) -> None:
-        """Follow a relative link to another document of the library."""
         page = self._loaded.stored if self._loaded else None
         if page is None:
             return
@@ -642,13 +626,11 @@ def _has_pages(document: Document) -> bool:
     return kind_of(document) is ContentKind.PAGES and not is_shared(document.document_id)
 
 
-# A document in a window of its own. Qt thread.
-
 _WIDTH_PX, _HEIGHT_PX = 900, 780
 
 
 class ReadingWindow(QWidget):
-    """A ReadingPane that stays open beside the window; Esc closes it."""
+    """A ReadingPane in a window of its own; Esc closes it."""
 
     def __init__(
         self, bridge: Bridge, library: "Library", theme: Theme, place: DocumentSpan,

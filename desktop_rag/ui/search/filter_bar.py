@@ -1,4 +1,4 @@
-"""The filters of a search: a menu for each kind, and a chip for each chosen one. Qt thread."""
+"""The filters of a search: a menu for each kind, and a chip for each chosen filter. Qt thread."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,13 +33,11 @@ from desktop_rag.ui.widgets.controls import MenuButton, PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.removable_chip import RemovableChip
 
-# A dialog for the days that files are from. Qt thread.
-
 _NOTE = tr("By the date that a file states about itself, else by its last change.")
 
 
 class DateDialog(QDialog):
-    """`submitted` carries the first and the last day, each a date or None."""
+    """A choice of days; `submitted` carries the first and the last one, each a date or None."""
 
     submitted = Signal(object, object)
 
@@ -97,7 +95,7 @@ _NO_TAGS = tr("No tags yet. Give some to files in the library, or by “tags:”
 
 
 class FilterBar(QWidget):
-    """`changed` follows each change of `filters`."""
+    """The menus and chips of the filters; `changed` follows each change of `filters`."""
 
     changed = Signal()
 
@@ -119,7 +117,7 @@ class FilterBar(QWidget):
 
     @property
     def filters(self) -> tuple[SearchFilter, ...]:
-        """What is chosen."""
+        """The chosen filters."""
         return self._filters
 
     def menu(self, kind: FilterKind) -> QMenu:
@@ -127,15 +125,15 @@ class FilterBar(QWidget):
         return self._buttons[kind].choices
 
     def show_choices(self, choices: Choices) -> None:
-        """Offer these; what is chosen stays chosen."""
+        """Offer these; chosen filters stay chosen."""
         self._choices = choices
         self._buttons[FilterKind.COLLECTION].setVisible(bool(choices.get(FilterKind.COLLECTION)))
 
     def show_found(self, found: Found | None) -> None:
-        """Count the choices among what was found; None when nothing is searched for.
+        """Count the choices among the results; None if nothing is searched for.
 
-        Choices of one kind are alternatives, so that what was found with one of them tells nothing
-        of the others: they have no numbers then.
+        Choices of one kind are alternatives: results for one tell nothing about the others, which
+        then have no numbers.
         """
         self._found = found
 
@@ -187,7 +185,7 @@ class FilterBar(QWidget):
         return choices_among(choices, found) if found else choices
 
     def _offer(self, menu: QMenu, choice: Choice) -> None:
-        """An entry for a choice, with its number of files; a folder has its own folders below."""
+        """Add an entry for a choice, with its number of files; a folder has a submenu."""
         if choice.inside:
             below = menu.addMenu(_literal(choice.filter.label))
             self._add_entry(below, choice, tr("All of it"))
@@ -246,11 +244,11 @@ class FilterBar(QWidget):
 
 
 def _number_of(choice: Choice) -> str:
-    """The number of files and of documents inside files, as the library shows it: `58 + 3`."""
+    """The number of files and of documents inside files, as in the library: `58 + 3`."""
     files = number_in_words(choice.files or 0)
     return f"{files} + {number_in_words(choice.parts)}" if choice.parts else files
 
 
 def _literal(label: str) -> str:
-    """A name as the text of a menu entry: & begins no shortcut there."""
+    """The text of a menu entry, in which & begins no shortcut."""
     return label.replace("&", "&&")

@@ -1,6 +1,6 @@
-"""The filters that are offered, with the number of files of each, in the library or found.
+"""The filters beside the words of a search, with their numbers of files.
 
-The library is counted on worker threads; what was found, on any thread.
+The library is counted on worker threads, the results on any thread.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,13 +28,9 @@ from desktop_rag.ui.foundation.wording import collection_name, one_line, value_i
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
-# Filters that a person chooses beside the words of a search, and what they limit it to. Pure.
-
-_FIRST_MONTH = 1
-
 
 class FilterKind(Enum):
-    """The value is the word on its button."""
+    """A kind of filter; the value is the word on its button."""
 
     TYPE = "Type"
     FOLDER = "Folder"
@@ -45,7 +41,7 @@ class FilterKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DateSpan:
-    """Days from `after`, included, to `before`, excluded; None is open."""
+    """Days from `after`, included, to `before`, excluded; None is open-ended."""
 
     after: date | None = None
     before: date | None = None
@@ -53,7 +49,7 @@ class DateSpan:
 
 @dataclass(frozen=True, slots=True)
 class SearchFilter:
-    """One chosen value: a DocumentKind or a tag by its name, a part of the library, or days."""
+    """One chosen value: a DocumentKind or tag by name, a part of the library, or days."""
 
     kind: FilterKind
     label: str
@@ -61,7 +57,7 @@ class SearchFilter:
 
     @property
     def words(self) -> str:
-        """The chip: `Type: PDF`; a tag and days say what they are."""
+        """The text of the chip: `Type: PDF`; tags and days stand alone."""
         match self.kind:
             case FilterKind.TAG:
                 return f"#{self.label}"
@@ -72,14 +68,14 @@ class SearchFilter:
 
 
 def with_filter(filters: tuple[SearchFilter, ...], added: SearchFilter) -> tuple[SearchFilter, ...]:
-    """The filters with one more; there is one span of days only."""
+    """The filters and one more; it replaces another span of days."""
     is_date = added.kind is FilterKind.DATE
     kept = [f for f in filters if f != added and not (is_date and f.kind is added.kind)]
     return (*kept, added)
 
 
 def reach_of(filters: Iterable[SearchFilter]) -> SearchScope:
-    """The limits of a search with these filters: of one kind they are alternatives."""
+    """The limits of a search with these filters; those of one kind are alternatives."""
     by_kind = {kind: [f.value for f in filters if f.kind is kind] for kind in FilterKind}
     items = {
         kind: [v for v in values if isinstance(v, ScopeItem)] for kind, values in by_kind.items()
@@ -102,9 +98,9 @@ def reach_of(filters: Iterable[SearchFilter]) -> SearchScope:
 
 
 def usual_dates(today: date) -> tuple[SearchFilter, ...]:
-    """Spans of days that people search for."""
-    year = date(today.year, _FIRST_MONTH, 1)
-    last_year = date(today.year - 1, _FIRST_MONTH, 1)
+    """Common spans of days."""
+    year = date(today.year, 1, 1)
+    last_year = date(today.year - 1, 1, 1)
     return tuple(
         SearchFilter(FilterKind.DATE, label, span)
         for label, span in (
@@ -135,15 +131,15 @@ def _day(day: date) -> str:
     return f"{day.day} {day:%b} {day.year}"
 
 
-# A longer menu is scrolled, not read.
+# Longer menus would have to be scrolled.
 _MOST_TAGS, _MOST_FOLDERS = 30, 12
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A filter with the number of files that pass it, None where it is not known.
+    """A filter with the number of files that pass it; None if unknown.
 
-    `parts` is that of the documents inside files. Folders have those inside them.
+    `parts` is the number of documents inside files. Folders have their subfolders in `inside`.
     """
 
     filter: SearchFilter
@@ -156,7 +152,7 @@ Choices = Mapping[FilterKind, Sequence[Choice]]
 
 
 def choices_of(library: "Library") -> Choices:
-    """What can be chosen now; dates are always the same."""
+    """The available choices, without dates, which are always the same."""
     facets, sources = library.documents.facets(), library.collections.searchable_sources()
     searchable = {s.source_id: library.documents.counts(s.source_id).searchable for s in sources}
     tags = sorted(library.tags.counts(), key=lambda tag: -tag.files)[:_MOST_TAGS]
@@ -179,7 +175,7 @@ def choices_of(library: "Library") -> Choices:
 
 
 def _kinds(facets: LibraryFacets) -> list[Choice]:
-    """The kinds of documents; what may be of several kinds has no number."""
+    """The kinds of documents; formats of several kinds have no number."""
     files, parts = _by_kind(facets.formats), _by_kind(facets.formats_inside)
     return [
         Choice(
@@ -204,16 +200,16 @@ def _by_kind(formats: Mapping[str, int]) -> dict[DocumentKind, int | None]:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The documents that a search found; `is_complete` when there are no others."""
+    """The documents that a search found; `is_complete` if there are no others."""
 
     documents: tuple[Document, ...]
     is_complete: bool
 
 
 def choices_among(choices: Sequence[Choice], found: Found) -> Sequence[Choice]:
-    """The choices with the number of found files that pass each; those with none are last.
+    """The choices with the number of found files that pass each, those with none last.
 
-    Of a search that found only the best there are no numbers.
+    There are no numbers if the search found only the best.
     """
     counted = [_among(choice, found) for choice in choices]
     return sorted(counted, key=lambda choice: choice.files == 0 and not choice.parts)
@@ -230,7 +226,7 @@ def _among(choice: Choice, found: Found) -> Choice:
 
 
 def _passes(document: Document, chosen: SearchFilter) -> bool | None:
-    """Whether a document passes a filter by type, tag or folder; None where its row can't tell."""
+    """True if a document passes a filter by type, tag or folder; None if its row can't tell."""
     match chosen.kind, chosen.value:
         case FilterKind.TYPE, str(name):
             return kind_of(document) == name
@@ -245,7 +241,7 @@ def _passes(document: Document, chosen: SearchFilter) -> bool | None:
 
 
 def folder_filter(path: Path) -> SearchFilter:
-    """The filter for all that lies below a folder."""
+    """The filter for everything below a folder."""
     item = ScopeItem.of_folder(path)
     return SearchFilter(FilterKind.FOLDER, one_line(item.name), item)
 
@@ -270,7 +266,7 @@ def _inside(path: Path, facets: LibraryFacets) -> Iterable[Choice]:
 
 
 def _below(path: Path, folders: Mapping[str, int]) -> dict[str, int]:
-    """What lies below a path, by the name of the folder directly below; "" for the path itself."""
+    """The counts below a path, by the folder directly below; "" is the path itself."""
     counts: dict[str, int] = {}
     depth = len(path.parts)
     for folder, count in folders.items():

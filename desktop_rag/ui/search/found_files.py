@@ -1,4 +1,4 @@
-"""What a search found, by passage and by file, with all that a list shows of it. Any thread."""
+"""The results of a search, by passage and by file, as a list shows them. Any thread."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,19 +31,19 @@ class FoundFile:
 
     @property
     def name(self) -> str:
-        """The name in bold."""
+        """The file's name, shown in bold."""
         return one_line(self.document.name)
 
     @property
     def folder(self) -> str:
-        """Where it is; "" for a page of the web, whose name says it."""
+        """The file's folder; "" for a web page, whose name has its address."""
         return "" if self.document.url else one_line(str(self.document.path.parent))
 
     @property
     def details(self) -> str:
-        """`3 passages · #roof #to do`; with its day where files are sorted by it."""
+        """`3 passages · #roof #to do`; with the day if files are sorted by it."""
         tags = self.document.all_tags
-        # Isolated, so that a tag that is read from right to left leaves the others in order.
+        # Isolated, so that a right-to-left tag leaves the others in order.
         shown = [isolated(f"#{one_line(tag)}") for tag in tags[:_SHOWN_TAGS]]
         more = ["…"] if len(tags) > _SHOWN_TAGS else []
         count = (
@@ -64,10 +64,7 @@ class FoundFile:
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """The passages, best first, and the files in the order of their best passages.
-
-    With `are_best`, there may be more of both than these.
-    """
+    """Passages, and files by their best passages; there may be more of both if `are_best`."""
 
     text: str = ""
     passages: tuple[FoundPassage, ...] = ()
@@ -75,7 +72,7 @@ class SearchResults:
     are_best: bool = False
 
     def newest_first(self) -> "SearchResults":
-        """The same, the files and the passages by the day of the file."""
+        """The same results by the day of the file."""
         files = sorted(self.files, key=lambda file: file.day, reverse=True)
         place = {file.document.document_id: n for n, file in enumerate(files)}
         return SearchResults(
@@ -95,9 +92,9 @@ class SearchResults:
 def results_of(
     text: str, passages: Sequence[Passage], documents: Iterable[Document], most: int = 0
 ) -> SearchResults:
-    """The results for what was typed; passages of unknown documents are left out.
+    """The results for the typed text, without passages of unknown documents.
 
-    A search for `most` passages that gave as many may have left out others; 0 is any number.
+    If a search for `most` passages found as many, there may be others; 0 is no limit.
     """
     are_best = 0 < most <= len(passages)
     known = {document.document_id: document for document in documents}
@@ -106,27 +103,23 @@ def results_of(
     by_file: dict[str, list[FoundPassage]] = {}
     for each in found:
         by_file.setdefault(each.passage.document_id, []).append(each)
-    files = (
-        FoundFile(known[key], _within(own), may_have_more=are_best) for key, own in by_file.items()
-    )
+    files: list[FoundFile] = []
+    for key, own in by_file.items():
+        # Below the name of their file, passages need not repeat it.
+        within = tuple(replace(each, heading=_place(each.passage), file="") for each in own)
+        files.append(FoundFile(known[key], within, may_have_more=are_best))
     return SearchResults(text, tuple(found), tuple(files), are_best)
 
 
 def words_of(text: str) -> str:
-    """What is searched for in a query: without its filters and what it excludes."""
+    """The words of a query, without filters and excluded words."""
     try:
         return parse_query(text).text
     except AppError:
         return text
 
 
-def _within(found: Sequence[FoundPassage]) -> tuple[FoundPassage, ...]:
-    """Passages below the name of their file, which need not repeat it."""
-    return tuple(replace(each, heading=_place(each.passage), file="") for each in found)
-
-
 def _place(passage: Passage) -> str:
-    """Where a passage is in its document, without the title."""
     place = (
         place_in_words(passage.anchor).removeprefix(passage.title).removeprefix(HEADING_SEPARATOR)
     )
@@ -134,7 +127,7 @@ def _place(passage: Passage) -> str:
 
 
 def in_words(results: SearchResults) -> str:
-    """`34 passages in 12 files`; of more of them, the best ones."""
+    """`34 passages in 12 files`; “the best” if there may be more."""
     count, files = len(results.passages), count_of(len(results.files), tr("file"), tr("files"))
     said = tr(
         "{count_of} in {files}",
@@ -145,12 +138,12 @@ def in_words(results: SearchResults) -> str:
 
 
 def are_there(library: "Library", documents: Sequence[Document]) -> bool:
-    """True when the library has all of these documents still. Worker thread."""
+    """True if the library still has all of these documents. Worker thread."""
     sources = {source.source_id for source in library.collections.searchable_sources()}
     found = library.documents.of_ids([document.document_id for document in documents])
     return len(found) == len(documents) and all(d.source_id in sources for d in found)
 
 
 def by_id(results: SearchResults) -> Mapping[str, Document]:
-    """The documents that were found."""
+    """The found documents by id."""
     return {file.document.document_id: file.document for file in results.files}

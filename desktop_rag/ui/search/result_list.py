@@ -1,4 +1,4 @@
-"""The list of what a search found, with its keys and its menu. Qt thread."""
+"""The results of a search as a list, and the notice that replaces them. Qt thread."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -40,12 +40,10 @@ from desktop_rag.ui.search.found_files import FoundFile, SearchResults, by_id
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import draw_line
 
-# The results of a search as rows: passages, or files with their passages below. Qt thread.
-
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 ROW_ROLE = Qt.ItemDataRole.UserRole + 2
-# Below a file at first; the others follow on request.
+# Shown below a file at first; the others follow on request.
 _PASSAGES_SHOWN = 3
 
 
@@ -57,7 +55,7 @@ class FileRow:
 
     @property
     def document_id(self) -> str:
-        """The document that the row belongs to."""
+        """The id of the file."""
         return self.file.document.document_id
 
     @property
@@ -94,7 +92,7 @@ class PassageRow:
 
 @dataclass(frozen=True, slots=True)
 class MoreRow:
-    """Stands for the passages of a file that are not shown yet."""
+    """Represents the passages of a file that are not shown yet."""
 
     file: FoundFile
     hidden: int
@@ -122,7 +120,7 @@ Row = FileRow | PassageRow | MoreRow
 
 
 class ResultModel(QAbstractListModel):
-    """Shows results by file, or by passage."""
+    """Results as rows: passages, or files with their passages below."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -132,7 +130,7 @@ class ResultModel(QAbstractListModel):
         self._rows: list[Row] = []
 
     def show(self, results: SearchResults, *, is_by_file: bool) -> None:
-        """Replace all rows; for the same text, files stay opened."""
+        """Replace all rows; files stay expanded while the text is the same."""
         if results.text != self._results.text:
             self._opened.clear()
         self._results, self._is_by_file = results, is_by_file
@@ -170,19 +168,17 @@ class ResultModel(QAbstractListModel):
 
     def _reset(self) -> None:
         self.beginResetModel()
-        self._rows = list(self._by_file() if self._is_by_file else self._by_passage())
+        passages = self._results.passages
+        by_passage = (PassageRow(found, is_below_file=False) for found in passages)
+        self._rows = list(self._by_file() if self._is_by_file else by_passage)
         self.endResetModel()
-
-    def _by_passage(self) -> Iterator[Row]:
-        for found in self._results.passages:
-            yield PassageRow(found, is_below_file=False)
 
     def _by_file(self) -> Iterator[Row]:
         for file in self._results.files:
             yield FileRow(file)
             is_open = file.document.document_id in self._opened
             shown = len(file.passages) if is_open else _PASSAGES_SHOWN
-            # A row that says "1 more" takes as much room as the passage.
+            # A row that says "1 more" would take as much room as the passage.
             shown += len(file.passages) == shown + 1
             for found in file.passages[:shown]:
                 yield PassageRow(found, is_below_file=True)
@@ -196,18 +192,16 @@ def _title(row: Row) -> str:
     return row.words if isinstance(row, MoreRow) else row.passage.heading or row.passage.piece
 
 
-# Paints the rows of a search: names of files, passages below them, "3 more". Qt thread.
-
 _PADDING_PX = 8
 _INDENT_PX = 26
 _ICON_PX = 16
 _GAP_PX = 8
-# Of the line of a file; the name gets the rest.
+# The share of a file's line; the name gets the rest.
 _DETAILS_PART = 0.4
 
 
 class ResultPainter(PassagePainter):
-    """Names in bold with their folder; what belongs to a file is indented."""
+    """Paints names in bold with their folder; passages of a file are indented."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         if isinstance(index.data(ROW_ROLE), PassageRow):
@@ -280,7 +274,7 @@ class ResultPainter(PassagePainter):
 
 
 def _indented(area: QRect, option: QStyleOptionViewItem) -> QRect:
-    """The area without the indent on the side on which reading begins."""
+    """The area without an indent on the side where reading begins."""
     return QStyle.visualRect(option.direction, area, area.adjusted(_INDENT_PX, 0, 0, 0))
 
 
@@ -288,11 +282,11 @@ _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class ResultList(QListView):
-    """Rows can be chosen together, as files in a file manager.
+    """The results; rows can be selected together, as files in a file manager.
 
-    `chosen` carries the FoundPassage of the current row, or None; `read_requested` wants it to be
-    read, `ask_requested` to ask about the selected files. `left` comes when the person goes up
-    from the first row. `menu_requested` carries a point on the screen.
+    `chosen` carries the FoundPassage of the current row, or None; `read_requested` asks to read it,
+    `ask_requested` to ask about the selected files. `left` follows when the person moves up from
+    the first row. `menu_requested` carries a point on the screen.
     """
 
     chosen = Signal(object)
@@ -329,7 +323,7 @@ class ResultList(QListView):
 
     @property
     def results(self) -> SearchResults:
-        """What is shown."""
+        """The shown results."""
         return self._results
 
     @property
@@ -347,7 +341,7 @@ class ResultList(QListView):
         return [known[document_id] for document_id in ids]
 
     def show_results(self, results: SearchResults, *, is_by_file: bool) -> None:
-        """Replace the rows; what was chosen stays chosen where it is still there."""
+        """Replace the rows; the current one stays current if it is still there."""
         before, place = self._rows.row_at(self.currentIndex()), self.verticalScrollBar().value()
         is_same = results.text == self._results.text
         self._results = results
@@ -366,7 +360,7 @@ class ResultList(QListView):
         self.selection_changed.emit()
 
     def choose_first(self) -> None:
-        """Go to the first row, unless one is chosen, with the keyboard."""
+        """Focus the list, at the first row unless another one is current."""
         if not self.currentIndex().isValid() and self._rows.rowCount():
             self._choose(0)
         self.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -375,11 +369,7 @@ class ResultList(QListView):
         flags = QItemSelectionModel.SelectionFlag.ClearAndSelect
         self.selectionModel().setCurrentIndex(self._rows.index(row), flags)
 
-    def currentChanged(
-        self,
-        current: QModelIndex | QPersistentModelIndex,
-        previous: QModelIndex | QPersistentModelIndex,
-    ) -> None:
+    def currentChanged(self, current: Index, previous: Index) -> None:
         super().currentChanged(current, previous)
         row = self._rows.row_at(current)
         self.chosen.emit(row.passage if row else None)
@@ -400,7 +390,7 @@ class ResultList(QListView):
             super().keyPressEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        # The right button asks about what is selected, if it is pressed on that.
+        # A right click on the selection keeps it, for the menu.
         is_right = event.button() == Qt.MouseButton.RightButton
         if not (
             is_right and self.selectionModel().isSelected(self.indexAt(event.position().toPoint()))
@@ -426,14 +416,12 @@ def _is_same(row: Row, other: Row) -> bool:
     return type(row) is type(other) and row.document_id == other.document_id
 
 
-# What the search page says in place of results: how to begin, or what to try. Qt thread.
-
-# As wide as lines are read well, in pixels and in heights of the text.
+# The widest readable lines, in pixels and in text heights.
 _MOST_PX, _MOST_LINES = 520, 34
 
 
 class SearchNotice(QScrollArea):
-    """A title, a hint and the ways out."""
+    """Replaces the results: a title, a hint how to begin or what to try, and remedies."""
 
     folder_requested = Signal()
     filters_dropped = Signal()
@@ -464,7 +452,7 @@ class SearchNotice(QScrollArea):
         content.setProperty("kind", "page")
         content.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         inner = QWidget()
-        # Bound in a row: a column would ask for the height at its own width.
+        # Limited in a row: a column would ask for the height at its own width.
         inner.setMaximumWidth(max(_MOST_PX, _MOST_LINES * self.fontMetrics().height()))
         row = QHBoxLayout(content)
         row.setContentsMargins(16, 24, 16, 16)
@@ -493,7 +481,7 @@ class SearchNotice(QScrollArea):
         return table
 
     def show_no_folder(self) -> None:
-        """There is nothing to search yet."""
+        """Say that there is nothing to search yet."""
         self._show(
             tr("Nothing to search yet"),
             tr(
@@ -504,7 +492,7 @@ class SearchNotice(QScrollArea):
         )
 
     def show_start(self, files: int) -> None:
-        """Nothing is typed."""
+        """Say how to search, while nothing is typed."""
         self._show(
             tr("Search {count_of}", count_of=count_of(files, tr("file"), tr("files")))
             if files
@@ -519,9 +507,9 @@ class SearchNotice(QScrollArea):
     def show_nothing(
         self, *, has_filters: bool, typed: Sequence[str], has_words: bool, is_complete: bool
     ) -> None:
-        """No passage was found; `is_complete` is false while files are still being read.
+        """Say that nothing was found; files are still being read if not `is_complete`.
 
-        `typed` are filters among the words, `has_words` is false where there is nothing else.
+        `typed` are the filters among the words; `has_words` is False if there is nothing else.
         """
         tries: list[str] = []
         if typed:
@@ -541,7 +529,7 @@ class SearchNotice(QScrollArea):
         self._show(tr("Nothing found"), " ".join(tries), offers=offers)
 
     def show_failure(self, title: str, hint: str) -> None:
-        """The search was refused, as for a date that is none."""
+        """Say why the search was refused, such as for an invalid date."""
         self._show(title, hint)
 
     def _show(

@@ -1,6 +1,6 @@
-"""The search page: results while typing, filters, and the chosen document beside them. Qt thread.
+"""The search page: results while typing, filters, and the chosen document. Qt thread.
 
-Searching happens on worker threads; a newer search takes the place of the one before.
+Searching happens on worker threads; a newer search replaces the previous one.
 """
 
 import re
@@ -68,14 +68,12 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
 
-# Tags that are offered while `tag:` is written in a field. Qt thread.
-
 _BEGUN = re.compile(r"(?:^|(?<=\s))-?tag:(\"?)([^\"\s]*(?:(?<=\")[^\"]*)?)$", re.IGNORECASE)
 _SHOWN_ROWS = 8
 
 
 class TagCompletion(QObject):
-    """Offers the tags that hold what is written behind `tag:`, and writes the chosen one."""
+    """Completes tags behind `tag:` in a field: those that contain what is written there."""
 
     def __init__(self, field: QLineEdit) -> None:
         super().__init__(field)
@@ -93,7 +91,7 @@ class TagCompletion(QObject):
         field.textEdited.connect(self._on_edited)
 
     def set_tags(self, names: Sequence[str]) -> None:
-        """Offer these from now on."""
+        """Offer these tags from now on."""
         if list(names) != self._names.stringList():
             self._names.setStringList(list(names))
 
@@ -135,14 +133,12 @@ class TagCompletion(QObject):
         self._field.setCursorPosition(len(before) + len(value) + 1)
 
 
-# What can be done with the results that are selected: ask, tag, open, narrow down. Qt thread.
-
-# A scope of more files than this is better named by a filter.
+# A scope of more files is better expressed by a filter.
 MOST_ASKED = 100
 
 
 class ResultActions(QObject):
-    """Acts on the selection of a list. `filter_added` carries a SearchFilter."""
+    """Acts on the selection: ask, tag, open, narrow down. `filter_added` carries a SearchFilter."""
 
     ask_requested = Signal(object)
     filter_added = Signal(object)
@@ -167,7 +163,7 @@ class ResultActions(QObject):
 
     @property
     def asked(self) -> Sequence[Document]:
-        """The documents that a question would be about: those selected, else all, if not many."""
+        """The documents to ask about: the selected ones, or else all if they are not many."""
         if selected := self._results.selected:
             return selected
         files = self._results.results.files
@@ -237,19 +233,17 @@ class ResultActions(QObject):
         return menu
 
 
-# The document of the chosen result, beside the list or in its place. Qt thread.
-
 _NARROW_PX = 760
 _LEAST_PX = 280
-# Whoever holds an arrow key down wants to see the list, not every document.
+# Holding an arrow key down must not load every document.
 _SETTLE_MS = 120
 _CHOOSE = tr("Choose a result to read it here.")
 
 
 class PreviewSide(QSplitter):
-    """`results` at the side where reading begins; where there is little room only one of both.
+    """The chosen document beside `results`; only one of both where there is little room.
 
-    `left` comes when the person goes back from the document to the results.
+    `left` follows when the person returns from the document to the results.
     """
 
     left = Signal()
@@ -289,11 +283,11 @@ class PreviewSide(QSplitter):
 
     @property
     def has_room(self) -> bool:
-        """True when both stand side by side."""
+        """True if both fit side by side."""
         return self.width() >= _NARROW_PX
 
     def set_has_results(self, *, has_results: bool) -> None:
-        """Leave all the room to what is said where there are no results."""
+        """Hide the document while there are no results."""
         if has_results != self._has_results:
             self._has_results = has_results
             self._arrange()
@@ -305,7 +299,7 @@ class PreviewSide(QSplitter):
 
     @Slot()
     def read(self) -> None:
-        """Go to the document with the keyboard."""
+        """Focus the document."""
         self._is_closed, self._is_reading = False, True
         self._settling.stop()
         self._arrange()
@@ -314,7 +308,7 @@ class PreviewSide(QSplitter):
 
     @Slot()
     def close_document(self) -> None:
-        """Leave the room to the results; reading one brings the document back."""
+        """Give all room to the results, until one is read again."""
         self._is_closed = not self._is_reading or self.has_room
         self._is_reading = False
         self._arrange()
@@ -340,7 +334,7 @@ class PreviewSide(QSplitter):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Without room for both, the document takes the place of the results while it is read."""
+        """Without room for both, the document replaces the results while it is read."""
         is_wanted = not self._is_closed if self.has_room else self._is_reading
         is_side_shown = is_wanted and self._has_results
         self._side.setVisible(is_side_shown)
@@ -349,15 +343,15 @@ class PreviewSide(QSplitter):
 
 _MOST_PASSAGES = 100
 _RELOAD_MS = 2_000
-# With less beside the ways of listing, what was found stands on a line of its own.
+# With less room beside the ways of listing, the count moves to its own line.
 _COUNT_PX = 320
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _KEYS = tr("↑ ↓ through the results · Space reads · Enter asks about the selected files")
 
 
 class SearchPage(QWidget):
-    """`ask_requested` carries the QuestionScope of the selected files, `question_requested` what
-    was typed, to be asked instead.
+    """`ask_requested` carries the QuestionScope of the selected files, `question_requested` the
+    typed text, to be asked instead.
     """
 
     ask_requested = Signal(object)
@@ -373,7 +367,7 @@ class SearchPage(QWidget):
         self._facts = LibraryFacts()
         self._files = 0
         self._is_stale = False
-        # As they were found, the best first.
+        # As found, best first.
         self._ranked = SearchResults()
         opener = DocumentOpener(bridge, library, theme, self)
 
@@ -486,7 +480,7 @@ class SearchPage(QWidget):
         self._open.clicked.connect(self.actions_of_results.open)
         self._ask.clicked.connect(self.actions_of_results.ask)
         self._reload.timeout.connect(self._on_reload)
-        # Not over the document, where both keys have a meaning of their own.
+        # Not over the document, where both keys have other meanings.
         for widget in (self._above, self._stack, self._foot):
             bind(widget, "Ctrl+F", tr("Write what to search for"), self.focus_field, INSIDE)
             bind(
@@ -497,19 +491,19 @@ class SearchPage(QWidget):
 
     @Slot()
     def focus_field(self) -> None:
-        """Let the person type; what is there is selected."""
+        """Focus the field and select its text."""
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()
 
     @Slot(object, int, int)
     def show_library(self, _collections: Sequence[Collection], sources: int, files: int) -> None:
-        """Know the library by its numbers of folders and searchable files."""
+        """Take the numbers of folders and searchable files."""
         self._facts, self._files = replace(self._facts, sources=sources), files
         self._show_state()
         self._on_library_changed()
 
     def show_progress(self, progress: IndexProgress) -> None:
-        """Know what is still being read."""
+        """Take the progress of indexing."""
         is_paused = self._library.indexing.is_paused
         facts = replace(self._facts, progress=progress, is_paused=is_paused)
         if facts != self._facts:
@@ -520,14 +514,14 @@ class SearchPage(QWidget):
         self.show_progress(event.progress)
 
     def _on_library_changed(self, _event: object = None) -> None:
-        """Search and count the choices of the filters again soon, or once they can be seen."""
+        """Search and count the choices again soon, or once the page is visible."""
         self._is_stale = True
         if self.isVisible() and not self._reload.isActive():
             self._reload.start()
 
     @property
     def is_settled(self) -> bool:
-        """True when nothing more is to come for what is typed."""
+        """True if no more results are to come for the typed text."""
         return self._search.is_settled
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -547,7 +541,7 @@ class SearchPage(QWidget):
         if self.results.current is None:
             self._search_again()
         else:
-            # Nothing else changes under the hand of somebody who has chosen a result.
+            # While a result is chosen, the list changes only if a document is gone.
             library, shown = self._library, [f.document for f in self._ranked.files]
             self._bridge.run(self, lambda: are_there(library, shown), self._on_looked_for)
 
@@ -574,18 +568,17 @@ class SearchPage(QWidget):
             self._count.setText(tr("Searching…"))
 
     def _search_again(self) -> None:
-        """Search the same once more: the library has changed."""
         self._search.clear()
         self._search_now()
 
     def _on_found(self, _text: str, found: object) -> None:
         results = found if isinstance(found, SearchResults) else SearchResults()
-        # What is found by meaning follows; until then nothing is said to be missing.
+        # Results by meaning follow; until then nothing is reported missing.
         if results.passages or self._search.is_settled:
             self._show_results(results)
 
     def _on_failed(self, error: AppError) -> None:
-        """A filter is half typed, or wrong: what was found before stays meanwhile."""
+        """A filter is half typed or wrong: the previous results stay."""
         self._count.setText(failure_in_words(error))
 
     def _show_results(self, results: SearchResults) -> None:
@@ -600,7 +593,9 @@ class SearchPage(QWidget):
         self.side.set_has_results(has_results=bool(results.passages))
         has_filters = bool(self.filters.filters)
         is_asked = bool(self.field.text().strip()) or has_filters
-        self.filters.show_found(self._found(results) if is_asked else None)
+        is_complete = self._search.is_settled and not results.are_best
+        found = Found(tuple(file.document for file in results.files), is_complete)
+        self.filters.show_found(found if is_asked else None)
         hint = hint_of(self._facts) if self._facts.sources else ""
         count = in_words(results) if results.passages else ""
         self._count.setText(" · ".join(filter(None, (count, hint))))
@@ -615,10 +610,6 @@ class SearchPage(QWidget):
                 has_words=bool(words_of(typed).strip()), is_complete=not hint,
             )  # fmt: skip
         self._show_actions()
-
-    def _found(self, results: SearchResults) -> Found:
-        is_complete = self._search.is_settled and not results.are_best
-        return Found(tuple(file.document for file in results.files), is_complete)
 
     @Slot()
     def _show_actions(self) -> None:
@@ -658,7 +649,7 @@ class SearchPage(QWidget):
 
     @Slot()
     def _on_escape(self) -> None:
-        """From the results to the field; there it takes away what is typed."""
+        """Go from the results to the field; in the field, clear it."""
         if self.field.hasFocus():
             self.field.clear()
         else:

@@ -1,4 +1,4 @@
-"""The settings as the window edits them, with or without a page that shows them. Qt thread."""
+"""The settings as the window edits them, and their changes in words. Qt thread."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -22,8 +22,7 @@ from desktop_rag.core.settings import (
 from desktop_rag.ui.foundation.window_language import language_name
 from desktop_rag.ui.foundation.wording import one_line, shortened, value_in_words
 
-# What the choices of the settings are called, in their forms and when one was changed. Pure.
-
+# The names of choices, in the forms and in words about a change.
 SAME_AS_SYSTEM = tr("Same as system")
 SAME_AS_QUESTION = tr("Same as the question")
 DEFAULT_TONE = tr("Default")
@@ -57,7 +56,7 @@ DIALECTS = {
     TranscriptionDialect.OPENAI.value: tr("OpenAI-compatible"),
     TranscriptionDialect.WHISPER_CPP.value: "whisper.cpp",
 }
-# By the settings that they are the choices of.
+# By setting.
 CHOICES: Mapping[str, Mapping[str, str]] = {
     "appearance.scheme": SCHEMES,
     "background.when_closed": WHEN_CLOSED,
@@ -66,7 +65,7 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
     "retrieval.later_sources": LATER_SOURCES,
     "transcription.dialect": DIALECTS,
 }
-# What a setting without a value stands for.
+# What an empty setting stands for.
 EMPTY = {
     "appearance.language": SAME_AS_SYSTEM,
     "index.model_folder": BUILT_IN_MODEL,
@@ -74,8 +73,6 @@ EMPTY = {
     "preferences.tone": DEFAULT_TONE,
 }
 
-
-# One change of the settings: what it is called, and the settings without it. Pure.
 
 _LONGEST_VALUE = 40
 _ENDPOINTS = ("endpoint", "other_endpoints")
@@ -87,13 +84,13 @@ _AT_THE_NEXT_START = (
 
 @dataclass(frozen=True, slots=True)
 class SettingsChange:
-    """The settings before and after."""
+    """A change of the settings, which can be put into words and undone."""
 
     before: Settings
     after: Settings
 
     def in_words(self) -> str:
-        """`Model: amber → birch`; each setting that changed, with its old value and its new one."""
+        """`Model: amber → birch`: each changed setting with its old and new value."""
         said = [*_endpoints_in_words(self.before, self.after)]
         for section in fields(Settings):
             if section.name not in _ENDPOINTS:
@@ -103,7 +100,7 @@ class SettingsChange:
 
     @property
     def waits_for_a_start(self) -> bool:
-        """True when something of it is used from the next start on."""
+        """True when a part of it takes effect at the next start."""
         return any(
             _field(self.before, name) != _field(self.after, name) for name in _AT_THE_NEXT_START
         )
@@ -113,7 +110,7 @@ class SettingsChange:
         return SettingsChange(self.after, self.before)
 
     def made_in(self, present: Settings) -> Settings:
-        """Other settings with this change made in them, and nothing else."""
+        """Other settings with only this change applied."""
         changed = {
             section.name: _merged(*(getattr(s, section.name) for s in (*self._both, present)))
             for section in fields(Settings)
@@ -126,7 +123,7 @@ class SettingsChange:
         return self.before, self.after
 
     def _endpoints(self, present: Settings) -> dict[str, Any]:
-        """Which endpoint is used, and the others, as `replace` takes them."""
+        """The used endpoint and the others, as arguments of `replace`."""
         old, new, now = (_by_address(s) for s in (*self._both, present))
         kept = dict(now)
         for address in {*old, *new}:
@@ -148,7 +145,7 @@ def _by_address(settings: Settings) -> dict[str, EndpointSettings]:
 
 
 def _merged(old: Any, new: Any, now: Any) -> Any:
-    """A section with the fields that differ taken over."""
+    """A section with the differing fields taken over."""
     if old == new:
         return now
     differing = {
@@ -219,10 +216,9 @@ def _value(value: object, key: str) -> str:
 class EditedSettings(QObject):
     """The current settings and the changes that the person can still undo.
 
-    A change is undone alone: what was changed elsewhere since stays.
-
-    `changed` carries every new value. `edited` carries it if it is to be stored and applied as
-    well, `replaced` if it does not come from the page of the settings, which then shows it.
+    Undoing a change keeps what was changed elsewhere since. `changed` carries every new value;
+    `edited` if it is to be stored and applied, `replaced` if it does not come from the settings
+    page.
     """
 
     changed = Signal(object)
@@ -241,11 +237,11 @@ class EditedSettings(QObject):
 
     @property
     def last_change(self) -> SettingsChange | None:
-        """What the next `undo` undoes; None when there is nothing."""
+        """The change that `undo` would undo, if any."""
         return self._history[-1] if self._history else None
 
     def edit(self, settings: Settings) -> None:
-        """The person changed a setting on the page of the settings; this can be undone."""
+        """Take an edit from the settings page, which can be undone."""
         if settings != self._value:
             self._history.append(SettingsChange(self._value, settings))
             self._value = settings
@@ -257,7 +253,7 @@ class EditedSettings(QObject):
         self.change(self._history.pop().turned().made_in(self._value))
 
     def forget_changes(self) -> None:
-        """Let nothing be undone that was edited so far."""
+        """Make all edits so far permanent."""
         self._history.clear()
 
     def change(self, settings: Settings) -> None:
@@ -270,7 +266,7 @@ class EditedSettings(QObject):
         self.change(self._value.using(base_url, model))
 
     def show(self, settings: Settings) -> None:
-        """Take over settings that are stored and applied already."""
+        """Show settings that are already stored and applied."""
         self._value = settings
         self.replaced.emit(settings)
         self.changed.emit(settings)

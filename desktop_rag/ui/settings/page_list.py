@@ -28,8 +28,7 @@ _NARROW_PX, _NARROW_LINES = 760, 46
 
 
 class PageList(QWidget):
-    """Pages by name, under the headings of their groups. In a narrow window a drop-down list above
-    takes the place of the list.
+    """Pages by name, under group headings; a narrow window has a drop-down list instead.
 
     `foot` holds what belongs to all pages. `page_shown` follows when another one is shown.
     """
@@ -57,7 +56,7 @@ class PageList(QWidget):
         self._side, self._bar = QWidget(self), QWidget(self)
         self._lay_out(title)
         self._names.itemSelectionChanged.connect(self._on_selected)
-        self._choice.activated.connect(self._on_activated)
+        self._choice.activated.connect(lambda row: self.show_page(self._choice.itemData(row)))
 
     def _lay_out(self, title: str) -> None:
         self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -84,9 +83,7 @@ class PageList(QWidget):
         self._whole.addWidget(self._pages, 1)
 
     def add_page(self, name: str, page: QWidget | Callable[[], QWidget], group: str) -> None:
-        """Add a page as the last one of its group, or what builds it when it is shown; the first
-        page of all is shown.
-        """
+        """Add a page, or what builds it on first show, to a group. The very first page is shown."""
         if isinstance(page, QWidget):
             position = self._pages.addWidget(page)
         else:
@@ -102,7 +99,7 @@ class PageList(QWidget):
             self._names.setCurrentItem(item)
 
     def _row_after(self, group: str) -> int:
-        """The row below the last page of a group, whose heading is added if it is missing."""
+        """The row below the last page of a group, whose heading is added if missing."""
         at = self._groups.index(group)
         later = {self._groups[n] for n in range(at + 1, len(self._groups))}
         rows = range(self._names.count())
@@ -122,7 +119,6 @@ class PageList(QWidget):
         return self._names.item(row).data(_POSITION) is None
 
     def _list_choices(self) -> None:
-        """The same names and groups in the drop-down list."""
         self._choice.clear()
         for row in range(self._names.count()):
             if not self._is_heading(row):
@@ -141,7 +137,7 @@ class PageList(QWidget):
         return [page for page in pages if page]
 
     def show_page(self, position: int) -> None:
-        """Show the page at this position, in the order in which pages were added."""
+        """Show the page at this position in the order of adding."""
         for row in range(self._names.count()):
             if self._names.item(row).data(_POSITION) == position:
                 self._names.setCurrentRow(row)
@@ -169,10 +165,6 @@ class PageList(QWidget):
         # Assistive programs select without making it the current one.
         if selected := self._names.selectedItems():
             self.show_page(selected[0].data(_POSITION))
-
-    @Slot(int)
-    def _on_activated(self, index: int) -> None:
-        self.show_page(self._choice.itemData(index))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -209,8 +201,7 @@ class PageList(QWidget):
         self._whole.setDirection(directions.TopToBottom if is_narrow else directions.LeftToRight)
 
 
-# The groups of pages in the settings, from the top. Pure.
-
+# The groups of pages in the settings, from the top.
 ANSWERING = tr("Answering")
 QUESTIONS = tr("Questions, notes")
 DOCUMENTS = tr("Documents")

@@ -1,10 +1,10 @@
-"""Settings for the language, length and tone of answers. Qt thread."""
+"""Settings sections: style of answers, indexing, transcription. Qt thread."""
 
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from desktop_rag.core.domain import EndpointReport
@@ -48,31 +48,11 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
 _LANGUAGES = (
-    tr("Arabic"),
-    tr("Chinese"),
-    tr("Czech"),
-    tr("Danish"),
-    tr("Dutch"),
-    tr("English"),
-    tr("Finnish"),
-    tr("French"),
-    tr("German"),
-    tr("Greek"),
-    tr("Hindi"),
-    tr("Hungarian"),
-    tr("Italian"),
-    tr("Japanese"),
-    tr("Korean"),
-    tr("Norwegian"),
-    tr("Polish"),
-    tr("Portuguese"),
-    tr("Romanian"),
-    tr("Russian"),
-    tr("Spanish"),
-    tr("Swedish"),
-    tr("Turkish"),
-    tr("Ukrainian"),
-)
+    tr("Arabic"), tr("Chinese"), tr("Czech"), tr("Danish"), tr("Dutch"), tr("English"),
+    tr("Finnish"), tr("French"), tr("German"), tr("Greek"), tr("Hindi"), tr("Hungarian"),
+    tr("Italian"), tr("Japanese"), tr("Korean"), tr("Norwegian"), tr("Polish"), tr("Portuguese"),
+    tr("Romanian"), tr("Russian"), tr("Spanish"), tr("Swedish"), tr("Turkish"), tr("Ukrainian"),
+)  # fmt: skip
 _TONES = ("plain", "formal", "friendly")
 _MAX_LANGUAGE = 40
 _MAX_TONE = 200
@@ -85,7 +65,7 @@ _PROMPTS_NOTE = tr("Questions you ask often. Type / in the question field to use
 
 
 class PreferencesForm(SettingsSection):
-    """Edits PreferenceSettings; `changed` carries the new value."""
+    """Edits PreferenceSettings, the style of answers; `changed` carries the new value."""
 
     changed = Signal(object)
     prompts_requested = Signal()
@@ -160,8 +140,6 @@ def _show(box: QComboBox, text: str) -> None:
     box.setCurrentText(text or box.itemText(0))
 
 
-# Settings for reading and embedding files. Qt thread.
-
 _LARGEST_NOTE = tr(
     "Larger files are skipped and listed in the library. Takes effect after a restart."
 )
@@ -182,7 +160,7 @@ _IMAGES_NOTE = tr(
 
 
 class IndexingForm(SettingsSection):
-    """Edits IndexSettings; `changed` carries the new value."""
+    """Edits IndexSettings, for reading and embedding files; `changed` carries the new value."""
 
     changed = Signal(object)
 
@@ -250,10 +228,6 @@ class IndexingForm(SettingsSection):
         self.changed.emit(self._index)
 
 
-# Settings for the server that turns recordings into text. Qt thread.
-#
-# Keyring and network are reached through the bridge.
-
 _INTRO = tr(
     "Audio and video files become searchable by what is said in them. A server turns them into"
     " text: one on this computer, such as that of whisper.cpp, or an online service. Without one,"
@@ -282,9 +256,7 @@ class TranscriptionForm(SettingsSection):
         add_clear_button(self._address)
         self._address_note = note()
         self._consent = QCheckBox(tr("Send my recordings to this server"))
-        self._dialects = radio_group(
-            self, tr("Kind of server"), DIALECTS,
-        )  # fmt: skip
+        self._dialects = radio_group(self, tr("Kind of server"), DIALECTS)
         self._key = KeyField(bridge, chat, self)
         self._model = QLineEdit()
         self._language = QLineEdit()
@@ -333,9 +305,8 @@ class TranscriptionForm(SettingsSection):
         show_number(self._largest, value.max_upload_mb)
         show_checked(self._consent, value.has_consent)
         for dialect, button in self._dialects.items():
-            button.blockSignals(True)
-            button.setChecked(dialect == value.dialect)
-            button.blockSignals(False)
+            with QSignalBlocker(button):
+                button.setChecked(dialect == value.dialect)
         self._key.set_address(value.base_url)
         self._show_state()
 

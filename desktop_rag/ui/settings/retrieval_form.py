@@ -1,6 +1,6 @@
 """Settings for finding the passages of an answer. Qt thread."""
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QSlider, QWidget
 
 from desktop_rag.core.language.translation import tr
@@ -18,6 +18,7 @@ from desktop_rag.ui.widgets.form_fields import (
 )
 
 _HUNDRED = 100
+_LENGTH_NOTE = tr("More passages need a model with a larger context. A page has about 600 tokens.")
 _LATER_NOTE = tr(
     "Where the sources of a follow-up question come from. If you use a model, it first rewrites the"
     " question so that it makes sense on its own."
@@ -55,11 +56,7 @@ class RetrievalForm(SettingsSection):
     def _build(self) -> None:
         self.add_row(tr("Passages per answer"), self._passages)
         self.add_row(tr("Total length"), self._source_tokens)
-        self.add_note(
-            note(
-                tr("More passages need a model with a larger context. A page has about 600 tokens.")
-            )
-        )
+        self.add_note(note(_LENGTH_NOTE))
         # Both ends of the slider stay beside it.
         ends = QWidget()
         line = QHBoxLayout(ends)
@@ -86,9 +83,8 @@ class RetrievalForm(SettingsSection):
         """Show these settings without emitting `changed`."""
         show_number(self._passages, retrieval.passages)
         show_number(self._source_tokens, retrieval.source_tokens)
-        self._balance.blockSignals(True)
-        self._balance.setValue(_HUNDRED - round(retrieval.lexical_weight * _HUNDRED))
-        self._balance.blockSignals(False)
+        with QSignalBlocker(self._balance):
+            self._balance.setValue(_HUNDRED - round(retrieval.lexical_weight * _HUNDRED))
         self._show_balance(self._balance.value())
         self._later[retrieval.later_sources].setChecked(True)
 

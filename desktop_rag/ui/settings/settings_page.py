@@ -1,9 +1,10 @@
-"""The settings, and the pages beside them. Changes apply at once and can be undone. Qt thread."""
+"""The settings page and its sections; changes apply at once and can be undone. Qt thread."""
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QKeyEvent, QKeySequence, QShowEvent
@@ -27,11 +28,7 @@ from desktop_rag.core.settings import (
     AppearanceSettings,
     BackgroundSettings,
     ColourScheme,
-    IndexSettings,
-    PreferenceSettings,
-    RetrievalSettings,
     Settings,
-    TranscriptionSettings,
     WhenClosed,
     nearest_text_size,
 )
@@ -57,6 +54,7 @@ from desktop_rag.ui.widgets.controls import (
     ElidedLabel,
     PlainLabel,
     TextButton,
+    plain_question,
     set_property,
     set_tip,
 )
@@ -73,8 +71,6 @@ from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-# The settings field with the number of remembered answers, to delete them all. Qt thread.
-
 _QUESTION = tr(
     "Delete {count}?\n\nYour chats stay as they are, but their answers no longer serve as examples."
     " This can't be undone."
@@ -82,7 +78,7 @@ _QUESTION = tr(
 
 
 class MemoryField(QWidget):
-    """Updates the count whenever it is shown."""
+    """Shows the number of remembered answers, to delete them all."""
 
     def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -106,15 +102,9 @@ class MemoryField(QWidget):
 
     @Slot()
     def _on_delete_clicked(self) -> None:
-        box = QMessageBox(self)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setWindowTitle(tr("Delete remembered answers"))
-        box.setText(
-            _QUESTION.format(
-                count=count_of(self._count, tr("remembered answer"), tr("remembered answers"))
-            )
-        )
+        count = count_of(self._count, tr("remembered answer"), tr("remembered answers"))
+        title = tr("Delete remembered answers")
+        box = plain_question(self, title, _QUESTION.format(count=count))
         confirm = box.addButton(tr("Delete all"), QMessageBox.ButtonRole.DestructiveRole)
         box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
         confirm.clicked.connect(self._on_confirmed)
@@ -135,14 +125,12 @@ class MemoryField(QWidget):
         self._delete.setEnabled(count > 0)
 
 
-# A field that takes a hotkey by pressing it, and says what became of it. Qt thread.
-
 _MODIFIER_KEYS = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta)
 _TONES = {Binding.BOUND: "success", Binding.TAKEN: "danger"}
 
 
 class _PressedKey(QLineEdit):
-    """Shows the key that was pressed last; `pressed` carries it in words."""
+    """Shows the last pressed key; `pressed` carries it in words."""
 
     pressed = Signal(str)
 
@@ -163,7 +151,7 @@ class _PressedKey(QLineEdit):
 
 
 class HotkeyField(QWidget):
-    """`changed` carries the hotkey in words, "" for none."""
+    """Takes a hotkey by pressing it, and shows if it works. `changed` carries its words or ""."""
 
     changed = Signal(str)
 
@@ -191,12 +179,12 @@ class HotkeyField(QWidget):
         return self._key.text()
 
     def show_hotkey(self, text: str) -> None:
-        """Show this one without emitting a change."""
+        """Show this hotkey without emitting `changed`."""
         self._key.setText(text)
         self._clear.setVisible(bool(text))
 
     def show_outcome(self, bound: Bound | None) -> None:
-        """Say what the desktop did with the hotkey; None when there is none."""
+        """Show what the desktop did with the hotkey; None without one."""
         words = "" if bound is None else told(bound.words)
         if bound and bound.outcome is Binding.BOUND:
             words = tr("In use: {words}", words=words) if words else tr("In use")
@@ -217,8 +205,6 @@ class HotkeyField(QWidget):
         self.changed.emit(text)
 
 
-# Settings for the app without its window. Qt thread.
-
 _HOTKEY_NOTE = tr(
     "Work in every program. Selected text is read when you press the key, never otherwise. A key"
     " set in your desktop's own settings can run “desktop-rag quick-ask” instead."
@@ -232,7 +218,7 @@ _NOTICE_NOTE = tr(
 
 
 class BackgroundForm(SettingsSection):
-    """Edits BackgroundSettings; `changed` carries the new value."""
+    """Edits BackgroundSettings, for the app without its window; `changed` carries the value."""
 
     changed = Signal(object)
 
@@ -260,7 +246,9 @@ class BackgroundForm(SettingsSection):
             button.clicked.connect(self._on_edited)
         for field in (self._hotkey, self._selection_hotkey):
             field.changed.connect(self._on_edited)
-        self._ask_desktop.clicked.connect(self._on_desktop_asked)
+        self._ask_desktop.clicked.connect(
+            lambda: self._change_to(replace(self._background, asks_for_hotkeys=True))
+        )
         for box in (self._starts, self._notifies):
             box.toggled.connect(self._on_edited)
 
@@ -274,7 +262,7 @@ class BackgroundForm(SettingsSection):
         show_checked(self._notifies, background.notifies)
 
     def show_hotkeys(self, outcome: Mapping[Action, Bound]) -> None:
-        """Say what became of the hotkeys."""
+        """Show the outcome of binding the hotkeys."""
         self._hotkey.show_outcome(outcome.get(Action.ASK))
         self._selection_hotkey.show_outcome(outcome.get(Action.ASK_ABOUT_SELECTION))
 
@@ -291,16 +279,10 @@ class BackgroundForm(SettingsSection):
             )
         )
 
-    @Slot()
-    def _on_desktop_asked(self) -> None:
-        self._change_to(replace(self._background, asks_for_hotkeys=True))
-
     def _change_to(self, background: BackgroundSettings) -> None:
         self._background = background
         self.changed.emit(background)
 
-
-# Settings for the theme and the size of text. Qt thread.
 
 _SIZE_NOTE = tr("Ctrl and + or − change it everywhere in the window, Ctrl and 0 resets it.")
 _LANGUAGE_NOTE = tr(
@@ -356,8 +338,6 @@ class AppearanceForm(SettingsSection):
         )
 
 
-# Settings for checks, suggestions and memory around an answer. Qt thread.
-
 _CHECK_NOTE = tr(
     "Each sentence gets a badge. The check runs on this computer and compares words and numbers: it"
     " is a hint, not a proof."
@@ -384,7 +364,7 @@ _MEMORY_NOTE = tr(
 
 
 class AnswersForm(SettingsSection):
-    """Edits AnswerSettings; `changed` carries the new value."""
+    """Edits AnswerSettings: checks, suggestions, memory; `changed` carries the new value."""
 
     changed = Signal(object)
 
@@ -435,14 +415,12 @@ class AnswersForm(SettingsSection):
         )
 
     def _update_enabled(self) -> None:
-        """Enable the options that depend on checks only while checks are on."""
         for box in (self._checks_with_model, self._hides):
             box.setEnabled(self._checks.isChecked())
 
 
-# Version, licence, data folder, and what the app records. Qt thread.
-
 LICENCE = tr("Apache License 2.0")
+_HOME_NOTE = tr("Index, chats, settings and log, all on this computer. API keys are not in it.")
 _ACTIVITY_NOTE = tr(
     "Questions by their chat, requests to endpoints, changes of the index and errors, on this"
     " computer only, for 90 days at most. No text of documents, no answers, no keys. See the page"
@@ -451,11 +429,10 @@ _ACTIVITY_NOTE = tr(
 
 
 class AboutSection(SettingsSection):
-    """Shows what is installed and where its data is."""
+    """Shows version, licence and data folder."""
 
     def __init__(self, bridge: Bridge, home: Home, parent: QWidget | None = None) -> None:
         super().__init__(tr("About"), parent=parent)
-        self._home = home
         self._opener = FileOpener(bridge, self)
         self._version = PlainLabel(selectable=True)
         folder = ElidedLabel(str(home.root), mode=Qt.TextElideMode.ElideMiddle)
@@ -464,17 +441,9 @@ class AboutSection(SettingsSection):
         self.add_row(tr("Version"), self._version)
         self.add_row(tr("Licence"), PlainLabel(LICENCE, selectable=True))
         self.add_row(tr("Data folder"), folder, self._open_home, is_wide=True)
-        self.add_note(
-            note(
-                tr("Index, chats, settings and log, all on this computer. API keys are not in it.")
-            )
-        )
-        self._open_home.clicked.connect(self._on_open_home_clicked)
+        self.add_note(note(_HOME_NOTE))
+        self._open_home.clicked.connect(lambda: self._opener.open(home.root))
         bridge.run(self, _version, self._version.setText)
-
-    @Slot()
-    def _on_open_home_clicked(self) -> None:
-        self._opener.open(self._home.root)
 
 
 class ActivityForm(SettingsSection):
@@ -487,15 +456,11 @@ class ActivityForm(SettingsSection):
         self._records = QCheckBox(tr("Record what the app does"))
         self.add_row(tr("Event log"), self._records)
         self.add_note(note(_ACTIVITY_NOTE))
-        self._records.toggled.connect(self._on_toggled)
+        self._records.toggled.connect(lambda on: self.changed.emit(ActivitySettings(on)))
 
     def show_activity(self, activity: ActivitySettings) -> None:
         """Show these settings without emitting `changed`."""
         show_checked(self._records, activity.is_recorded)
-
-    @Slot(bool)
-    def _on_toggled(self, is_recorded: bool) -> None:
-        self.changed.emit(ActivitySettings(is_recorded))
 
 
 def _version() -> str:
@@ -511,10 +476,7 @@ _UNDO_MS = 30_000
 
 
 class SettingsPage(PageList):
-    """Edits Settings; each change creates a new value.
-
-    `add_page` puts a page beside those of the settings.
-    """
+    """Edits Settings; each change creates a new value. `add_page` adds a page beside its own."""
 
     def __init__(
         self,
@@ -600,53 +562,26 @@ class SettingsPage(PageList):
         self._settings.replaced.connect(self._show_settings)
         self._settings.changed.connect(self._show_undo)
         self._models.changed.connect(self._settings.edit)
-        self._preferences.changed.connect(self._on_preferences_changed)
-        self._answers.changed.connect(self._on_answers_changed)
-        self._retrieval.changed.connect(self._on_retrieval_changed)
-        self._indexing.changed.connect(self._on_indexing_changed)
-        self._transcription.changed.connect(self._on_transcription_changed)
-        self.background.changed.connect(self._on_background_changed)
-        self._appearance.changed.connect(self._on_appearance_changed)
-        self._activity.changed.connect(self._on_activity_changed)
+        for name, form in (
+            ("preferences", self._preferences),
+            ("answers", self._answers),
+            ("retrieval", self._retrieval),
+            ("index", self._indexing),
+            ("transcription", self._transcription),
+            ("background", self.background),
+            ("appearance", self._appearance),
+            ("activity", self._activity),
+        ):
+            form.changed.connect(partial(self._edit_section, name))
         self._undo.clicked.connect(self._on_undo_clicked)
         # What is undone has to be in view.
         self._forgetting.timeout.connect(self._forget)
         self.page_shown.connect(self._forget)
         self._models.endpoint_shown.connect(self._forget)
 
-    # --- changes ---------------------------------------------------------------------------------
-
-    @Slot(object)
-    def _on_preferences_changed(self, preferences: PreferenceSettings) -> None:
-        self._settings.edit(replace(self._settings.value, preferences=preferences))
-
-    @Slot(object)
-    def _on_answers_changed(self, answers: AnswerSettings) -> None:
-        self._settings.edit(replace(self._settings.value, answers=answers))
-
-    @Slot(object)
-    def _on_retrieval_changed(self, retrieval: RetrievalSettings) -> None:
-        self._settings.edit(replace(self._settings.value, retrieval=retrieval))
-
-    @Slot(object)
-    def _on_indexing_changed(self, index: IndexSettings) -> None:
-        self._settings.edit(replace(self._settings.value, index=index))
-
-    @Slot(object)
-    def _on_transcription_changed(self, transcription: TranscriptionSettings) -> None:
-        self._settings.edit(replace(self._settings.value, transcription=transcription))
-
-    @Slot(object)
-    def _on_background_changed(self, background: BackgroundSettings) -> None:
-        self._settings.edit(replace(self._settings.value, background=background))
-
-    @Slot(object)
-    def _on_appearance_changed(self, appearance: AppearanceSettings) -> None:
-        self._settings.edit(replace(self._settings.value, appearance=appearance))
-
-    @Slot(object)
-    def _on_activity_changed(self, activity: ActivitySettings) -> None:
-        self._settings.edit(replace(self._settings.value, activity=activity))
+    def _edit_section(self, name: str, value: object) -> None:
+        sections: dict[str, Any] = {name: value}
+        self._settings.edit(replace(self._settings.value, **sections))
 
     @Slot()
     def _on_undo_clicked(self) -> None:

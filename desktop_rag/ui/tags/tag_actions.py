@@ -1,4 +1,4 @@
-"""Lets the person change the tags of files. Qt thread, through the bridge."""
+"""The dialog for the tags of one or several files. Qt thread."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -32,8 +32,6 @@ from desktop_rag.ui.widgets.controls import (
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
-# A dialog for the tags of one or several files. Qt thread.
-
 _WIDTH_PX, _LIST_PX = 500, 170
 _TAG = Qt.ItemDataRole.UserRole
 _SOME = tr("Some of the files have it. Checked, all get it; unchecked, it is taken from all.")
@@ -43,9 +41,9 @@ _ALL, _PART, _NONE = (
 
 
 class TagDialog(QDialog):
-    """`submitted` carries the tags to add to all files, and those to take from them.
+    """`submitted` carries the tags to add to all files, and those to remove from them.
 
-    A tag that only some of the files have is half checked and stays as it is until it is changed.
+    A tag of only some of the files is half checked, and stays as it is until it is changed.
     """
 
     submitted = Signal(object, object)
@@ -53,7 +51,7 @@ class TagDialog(QDialog):
     def __init__(
         self, documents: Sequence[Document], names: Sequence[str], parent: QWidget
     ) -> None:
-        """`names` are the tags in use, which are completed."""
+        """`names` are the tags in use, for completion."""
         super().__init__(parent)
         self.setWindowTitle(tr("Tags"))
         self._before: dict[str, Qt.CheckState] = {}
@@ -154,7 +152,7 @@ class TagDialog(QDialog):
         self._fit()
 
     def _fit(self) -> None:
-        """As high as what it shows: a window does not grow by itself."""
+        """Resize to the content: a window does not grow by itself."""
         if self.isVisible():
             self._column.activate()
             self.resize(self.width(), self._column.totalHeightForWidth(self.width()))
@@ -163,7 +161,7 @@ class TagDialog(QDialog):
         return [self._tags.item(row) for row in range(self._tags.count())]
 
     def _take(self, tags: Iterable[str]) -> None:
-        """Check these tags, at the top of the list where they are new."""
+        """Check these tags, adding new ones to the list."""
         known = {str(item.data(_TAG)).casefold(): item for item in self._items()}
         for tag in tags:
             item = known.get(tag.casefold())
@@ -212,7 +210,7 @@ class TagDialog(QDialog):
 
 
 class TagActions(QObject):
-    """Opens the dialog over a page and applies its result; `changed` follows a change."""
+    """Opens the dialog over a page and applies its result; `changed` follows."""
 
     changed = Signal()
 

@@ -1,6 +1,6 @@
-"""The app's icon at every size, alone and with a badge for the state in the tray. Qt thread.
+"""The app's icon in windows, tray and files, and the application object that carries it.
 
-The badge differs by shape as well as by colour.
+Qt thread, but `icon_pngs` runs on any. The badge in the tray differs by shape as well as by colour.
 """
 
 from collections.abc import Iterable
@@ -46,12 +46,13 @@ _COLOURS = {
 
 
 class AppIcon:
-    """Draws from the one drawing in the resources; a missing file is an error at start."""
+    """Renders the app's one drawing; a missing file is an error at start."""
 
     def __init__(self, resources: Path) -> None:
-        self._renderer = QSvgRenderer(str(resources / "app_icon.svg"))
+        drawing = drawing_path(resources)
+        self._renderer = QSvgRenderer(str(drawing))
         if not self._renderer.isValid():
-            raise FileNotFoundError(resources / "app_icon.svg")
+            raise FileNotFoundError(drawing)
         self._tray: dict[tuple[LibraryState, int], QIcon] = {}
 
     def icon(self) -> QIcon:
@@ -104,7 +105,7 @@ class AppIcon:
 
 
 def _draw_sign(painter: QPainter, disc: QRectF, state: LibraryState, fraction: float) -> None:
-    """The white sign on the badge, its edges on whole pixels."""
+    """Draw the white sign on the badge, its edges on whole pixels."""
     left, top, side = round(disc.x()), round(disc.y()), round(disc.width())
     unit, margin = max(1, round(side / 6)), side // 4
     height = side - 2 * margin
@@ -128,7 +129,7 @@ def _draw_sign(painter: QPainter, disc: QRectF, state: LibraryState, fraction: f
 
 
 def name_app(icon: AppIcon) -> None:
-    """Give the app its icon and its name, which ties its windows to its desktop file."""
+    """Set the app's icon and name, which ties its windows to its desktop file."""
     app = QApplication.instance()
     assert isinstance(app, QApplication), "the application is made first"
     app.setApplicationName(APP_NAME)
@@ -138,13 +139,12 @@ def name_app(icon: AppIcon) -> None:
     app.setQuitOnLastWindowClosed(False)
 
 
-# The application object, and what the desktop hands to it while it runs, as macOS does.
-#
-# Qt thread. Other systems start the program again, with the link or the path.
-
-
 class DesktopApplication(QApplication):
-    """`requested` carries the request in a link, a quick ask about a file, or an AppError."""
+    """Takes requests from the desktop while it runs, as macOS hands them over.
+
+    `requested` carries the request in a link, a quick ask about a file, or an AppError. Other
+    systems start the program again, with the link or the path.
+    """
 
     requested = Signal(object)
 
@@ -165,16 +165,13 @@ def request_of(event: QFileOpenEvent) -> DesktopRequest | AppError:
         return error
 
 
-# The app's icon as the content of picture files, for what the desktop reads itself. Any thread.
-
-
 def drawing_path(resources: Path) -> Path:
     """The one drawing of the icon, SVG."""
     return resources / "app_icon.svg"
 
 
 def icon_pngs(drawing: Path, sizes_px: Iterable[int]) -> dict[int, bytes]:
-    """The drawing as PNG by its width and height; needs no screen."""
+    """The drawing as PNG files by width, for the desktop; needs no screen."""
     renderer = QSvgRenderer(str(drawing))
     return {size_px: _png(renderer, size_px) for size_px in sizes_px}
 
@@ -193,13 +190,11 @@ def _png(renderer: QSvgRenderer, size_px: int) -> bytes:
     return bytes(content.data())
 
 
-# The icon in the system tray while the library is being opened. Qt thread.
-
 _OPENING = tr("Opening the library…")
 
 
 class OpeningIcon(QObject):
-    """Says that the app is starting, and offers the two requests that need no library."""
+    """The tray icon while the library is being opened, with the two requests possible by then."""
 
     quick_ask_requested = Signal()
     quit_requested = Signal()
@@ -227,10 +222,7 @@ class OpeningIcon(QObject):
             self._icon.show()
 
     def hand_over(self) -> QSystemTrayIcon | None:
-        """Give the icon to the tray of the open app; None where it isn't shown.
-
-        It stays in its place in the tray.
-        """
+        """Give the shown icon to the open app's tray, where it keeps its place; None if hidden."""
         self._icon.activated.disconnect(self._on_activated)
         return self._icon if self._icon.isVisible() else None
 

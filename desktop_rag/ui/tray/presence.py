@@ -1,4 +1,4 @@
-"""The app on the desktop: window, tray icon, quick ask, and what connects them. Qt thread."""
+"""The app on the desktop: window, tray icon, hotkeys, notifications, quick ask. Qt thread."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -51,10 +51,6 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
 
-# Notifications of the desktop: few, and only while the person looks elsewhere. Qt thread.
-#
-# They hold no text of documents or chats: a desktop may show them on a locked screen.
-
 _TITLE = "desktop-rag"
 _ANSWER = tr("Your answer is ready.")
 _FAILED = tr("Something needs your attention.")
@@ -62,9 +58,10 @@ _INDEXED = tr("Your documents are indexed. You can ask about all of them.")
 
 
 class Notifications(QObject):
-    """Decides which events become notifications. `shown` carries a title and a text.
+    """Decides which events become notifications, only while the person looks elsewhere.
 
-    A pressed one requests the chat that it is about, or the window.
+    `shown` carries a title and a text, without text of documents or chats: a desktop may show it on
+    a locked screen. Pressing one requests its chat, or the window.
     """
 
     shown = Signal(str, str)
@@ -110,7 +107,7 @@ class Notifications(QObject):
 
     @Slot()
     def on_pressed(self) -> None:
-        """Request what the last notification, which the person pressed, is about."""
+        """Request what the last notification, which was pressed, is about."""
         if self._on_press:
             self._on_press()
         elif self._answered:
@@ -119,7 +116,7 @@ class Notifications(QObject):
             self.window_requested.emit()
 
     def tell(self, text: str, on_press: Callable[[], None]) -> None:
-        """Say something that a press leads to."""
+        """Show a text, with an action on pressing it."""
         self._show(text, on_press=on_press)
 
     def _show(
@@ -136,8 +133,6 @@ class Notifications(QObject):
 def _offline(sources: Sequence[Source]) -> frozenset[str]:
     return frozenset(s.source_id for s in sources if s.state is SourceState.OFFLINE)
 
-
-# Keeps the global hotkeys bound as the settings say. Qt thread; binding runs on a worker.
 
 _NOT_ASKED = Bound(Binding.FAILED, tr("The desktop has not been asked for this key yet."))
 
@@ -156,7 +151,10 @@ def open_hotkeys(on_pressed: OnPressed) -> HotkeyDesktop:
 
 
 class HotkeyKeeper(QObject):
-    """Binds and releases hotkeys. `bound` carries the outcomes, a dict of Bound by Action."""
+    """Keeps the global hotkeys bound as the settings say; binding runs on a worker thread.
+
+    `bound` carries the outcomes, a dict of Bound by Action.
+    """
 
     bound = Signal(object)
 
@@ -215,8 +213,6 @@ class HotkeyKeeper(QObject):
         self._bridge.post(QuickAskRequested(takes_selection=takes_selection))
 
 
-# What closing the window does: stay in the background, or quit. Asked once. Qt thread.
-
 _WITH_TRAY = tr("It stays in the tray and keeps your folders up to date.")
 _WITHOUT_TRAY = tr(
     "This desktop has no tray. The app keeps your folders up to date without a window;"
@@ -227,7 +223,7 @@ _LATER = tr("You can change this later in the settings.")
 
 
 class Closing(QObject):
-    """Decides what closing the window does; `stayed` or `quit_requested` is emitted."""
+    """Decides what closing the window does: stay in the background, or quit. Asks once."""
 
     stayed = Signal()
     quit_requested = Signal()
@@ -264,9 +260,8 @@ class Closing(QObject):
         box.setWindowTitle("desktop-rag")
         box.setTextFormat(Qt.TextFormat.PlainText)
         where = _WITH_TRAY if self._has_tray() else _WITHOUT_TRAY
-        box.setText(
-            tr("Keep indexing in the background?\n\n{where} {LATER}", where=where, LATER=_LATER)
-        )
+        words = {"where": where, "LATER": _LATER}
+        box.setText(tr("Keep indexing in the background?\n\n{where} {LATER}", **words))
         stay = box.addButton(tr("Keep running"), QMessageBox.ButtonRole.AcceptRole)
         leave = box.addButton(tr("Quit"), QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
@@ -298,11 +293,13 @@ _BUILD_POPUP_MS = 1_500
 class Presence(QObject):
     """Keeps the app running without its window. `quit_requested` ends it.
 
-    `needed` is emitted when the person comes back to the app: a question may follow.
+    `needed` is emitted when the person comes back to the app: a question may follow. `popup_built`
+    carries the quick ask, once.
     """
 
     quit_requested = Signal()
     needed = Signal()
+    popup_built = Signal(QuickAsk)
     # Emitted on a thread of the notifier's.
     _notification_pressed = Signal()
 
@@ -389,11 +386,12 @@ class Presence(QObject):
         """The quick ask, built when it is first needed."""
         if self._popup is None:
             self._popup = self._build_popup()
+            self.popup_built.emit(self._popup)
         return self._popup
 
     @Slot()
     def quick_ask(self, question: str = "", selection: str = "") -> None:
-        """Show the popup, with this question or this text of another program."""
+        """Show the popup, with this question or this text from another program."""
         self.popup.pop_up(question, selection)
         # After the popup is on the screen, and while the person types the first letters.
         self.needed.emit()

@@ -1,8 +1,8 @@
 """The icon in the system tray, with its menu. Qt thread.
 
-The icon shows the state of the library. On Linux, Qt shows it where a StatusNotifierWatcher is on
-the session bus, whatever the desktop's name, else in an XEmbed tray of X11. Some desktops have no
-tray, and some start theirs after the app: `is_there` is asked again when the window closes.
+On Linux, Qt shows it where a StatusNotifierWatcher is on the session bus, else in an XEmbed tray of
+X11. Some desktops have no tray, and some start theirs after the app: `is_there` is asked again when
+the window closes.
 """
 
 import sys
@@ -35,14 +35,12 @@ from desktop_rag.ui.tray.app_icon import AppIcon
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
-# Foreign text as an entry of the tray's menu, without underlined letters. Pure; any thread.
-
 
 def menu_text(text: str) -> str:
-    """The text for a QAction whose menu is to show `text` literally.
+    """The text for a QAction whose menu is to show `text` literally, without underlined letters.
 
-    Qt marks a letter by `&`. On Linux the desktop draws the menu and marks a letter by `_`; Qt
-    translates the first `&` for it and leaves everything else as it is.
+    Qt underlines after `&`. On Linux the desktop draws the menu and underlines after `_`; Qt
+    translates the first `&` and leaves the rest.
     """
     if sys.platform != "linux":
         return literal(text)
@@ -53,12 +51,12 @@ _CHATS = 5
 _TITLE_CHARS = 40
 _HOUR_MS = 3_600_000
 _COUNT_DELAY_MS = 3_000
-# The pauses before looking for a tray again that wasn't there; the last one goes on.
+# Pauses between searches for a missing tray; the last one repeats.
 _TRIES_MS = (5_000, 25_000, 60_000)
 
 
 class Tray(QObject):
-    """Shows what the library does, and offers what people need without the window.
+    """Shows the library's state, and offers what people need without the window.
 
     `facts_changed` carries the newest LibraryFacts.
     """
@@ -287,19 +285,11 @@ class Tray(QObject):
         self._icon.setIcon(self._app_icon.tray_icon(facts.state, facts.progress.fraction))
         lines = [*self._pause_lines(), *_progress_lines(facts)]
         if facts.offline:
-            lines.append(
-                tr(
-                    "{count_of} offline",
-                    count_of=count_of(facts.offline, tr("folder"), tr("folders")),
-                )
-            )
+            folders = count_of(facts.offline, tr("folder"), tr("folders"))
+            lines.append(tr("{count_of} offline", count_of=folders))
         if facts.failed:
-            lines.append(
-                tr(
-                    "{count_of} could not be read",
-                    count_of=count_of(facts.failed, tr("file"), tr("files")),
-                )
-            )
+            files = count_of(facts.failed, tr("file"), tr("files"))
+            lines.append(tr("{count_of} could not be read", count_of=files))
         if facts.has_error:
             lines.append(tr("Something needs your attention"))
         self._icon.setToolTip("\n".join(["desktop-rag", *lines]))
@@ -321,12 +311,8 @@ class Tray(QObject):
             is_untold = self._facts.is_paused and self._facts.progress.stage is Stage.IDLE
             return [tr("Indexing is paused")] if is_untold else []
         end = QDateTime.currentDateTime().addMSecs(self._resume.remainingTime()).time()
-        return [
-            tr(
-                "Paused until {toString}",
-                toString=QLocale().toString(end, QLocale.FormatType.ShortFormat),
-            )
-        ]
+        end_in_words = QLocale().toString(end, QLocale.FormatType.ShortFormat)
+        return [tr("Paused until {toString}", toString=end_in_words)]
 
 
 def _progress_lines(facts: LibraryFacts) -> list[str]:

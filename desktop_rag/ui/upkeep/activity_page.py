@@ -58,6 +58,7 @@ from desktop_rag.ui.widgets.controls import (
     PlainLabel,
     TextButton,
     add_clear_button,
+    plain_question,
     plain_tooltip,
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow
@@ -66,8 +67,6 @@ from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
     from desktop_rag.activity.activity import Activity
-
-# The events of the activity page as a table, loaded as one scrolls. Qt thread.
 
 Index = QModelIndex | QPersistentModelIndex
 NO_INDEX = QModelIndex()
@@ -93,7 +92,7 @@ _HEADERS = {
 
 
 class ActivityModel(QAbstractTableModel):
-    """Shows found events; new ones are put on top without touching the others."""
+    """The found events, loaded while scrolling; new ones go on top without touching the others."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -125,7 +124,7 @@ class ActivityModel(QAbstractTableModel):
         return self._events[row]
 
     def row_of(self, event: ActivityEvent) -> int | None:
-        """The row of an event, loaded with all above it; None when it is not among them."""
+        """The row of an event, after loading it and all above; None if it is not listed."""
         for row, other in enumerate(self._events):
             if other.at == event.at and other == event:
                 self._load(row + 1)
@@ -189,7 +188,7 @@ class ActivityModel(QAbstractTableModel):
 
 
 def time_of_day(moment: float, now: float | None = None) -> str:
-    """`14:05:12` today, else `3 Nov 14:05`, with the year when it is another."""
+    """`14:05:12` today, else `3 Nov 14:05`, with the year if it is another."""
     then = datetime.fromtimestamp(moment).astimezone()
     today = datetime.fromtimestamp(time.time() if now is None else now).astimezone()
     if then.date() == today.date():
@@ -198,8 +197,6 @@ def time_of_day(moment: float, now: float | None = None) -> str:
     day = QLocale().toString(QDate(then.year, then.month, then.day), form)
     return f"{day} {then:%H:%M}"
 
-
-# The table of events, and the details of the chosen one. Qt thread.
 
 _PADDING_PX = 26
 _SAMPLE_TEXTS = {ActivityColumn.TIME: "30 Nov 23:59", ActivityColumn.KIND: tr("Endpoint call")}
@@ -210,7 +207,7 @@ _NOTHING_CHOSEN = tr("Choose an event to see its details.")
 
 
 def _role_of(index: QModelIndex | QPersistentModelIndex) -> str:
-    """Errors and refusals stand out."""
+    """The colour role of an event; errors and refusals stand out."""
     event: ActivityEvent = index.data(EVENT_ROLE)
     if event.outcome is Outcome.FAILED:
         return "danger"
@@ -275,7 +272,7 @@ class ActivityDetails(Card):
         self._facts = PlainLabel(tone="muted", wrap=True, selectable=True)
         self._facts.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._open_chat = TextButton(tr("Open chat"))
-        self._open_chat.clicked.connect(self._on_open_chat_clicked)
+        self._open_chat.clicked.connect(lambda: self.chat_requested.emit(self._chat_id))
         top = QHBoxLayout()
         top.addWidget(self._title, 1)
         top.addWidget(self._open_chat)
@@ -297,10 +294,6 @@ class ActivityDetails(Card):
         self._open_chat.setVisible(bool(self._chat_id))
         self._title.set_full_text(one_line(title_of(event, chat_title)) if event else "")
         self._facts.setText("\n".join(_facts_of(event)) if event else _NOTHING_CHOSEN)
-
-    @Slot()
-    def _on_open_chat_clicked(self) -> None:
-        self.chat_requested.emit(self._chat_id)
 
 
 def _facts_of(event: ActivityEvent) -> list[str]:
@@ -324,23 +317,19 @@ def _facts_of(event: ActivityEvent) -> list[str]:
     return [f"{name}: {one_line(fact)}" for name, fact in facts.items() if fact]
 
 
-# The filters of the activity page: kind, text and time. Qt thread.
-
 _TYPING_MS = 150
 _DAYS_S = 7 * 86_400.0
 _TODAY, _WEEK, _ALL = tr("Today"), tr("Last 7 days"), tr("All")
 
 
 class ActivityFilters(QWidget):
-    """`changed` says that `wanted` is another."""
+    """Filters events by kind, text and time; `changed` follows when `wanted` changes."""
 
     changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._typing = QTimer(self)
-        self._typing.setSingleShot(True)
-        self._typing.setInterval(_TYPING_MS)
+        self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._kinds: dict[int, frozenset[EventKind]] = {}
         self._chips = QButtonGroup(self)
         self._text = QLineEdit(self)
@@ -362,7 +351,7 @@ class ActivityFilters(QWidget):
         self._chips.idClicked.connect(self.changed)
         self._text.textChanged.connect(self._typing.start)
         self._typing.timeout.connect(self.changed)
-        self._range.currentIndexChanged.connect(self._on_range_changed)
+        self._range.currentIndexChanged.connect(self.changed)
 
     @property
     def wanted(self) -> EventFilter:
@@ -392,10 +381,6 @@ class ActivityFilters(QWidget):
             row.addWidget(chip)
         return row
 
-    @Slot()
-    def _on_range_changed(self) -> None:
-        self.changed.emit()
-
 
 _FORMS = {"Table (*.csv)": "csv", "JSON lines (*.jsonl)": "jsonl"}
 _OFF = tr("Recording is off. Turn it on under About.")
@@ -408,9 +393,9 @@ _DELETE = tr(
 
 
 class ActivityPage(ScrolledPage):
-    """`chat_requested` carries the id of a chat, `notified` a Notice about a finished action.
+    """Lists events while it is shown, and adds new ones.
 
-    It reads the events whenever it is shown, and adds new ones while it is.
+    `chat_requested` carries the id of a chat, `notified` a Notice about a finished action.
     """
 
     chat_requested = Signal(str)
@@ -469,7 +454,7 @@ class ActivityPage(ScrolledPage):
 
     @Slot()
     def _refresh(self) -> None:
-        """Read the events that fit; a reading under way is for another filter."""
+        """Read the events that match; a reading under way is for another filter."""
         if self._job:
             self._job.cancel()
         self._is_stale = False
@@ -532,7 +517,7 @@ class ActivityPage(ScrolledPage):
         dialog.open()
 
     def export(self, path: Path) -> None:
-        """Write the events that fit the filter, in the format of the file's extension."""
+        """Write the matching events in the format of the file's extension."""
         wanted = self._filters.wanted
 
         def write() -> int:
@@ -542,37 +527,21 @@ class ActivityPage(ScrolledPage):
                 with persons_mask():
                     path.write_text(text, encoding="utf-8", errors="replace", newline="")
             except OSError as exc:
-                title = tr("The activity could not be exported.")
-                raise AppError(
-                    title,
-                    tr(
-                        "{path}: {strerror}. Choose another location.",
-                        path=path,
-                        strerror=exc.strerror,
-                    ),
-                ) from exc
+                title, why = tr("The activity could not be exported."), exc.strerror
+                hint = tr("{path}: {strerror}. Choose another location.", path=path, strerror=why)
+                raise AppError(title, hint) from exc
             return len(found.events)
 
         def tell(count: int) -> None:
-            self.notified.emit(
-                Notice(
-                    tr(
-                        "{count_of} exported to {path}.",
-                        count_of=count_of(count, tr("event"), tr("events")),
-                        path=path,
-                    )
-                )
-            )
+            events = count_of(count, tr("event"), tr("events"))
+            said = tr("{count_of} exported to {path}.", count_of=events, path=path)
+            self.notified.emit(Notice(said))
 
         self._bridge.run(self, write, tell)
 
     @Slot()
     def _on_delete_clicked(self) -> None:
-        box = QMessageBox(self)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setWindowTitle(tr("Delete activity"))
-        box.setText(_DELETE)
+        box = plain_question(self, tr("Delete activity"), _DELETE)
         confirm = box.addButton(tr("Delete all"), QMessageBox.ButtonRole.DestructiveRole)
         box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
         confirm.clicked.connect(self._on_delete_confirmed)

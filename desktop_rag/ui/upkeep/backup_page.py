@@ -1,4 +1,4 @@
-"""The page "Backup": daily snapshots, backups to a file, and what comes back. Qt thread."""
+"""The page "Backup": daily snapshots, backups to a file, and importing them. Qt thread."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -34,8 +34,6 @@ from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
-# Shows what a backup holds before it is merged into the library. Qt thread.
-
 _WIDTH_PX = 520
 _MOST_HEIGHT_PX = 520
 # Further ones are counted.
@@ -55,7 +53,7 @@ _INDEX_PART = tr(
 
 
 class ImportDialog(QDialog):
-    """Accepted when the person wants to merge the backup."""
+    """Shows a backup's content; accepted when the person wants to merge it into the library."""
 
     def __init__(self, name: str, contents: BackupContents, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -64,26 +62,16 @@ class ImportDialog(QDialog):
         body = QWidget()
         self._column = QVBoxLayout(body)
         self._column.setSpacing(10)
-        of = (
-            tr("the collection “{collection}”", collection=contents.collection)
-            if contents.collection
-            else tr("everything")
-        )
-        self._say(
-            tr(
-                "{name}: a backup of {of} from {day}",
-                name=name,
-                of=of,
-                day=written_day(date.fromisoformat(contents.day)),
-            ),
-            scale="heading",
-        )
+        of, day = tr("everything"), written_day(date.fromisoformat(contents.day))
+        if contents.collection:
+            of = tr("the collection “{collection}”", collection=contents.collection)
+        title = tr("{name}: a backup of {of} from {day}", name=name, of=of, day=day)
+        self._say(title, scale="heading")
         self._say(tr("It holds {in_words}.", in_words=told(in_words(contents.counts))))
         self._say(_MERGED, tone="muted")
         if contents.has_settings:
-            self._say(
-                tr("Its settings are taken only if you have not changed any here."), tone="muted"
-            )
+            settings = tr("Its settings are taken only if you have not changed any here.")
+            self._say(settings, tone="muted")
         if contents.has_index:
             self._say(_INDEX_PART, tone="muted")
         self._list(_ENDPOINTS, contents.addresses)
@@ -105,7 +93,7 @@ class ImportDialog(QDialog):
         merge.setDefault(True)
         merge.clicked.connect(self.accept)
         cancel = TextButton(tr("Cancel"))
-        cancel.clicked.connect(self._on_cancelled)
+        cancel.clicked.connect(self.reject)
         row = QHBoxLayout()
         row.addStretch(1)
         row.addWidget(cancel)
@@ -125,19 +113,14 @@ class ImportDialog(QDialog):
         self._say(heading, tone="warning")
         self._say("\n".join(shown))
 
-    @Slot()
-    def _on_cancelled(self) -> None:
-        self.reject()
-
 
 T = TypeVar("T")
 
 _FILTER = tr("Backups (*{ENDING})", ENDING=ENDING)
 _SNAPSHOTS = tr(
-    "Once a day, chats, feedback, assistants, prompts, collections, the list of"
-    " folders and settings are also kept in a file of their own, the last {KEPT}"
-    " of them. If the library is lost, it is filled from the newest at the next"
-    " start.",
+    "Once a day, chats, feedback, assistants, prompts, collections, the list of folders and"
+    " settings are also kept in a file of their own, the last {KEPT} of them. If the library is"
+    " lost, it is filled from the newest at the next start.",
     KEPT=KEPT,
 )
 _SHORTEST_NAME = 8
@@ -169,8 +152,7 @@ class BackupPage(ScrolledPage):
         self._progress = PlainLabel("", wrap=True)
         self._stop = TextButton(tr("Cancel"))
         self._stop.clicked.connect(self._on_cancel_clicked)
-        self._ticks = QTimer(self)
-        self._ticks.setInterval(_TICK_MS)
+        self._ticks = QTimer(self, interval=_TICK_MS)
         self._ticks.timeout.connect(self._on_tick)
         # First, so that it is in sight whatever was clicked.
         self._build_state()
@@ -250,10 +232,8 @@ class BackupPage(ScrolledPage):
         self._set_busy(self._ticks.isActive())
 
     def _restore_button(self, snapshot: Snapshot) -> TextButton:
-        day = _written(snapshot)
-        words = tr(
-            "Restore {day} ({size_in_words})…", day=day, size_in_words=size_in_words(snapshot.size)
-        )
+        day, size = _written(snapshot), size_in_words(snapshot.size)
+        words = tr("Restore {day} ({size_in_words})…", day=day, size_in_words=size)
         button = TextButton(words, kind="quiet")
         button.setAccessibleDescription(tr("Shows what the snapshot holds first"))
         button.setEnabled(not self._ticks.isActive())
@@ -296,13 +276,8 @@ class BackupPage(ScrolledPage):
 
         def done(contents: BackupContents | None) -> None:
             if contents:
-                self._finish(
-                    tr(
-                        "Backed up to {file}: {in_words}.",
-                        file=file,
-                        in_words=told(in_words(contents.counts)),
-                    )
-                )
+                words = told(in_words(contents.counts))
+                self._finish(tr("Backed up to {file}: {in_words}.", file=file, in_words=words))
 
         self._run(work, done)
 

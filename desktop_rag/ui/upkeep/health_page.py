@@ -1,4 +1,4 @@
-"""The page Health: the findings of `desktop-rag doctor`, in the same words. Qt thread."""
+"""The page "Health": the findings of `desktop-rag doctor`, and a repair. Qt thread."""
 
 from collections.abc import Callable, Iterator
 from threading import Event
@@ -13,10 +13,8 @@ from desktop_rag.diagnosis.finding import Finding, State, lines_of
 from desktop_rag.diagnosis.home_repair import RepairRequest
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel, TextButton
+from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel, TextButton, plain_question
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
-
-# Offers a repair of the library at the next start, and says what it keeps. Qt thread.
 
 _NEEDED = tr(
     "The library needs a repair. It cannot be repaired while it is open, so the repair is done when"
@@ -36,7 +34,7 @@ _CONFIRMATION = tr(
 
 
 class RepairCard(Card):
-    """Shown when a finding can be mended by a repair, or one is arranged already."""
+    """Offers a repair at the next start when a finding needs one, or shows it as arranged."""
 
     def __init__(
         self, bridge: Bridge, request: RepairRequest, parent: QWidget | None = None
@@ -57,7 +55,7 @@ class RepairCard(Card):
         buttons.addStretch(1)
         column.addLayout(buttons)
         self.arrange.clicked.connect(self._on_arrange_clicked)
-        self.take_back.clicked.connect(self._on_take_back_clicked)
+        self.take_back.clicked.connect(lambda: self._arrange(False))
         self._show_state(False)
         bridge.run(self, lambda: request.is_made, self._show_state)
 
@@ -68,20 +66,12 @@ class RepairCard(Card):
 
     @Slot()
     def _on_arrange_clicked(self) -> None:
-        box = QMessageBox(self)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setWindowTitle(tr("Repair the library"))
-        box.setText(_CONFIRMATION)
+        box = plain_question(self, tr("Repair the library"), _CONFIRMATION)
         yes = box.addButton(tr("Repair at next start"), QMessageBox.ButtonRole.AcceptRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
         box.setDefaultButton(QMessageBox.StandardButton.Cancel)
         yes.clicked.connect(lambda: self._arrange(True))
         box.open()
-
-    @Slot()
-    def _on_take_back_clicked(self) -> None:
-        self._arrange(False)
 
     def _arrange(self, is_wanted: bool) -> None:
         def work() -> bool:
@@ -96,8 +86,6 @@ class RepairCard(Card):
         self.arrange.setVisible(not is_arranged)
         self.take_back.setVisible(is_arranged)
 
-
-# One finding of the diagnosis: its state, what was found, the way out. Qt thread.
 
 # Icon with its colour, word, tone.
 _LOOKS = {
@@ -137,7 +125,7 @@ _STATE_WIDTH_PX = 96
 
 
 class FindingRow(QWidget):
-    """Read out as one sentence; its text can be selected."""
+    """One finding: its state, name, title and hint. Read out as one sentence."""
 
     def __init__(self, theme: Theme, finding: Finding, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -166,7 +154,7 @@ class FindingRow(QWidget):
 
 
 def check_name(finding: Finding) -> str:
-    """What the check of a finding is called."""
+    """The name of a finding's check."""
     return CHECK_NAMES.get(finding.check, finding.check)
 
 
@@ -179,7 +167,7 @@ _ROW_GAP_PX = 16
 
 
 class HealthPage(ScrolledPage):
-    """Runs `diagnose` on a thread of its own when asked to, and shows each finding as it comes."""
+    """Runs `diagnose` on its own thread on request, and shows each finding as it comes."""
 
     def __init__(
         self,
@@ -245,13 +233,8 @@ class HealthPage(ScrolledPage):
     def _add(self, finding: Finding) -> None:
         self._findings.append(finding)
         self._rows.addWidget(FindingRow(self._theme, finding))
-        self._tell(
-            tr(
-                "Checking… {count} done. Last: {check}.",
-                count=len(self._findings),
-                check=check_name(finding),
-            )
-        )
+        count, check = len(self._findings), check_name(finding)
+        self._tell(tr("Checking… {count} done. Last: {check}.", count=count, check=check))
         self._show_buttons()
 
     def _on_finished(self) -> None:
@@ -265,13 +248,8 @@ class HealthPage(ScrolledPage):
 
     def _on_failed(self, error: AppError) -> None:
         self._job = None
-        self._tell(
-            tr(
-                "The check could not be finished. {title} {hint}",
-                title=error.title,
-                hint=error.hint,
-            ).strip()
-        )
+        words = {"title": error.title, "hint": error.hint}
+        self._tell(tr("The check could not be finished. {title} {hint}", **words).strip())
         self._show_buttons()
 
     def _told(self) -> str:

@@ -1,7 +1,4 @@
-"""The page of all connections the app can make, with their state. Qt thread.
-
-It reads the present state whenever it is shown, through the bridge.
-"""
+"""The page of all connections the app can make, with their present state. Qt thread."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,8 +15,8 @@ from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _INTROS = {
-    Reach.NETWORK: (
-        tr("Connections to other computers. An endpoint on your own computer is marked as such.")
+    Reach.NETWORK: tr(
+        "Connections to other computers. An endpoint on your own computer is marked as such."
     ),
     Reach.COMPUTER: tr(
         "Connections between programs on your computer. Nothing leaves it by these."
@@ -31,7 +28,7 @@ _TONES = {ConnectionState.ON: "accent", ConnectionState.ON_REQUEST: "muted"}
 
 
 class PrivacyPage(ScrolledPage):
-    """Shows every kind of connection; `place_requested` carries the place where one is switched."""
+    """Shows every kind of connection; `place_requested` carries where one is switched."""
 
     place_requested = Signal(object)
 

@@ -32,17 +32,12 @@ from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
-# Source code with line numbers and colours. Qt thread.
-#
-# Only the lines on the screen are coloured, when they are painted: colouring a whole file at once
-# would freeze the window.
-
 _PADDING_PX = 8
 _MAX_MARKS = 1_000
 
 
 class _LineNumbers(QWidget):
-    """The strip of line numbers; the editor paints it."""
+    """The strip of line numbers, painted by the editor."""
 
     def __init__(self, editor: "CodeEditor") -> None:
         super().__init__(editor)
@@ -56,12 +51,16 @@ class _LineNumbers(QWidget):
 
 
 class CodeEditor(QPlainTextEdit):
-    """Read-only code; offsets are code points of its text."""
+    """Read-only code with line numbers; offsets are code points of its text.
+
+    Only lines on the screen are coloured, when they are painted: colouring a whole file at once
+    would freeze the window.
+    """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        # Where each line begins; the first line has this number.
+        # The offset of each line, and the number of the first one.
         self._starts: Sequence[int] = (0,)
         self._first_number = 1
         self._colours: Sequence[ColourSpan] = ()
@@ -80,7 +79,7 @@ class CodeEditor(QPlainTextEdit):
         theme.changed.connect(self._on_theme_changed)
 
     def begin(self, starts: Sequence[int], first_number: int) -> None:
-        """Remove everything; `starts` are the offsets of the lines that follow."""
+        """Clear the text; `starts` are the offsets of the lines that follow."""
         self._starts, self._first_number = starts, first_number
         self._colours, self._colour_ends = (), []
         self._cited, self._hits = NO_WORDS, Hits()
@@ -89,10 +88,10 @@ class CodeEditor(QPlainTextEdit):
         self.setViewportMargins(self.number_width_px, 0, 0, 0)
 
     def add(self, text: str) -> None:
-        """Add text at the end; what is on the screen stays."""
+        """Append text without moving what is on the screen."""
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
-        # Qt would break lines at these, and count other lines than the text has.
+        # Qt would break lines at these, and miscount the lines.
         cursor.insertText(text.replace("\u2029", " ").replace("\r", " "))
 
     def set_colours(self, colours: Sequence[ColourSpan]) -> None:
@@ -244,13 +243,13 @@ def _units(line: str, offset: int) -> int:
 
 _BUDGET_S = 0.008
 _SLICE_CHARS = 40_000
-# Of a longer file only the part around the words is shown.
+# Of longer files only the part around the words is shown.
 _MAX_CHARS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class CodeLines:
-    """A part of a text in slices, with the offsets of its lines and the number of the first one."""
+    """A part of a text in slices, with the offsets of its lines and its first line number."""
 
     starts: tuple[int, ...]
     first_number: int
@@ -259,7 +258,7 @@ class CodeLines:
 
 
 def code_lines(text: str, near: int) -> CodeLines:
-    """The text around an offset, whole lines of it. Any thread."""
+    """Whole lines of the text around an offset. Any thread."""
     start = max(0, text.rfind("\n", 0, max(0, near - _MAX_CHARS // 2)) + 1)
     start = 0 if near < _MAX_CHARS // 2 else start
     end = min(len(text), start + _MAX_CHARS)
@@ -295,8 +294,7 @@ class CodeViewer(Viewer):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.code)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._add_some)
         self.code.cursorPositionChanged.connect(self._on_cursor_moved)
 
@@ -316,7 +314,7 @@ class CodeViewer(Viewer):
             return library.documents.code_colours(document, text, cancel=self._left)
 
         if not document.part:
-            # Without colours it is as readable, so a failure is no news.
+            # The code is as readable without colours, so a failure is not reported.
             self._bridge.run(self, colour, self._on_coloured, lambda _error: None)
 
     def leave(self) -> None:
@@ -371,11 +369,10 @@ class CodeViewer(Viewer):
             self._timer.start(0)
 
     def _reach_target(self) -> None:
-        """Scroll to the words once they and the lines below them are there."""
+        """Scroll to the words once they and the lines below them are loaded."""
         if self._target is None:
             return
-        is_there = self._loaded_to > self._target[1] + _SLICE_CHARS or not self._waiting
-        if is_there:
+        if self._loaded_to > self._target[1] + _SLICE_CHARS or not self._waiting:
             span, self._target = self._target, None
             self.code.mark(self._cited, self._hits)
             self.code.scroll_to(span)

@@ -41,7 +41,7 @@ _PROSE = frozenset({
 
 
 def kind_of(document: Document) -> ContentKind:
-    """How this document is shown; a PDF inside another file as text, as it has no file."""
+    """How this document is shown; a PDF inside another file as text, since it has no file."""
     kind = _BY_FORMAT.get(document.format, ContentKind.SECTIONS)
     if kind is ContentKind.PAGES and document.part:
         return ContentKind.PLAIN

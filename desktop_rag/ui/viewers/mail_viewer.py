@@ -1,4 +1,4 @@
-"""A message with its head, its attachments and its text. Qt thread."""
+"""An e-mail with its head, attachments and text. Qt thread."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _MAX_PARTS = 30
 
 @dataclass(frozen=True, slots=True)
 class HeadLine:
-    """A line of the head: its name, its value, and where the value begins in the text."""
+    """A line of the head: its name, its value, and the offset of the value."""
 
     name: str
     value: str
@@ -32,7 +32,7 @@ class HeadLine:
 
 
 def head_of(text: str) -> tuple[list[HeadLine], int]:
-    """The lines of the head as the reader writes them, and where the message itself begins."""
+    """The lines of the head as readers write them, and the offset of the message's body."""
     lines: list[HeadLine] = []
     at = 0
     while found := head_line(text, at):

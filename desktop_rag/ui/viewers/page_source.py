@@ -1,7 +1,7 @@
 """A long text in chapters, each rendered as HTML when it is needed. Worker threads.
 
-A chapter is cut where the text allows it: at headings, else at empty lines. It is rendered as
-pieces, which are so small that the window can lay one out between two events.
+Chapters are cut at headings, otherwise at empty lines, and rendered as pieces small enough for the
+window to lay one out between two events.
 """
 
 import html
@@ -19,12 +19,6 @@ from desktop_rag.ui.markdown.formula_object import formula_image, formula_name
 from desktop_rag.ui.markdown.markdown_html import Formulas, MarkdownStyle, render_html
 from desktop_rag.ui.markdown.parsing import next_segment
 from desktop_rag.ui.viewers.viewer import Span
-
-# The text of a document, as the readers write it, as HTML. Pure; worker threads.
-#
-# Readers write a heading as a line of its own, list items behind a dash or bullet, and the rows of
-# a table as lines with bars between the cells. Everything is escaped: the document can't bring
-# HTML.
 
 _BAR = " | "
 _ITEM = re.compile(r"(\s*)(?:[-*•◦▪‣–]|\d{1,3}[.)])\s+(?=\S)")
@@ -45,30 +39,26 @@ def section_html(
     *,
     is_plain: bool = False,
 ) -> str:
-    """The HTML of the text [start, end). `levels` are the levels of headings by their offsets.
+    """The HTML of the text [start, end). `levels` are the levels of headings by offset.
 
-    A formula that `draws` has a drawing of becomes an image, any other stays text.
+    Readers write a heading as a line of its own, list items behind a dash or bullet, and table rows
+    as lines with bars between the cells. Everything is escaped: a document can't bring HTML. A
+    formula that `draws` has a drawing of becomes an image, any other stays text.
     """
     if is_plain:
-        return "".join(_plain(text[slice(*span)]))
+        paragraphs = re.split(r"\n[ \t]*\n", text[slice(*span)])
+        written = (_lines_of(each.strip("\n")) for each in paragraphs if each.strip())
+        return "".join(f"{_PARAGRAPH}{lines}</p>" for lines in written)
     return "".join(_Blocks(look, draws).written(text, span, levels))
 
 
-def _plain(text: str) -> Iterator[str]:
-    for paragraph in re.split(r"\n[ \t]*\n", text):
-        if paragraph.strip():
-            yield f"{_PARAGRAPH}{_lines_of(paragraph.strip(chr(10)))}</p>"
-
-
 class _Blocks:
-    """Writes paragraphs, headings, items and tables."""
-
     def __init__(self, look: MarkdownStyle, draws: Formulas | None) -> None:
         self._look = look
         self._draws = draws
 
     def written(self, text: str, span: Span, levels: Mapping[int, int]) -> Iterator[str]:
-        """The blocks of the text [start, end), each with its formulas."""
+        """The blocks of the text [start, end), with their formulas."""
         pending: list[str] = []
         rows: list[str] = []
         offset = span[0]
@@ -98,7 +88,7 @@ class _Blocks:
             yield f"{_PARAGRAPH}{self._lines(pending)}</p>"
 
     def _inside_formulas(self, text: str, offset: int) -> set[int]:
-        """Where lines begin that go on with a formula, whatever they look like."""
+        """The offsets of lines that continue a formula, whatever they look like."""
         if not self._draws:
             return set()
         return {
@@ -115,7 +105,7 @@ class _Blocks:
         return f'<p style="{style}">{self._words(line)}</p>'
 
     def _item(self, line: str, found: re.Match[str]) -> str:
-        """An item with its sign in front: a list of HTML would lose the sign of the document."""
+        """An item behind its sign: a list of HTML would lose the document's own sign."""
         depth = 1 + min(4, len(found[1].expandtabs(4)) // 2)
         sign = found[0].strip()
         style = (
@@ -129,11 +119,15 @@ class _Blocks:
 
     def _table(self, lines: Sequence[str]) -> str:
         border = self._look.colours["border_strong"]
-        rows = [_cells(line)[:_MAX_COLUMNS] for line in lines]
+        # A bar at an end of the line has an empty cell outside.
+        cells = (f" {line.strip()} ".split(_BAR) for line in lines)
+        rows = [[cell.strip() for cell in row[:_MAX_COLUMNS]] for row in cells]
         width = max(map(len, rows))
         written = "".join(
             "<tr>"
-            + "".join(f"<td>{self._words(cell)}</td>" for cell in _filled(row, width))
+            + "".join(
+                f"<td>{self._words(cell)}</td>" for cell in [*row, *[""] * (width - len(row))]
+            )
             + "</tr>"
             for row in rows
         )
@@ -147,7 +141,6 @@ class _Blocks:
         return self._words("\n".join(lines), _lines_of)
 
     def _words(self, text: str, written: Callable[[str], str] = html.escape) -> str:
-        """The text as HTML with its formulas drawn."""
         parts: list[str] = []
         done = 0
         for found in formulas(text) if self._draws else ():
@@ -158,36 +151,26 @@ class _Blocks:
         return "".join([*parts, written(text[done:])])
 
 
-def _cells(line: str) -> list[str]:
-    """The cells of a row; a bar at an end of the line has an empty cell outside."""
-    return [cell.strip() for cell in f" {line.strip()} ".split(_BAR)]
-
-
-def _filled(row: Sequence[str], width: int) -> list[str]:
-    return [*row, *[""] * (width - len(row))]
-
-
 def _lines_of(text: str) -> str:
-    """Lines that stay lines; runs of spaces keep their width."""
+    """The text as HTML with its line breaks and runs of spaces."""
     *whole, last = text.split("\n")
-    # A formula may go on in the last line.
+    # A formula may continue after the last line.
     lines = [*(line.rstrip() for line in whole), last]
     escaped = (html.escape(line.expandtabs(4)) for line in lines)
     return "<br>".join(_SPACES.sub(lambda run: "\u00a0" * len(run[0]), line) for line in escaped)
 
 
-# Draws the formulas of a document's chapter, within limits. Worker threads.
-#
-# A document may hold thousands of formulas, or one that takes long. What is beyond the limits,
-# wrong or unknown stays text.
-
 _MOST = 400
-# Of the processor, so that a busy computer draws as many; the first formula loads the library.
+# Processor time, so that a busy computer draws as many; includes loading the library.
 _MOST_S = 4.0
 
 
 class FormulaPen:
-    """Draws for one chapter; call it for the drawing of a formula, None for none."""
+    """Draws the formulas of one chapter; a call returns a drawing, or None.
+
+    A document may hold thousands of formulas, or one that takes long. What exceeds the limits, is
+    wrong or unknown stays text.
+    """
 
     def __init__(self, most: int = _MOST) -> None:
         self._most = most
@@ -195,7 +178,7 @@ class FormulaPen:
         self._drawn: dict[tuple[str, bool], Drawing | None] = {}
 
     def __call__(self, latex: str, is_display: bool) -> Drawing | None:
-        """The drawing; `is_display` for a formula on lines of its own."""
+        """The drawing; `is_display` for a formula on its own lines."""
         key = latex, is_display
         if key not in self._drawn:
             is_beyond = len(self._drawn) >= self._most
@@ -205,7 +188,7 @@ class FormulaPen:
         return self._drawn[key]
 
     def pictures_in(self, source: str) -> tuple[Span, ...]:
-        """Where the formulas that were drawn stand in a source text, in order."""
+        """The spans of the drawn formulas in a source text, in order."""
         found = formulas(source)
         return tuple((f.start, f.end) for f in found if self._drawn.get((f.latex, f.is_display)))
 
@@ -216,7 +199,7 @@ class FormulaPen:
 
 
 _CHAPTER_CHARS = 2_500
-# In Markdown an empty line may be inside a block of code, so it is cut there only if need be.
+# Larger, as an empty line of Markdown may be inside a block of code.
 _MARKDOWN_CHAPTER_CHARS = 24_000
 
 
@@ -224,8 +207,8 @@ _MARKDOWN_CHAPTER_CHARS = 24_000
 class Piece:
     """The HTML of the text [start, end).
 
-    `pictures` are the formulas of this text that are drawn, as spans from its start on; `drawings`
-    are theirs by the names of their images.
+    `pictures` are the spans, from `start` on, of its drawn formulas; `drawings` are their drawings
+    by image name.
     """
 
     start: int
@@ -244,15 +227,15 @@ class PageSource:
     render: Callable[[int, MarkdownStyle], list[Piece]]
 
     def chapter_at(self, offset: int) -> int:
-        """The index of the chapter that holds the offset, or of the nearest one."""
+        """The index of the chapter with this offset, or of the nearest one."""
         starts = [start for start, _ in self.chapters]
         return max(0, bisect_right(starts, offset) - 1)
 
 
 def markdown_source(text: str, headings: Sequence[Heading], start: int = 0) -> PageSource:
-    """A Markdown text from `start` on. Raw HTML in it stays text, and images become their names.
+    """A Markdown text from `start` on; relative links become `path:` links.
 
-    Its relative links are `path:` links.
+    Raw HTML stays text, and images become their names.
     """
     chapters = tuple(_chapters(text, headings, (start, len(text)), _MARKDOWN_CHAPTER_CHARS))
     return PageSource(text, chapters, partial(_markdown_pieces, text, chapters))
@@ -261,7 +244,7 @@ def markdown_source(text: str, headings: Sequence[Heading], start: int = 0) -> P
 def section_source(
     text: str, headings: Sequence[Heading], span: Span | None = None, *, is_plain: bool = False
 ) -> PageSource:
-    """A text with headings, lists and tables as the readers write them; plain has none of these."""
+    """A text with headings, lists and tables as the readers write them; `is_plain` has none."""
     span = span or (0, len(text))
     headings = () if is_plain else headings
     chapters = tuple(_chapters(text, headings, span, 2 * _CHAPTER_CHARS))
@@ -295,7 +278,7 @@ def _markdown_pieces(
 
 
 def _chapters(text: str, headings: Sequence[Heading], span: Span, max_chars: int) -> Iterator[Span]:
-    """Whole sections up to `_CHAPTER_CHARS`, and parts of the sections that are longer."""
+    """Whole sections up to `_CHAPTER_CHARS`, and parts of longer sections."""
     first, last = span
     start = end = first
     for border in [*(h.offset for h in headings if first < h.offset < last), last]:
@@ -312,7 +295,7 @@ def _chapters(text: str, headings: Sequence[Heading], span: Span, max_chars: int
 
 
 def _cut(text: str, start: int, max_chars: int) -> int:
-    """The end of a part: behind an empty line, else a line, else a word."""
+    """The end of a part: behind an empty line, otherwise a line, otherwise a word."""
     stop = start + max_chars
     for border in ("\n\n", "\n", " "):
         at = text.rfind(border, start + max_chars // 4, stop)

@@ -1,7 +1,7 @@
-"""A rendered text of any length, loaded around the place that is read. Qt thread.
+"""Rendered text of any length, loaded around the current place; and slides. Qt thread.
 
-Chapters are rendered on a worker thread and laid out a few milliseconds at a time, those next to
-the place first. A very long text is loaded further when the person scrolls towards its end.
+Chapters are rendered on a worker thread and laid out a few milliseconds at a time, the nearest
+first. A very long text is loaded further when the person scrolls towards its end.
 """
 
 import re
@@ -46,12 +46,6 @@ from desktop_rag.ui.widgets.controls import IconButton, PlainLabel
 if TYPE_CHECKING:
     from desktop_rag.ui.markdown.formula_drawing import Drawing
 
-# Where the words of a source text stand once it is rendered. Pure; any thread.
-#
-# Rendering removes signs of Markdown and changes white space, but keeps the words in their order,
-# so both texts are aligned by their words. A formula that is drawn is a word: one sign in the
-# rendered text.
-
 # In scripts without spaces each character counts as a word.
 _WORD = re.compile(rf"{OBJECT}|[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\u0e00-\u0e7f]|[^\W_]+")
 # Alignment takes the square of this many words.
@@ -59,7 +53,11 @@ _MAX_WORDS = 4_000
 
 
 class WordMap:
-    """Maps spans of `source` to spans of `rendered`."""
+    """Maps spans of `source` to spans of `rendered`. Any thread.
+
+    Rendering removes Markdown signs and changes white space, but keeps the words in order, so both
+    texts are aligned by words. A drawn formula is one word: one sign in the rendered text.
+    """
 
     def __init__(self, source: str, rendered: str, pictures: Sequence[Span] = ()) -> None:
         """`pictures` are the spans of formulas that are drawn."""
@@ -85,12 +83,11 @@ class WordMap:
         self._ends = [end for _, end in self._from]
 
     def rendered(self, start: int, end: int) -> Span | None:
-        """Where the words of [start, end) stand; None if none of them is shown."""
+        """The rendered span of the words in [start, end); None if none of them is shown."""
         first, last = bisect_right(self._ends, start), bisect_left(self._starts, end) - 1
         if first > last:
             return None
-        # Within a word, as many letters as in the source: only whole words were aligned. A formula
-        # is marked whole.
+        # Cut within a word as in the source: only whole words were aligned. Formulas stay whole.
         is_cut = self._from[first] not in self._pictures
         before = max(0, start - self._from[first][0]) if is_cut else 0
         is_cut = self._from[last] not in self._pictures
@@ -99,7 +96,7 @@ class WordMap:
         return begin, stop + self._signs_behind(self._from[last][1], end, stop)
 
     def _signs_behind(self, at: int, end: int, shown_at: int) -> int:
-        """How many signs behind the last word are the same in both texts, such as a full stop."""
+        """The number of equal signs behind the last word in both texts, such as a full stop."""
         count = 0
         signs = self._source[at:end]
         for sign, shown in zip(
@@ -121,19 +118,15 @@ def _words(source: str, pictures: Sequence[Span]) -> Iterator[Span]:
     yield from (m.span() for m in _WORD.finditer(source, done))
 
 
-# A page of rendered text that grows at both ends, piece by piece. Qt thread.
-#
-# It loads no resources: any image in the text is empty, and links are emitted, never followed.
-
 _MARGIN_PX = 20
 _MAX_MARKS = 1_000
-# Stands where one piece ends and the next begins, with no height of its own.
+# Separates two pieces, without a height of its own.
 _BORDER = "<p>\u200b</p>"
 
 
 @dataclass(slots=True)
 class _Placed:
-    """A piece with the place where it begins; its words are mapped when they are needed."""
+    """A piece and the position where it begins; its words are mapped on demand."""
 
     piece: Piece
     begin: QTextCursor
@@ -142,8 +135,9 @@ class _Placed:
 
 
 class PageBrowser(QTextBrowser):
-    """Shows adjacent pieces of a text, and marks spans of it.
+    """Shows adjacent pieces of a text, growing at both ends, and marks spans of it.
 
+    It loads no resources: images in the text are empty, and links are emitted, never followed.
     `path_clicked` carries the target of a relative link, and its words.
     """
 
@@ -186,7 +180,7 @@ class PageBrowser(QTextBrowser):
     # --- pieces ----------------------------------------------------------------------------------
 
     def begin(self, text: str) -> None:
-        """Remove everything; the pieces that follow are of this text."""
+        """Clear the page; the pieces that follow are of this text."""
         self._text = text
         self._placed.clear()
         self._drawings.clear()
@@ -204,7 +198,7 @@ class PageBrowser(QTextBrowser):
         self._placed.append(_Placed(piece, self._insert(cursor, piece)))
 
     def add_above(self, piece: Piece) -> None:
-        """Add the piece in front of the first one; what is on the screen stays in its place."""
+        """Add the piece before the first one, without moving what is on the screen."""
         bar = self.verticalScrollBar()
         below = self.document().size().height() - bar.value()
         cursor = QTextCursor(self.document())
@@ -238,7 +232,7 @@ class PageBrowser(QTextBrowser):
         self.show_marks()
 
     def show_marks(self) -> None:
-        """Mark anew, after pieces were added or the theme has changed."""
+        """Mark again, after pieces were added or the theme changed."""
         selections = self._selections([(self._cited, False)], "highlight", "highlight_text")
         near = max(0, self._hits.current - _MAX_MARKS // 2)
         others = self._hits.order[near : near + _MAX_MARKS]
@@ -250,7 +244,7 @@ class PageBrowser(QTextBrowser):
         self.setExtraSelections(selections)
 
     def scroll_to(self, span: Span) -> bool:
-        """Scroll so that the words are in the upper third; False if they are not on the page."""
+        """Scroll the words to the upper third; False if they are not on the page."""
         cursor = self._cursor(span)
         if cursor is None:
             return False
@@ -301,7 +295,7 @@ class PageBrowser(QTextBrowser):
         return cursor
 
     def _found(self, index: int, span: Span) -> Span | None:
-        """The part of the span in one piece, as positions of the page."""
+        """The part of the span in one piece, as positions on the page."""
         placed = self._placed[index]
         source = self._text[placed.piece.start : placed.piece.end]
         begin, rendered = self._rendered(index)
@@ -335,7 +329,7 @@ class PageBrowser(QTextBrowser):
 
 
 def _words_of_link(cursor: QTextCursor) -> str:
-    """The words of the link at the cursor, where it was pressed or chosen by the keyboard."""
+    """The words of the link at the cursor, which a click or the keyboard has set."""
     iterator = cursor.block().begin()
     place = cursor.selectionStart()
     while not iterator.atEnd():
@@ -363,9 +357,9 @@ def _units(text: str, offset: int) -> int:
 
 
 _BUDGET_S = 0.008
-# Loaded on each side without waiting for the person to scroll there.
+# Loaded on each side without scrolling.
 _AHEAD_CHARS = 120_000
-# Loaded further from here on, in heights of the window.
+# Distance from an end, in window heights, at which more is loaded.
 _NEAR_END = 3
 
 
@@ -389,8 +383,7 @@ class PageViewer(Viewer):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.page)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._lay_out)
         self.page.verticalScrollBar().valueChanged.connect(self._on_scrolled)
         self.page.address_clicked.connect(self.address_clicked)
@@ -403,7 +396,7 @@ class PageViewer(Viewer):
         return self._job is None and not self._timer.isActive() and self._target is None
 
     def show_source(self, source: PageSource, cited: Span = NO_WORDS) -> None:
-        """Show another text at these words."""
+        """Show another text, scrolled to these words."""
         self._source, self._cited, self._hits = source, cited, Hits()
         self._begin_at(cited)
 
@@ -443,7 +436,8 @@ class PageViewer(Viewer):
         self._load(self._home, below=True)
 
     def _load(self, chapter: int, *, below: bool) -> None:
-        source, look = self._source, MarkdownStyle(self._theme.colours, _code_font())
+        font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+        source, look = self._source, MarkdownStyle(self._theme.colours, font.family())
         assert source is not None, "there is a text while chapters are loaded"
 
         def arrived(pieces: list[Piece]) -> None:
@@ -465,8 +459,10 @@ class PageViewer(Viewer):
             if time.perf_counter() > stop_at:
                 break
         self.page.show_marks()
-        if self._target is not None and self._is_there(self._target):
-            self.page.scroll_to(self._target)
+        covered, target = self.page.covered, self._target
+        is_there = covered and target and covered[0] <= target[0] < max(covered[1], covered[0] + 1)
+        if target and is_there:
+            self.page.scroll_to(target)
             if not self._waiting and self._is_filled():
                 self._target = None
         if self._waiting:
@@ -474,18 +470,14 @@ class PageViewer(Viewer):
         else:
             self._load_more()
 
-    def _is_there(self, span: Span) -> bool:
-        covered = self.page.covered
-        return covered is not None and covered[0] <= span[0] < max(covered[1], covered[0] + 1)
-
     def _is_filled(self) -> bool:
-        """True once there is enough below the place that it can stay in the upper third."""
+        """True once there is enough text below for the words to stay in the upper third."""
         assert self._source is not None, "there is a text while chapters are loaded"
         rest = self.page.verticalScrollBar().maximum() - self.page.verticalScrollBar().value()
         return rest > self.page.viewport().height() or self._last == len(self._source.chapters)
 
     def _load_more(self) -> None:
-        """Load the next chapter below or above, as far as it may be needed soon."""
+        """Load the next chapter below or above, if it may be needed soon."""
         if self._job or self._source is None:
             return
         chapters = self._source.chapters
@@ -513,15 +505,8 @@ class PageViewer(Viewer):
             self._begin_at(self._cited)
 
 
-def _code_font() -> str:
-    return QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont).family()
-
-
-# Slides one by one, as the text that stands on them. Qt thread.
-
-
 class SlidesViewer(Viewer):
-    """Shows one slide at a time."""
+    """Shows one slide at a time, as its text."""
 
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,13 +1,14 @@
 """The pages of a PDF as they are printed. Qt thread; pages are drawn in another process.
 
-One page is drawn at a time, always the one that is needed most: those on the screen first, then the
-next one in each direction.
+One page is drawn at a time, the most urgent one: those on the screen first, then the next ones in
+both directions.
 """
 
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -33,31 +34,26 @@ from desktop_rag.core.parsed import Box, PageView, PageWish, PageWord
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import FOCUSED, INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.viewers.page_layout import GAP_PX, PageLayout
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import IconButton, PlainLabel, TextButton
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
-# Words of printed pages that the person selects. Pure.
-#
-# A place is a page (from 1) and the number of a word on it, in the order of the page's text.
-
+# A page (from 1) and the number of a word on it, in the order of the page's text.
 Place = tuple[int, int]
 Words = Mapping[int, Sequence[PageWord]]
-# Beside a line, rather one of its words than one of a line above or below.
+# Beside a line, prefers one of its words to one of a line above or below.
 _LINE_WEIGHT = 4.0
 
 
 def word_at(words: Sequence[PageWord], x: float, y: float) -> int | None:
-    """The number of the word at these fractions of a page, or the nearest; None without words."""
-    numbered = range(len(words))
-    return min(numbered, key=lambda n: _distance(words[n].box, x, y), default=None)
+    """The number of the word at, or nearest to, these fractions of a page; None without words."""
+    return min(range(len(words)), key=lambda n: _distance(words[n].box, x, y), default=None)
 
 
 def is_on_a_word(words: Sequence[PageWord], x: float, y: float) -> bool:
-    """True when there is a word at these fractions of a page."""
+    """True if there is a word at these fractions of a page."""
     return any(_distance(word.box, x, y) == 0 for word in words)
 
 
@@ -87,11 +83,39 @@ def _distance(box: Box, x: float, y: float) -> float:
     return beside + _LINE_WEIGHT * above
 
 
-# Pictures of pages in one column, with marks that leave the print readable. Qt thread.
-
+GAP_PX = 12
 MIN_ZOOM, MAX_ZOOM, ZOOM_STEP = 0.25, 5.0, 1.25
 _SCROLL_STEP_PX = 40
 _MARK_MARGIN_PX = 2
+
+
+class PageLayout:
+    """Positions of pages centred in a column, in pixels. At zoom 1 the widest fills the width."""
+
+    def __init__(self, sizes: Sequence[tuple[float, float]], width_px: int, zoom: float) -> None:
+        """`sizes` are the widths and heights of the pages in any unit."""
+        room_px = max(1, width_px - 2 * GAP_PX)
+        scale = zoom * room_px / max(width for width, _ in sizes)
+        self._sizes = [
+            (max(1, round(width * scale)), max(1, round(height * scale))) for width, height in sizes
+        ]
+        heights = (height + GAP_PX for _, height in self._sizes)
+        self._tops = list(accumulate(heights, initial=GAP_PX))
+        self.width_px = max(width_px, 2 * GAP_PX + max(width for width, _ in self._sizes))
+
+    @property
+    def height_px(self) -> int:
+        """The height of the whole column."""
+        return self._tops[-1]
+
+    def rect(self, page: int) -> tuple[int, int, int, int]:
+        """Left, top, width and height of a page (from 1)."""
+        width, height = self._sizes[page - 1]
+        return (self.width_px - width) // 2, self._tops[page - 1], width, height
+
+    def page_at(self, y: float) -> int:
+        """The page at a height, or the nearest one."""
+        return min(max(1, bisect_right(self._tops, y)), len(self._sizes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +129,10 @@ class PagePicture:
 
 
 class PageCanvas(QAbstractScrollArea):
-    """Shows pages as far as there are pictures of them, others as blank paper.
+    """Pages in one column, as pictures once they are drawn, until then as blank paper.
 
-    Words are selected with the mouse, all of a page with Ctrl+A, and copied with Ctrl+C.
-    `moved` tells that other pages may be visible, or that they have another size.
+    Words are selected with the mouse, all of a page with Ctrl+A, and copied with Ctrl+C. `moved`
+    follows when other pages may be visible, or pages have another size.
     """
 
     moved = Signal()
@@ -122,7 +146,7 @@ class PageCanvas(QAbstractScrollArea):
         self._zoom = 1.0
         self._pictures: Mapping[int, PagePicture] = {}
         self._current: tuple[int, int] | None = None
-        # The words between both are selected. Kept, as pictures of pages come and go.
+        # The words between both are selected; kept although pictures of pages come and go.
         self._words: dict[int, tuple[PageWord, ...]] = {}
         self._selection: tuple[Place, Place] | None = None
         self._from: Place = (0, 0)
@@ -188,7 +212,7 @@ class PageCanvas(QAbstractScrollArea):
 
     @Slot()
     def select_page(self) -> None:
-        """Select all words of the page that is read."""
+        """Select all words of the current page."""
         if words := self._words.get(self.page):
             self._select((self.page, 0), (self.page, len(words) - 1))
 
@@ -216,8 +240,7 @@ class PageCanvas(QAbstractScrollArea):
     def _on_menu_requested(self, place: QPoint) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        copy = menu.addAction(tr("Copy"), self.copy)
-        copy.setEnabled(self._selection is not None)
+        menu.addAction(tr("Copy"), self.copy).setEnabled(self._selection is not None)
         menu.addAction(tr("Select the page"), self.select_page)
         menu.popup(self.mapToGlobal(place))
 
@@ -328,8 +351,7 @@ class PageCanvas(QAbstractScrollArea):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            turns = event.angleDelta().y()
-            if turns:
+            if turns := event.angleDelta().y():
                 self.set_zoom(self._zoom * (ZOOM_STEP if turns > 0 else 1 / ZOOM_STEP))
             event.accept()
         else:
@@ -368,14 +390,11 @@ class PageCanvas(QAbstractScrollArea):
             painter.fillRect(_on(place, box), self._theme.colour("page_selection"))
         painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceOver)
         if self._current is not None and self._current[0] == page:
-            self._frame(painter, place, picture.hits[self._current[1] : self._current[1] + 1])
-
-    def _frame(self, painter: QPainter, place: QRect, hits: Sequence[Sequence[Box]]) -> None:
-        painter.setPen(QPen(self._theme.colour("accent"), 2))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        for boxes in hits:
-            for box in boxes:
-                painter.drawRect(_on(place, box))
+            painter.setPen(QPen(self._theme.colour("accent"), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            for boxes in picture.hits[self._current[1] : self._current[1] + 1]:
+                for box in boxes:
+                    painter.drawRect(_on(place, box))
 
     @Slot()
     def _on_moved(self) -> None:
@@ -384,11 +403,10 @@ class PageCanvas(QAbstractScrollArea):
 
 
 def _on(place: QRect, box: Box) -> QRectF:
-    margin = _MARK_MARGIN_PX
     return QRectF(
         place.left() + box.left * place.width(), place.top() + box.top * place.height(),
         (box.right - box.left) * place.width(), (box.bottom - box.top) * place.height(),
-    ).adjusted(-margin, -margin, margin, margin)  # fmt: skip
+    ).adjusted(-_MARK_MARGIN_PX, -_MARK_MARGIN_PX, _MARK_MARGIN_PX, _MARK_MARGIN_PX)  # fmt: skip
 
 
 _KEPT_PICTURES = 24
@@ -398,7 +416,7 @@ _FIELD_PADDING_PX = 48
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """A picture with what it was drawn for; it is drawn again when that changes."""
+    """A picture and what it was drawn for; it is drawn again when that changes."""
 
     picture: PagePicture
     wish: PageWish
@@ -452,7 +470,7 @@ class PagesViewer(Viewer):
         self.canvas.moved.connect(self._on_moved)
         self._previous.clicked.connect(lambda: self._step(-1))
         self._next.clicked.connect(lambda: self._step(1))
-        self._number.valueChanged.connect(self._on_number)
+        self._number.valueChanged.connect(self._scroll_to)
         self._smaller.clicked.connect(lambda: self.canvas.set_zoom(self.canvas.zoom / ZOOM_STEP))
         self._larger.clicked.connect(lambda: self.canvas.set_zoom(self.canvas.zoom * ZOOM_STEP))
         self._fit.clicked.connect(lambda: self.canvas.set_zoom(1.0))
@@ -477,7 +495,7 @@ class PagesViewer(Viewer):
         """Show a PDF at these words."""
         self._stored, self._cited = stored, cited
         self._starts = _page_starts(stored)
-        # The page is seen first; its words, which can be selected, come when it is drawn again.
+        # The page is shown first; its words, for selecting, come when it is drawn again.
         wish = self._wish(self._page_of(cited[0]))
         self._draw(replace(wish, with_sizes=True, with_words=False))
 
@@ -487,9 +505,8 @@ class PagesViewer(Viewer):
 
     def show_hits(self, hits: Hits) -> None:
         self._hits = hits
-        if hits.current_span is not None:
-            page = self._page_of(hits.current_span[0])
-            self._go_to(page, self._index_on(page))
+        if (hit := self._current_hit()) is not None:
+            self._go_to(*hit)
         self._show_pictures()
         self._draw_next()
 
@@ -518,8 +535,10 @@ class PagesViewer(Viewer):
         if self._target is None:
             return
         page, hit = self._target
-        drawn = self._drawn.get(page)
-        if drawn is None or not _is_marked_as(drawn.wish, self._wish(page)):
+        if (drawn := self._drawn.get(page)) is None:
+            return
+        wish = self._wish(page)
+        if (drawn.wish.quote, drawn.wish.find) != (wish.quote, wish.find):
             return
         boxes = drawn.picture.cited
         if hit is not None:
@@ -536,8 +555,7 @@ class PagesViewer(Viewer):
         quote = ""
         if self._stored is not None and self._cited[1] > self._cited[0]:
             quote = self._stored.text[max(start, self._cited[0]) : min(end, self._cited[1])]
-        has_hit = any(start <= hit[0] < end for hit in self._hits.spans)
-        find = self._hits.words if has_hit else ""
+        find = self._hits.words if any(start <= hit[0] < end for hit in self._hits.spans) else ""
         return PageWish(page, width_px, quote, find, with_words=True)
 
     def _first_width(self) -> int:
@@ -546,7 +564,7 @@ class PagesViewer(Viewer):
         return round(room_px * self.devicePixelRatioF())
 
     def _draw_next(self) -> None:
-        """Draw the page that is needed most and not drawn yet."""
+        """Draw the most urgent page that is not drawn yet."""
         if self._drawing or not self._count:
             return
         seen = self.canvas.visible_pages
@@ -598,7 +616,7 @@ class PagesViewer(Viewer):
         self._number.setFixedWidth(digits + _FIELD_PADDING_PX)
         self._of.setText(tr("of {count:,}", count=self._count))
         page = self._target[0] if self._target else view.page
-        # Drawn for the width that was expected, so it is near enough to scroll by.
+        # Drawn for the expected width, which is close enough for scrolling.
         is_cited = page == view.page and bool(view.boxes)
         self.canvas.scroll_to(page, view.boxes[0] if is_cited else None)
 
@@ -607,19 +625,15 @@ class PagesViewer(Viewer):
         if not self._count:
             self.failed.emit(error)
         elif wish is not None:
-            # One bad page stays blank and must not stop the others.
+            # One bad page stays blank; the others are drawn.
             blank = QImage(1, 1, QImage.Format.Format_RGB32)
             blank.fill(Qt.GlobalColor.white)
             self._drawn[wish.page] = _Drawn(PagePicture(blank), wish)
             self._draw_next()
 
     def _show_pictures(self) -> None:
-        current = None
-        if self._hits.current_span is not None:
-            page = self._page_of(self._hits.current_span[0])
-            current = page, self._index_on(page)
         pictures = {page: drawn.picture for page, drawn in self._drawn.items()}
-        self.canvas.show_pictures(pictures, current)
+        self.canvas.show_pictures(pictures, self._current_hit())
 
     # --- places ----------------------------------------------------------------------------------
 
@@ -627,35 +641,35 @@ class PagesViewer(Viewer):
         return max(1, bisect_right(self._starts, offset))
 
     def _span_of(self, page: int) -> Span:
-        """The text of a page."""
         if page > len(self._starts):
             return NO_WORDS
         end = self._starts[page] if page < len(self._starts) else 1 << 60
         return self._starts[page - 1], end
 
-    def _index_on(self, page: int) -> int:
-        """The number of hits on the page before the current one."""
+    def _current_hit(self) -> tuple[int, int] | None:
+        """The page of the current hit, and the number of hits on it before that one."""
+        if self._hits.current_span is None:
+            return None
+        page = self._page_of(self._hits.current_span[0])
         start, _ = self._span_of(page)
-        return sum(1 for span in self._hits.spans[: self._hits.current] if span[0] >= start)
+        before = self._hits.spans[: self._hits.current]
+        return page, sum(1 for span in before if span[0] >= start)
 
     # --- actions of the person -------------------------------------------------------------------
 
     def _step(self, by: int) -> None:
-        page = self.canvas.page + by
-        if 1 <= page <= self._count:
-            self._target = None
-            self.canvas.scroll_to(page)
+        if 1 <= self.canvas.page + by <= self._count:
+            self._scroll_to(self.canvas.page + by)
 
     @Slot(int)
-    def _on_number(self, page: int) -> None:
+    def _scroll_to(self, page: int) -> None:
         if page != self.canvas.page:
             self._target = None
             self.canvas.scroll_to(page)
 
     @Slot()
     def _on_moved(self) -> None:
-        page = self.canvas.page
-        if not page:
+        if not (page := self.canvas.page):
             return
         self._number.blockSignals(True)
         self._number.setValue(page)
@@ -666,10 +680,6 @@ class PagesViewer(Viewer):
         self._draw_next()
 
 
-def _is_marked_as(drawn: PageWish, wish: PageWish) -> bool:
-    return (drawn.quote, drawn.find) == (wish.quote, wish.find)
-
-
 def _page_starts(stored: StoredText) -> list[int]:
     """Where the text of each page begins; pages without text begin with the next one."""
     first: dict[int, int] = {}
@@ -677,9 +687,8 @@ def _page_starts(stored: StoredText) -> list[int]:
         if mark.anchor.page is not None:
             first.setdefault(mark.anchor.page, mark.offset)
     starts: list[int] = []
-    last = max(first, default=0)
     following = len(stored.text)
-    for page in range(last, 0, -1):
+    for page in range(max(first, default=0), 0, -1):
         following = first.get(page, following)
         starts.append(following)
     return starts[::-1]

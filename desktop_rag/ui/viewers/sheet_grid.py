@@ -1,4 +1,4 @@
-"""The rows of spreadsheets in the stored text, by their marks. Pure; worker threads.
+"""The rows of spreadsheets in the stored text, found by their marks. Worker threads.
 
 Readers write each row as a line with bars between its cells, and mark the cells it covers. Rows are
 found at once, and split into cells only when they are shown.
@@ -18,14 +18,14 @@ _BAR = " | "
 # One match for each line: a line without a range has empty groups.
 _RANGE = re.compile(r"^(?:([A-Z]{1,3})(\d{1,7})(?::([A-Z]{1,3})(\d{1,7}))?|.*)$", re.MULTILINE)
 _LETTERS = 26
-# The readers shorten a longer run of empty cells to this many.
+# Readers shorten longer runs of empty cells to this many.
 _GAP_CELLS = 8
 _MAX_COLUMNS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text of a cell, and where it stands in the text of the document."""
+    """The text of a cell, and its span in the text of the document."""
 
     text: str
     start: int
@@ -34,7 +34,7 @@ class Cell:
 
 @dataclass(slots=True)
 class _Rows:
-    """The rows of a sheet as lists: their numbers, their lines, their first and last columns."""
+    """The rows of a sheet: their numbers, offsets, and first and last columns."""
 
     numbers: list[int] = field(default_factory=list[int])
     starts: list[int] = field(default_factory=list[int])
@@ -68,27 +68,28 @@ class SheetGrid:
         return self._rows.numbers[row]
 
     def range_at(self, offset: int) -> str:
-        """The cells of the row with this place, such as `A5:D5`."""
+        """The cells of the row at this offset, such as `A5:D5`."""
         row = self.row_at(offset)
         first, last = self._rows.columns[row]
         return f"{first}{self.number(row)}:{last}{self.number(row)}"
 
     def row_at(self, offset: int) -> int:
-        """The row with this place of the text, or the nearest one before it."""
+        """The row at this offset, or the nearest one before it."""
         return max(0, bisect_right(self._rows.starts, offset) - 1)
 
     def holds(self, offset: int) -> bool:
-        """True if this place of the text is in the sheet."""
+        """True if this offset is in the sheet."""
         rows = self._rows
         return bool(rows.starts) and rows.starts[0] <= offset <= rows.ends[-1]
 
     def cells(self, row: int) -> dict[int, Cell]:
-        """The cells of a row by their columns, without the empty ones."""
+        """The non-empty cells of a row by column."""
         offset = self._rows.starts[row]
         first, last = map(_column, self._rows.columns[row])
         written = self._text[offset : self._rows.ends[row]].split(_BAR)
         found: dict[int, Cell] = {}
-        column = _first_column(first, written)
+        # The mark begins at the line's first non-empty cell.
+        column = max(0, first - next((n for n, text in enumerate(written) if text), 0))
         missing = last - column + 1 - len(written)
         gap = _gap(written) if missing > 0 else -1
         for n, text in enumerate(written):
@@ -110,7 +111,7 @@ def sheet_grids(stored: StoredText) -> list[SheetGrid]:
     grids: list[SheetGrid] = []
     name, rows = "", _Rows()
     ends = [*starts[1:], len(stored.text)]
-    # A list of all ranges at once: matching them one by one takes most of the time.
+    # All ranges at once: matching them one by one would take most of the time.
     ranges = _RANGE.findall("\n".join(cell or "-" for cell in cells))
     if len(ranges) != len(starts):
         return []
@@ -128,7 +129,7 @@ def sheet_grids(stored: StoredText) -> list[SheetGrid]:
 
 
 def _add(rows: _Rows, text: str, start: int, end: int, found: tuple[str, ...]) -> None:
-    """Add the marked row, or the marked rows of a sheet with very many."""
+    """Add the marked row, or all marked rows of a very large sheet."""
     first, last, top = found[0], found[2] or found[0], int(found[1])
     bottom = int(found[3] or top)
     after = rows.numbers[-1] if rows.numbers else 0
@@ -153,7 +154,7 @@ def column_letters(column: int) -> str:
 
 
 def is_within(cell: Cell, span: Span) -> bool:
-    """True if the span has a part of the cell."""
+    """True if the span overlaps the cell."""
     return cell.start < span[1] and span[0] < cell.end
 
 
@@ -165,13 +166,8 @@ def _column(letters: str) -> int:
     return number - 1
 
 
-def _first_column(first: int, written: Sequence[str]) -> int:
-    """The column where the line begins: the mark begins at its first cell that is not empty."""
-    return max(0, first - next((n for n, text in enumerate(written) if text), 0))
-
-
 def _gap(written: Sequence[str]) -> int:
-    """Where a shortened run of empty cells is; -1 without one."""
+    """The position of a shortened run of empty cells; -1 without one."""
     for n in range(len(written) - _GAP_CELLS + 1):
         if not any(written[n : n + _GAP_CELLS]):
             return n

@@ -32,8 +32,6 @@ from desktop_rag.ui.viewers.sheet_grid import Cell, SheetGrid, column_letters, i
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import plain_tooltip
 
-# The cells of one sheet for a grid. Qt thread.
-
 _Index = QModelIndex | QPersistentModelIndex
 _KEPT_ROWS = 500
 _MAX_SHOWN_CHARS = 200
@@ -41,7 +39,7 @@ _ROOT = QModelIndex()
 
 
 class SheetModel(QAbstractTableModel):
-    """The cells of one sheet, split only where they are looked at."""
+    """The cells of one sheet, split when they are shown."""
 
     def __init__(self, theme: Theme, grid: SheetGrid, parent: QObject) -> None:
         super().__init__(parent)
@@ -70,13 +68,13 @@ class SheetModel(QAbstractTableModel):
         return self._rows[row]
 
     def index_of(self, span: Span) -> QModelIndex:
-        """The first cell with a part of the span, or the first one of its row."""
+        """The first cell that overlaps the span, or the first one of its row."""
         row = self.grid.row_at(span[0])
         columns = [c for c, cell in self.cells(row).items() if is_within(cell, span)]
         return self.index(row, min(columns, default=0))
 
     def is_cited(self, row: int, column: int) -> bool:
-        """True for a cell with a part of the cited words."""
+        """True for a cell that overlaps the cited words."""
         cell = self.cells(row).get(column)
         return cell is not None and is_within(cell, self._cited)
 
@@ -111,36 +109,27 @@ class SheetModel(QAbstractTableModel):
         return None
 
     def _roles(self, cell: Cell) -> tuple[str, str]:
-        """The colours of a cell by its marks, for ground and text."""
         if self._current is not None and is_within(cell, self._current):
             return "accent", "accent_text"
-        if self._is_hit(cell):
+        at = bisect_right(self._hit_ends, cell.start)
+        if at < len(self._hits) and is_within(cell, self._hits[at]):
             return "accent_soft", "accent_soft_text"
         if is_within(cell, self._cited):
             return "highlight", "highlight_text"
         return "", ""
 
-    def _is_hit(self, cell: Cell) -> bool:
-        at = bisect_right(self._hit_ends, cell.start)
-        return at < len(self._hits) and is_within(cell, self._hits[at])
-
 
 _SAMPLE_ROWS = 40
 _MIN_COLUMN_PX, _MAX_COLUMN_PX, _PADDING_PX = 56, 260, 24
 _ROW_PADDING_PX = 10
-# Columns beyond these keep the usual width: there may be thousands.
+# Further columns keep the default width: there may be thousands.
 _FITTED_COLUMNS = 100
 
 
 class _CellDelegate(QStyledItemDelegate):
-    """Paints the ground of marked cells, which a style sheet for cells leaves out."""
+    """Paints the background of marked cells, which a style sheet for cells omits."""
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         ground = index.data(Qt.ItemDataRole.BackgroundRole)
         if isinstance(ground, QBrush):
             painter.fillRect(option.rect, ground)
@@ -148,7 +137,7 @@ class _CellDelegate(QStyledItemDelegate):
 
 
 class SheetTable(QTableView):
-    """A grid from which the chosen cells are copied as lines with tabs."""
+    """A grid whose selected cells are copied as lines with tabs."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):

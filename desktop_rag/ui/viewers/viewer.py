@@ -1,4 +1,4 @@
-"""What every view of a document's content can do, whatever its kind. Qt thread."""
+"""The base of all views of a document's content, and what they are given to show. Qt thread."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,18 +9,17 @@ from PySide6.QtWidgets import QWidget
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.markup.plain_markdown import shown_text
 
-# What is to be read: a document, the words in it, and what is known if it is gone. Any thread.
-
 Span = tuple[int, int]
+NO_WORDS: Span = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentSpan:
     """A document and a span of its text, such as a passage or quote; the span may be empty.
 
-    `quote` are the words there when they were cited, since the document may have changed.
-    `title` and `passage` are shown when the library no longer has the document, nor another of the
-    same `path` and `part`.
+    `quote` holds the words at the time of citing, since the document may have changed. `title` and
+    `passage` are shown if the library no longer has the document, nor another one with the same
+    `path` and `part`.
     """
 
     document_id: str
@@ -41,7 +40,7 @@ class DocumentSpan:
 def span_of(source: SourceRef) -> DocumentSpan:
     """The cited words of a source."""
     title = source.title or source.path
-    # The text of a query's result is nowhere in the document.
+    # The text of a query result is not in the document.
     quote = "" if source.query else source.quote or source.text
     return DocumentSpan(
         source.document_id, source.start, source.end, quote, title,
@@ -49,14 +48,11 @@ def span_of(source: SourceRef) -> DocumentSpan:
     )  # fmt: skip
 
 
-NO_WORDS: Span = (0, 0)
-
-
 @dataclass(frozen=True, slots=True)
 class Hits:
     """The places where words were found, in order; `current` is the index of one of them.
 
-    With line breaks in `words`, each line is a word of its own.
+    If `words` has several lines, each is a word of its own.
     """
 
     words: str = ""
@@ -65,7 +61,7 @@ class Hits:
 
     @property
     def current_span(self) -> Span | None:
-        """The place the person is at."""
+        """The current place."""
         return self.spans[self.current] if 0 <= self.current < len(self.spans) else None
 
     @property
@@ -77,9 +73,9 @@ class Hits:
 class Viewer(QWidget):
     """Shows the content of one document. Spans are offsets of its stored text, in code points.
 
-    `place_changed` carries where the person is, such as `page 3 of 20`. `address_clicked` carries
-    an address of the web, `part_opened` the id of a document inside this one, `path_clicked` the
-    target of a relative link and its words.
+    `place_changed` carries the current place, such as `page 3 of 20`, `address_clicked` a web
+    address, `part_opened` the id of a document inside this one, `path_clicked` the target of a
+    relative link and its words.
     """
 
     place_changed = Signal(str)
@@ -92,12 +88,12 @@ class Viewer(QWidget):
         raise NotImplementedError
 
     def show_hits(self, hits: Hits) -> None:
-        """Mark these places, and scroll to the current one; without any, take the marks away."""
+        """Mark these places and scroll to the current one; without hits, remove the marks."""
         raise NotImplementedError
 
     def leave(self) -> None:
-        """Another document is shown: what is still being made of this one is not needed."""
+        """Stop work on this document, because another one is shown."""
 
     def tools(self) -> Sequence[QWidget]:
-        """The controls of this kind of content, for the bar above it."""
+        """The controls of this viewer, for the bar above it."""
         return ()

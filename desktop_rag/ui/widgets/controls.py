@@ -1,4 +1,4 @@
-"""Small widgets shared by all pages: plain-text labels, icon buttons, cards. Qt thread.
+"""Small widgets shared by all pages: plain-text labels, buttons, cards, questions. Qt thread.
 
 No other module creates a QLabel or sets a raw tooltip: Qt guesses whether text is HTML, and HTML
 can load local files.
@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QMenu,
+    QMessageBox,
     QPushButton,
     QSizePolicy,
     QStyle,
@@ -48,8 +49,8 @@ def plain_tooltip(text: str) -> str:
 def set_tip(widget: QWidget, text: str) -> None:
     """Show the text literally as a tooltip; "" for none.
 
-    Screen readers get it too, as the description: without one they would read the tooltip with its
-    markup. A description that says something else stays.
+    It also becomes the accessible description, since screen readers would otherwise read the
+    tooltip's markup. A description that says something else stays.
     """
     told = widget.property("told_tip") or ""
     if widget.accessibleDescription() == told:
@@ -59,7 +60,7 @@ def set_tip(widget: QWidget, text: str) -> None:
 
 
 def add_clear_button(field: QLineEdit) -> None:
-    """Let a button in the field empty it; Qt gives it no name."""
+    """Add a button that empties the field; Qt gives it no name."""
     field.setClearButtonEnabled(True)
     for button in field.findChildren(QToolButton):
         button.setAccessibleName(tr("Clear"))
@@ -75,15 +76,25 @@ def set_property(widget: QWidget, name: str, value: object) -> None:
 
 
 def press_by_enter(button: QAbstractButton, event: QKeyEvent) -> bool:
-    """Press a focused button for Enter or Return; False where the key is left to Qt.
+    """Press a focused button for Enter or Return; False if the key is left to Qt.
 
-    Outside dialogs only Space presses a button of Qt. In dialogs Enter presses the default button.
+    Outside dialogs Qt presses buttons only with Space. In dialogs Enter presses the default button.
     """
     if event.key() not in _ENTER or isinstance(button.window(), QDialog):
         return False
     if not event.isAutoRepeat():
         button.click()
     return True
+
+
+def plain_question(parent: QWidget, title: str, text: str) -> QMessageBox:
+    """A box with this text, shown literally, that is deleted once it is closed."""
+    box = QMessageBox(parent)
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setWindowTitle(title)
+    box.setText(text)
+    return box
 
 
 def centred(widget: QWidget, max_px: int) -> QHBoxLayout:
@@ -101,8 +112,8 @@ class PlainLabel(QLabel):
     """A label that shows its text literally.
 
     `tone` is `muted`, `danger`, `warning`, `success` or `accent`; `scale` is `small`, `heading` or
-    `title`; both may be empty. A wrapped label can shrink to its longest word. One whose text can
-    be selected is a stop of Tab, unless it is empty.
+    `title`; both may be empty. A wrapped label can shrink to its longest word. Tab stops at
+    selectable text unless it is empty.
     """
 
     def __init__(
@@ -131,8 +142,7 @@ class PlainLabel(QLabel):
     def setText(self, text: str) -> None:
         super().setText(text)
         if self._is_selectable:
-            focus = Qt.FocusPolicy.StrongFocus if text else Qt.FocusPolicy.NoFocus
-            self.setFocusPolicy(focus)
+            self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if text else Qt.FocusPolicy.NoFocus)
 
     def set_tone(self, tone: str) -> None:
         """Change the tone, which sets the text colour."""
@@ -140,10 +150,7 @@ class PlainLabel(QLabel):
 
 
 class ElidedLabel(PlainLabel):
-    """A one-line label, elided to fit; its tooltip shows the full text.
-
-    With `tip`, the tooltip always shows that instead.
-    """
+    """A one-line label, elided to fit; its tooltip shows the full text, or `tip` if given."""
 
     def __init__(
         self,
@@ -194,7 +201,7 @@ class ElidedLabel(PlainLabel):
 
 
 def begin_with_window(label: QLabel) -> None:
-    """Have a label begin where the window does, whatever the script of its text."""
+    """Align a label with the window's start side, whatever the script of its text."""
     side = Qt.AlignmentFlag.AlignRight if label.isRightToLeft() else Qt.AlignmentFlag.AlignLeft
     label.setAlignment(side | Qt.AlignmentFlag.AlignAbsolute | Qt.AlignmentFlag.AlignVCenter)
 
@@ -226,10 +233,7 @@ class IconButton(ToolButton):
 
 
 class IconLabel(QWidget):
-    """A static icon that follows the theme.
-
-    Words beside it say the same, so screen readers pass over it; a picture they would announce.
-    """
+    """A static icon that follows the theme, skipped by screen readers: words say the same."""
 
     def __init__(
         self, theme: Theme, icon: str, parent: QWidget | None = None, *, size_px: int = ICON_PX
@@ -239,11 +243,7 @@ class IconLabel(QWidget):
         self._icon = icon
         self._size = QSize(size_px, size_px)
         self.setFixedSize(self._size)
-        theme.changed.connect(self._on_theme_changed)
-
-    @Slot()
-    def _on_theme_changed(self) -> None:
-        self.update()
+        theme.changed.connect(self.update)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -284,9 +284,6 @@ class Card(QFrame):
         super().__init__(parent)
         self.setProperty("kind", kind)
         self.setProperty("tone", tone)
-
-
-# A button that elides text too long for it. Qt thread.
 
 
 class ElidedButton(QPushButton):
@@ -343,13 +340,11 @@ class ElidedButton(QPushButton):
         set_tip(self, self._full_text if " ".join(shown.split()) != self._full_text else "")
 
     def _fitted(self, room_px: int) -> str:
-        """What of the text has room."""
+        """What of the text has room; subclasses may use two lines."""
         return self.fontMetrics().elidedText(self._full_text, Qt.TextElideMode.ElideRight, room_px)
 
 
-# A button that shows the current choice and opens a menu of others. Qt thread.
-
-# The arrow and the padding around it.
+# The arrow of a menu button and the padding around it.
 _ARROW_PX = 40
 _MIN_PX = 72
 
@@ -385,8 +380,6 @@ class MenuButton(ToolButton):
         painter.drawComplexControl(QStyle.ComplexControl.CC_ToolButton, option)
 
 
-# A small turning arc: something goes on. Qt thread.
-
 _SIZE_PX = 14
 _STEP_MS = 90
 _STEP_DEGREES = 30
@@ -395,24 +388,18 @@ _TURN_DEGREES = 360
 
 
 class Spinner(QWidget):
-    """Turns while it is on show, and stands still where the desktop asks for less motion."""
+    """A small turning arc; it stands still where the desktop asks for less motion."""
 
     def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
-        """`name` says what goes on."""
+        """`name` says what is going on."""
         super().__init__(parent)
         self._theme = theme
         self._angle = 0
         self.setFixedSize(_SIZE_PX, _SIZE_PX)
         self.setAccessibleName(name)
-        self._timer = QTimer(self)
-        self._timer.setInterval(_STEP_MS)
+        self._timer = QTimer(self, interval=_STEP_MS)
         self._timer.timeout.connect(self._on_step)
         theme.changed.connect(self.update)
-
-    @property
-    def is_turning(self) -> bool:
-        """True while it moves."""
-        return self._timer.isActive()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

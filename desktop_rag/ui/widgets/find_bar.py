@@ -38,9 +38,7 @@ class FindBar(QWidget):
         row.addWidget(self.field, 1)
         for widget in (self._count, previous, following, close):
             row.addWidget(widget)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_SETTLE_MS)
+        self._timer = QTimer(self, singleShot=True, interval=_SETTLE_MS)
         self._timer.timeout.connect(self._on_settled)
         self.field.textChanged.connect(lambda _: self._timer.start())
         self.field.installEventFilter(self)
@@ -60,7 +58,7 @@ class FindBar(QWidget):
             self.field.setText(words)
 
     def show_count(self, words: str, current: int, count: int) -> None:
-        """Show how many places have these words, and which is the current one, counted from 0."""
+        """Show the number of hits for these words, and which is the current one, from 0."""
         self._words = words
         total = number_in_words(count) + ("+" if count >= MAX_HITS else "")
         if count:

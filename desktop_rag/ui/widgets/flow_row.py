@@ -1,4 +1,4 @@
-"""Widgets side by side that go on in further lines where there is no more room. Qt thread."""
+"""Rows of widgets that continue on further lines where there is no more room. Qt thread."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLayout, QLayoutItem, QVBoxLayout, QW
 
 
 class FlowRow(QLayout):
-    """Gives each widget the width it would like, from the side on which reading begins."""
+    """Gives each widget its preferred width, from the side on which reading begins."""
 
     def __init__(self, parent: QWidget | None = None, *, spacing: int = 6) -> None:
         super().__init__(parent)
@@ -52,7 +52,7 @@ class FlowRow(QLayout):
         self._place(rect, is_only_measured=False)
 
     def _place(self, rect: QRect, *, is_only_measured: bool) -> int:
-        """Place the widgets in the rectangle; returns the height that they take."""
+        """Place the widgets in the rectangle and return the height they take."""
         top = 0
         for line in self._lines(rect.width()):
             height = max(size.height() for _, size in line)
@@ -88,14 +88,11 @@ class FlowRow(QLayout):
         return QRect(rect.topLeft() + place, size)
 
 
-# A row of controls that moves some of them to a second line when it gets narrow. Qt thread.
-
-
 class WrappingRow(QWidget):
     """Shows `row` with `group` inserted before index `at`, or on a second line when narrow.
 
-    The widget at index `stretched` takes the remaining width; the group wraps when that would
-    fall below `min_px`. On the second line the group is aligned right with `aligns_right`.
+    The widget at index `stretched` takes the remaining width; the group wraps when that would fall
+    below `min_px`. On the second line the group is aligned right with `aligns_right`.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""Building blocks of settings forms: sections, rows and fields. Qt thread."""
+"""Building blocks of settings forms: sections, rows and fields; a line of a list. Qt thread."""
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -59,7 +59,7 @@ def number_field(minimum: int, maximum: int, step: int, unit: str) -> QSpinBox:
 
 
 class _MoneyField(QDoubleSpinBox):
-    """Shows two digits behind the point, and more only where there are more: `0.0375`."""
+    """Shows two decimals, and more only where needed: `0.0375`."""
 
     def textFromValue(self, value: float) -> str:
         digits = len(f"{value:.{_MOST_DIGITS}f}".rstrip("0").partition(".")[2])
@@ -80,12 +80,11 @@ def money_field(maximum: float, unit: str = "") -> QDoubleSpinBox:
 
 def show_number(field: QSpinBox | QDoubleSpinBox, value: float) -> None:
     """Set a number without emitting a change."""
-    field.blockSignals(True)
-    if isinstance(field, QSpinBox):
-        field.setValue(int(value))
-    else:
-        field.setValue(value)
-    field.blockSignals(False)
+    with QSignalBlocker(field):
+        if isinstance(field, QSpinBox):
+            field.setValue(int(value))
+        else:
+            field.setValue(value)
 
 
 def radio_group(parent: QWidget, name: str, words: Mapping[str, str]) -> dict[str, QRadioButton]:
@@ -106,16 +105,12 @@ def selected_value(buttons: Mapping[str, QRadioButton]) -> str:
 
 def show_checked(field: QCheckBox, is_checked: bool) -> None:
     """Set a checkbox without emitting a change."""
-    field.blockSignals(True)
-    field.setChecked(is_checked)
-    field.blockSignals(False)
+    with QSignalBlocker(field):
+        field.setChecked(is_checked)
 
 
 class WheelGuard(QObject):
-    """Lets the mouse wheel change a field only while it has the focus.
-
-    Otherwise scrolling the page over a field would change a setting unnoticed.
-    """
+    """Lets the mouse wheel change only the focused field, so that scrolling changes no setting."""
 
     def guard(self, field: QWidget) -> None:
         """Guard this field."""
@@ -123,11 +118,8 @@ class WheelGuard(QObject):
         field.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        is_stray = (
-            event.type() == QEvent.Type.Wheel
-            and isinstance(watched, QWidget)
-            and not watched.hasFocus()
-        )
+        is_wheel = event.type() == QEvent.Type.Wheel
+        is_stray = is_wheel and isinstance(watched, QWidget) and not watched.hasFocus()
         if is_stray:
             # Ignored, so that the page scrolls.
             event.ignore()
@@ -135,10 +127,7 @@ class WheelGuard(QObject):
 
 
 class SettingsSection(Card):
-    """A card with a heading, an introduction, and rows of labels and fields.
-
-    Where there is no room for both, each label stands above its fields.
-    """
+    """A card with a heading and rows of labels and fields; labels go above if room is short."""
 
     def __init__(self, title: str, intro: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -165,7 +154,7 @@ class SettingsSection(Card):
         return self._is_stacked
 
     def minimumSizeHint(self) -> QSize:
-        """That of stacked rows; a larger one would keep the card from ever getting so narrow."""
+        """The hint of stacked rows; a larger one would keep the card from getting that narrow."""
         hint = super().minimumSizeHint()
         if self._is_stacked or not self._form_rows:
             return hint
@@ -240,11 +229,7 @@ class SettingsSection(Card):
         self.updateGeometry()
 
     def _fields_px(self) -> int:
-        """The least width of the widest row of fields."""
-        parts = [
-            *(row for _, row, *_ in self._form_rows),
-            *(below for below, _ in self._form_notes),
-        ]
+        parts = [row for _, row, *_ in self._form_rows] + [note for note, _ in self._form_notes]
         shown = (QWidgetItem(part) for part in parts if not part.isHidden())
         return max((item.minimumSize().width() for item in shown), default=0)
 
@@ -254,14 +239,14 @@ class SettingsSection(Card):
 
 
 def fit_height(window: QWidget, width_px: int) -> None:
-    """Give a dialog this width, and the height that its wrapped texts and rows need there."""
+    """Resize a dialog to this width and the height its wrapped texts and rows need there."""
     layout = window.layout()
     needed_px = layout.totalHeightForWidth(width_px) if layout else 0
     window.resize(width_px, max(needed_px, window.sizeHint().height()))
 
 
 def _row_of(fields: Sequence[QWidget], spacing_px: int, *, is_wide: bool) -> QWidget:
-    """Fields side by side, in further lines where there is no room and none fills the row."""
+    """Fields side by side; they wrap unless one fills the row."""
     holder = QWidget()
     if not is_wide and not any(field.hasHeightForWidth() for field in fields):
         flow = FlowRow(holder, spacing=spacing_px)
@@ -278,11 +263,8 @@ def _row_of(fields: Sequence[QWidget], spacing_px: int, *, is_wide: bool) -> QWi
     return holder
 
 
-# Draws one line of foreign text in a row of a list. Qt thread.
-
-
 def draw_line(painter: QPainter, area: QRect, text: str, *, at_end: bool = False) -> None:
-    """Draw the text in the middle of the area with the font, colour and side of the painter.
+    """Draw the text in the middle of the area with the font, colour and direction of the painter.
 
     The text keeps its own direction. It stands at the beginning of the line, or at its end.
     """

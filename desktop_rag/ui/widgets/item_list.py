@@ -1,4 +1,4 @@
-"""A list of lines that says in words when it is empty. Qt thread."""
+"""Lists and tables that show a text while they are empty. Qt thread."""
 
 from collections.abc import Callable
 
@@ -36,7 +36,7 @@ class ItemList(QListWidget):
 
     @Slot()
     def _tell(self) -> None:
-        """A screen reader reads no painted words."""
+        # Screen readers don't read painted words.
         self.setAccessibleDescription("" if self.count() else self._empty_text)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -56,14 +56,12 @@ class ItemList(QListWidget):
         painter.drawText(area, int(how), self._empty_text)
 
 
-# A table of whole rows, with a text while it is empty and a column in colours. Qt thread.
-
 _ROW_PADDING_PX = 12
 _Index = QModelIndex | QPersistentModelIndex
 
 
 class RoleDelegate(QStyledItemDelegate):
-    """Colours a cell by its meaning, in addition to the text; `role_of` names the colour's role."""
+    """Colours a cell by its meaning; `role_of` names the colour role."""
 
     def __init__(self, theme: Theme, role_of: Callable[[_Index], str], parent: QWidget) -> None:
         super().__init__(parent)
@@ -80,7 +78,7 @@ class RoleDelegate(QStyledItemDelegate):
 
 
 class RowTable(QTableView):
-    """Chooses one row at a time. Subclasses size their columns in `_fit_columns`."""
+    """A table in which one row at a time is chosen; subclasses size columns in `_fit_columns`."""
 
     def __init__(
         self, theme: Theme, model: QAbstractItemModel, parent: QWidget | None = None

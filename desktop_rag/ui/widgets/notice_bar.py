@@ -21,7 +21,7 @@ _ICONS = {"danger": "error:danger_soft_text", "": "info:accent_soft_text"}
 class NoticeCard(Card):
     """One notice. One that `passes` closes by itself after `OFFER_MS`, unless it is in use.
 
-    `closed` asks for its end; `gone` follows once it is shown no longer.
+    `closed` asks to remove it; `gone` follows once it is no longer shown.
     """
 
     closed = Signal()
@@ -74,8 +74,8 @@ class NoticeCard(Card):
 class NoticeBar(QWidget):
     """The latest notices, newest on top, without duplicates.
 
-    It lies over the page: nothing that is read or pressed there may move.
-    `shown` carries each notice, and True when it is about an error; offers are left out.
+    It lies over the page, so that nothing there moves. `shown` carries each notice except offers,
+    and True for an error.
     """
 
     shown = Signal(object, bool)
@@ -111,7 +111,7 @@ class NoticeBar(QWidget):
         self.shown.emit(notice, False)
 
     def show_done(self, notice: Notice) -> None:
-        """Say for a while that what the person asked for is done."""
+        """Report for a while that a requested action is done."""
         self._add(NoticeCard(self._theme, notice, passes=True))
         self.shown.emit(notice, False)
 
@@ -122,14 +122,14 @@ class NoticeBar(QWidget):
         self.shown.emit(notice, True)
 
     def offer(self, notice: Notice, action: str, on_action: Callable[[], None]) -> None:
-        """Show for a while a notice with one action, such as Undo."""
+        """Show a notice with one action, such as Undo, for a while."""
         card = NoticeCard(self._theme, notice, action=action, passes=True)
         card.action_button.clicked.connect(on_action)
         card.action_button.clicked.connect(card.closed)
         self._add(card)
 
     def offer_undo(self, change: DelayedChange) -> None:
-        """Offer for a while to undo a change; it is made when its notice goes."""
+        """Offer to undo a change, which is made when its notice goes."""
         card = NoticeCard(self._theme, change.notice, action=tr("Undo"), passes=True)
         card.action_button.clicked.connect(change.undo)
         card.gone.connect(change.make)

@@ -1,4 +1,4 @@
-"""A short text in a frame with a button that takes it away. Qt thread."""
+"""A short text in a frame with a button that removes it. Qt thread."""
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
@@ -15,7 +15,7 @@ _LEAST_BUTTONS = 3
 
 
 class RemovableChip(Card):
-    """As wide as its text, up to a limit; `removed` comes when the person takes it away."""
+    """As wide as its text, up to a limit; `removed` follows a click on the button."""
 
     removed = Signal()
 
@@ -28,7 +28,7 @@ class RemovableChip(Card):
         *,
         icon: str = "",
     ) -> None:
-        """`removal` names the button; with an `icon`, such as `folder:muted`, before the text."""
+        """`removal` names the button; an `icon`, such as `folder:muted`, precedes the text."""
         super().__init__(parent, kind="chip")
         text = one_line(text)
         self._label = ElidedLabel(text, mode=Qt.TextElideMode.ElideMiddle)
@@ -45,7 +45,7 @@ class RemovableChip(Card):
 
     @property
     def button(self) -> IconButton:
-        """The button that takes it away."""
+        """The button that removes it."""
         return self._close
 
     def minimumSizeHint(self) -> QSize:

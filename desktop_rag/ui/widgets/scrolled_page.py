@@ -1,4 +1,4 @@
-"""A page with a title, actions beside it, and a column of cards that scrolls. Qt thread."""
+"""Scrolling pages of cards, scrolling dialog content, and pages of stacks. Qt thread."""
 
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QSize, Qt
 from PySide6.QtGui import QGuiApplication
@@ -11,9 +11,10 @@ _SIDE_PX = 18
 
 
 class ScrolledPage(QWidget):
-    """Subclasses add their cards to `column` and what acts on the whole page to `header`.
+    """Subclasses add their cards to `column` and actions on the whole page to `header`.
 
-    With `fills_height` the column is as high as the page, for a list that takes what is left.
+    With `fills_height` the column is as high as the page, for a list that takes the remaining
+    height.
     """
 
     def __init__(
@@ -83,14 +84,12 @@ def _takes_focus(widget: QWidget) -> bool:
     return bool(policy & Qt.FocusPolicy.TabFocus) and widget.isVisible() and widget.isEnabled()
 
 
-# The content of a dialog, which scrolls only where the screen has no room for it. Qt thread.
-
 _LEAST_LINES = 4
 _SHARE_OF_SCREEN = 0.9
 
 
 class ContentScroll(QScrollArea):
-    """As large as its content wants to be, if it may."""
+    """The content of a dialog; it scrolls only where the screen has no room for it."""
 
     def __init__(self, content: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -112,7 +111,7 @@ class ContentScroll(QScrollArea):
         return QSize(width, _LEAST_LINES * self.fontMetrics().lineSpacing())
 
     def make_room(self) -> None:
-        """Let the window grow by what the content has grown, as far as the screen allows."""
+        """Grow the window with the content, as far as the screen allows."""
         # Sizes are known only after the layout of what was just shown.
         QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
         window = self.window()
@@ -124,11 +123,8 @@ class ContentScroll(QScrollArea):
         window.resize(window.width(), height)
 
 
-# Pages of a stack that are built when they are first shown. Qt thread.
-
-
 def put_in_place(stack: QStackedWidget, position: int, page: QWidget) -> None:
-    """Put a page where an empty one stood; the current position stays."""
+    """Replace a placeholder in a stack by its page; the current position stays."""
     current, empty = stack.currentIndex(), stack.widget(position)
     stack.insertWidget(position, page)
     if empty:

@@ -1,4 +1,4 @@
-"""The main window: navigation, pages, notices above them, a status line below. Qt thread.
+"""The main window: navigation, pages, notices, status line and shortcuts. Qt thread.
 
 It doesn't close by itself: `close_requested` and `quit_requested` ask the application to.
 """
@@ -68,11 +68,9 @@ if TYPE_CHECKING:
     from desktop_rag.ui.search.search_page import SearchPage
     from desktop_rag.ui.settings.settings_page import SettingsPage
 
-# The size and place of the window, kept between starts and fitted to the screen. Qt thread.
-
 MINIMUM_SIZE = QSize(560, 330)
 _INITIAL_SIZE = QSize(1200, 800)
-# What desktops add around a window: its title bar, mostly.
+# The frame that desktops add around a window, mostly the title bar.
 _FRAME = QSize(8, 44)
 
 
@@ -87,7 +85,7 @@ def fitted(wanted: QRect, screen: QRect) -> QRect:
 
 
 def place_window(window: QMainWindow, kept: Mapping[str, object]) -> None:
-    """Restore the place in `kept`, else the initial size, on a screen that exists."""
+    """Restore the place in `kept`, else the initial size, on an existing screen."""
     window.setMinimumSize(MINIMUM_SIZE)
     numbers = [kept.get(name) for name in ("left", "top", "width", "height")]
     whole = [number for number in numbers if isinstance(number, int)]
@@ -118,14 +116,12 @@ def place_of(window: QMainWindow) -> dict[str, int | bool]:
     }
 
 
-# One line below every page with the library's progress; a click opens the library. Qt thread.
-
 _REPAINT_MS = 200
 _STEPS = 1000
 
 
 class StatusStrip(QPushButton):
-    """A flat button with a text and a small bar, repainted at most five times a second."""
+    """A line with the library's progress and a small bar, repainted five times a second at most."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -144,9 +140,7 @@ class StatusStrip(QPushButton):
         row.setSpacing(12)
         row.addWidget(self._label, 1)
         row.addWidget(self._bar)
-        self._repaint = QTimer(self)
-        self._repaint.setSingleShot(True)
-        self._repaint.setInterval(_REPAINT_MS)
+        self._repaint = QTimer(self, singleShot=True, interval=_REPAINT_MS)
         self._repaint.timeout.connect(self._show)
         self._show()
 
@@ -173,26 +167,20 @@ class StatusStrip(QPushButton):
 
     @Slot()
     def _show(self) -> None:
-        line = _line(self._progress)
+        line = progress_line(self._progress)
+        if file := self._progress.current_file:
+            line = f"{line} · {one_line(file)}"
         self._label.set_full_text(line)
         self._bar.setValue(int(self._progress.fraction * _STEPS))
         self._bar.setVisible(bool(self._progress.steps))
         self.setAccessibleName(tr("Library: {line}", line=line))
 
 
-def _line(progress: IndexProgress) -> str:
-    """`Reading files · 412 of 1,998 files · about 2 min left · notes.md`."""
-    line = progress_line(progress)
-    return f"{line} · {one_line(progress.current_file)}" if progress.current_file else line
-
-
-# The overview of all shortcuts, by page, with a field to search them. Qt thread.
-
 _NONE = tr("No shortcut has these words.")
 
 
 class ShortcutsDialog(QDialog):
-    """Lists the shortcuts and can be searched; Esc or F1 closes it."""
+    """Lists all shortcuts by page, with a search field; Esc or F1 closes it."""
 
     def __init__(self, shortcuts: Sequence[NamedShortcut], parent: QWidget) -> None:
         super().__init__(parent)
@@ -233,7 +221,6 @@ class ShortcutsDialog(QDialog):
 
     @Slot(str)
     def _on_text_changed(self, text: str) -> None:
-        """Show only the shortcuts that contain these words, under their pages."""
         words = text.casefold().split()
         is_any = False
         for n in range(self._tree.topLevelItemCount()):
@@ -249,11 +236,8 @@ class ShortcutsDialog(QDialog):
         self._none.setVisible(not is_any)
 
 
-# Saves edited settings on a worker thread, one at a time. Qt thread.
-
-
 class SettingsSaving(QObject):
-    """Calls `save` on a worker thread, the newest settings last. `failed` carries an AppError."""
+    """Saves edited settings on a worker thread, the newest last. `failed` carries an AppError."""
 
     failed = Signal(object)
 
@@ -292,7 +276,7 @@ class MainWindow(QMainWindow):
     close_requested = Signal()
     quit_requested = Signal()
     demo_requested = Signal()
-    # Before all shortcuts are listed: what has some and is not built yet is to be built.
+    # Emitted before all shortcuts are listed: build what has some.
     shortcuts_requested = Signal()
 
     def __init__(  # noqa: PLR0917  the composition root passes everything in
@@ -306,9 +290,9 @@ class MainWindow(QMainWindow):
         on_settings_changed: Callable[[Settings], None],
         kinds_read: Sequence[str],
     ) -> None:
-        """`on_settings_changed` stores and applies settings. It runs on a worker thread, one call
-        at a time; the last call has the newest settings. `kinds_read` names the
-        supported kinds of files.
+        """`on_settings_changed` stores and applies settings; `kinds_read` are supported file kinds.
+
+        It runs on a worker thread, one call at a time; the last call has the newest settings.
         """
         super().__init__()
         self._bridge = bridge
@@ -379,15 +363,12 @@ class MainWindow(QMainWindow):
 
     @Slot(int)
     def _on_page_built(self, position: int) -> None:
-        match position:
-            case 0:
-                self._connect_chat(self.chat_page)
-            case 1:
-                self._connect_library(self.library_page)
-            case 2:
-                self._connect_search(self.search_page)
-            case _:
-                pass
+        if position == CHAT:
+            self._connect_chat(self.chat_page)
+        elif position == LIBRARY:
+            self._connect_library(self.library_page)
+        elif position == SEARCH:
+            self._connect_search(self.search_page)
 
     def _connect_chat(self, page: "ChatPage") -> None:
         page.undo_offered.connect(self._on_undo_offered)
@@ -416,11 +397,11 @@ class MainWindow(QMainWindow):
     def _add_shortcuts(self) -> None:
         for keys, words, slot in (
             ("Ctrl+N", tr("New chat"), self._on_new_chat),
-            ("Ctrl+K Ctrl+L", tr("Write a question"), self._on_chat_requested),
-            ("Ctrl+1", tr("Show the chat"), self._on_chat_requested),
-            ("Ctrl+2", tr("Show the library"), self._on_strip_clicked),
-            ("Ctrl+3 Ctrl+Shift+F", tr("Search"), self._on_search_requested),
-            ("Ctrl+4", tr("Show the settings"), self._on_settings_requested),
+            ("Ctrl+K Ctrl+L", tr("Write a question"), lambda: self.show_page(CHAT)),
+            ("Ctrl+1", tr("Show the chat"), lambda: self.show_page(CHAT)),
+            ("Ctrl+2", tr("Show the library"), lambda: self.show_page(LIBRARY)),
+            ("Ctrl+3 Ctrl+Shift+F", tr("Search"), lambda: self.show_page(SEARCH)),
+            ("Ctrl+4", tr("Show the settings"), lambda: self.show_page(SETTINGS)),
             ("Ctrl++ Ctrl+=", tr("Larger text"), lambda: self._zoom(1)),
             ("Ctrl+-", tr("Smaller text"), lambda: self._zoom(-1)),
             ("Ctrl+0", tr("Usual size of text"), lambda: self._zoom(0)),
@@ -556,20 +537,8 @@ class MainWindow(QMainWindow):
         self.chat_page.new_chat()
 
     @Slot()
-    def _on_chat_requested(self) -> None:
-        self.show_page(CHAT)
-
-    @Slot()
     def _on_strip_clicked(self) -> None:
         self.show_page(LIBRARY)
-
-    @Slot()
-    def _on_search_requested(self) -> None:
-        self.show_page(SEARCH)
-
-    @Slot()
-    def _on_settings_requested(self) -> None:
-        self.show_page(SETTINGS)
 
     @Slot(str)
     def _on_question_requested(self, question: str) -> None:

@@ -1,4 +1,4 @@
-"""The pages of the window, each imported and built when it is first asked for. Qt thread.
+"""The window's pages, imported and built on first use, and the navigation between them. Qt thread.
 
 The app in the background, with its tray icon and its quick ask, needs none of them.
 """
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from desktop_rag.ui.search.search_page import SearchPage
     from desktop_rag.ui.settings.settings_page import SettingsPage
 
-# The navigation rail on the left edge of the window. Qt thread.
-
 _LEAST_PX = 62
 _ICON = QSize(22, 22)
 # Name and icon of each page, in the order of the shortcuts Ctrl+1, Ctrl+2, …
@@ -46,9 +44,9 @@ PAGES = (
 
 
 class NavigationRail(QWidget):
-    """Has one button per page and is as wide as the longest name. `page_chosen` carries a position.
+    """A button per page on the window's left edge, as wide as the longest name.
 
-    A further button emits `shortcuts_requested`.
+    `page_chosen` carries a position. Another button emits `shortcuts_requested`.
     """
 
     page_chosen = Signal(int)
@@ -77,7 +75,7 @@ class NavigationRail(QWidget):
         # Settings are set apart at the bottom, with the keys above them.
         column.insertStretch(len(PAGES) - 1, 1)
         column.insertWidget(len(PAGES), self._keys)
-        self._group.idClicked.connect(self._on_clicked)
+        self._group.idClicked.connect(self.page_chosen)
         theme.changed.connect(self._tint)
         self.choose(0)
 
@@ -112,10 +110,6 @@ class NavigationRail(QWidget):
         for button in self._group.buttons():
             role = "accent_soft_text" if self._group.id(button) == self._current else "muted"
             self._theme.set_icon(button, f"{button.property('icon_name')}:{role}")
-
-    @Slot(int)
-    def _on_clicked(self, position: int) -> None:
-        self.page_chosen.emit(position)
 
 
 _ANSWER_THERE = tr(
@@ -167,15 +161,11 @@ class WindowPages(QStackedWidget):
 
     def page_at(self, position: int) -> QWidget:
         """The page at this position, built if need be."""
-        match position:
-            case 0:
-                return self.chat
-            case 1:
-                return self.library
-            case 2:
-                return self.search
-            case _:
-                return self.settings
+        if position == CHAT:
+            return self.chat
+        if position == LIBRARY:
+            return self.library
+        return self.search if position == SEARCH else self.settings
 
     def is_built(self, position: int) -> bool:
         """True when the page at this position is built."""
@@ -183,7 +173,7 @@ class WindowPages(QStackedWidget):
         return built[position] is not None
 
     def _on_progress(self, event: ProgressChanged) -> None:
-        """Say once that the library page has a question about pictures."""
+        """Post a notice once the library page has a question about pictures."""
         waiting = event.progress.pictures
         was_asked, self._is_asked = self._is_asked, waiting.hold is PictureHold.ASKED
         if self._is_asked and not was_asked:
@@ -246,9 +236,8 @@ class WindowPages(QStackedWidget):
     @Slot(object)
     def _on_long_pictures_chosen(self, chosen: LongReading) -> None:
         settings = self._settings.value
-        self._settings.change(
-            replace(settings, index=replace(settings.index, long_pictures=chosen))
-        )
+        index = replace(settings.index, long_pictures=chosen)
+        self._settings.change(replace(settings, index=index))
 
     @Slot()
     def _on_prompts_requested(self) -> None:

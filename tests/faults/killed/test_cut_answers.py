@@ -21,6 +21,9 @@ from desktop_rag.core.settings import Settings
 from tests.asking import ask
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = "When does the ferry leave?"
 WORDS = " ".join(f"word{n}" for n in range(120))
 ANSWER = f"The ferry leaves at noon [1]. It is said in [9]. {WORDS}"

@@ -16,6 +16,9 @@ from desktop_rag.store.duckdb.duckdb_engine import database_of
 from desktop_rag.store.opening import open_engine
 from tests.stored_rows import put, ranked, wait_again
 
+pytestmark = pytest.mark.slow
+
+
 MEASURED_CHUNKS = 20_000
 MOST_MB = 190
 CHUNKS = 3 * SLICE + 7

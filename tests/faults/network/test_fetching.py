@@ -182,6 +182,7 @@ def test_n06_no_such_address_can_be_entered(line: str) -> None:
         parse_links(line)
 
 
+@pytest.mark.slow
 def test_n06_nothing_else_in_ingest_can_connect() -> None:
     room = Path(__file__).parents[3] / "desktop_rag" / "ingest"
     networking = {"ftplib", "http", "httpcore2", "httpx2", "requests", "socket", "ssl"}
@@ -278,6 +279,7 @@ def test_n07_a_page_may_be_so_large_and_no_larger(fetch: Fetch, site: WebServer)
     assert refusal(fetch, site.url("/more"), loopback_access()).kind is RefusalKind.UNFIT
 
 
+@pytest.mark.slow
 def test_n07_what_is_packed_counts_unpacked(fetch: Fetch, site: WebServer) -> None:
     site.pages["/fine"] = Served("a" * _MEGABYTE, is_gzipped=True)
     site.pages["/bomb"] = Served("a" * 64 * _MEGABYTE, is_gzipped=True)
@@ -288,12 +290,14 @@ def test_n07_what_is_packed_counts_unpacked(fetch: Fetch, site: WebServer) -> No
     assert refusal(fetch, site.url("/bomb"), loopback_access()).kind is RefusalKind.UNFIT
 
 
+@pytest.mark.slow
 def test_n07_only_the_packing_that_was_asked_for_is_taken(fetch: Fetch, site: WebServer) -> None:
     for encoding in ("br", "zstd", "gzip, gzip", "deflate"):
         site.pages["/packed"] = Served("abc", headers={"Content-Encoding": encoding})
         assert refusal(fetch, site.url("/packed"), loopback_access()).kind is RefusalKind.FAILING
 
 
+@pytest.mark.slow
 def test_n07_redirects_end(fetch: Fetch, site: WebServer) -> None:
     site.pages["/loop"] = Served(status=302, headers={"Location": "/loop"})
     for number in range(6):

@@ -81,6 +81,7 @@ def fault_of(door: Door, endpoint: EndpointSettings) -> AppError:
 # --- endless responses -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part",
     [
@@ -99,6 +100,7 @@ def test_a_stream_without_end_is_ended(part: bytes) -> None:
         assert len(server.asked) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part",
     [b"data:\n" * 10_000, b"event: wait\n" * 5_000, b"\n" * 65_536],
@@ -217,6 +219,7 @@ def test_bytes_that_are_no_text_become_text_that_can_be_kept(sent: bytes, shown:
         assert chat(server.endpoint()) == shown
 
 
+@pytest.mark.slow
 def test_an_answer_that_no_database_takes_is_kept_all_the_same(
     services: Services, tmp_path: Path
 ) -> None:
@@ -250,6 +253,7 @@ def nested_error(depth: int) -> bytes:
     return b'{"error":' * depth + b'"no"' + b"}" * depth
 
 
+@pytest.mark.slow
 @EACH_DOOR
 @pytest.mark.parametrize("status", ["200 OK", "400 Bad Request"])
 def test_errors_within_errors_at_any_depth_are_an_error(door: Door, status: str) -> None:
@@ -392,6 +396,7 @@ def test_a_probe_gives_up_once_a_server_only_drips() -> None:
         assert len(server.asked) == 1
 
 
+@pytest.mark.slow
 def test_a_probe_of_a_hostile_endpoint_reports_it() -> None:
     with HostileServer(lambda: chain([head()], forever(event(content=" " * 10_000)))) as server:
         report = probe_endpoint(server.endpoint(), CANARY)

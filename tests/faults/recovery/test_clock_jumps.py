@@ -41,6 +41,7 @@ def titles(conversations: list[Conversation]) -> list[str]:
     return [conversation.title for conversation in conversations]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jump_s", [-_YEAR_S, _YEAR_S])
 def test_r27_the_chat_changed_last_is_first(
     build_services: Callable[[], Services], clock: Clock, jump_s: float
@@ -67,6 +68,7 @@ def test_r27_the_newest_questions_are_the_last_asked(engine: Engine) -> None:
     assert [i.interaction_id for i in engine.interactions.newest(3)][-1] == "first"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "written_at", [0.0, 86_400.0, 4_102_444_800.0, 1_700_000_000.0 - 3_600.0, -86_400.0]
 )

@@ -13,6 +13,9 @@ from desktop_rag.store.contract.engine import Engine
 from tests.engines import duckdb_in
 from tests.stored_rows import add, add_source, document, found, indexed, remove, wait_again
 
+pytestmark = pytest.mark.slow
+
+
 _DOCUMENTS = 4
 _ROUNDS = 15
 _PASSAGES = (1, 6)

@@ -13,6 +13,9 @@ import pytest
 from tests.engines import duckdb_in
 from tests.stored_rows import put
 
+pytestmark = pytest.mark.slow
+
+
 as_root = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root mounts and becomes another"
 )

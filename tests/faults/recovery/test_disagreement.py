@@ -10,6 +10,9 @@ from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.command_line import run
 from tests.indexed import index_texts
 
+pytestmark = pytest.mark.slow
+
+
 _TEXTS = {"lamp.md": "The lamp is lit at dusk.", "fog.md": "The horn is for fog."}
 _DISAGREEMENTS = {
     "a chunk is gone": "DELETE FROM chunks WHERE text LIKE '%lamp%'",

@@ -15,6 +15,9 @@ from desktop_rag.core.settings import IndexSettings, Settings
 from tests.indexed import index_texts
 from tests.model_folders import make_folder
 
+pytestmark = pytest.mark.slow
+
+
 _TEXTS = {"a.md": "lamp lamp harbour", "b.md": "harbour harbour lamp"}
 Build = Callable[[], Services]
 

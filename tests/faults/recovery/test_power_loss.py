@@ -13,6 +13,9 @@ from desktop_rag.store.contract.engine import Engine
 from tests.engines import duckdb_in
 from tests.stored_rows import put
 
+pytestmark = pytest.mark.slow
+
+
 _COMMITS = 8
 _LIBRARY = ("library.duckdb", "library.duckdb.wal")
 _CUTS = 6

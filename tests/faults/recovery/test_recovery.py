@@ -21,6 +21,9 @@ from desktop_rag.store.duckdb.duckdb_engine import library_file
 from desktop_rag.store.opening import open_engine, repair_library
 from tests.faults.recovery.damage import LIBRARY_CUTS, LOG_LOSSES, flip
 
+pytestmark = pytest.mark.slow
+
+
 CHATS, MESSAGES = 4, 6
 # An error for each opening of a file whose name contains FAULT_PATH.
 _FAULTY_OPEN = """

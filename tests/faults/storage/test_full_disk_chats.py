@@ -19,6 +19,9 @@ from tests.asking import answer_of, ask, events_of
 from tests.faults.storage.small_disk import SmallDisk
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 ANSWER = "The ferry leaves at noon [1]. " + "It is a long way from the northern pier. " * 200
 _WAIT_S = 30
 

@@ -11,6 +11,9 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.waiting import Waiting
 from tests.faults.storage.small_disk import SmallDisk
 
+pytestmark = pytest.mark.slow
+
+
 _WAIT_S = 30
 
 

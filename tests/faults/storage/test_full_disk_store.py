@@ -15,6 +15,9 @@ from desktop_rag.store.duckdb.duckdb_engine import database_of
 from desktop_rag.store.opening import open_engine
 from tests.faults.storage.small_disk import SmallDisk
 
+pytestmark = pytest.mark.slow
+
+
 _ROWS = "SELECT range AS i, md5((range * {seed})::VARCHAR) AS m FROM range(3000)"
 
 

@@ -35,6 +35,7 @@ def docs(tmp_path: Path) -> Path:
     return write_docs(tmp_path)
 
 
+@pytest.mark.slow
 def test_w03_a_burst_of_two_thousand_files(
     docs: Path, follower: Follower, watcher: FolderWatcher
 ) -> None:

@@ -28,6 +28,9 @@ from tests.servers.chat_server import ChatServer
 from tests.servers.embedding_server import EmbeddingServer
 from tests.servers.model_dialects import Dialect
 
+pytestmark = pytest.mark.slow
+
+
 KEY = "sk-canary-90bd17"
 SENTENCE = "The keeper hides the brass canary under the third stair."
 QUESTION = "Where is the brass canary hidden?"

@@ -15,6 +15,9 @@ from tests.asking import answer_of, ask, events_of
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 FIRST = "When is the lamp of the lighthouse lit?"
 SECOND = "When does the ferry leave?"
 LATER = "Who cleans it?"

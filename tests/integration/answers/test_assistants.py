@@ -17,6 +17,9 @@ from desktop_rag.core.settings import AnswerSettings, HelperSettings, RetrievalS
 from tests.asking import answer_of, ask
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = "When is the lamp of the lighthouse lit?"
 WISHES = "Answer like a pirate."
 ELSEWHERE = "Which parliament adopted the fishing quota of 1974?"

@@ -26,6 +26,9 @@ from tests.servers.chat_server import ChatServer
 from tests.unit.ingest.read.pdf_samples import encrypted
 from tests.unit.ingest.read.samples import make_docx, make_pdf, paragraph
 
+pytestmark = pytest.mark.slow
+
+
 LEASE = "The tenant pays 840 pounds on the first of the month. Dogs are not allowed."
 PIXEL = Image("image/png", b"\x89PNG not looked at here")
 

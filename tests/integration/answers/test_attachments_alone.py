@@ -12,6 +12,9 @@ from desktop_rag.core.settings import Settings
 from tests.asking import ask
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = "How many pounds does the tenant pay?"
 
 

@@ -33,6 +33,9 @@ from tests.servers.chat_server import THINKING, ChatServer
 from tests.servers.model_dialects import Dialect
 from tests.stored_rows import add, document
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = "When is the lamp lit?"
 
 

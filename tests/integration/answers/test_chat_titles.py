@@ -14,6 +14,9 @@ from tests.asking import ask
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = "When is the lamp of the lighthouse lit?"
 QUIET = AnswerSettings(suggests_questions=False, checks_claims=False)
 

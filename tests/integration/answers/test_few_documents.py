@@ -7,6 +7,9 @@ import pytest
 
 from desktop_rag import app
 
+pytestmark = pytest.mark.slow
+
+
 TEXTS = {
     "apple": "Apples grow on trees. An apple tree bears fruit in autumn.",
     "boat": "A boat has a sail and moves on the water when the wind blows.",

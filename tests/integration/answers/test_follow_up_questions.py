@@ -13,6 +13,9 @@ from tests.asking import ask
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 FIRST = "When is the lamp of the lighthouse lit?"
 LATER = "Who cleans it?"
 

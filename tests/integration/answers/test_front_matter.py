@@ -7,6 +7,9 @@ import pytest
 from desktop_rag.app import Services
 from tests.asking import ask
 
+pytestmark = pytest.mark.slow
+
+
 NOTE = """\
 ---
 title: Notes of the keeper

@@ -17,6 +17,9 @@ from tests.asking import answer_of
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 FIRST = "When is the lamp of the lighthouse lit?"
 ALIKE = "At what time do they light the lamp of the lighthouse?"
 OTHER = "When does the ferry leave?"

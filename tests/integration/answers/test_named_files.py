@@ -12,6 +12,9 @@ from tests.asking import ask
 from tests.indexed import index
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 PLAN = """# Emergency plan
 
 Whoever is in charge stays in the watch room with the radio and the token board.

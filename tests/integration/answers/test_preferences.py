@@ -4,10 +4,15 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from desktop_rag.app import Services
 from desktop_rag.core.settings import AnswerLength, PreferenceSettings, Settings
 from tests.asking import ask
 from tests.servers.chat_server import ChatServer
+
+pytestmark = pytest.mark.slow
+
 
 WISHED = PreferenceSettings("German", AnswerLength.DETAILED, "like a pirate")
 

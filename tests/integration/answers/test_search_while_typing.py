@@ -9,6 +9,9 @@ from desktop_rag.core.query import parse_query
 from desktop_rag.core.question import EVERYTHING, SearchScope
 from desktop_rag.core.question_scope import ScopeItem
 
+pytestmark = pytest.mark.slow
+
+
 QUIET_S = 30.0
 QUARTZ = "# Stones\n\nQuartz is a hard mineral whose crystals grow in the veins of mountains."
 

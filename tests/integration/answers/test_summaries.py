@@ -16,6 +16,9 @@ from tests.asking import answer_of
 from tests.indexed import index
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 LIGHTS = ("north", "south", "east", "west")
 
 

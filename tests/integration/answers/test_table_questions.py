@@ -25,6 +25,9 @@ from tests.asking import answer_of, ask, events_of
 from tests.indexed import index
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = "How many pounds did the tickets of the ferry bring in all?"
 QUERY = 'SELECT sum("Pounds") AS pounds FROM "tickets"'
 ROWS = 300

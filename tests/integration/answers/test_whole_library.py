@@ -16,6 +16,9 @@ from tests.asking import answer_of, ask
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = "Which lamps are lit at dusk?"
 NOWHERE = "What did the parliament decide about fishing quotas in 1974?"
 PAPERS = {

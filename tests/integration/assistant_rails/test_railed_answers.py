@@ -23,6 +23,9 @@ from tests.asking import answer_of, ask, events_of
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 TEXTS = {
     "lamp.md": "# The lamp\n\nThe lamp of the lighthouse is lit at dusk by the keeper.",
     "keeper.md": "# The keeper\n\nThe keeper of the lighthouse is written to at ada@example.org.",

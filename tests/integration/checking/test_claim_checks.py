@@ -15,6 +15,9 @@ from tests.asking import ask
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = "When is the lamp of the lighthouse lit?"
 ANSWER = (
     "The lamp of the lighthouse is lit at dusk by the keeper [1]."

@@ -15,6 +15,9 @@ from tests.asking import ask
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 LEASE = (
     "# Lease\n\nThe lease of the harbour office was signed by Ingrid Holm in March 2017."
     " The rent of the harbour office is 900 euros a month."

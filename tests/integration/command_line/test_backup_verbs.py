@@ -13,6 +13,9 @@ from desktop_rag.core.paths import HOME_VARIABLE, Home
 from desktop_rag.running_app import AppServer
 from tests.command_line import run, run_json, settled
 
+pytestmark = pytest.mark.slow
+
+
 Build = Callable[[], app.Services]
 
 

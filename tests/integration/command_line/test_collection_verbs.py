@@ -19,6 +19,9 @@ from tests.model_folders import make_folder
 from tests.servers.embedding_server import EmbeddingServer
 from tests.servers.web_server import Served, WebServer
 
+pytestmark = pytest.mark.slow
+
+
 BUNDLED = "all-MiniLM-L6-v2"
 
 

@@ -26,6 +26,9 @@ from tests.command_line import run, run_json
 from tests.conftest import services_over
 from tests.indexed import index_texts
 
+pytestmark = pytest.mark.slow
+
+
 KEYS = {"check", "state", "ok", "title", "hint"}
 CHECKS = [
     "settings", "store", "index", "chats", "journal", "model", "model files", "folder", "watching",

@@ -193,6 +193,7 @@ def test_the_settings_keep_what_else_is_in_them(home: Home, typed: Callable[[str
     assert not settings.answers.checks_claims
 
 
+@pytest.mark.slow
 def test_the_running_app_does_it(
     home: Home, services: Services, server: ChatServer, typed: Callable[[str], None]
 ) -> None:

@@ -8,6 +8,8 @@ import pytest
 from desktop_rag.cli.main import main
 from desktop_rag.core.paths import Home
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_note_is_written_listed_and_refreshed(
     home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -11,6 +11,8 @@ from desktop_rag.running_app import AppServer
 from tests.command_line import document_of, run, run_json, settled
 from tests.locked_files import PASSWORD, locked_pdf
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def lease(home: Home, tmp_path: Path) -> Path:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from desktop_rag.app import Services
 from desktop_rag.core.domain import WebLinks
 from desktop_rag.core.files.settings_file import save_settings
@@ -11,6 +13,7 @@ from desktop_rag.models.connection_states import KINDS
 from tests.command_line import run, run_json
 
 
+@pytest.mark.slow
 def test_it_lists_every_kind_with_the_addresses_in_use(
     home: Home, build_services: Callable[[], Services]
 ) -> None:

@@ -24,6 +24,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_question_is_added_asked_listed_and_removed(
     papers: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -54,6 +55,7 @@ def test_a_wrong_time_is_wrong_usage(home: Home, wrong: list[str]) -> None:
     assert refused.value.code == 2
 
 
+@pytest.mark.slow
 def test_what_is_not_in_the_library_is_refused(
     papers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,6 +19,8 @@ from tests.asking import answer_of, ask, events_of
 from tests.integration.commands.conftest import QUESTION, posix_only, proposal, register, says
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 
 def test_an_answer_is_saved_as_a_note_after_consent_and_taken_back(
     library: Services, helper: str, persons_home: Path

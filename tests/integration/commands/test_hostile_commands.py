@@ -17,6 +17,8 @@ from desktop_rag.features.rails.services import RailServices
 from tests.integration.commands.conftest import SCRIPT, posix_only, proposal, register, says
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 
 @posix_only
 @pytest.mark.parametrize(

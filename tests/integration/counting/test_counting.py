@@ -15,6 +15,9 @@ from tests.asking import answer_of, ask, events_of
 from tests.indexed import index
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 COUNT = 102
 DISH = """---
 status: {status}

@@ -2,8 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from desktop_rag.app import Services
 from tests.asking import ask
+
+pytestmark = pytest.mark.slow
+
 
 COUNT = 1_203
 _ENOUGH_S = 50

@@ -14,6 +14,9 @@ from tests.asking import answer_of, ask, events_of
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 SILENT = "The sources do not contain this information."
 FAR = "Which colour did the parliament choose for the fishing quotas of 1974?"
 PARAGRAPH = "On day {n} the keeper of the lamp cleaned the glass of the lamp and rested. "

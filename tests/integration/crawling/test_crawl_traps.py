@@ -15,6 +15,9 @@ from tests.servers.crawled_room import Crawled, page
 from tests.servers.web_server import Served, WebServer
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
+
 # --- wishes of pages, copies ---------------------------------------------------------------------
 
 

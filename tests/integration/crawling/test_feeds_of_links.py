@@ -8,6 +8,9 @@ import pytest
 from tests.servers.crawled_room import Crawled, page
 from tests.servers.web_server import Served, WebServer
 
+pytestmark = pytest.mark.slow
+
+
 # --- feeds ---------------------------------------------------------------------------------------
 
 _RSS = """<?xml version="1.0"?><rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/">

@@ -14,6 +14,9 @@ from tests.servers.crawled_room import LIMITS, Crawled, page
 from tests.servers.web_server import Served, WebServer
 from tests.web_room import Build
 
+pytestmark = pytest.mark.slow
+
+
 # --- scope ---------------------------------------------------------------------------------
 
 

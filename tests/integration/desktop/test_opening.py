@@ -70,6 +70,7 @@ def small_window() -> OpeningWindow | None:
     return next((window for window in shown if window.isVisible()), None)
 
 
+@pytest.mark.slow
 def test_a_request_is_kept_until_it_is_open(opened: Callable[..., Opening]) -> None:
     opening = opened()
     opening.start.request(QuickAskRequested("When is the lamp lit?"))
@@ -80,6 +81,7 @@ def test_a_request_is_kept_until_it_is_open(opened: Callable[..., Opening]) -> N
     assert opening.start.app.presence.popup.field.text == "When is the lamp lit?"
 
 
+@pytest.mark.slow
 def test_it_can_be_ended_before_it_is_open(
     opened: Callable[..., Opening], build_services: Callable[[], Services]
 ) -> None:
@@ -93,6 +95,7 @@ def test_it_can_be_ended_before_it_is_open(
     assert build_services().library.documents.all() == []
 
 
+@pytest.mark.slow
 def test_a_repair_is_told_while_it_lasts(home: Home, opened: Callable[..., Opening]) -> None:
     home.create()
     RepairRequest(home).make(is_wanted=True)
@@ -132,6 +135,7 @@ def test_a_bug_is_loud(home: Home, qtbot: QtBot) -> None:
         opening.start.end()
 
 
+@pytest.mark.slow
 def test_the_window_waits_for_no_page_beside_the_settings() -> None:
     script = (
         "import sys, desktop_rag.window_app as _\n"

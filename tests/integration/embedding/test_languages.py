@@ -25,6 +25,9 @@ from desktop_rag.store.contract.search import EVERYWHERE
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.asking import ask
 
+pytestmark = pytest.mark.slow
+
+
 ENGLISH = (
     "# Ferry\n\nThe boat to the island leaves at nine in the morning and returns at six.\n",
     "# Bees\n\nThe colonies are fed with sugar water in autumn, and checked for mites.\n",

@@ -3,11 +3,16 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from desktop_rag.app import Services
 from desktop_rag.core.question import SearchScope
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from tests.asking import ask
 from tests.stored_rows import put
+
+pytestmark = pytest.mark.slow
+
 
 NOT_READY = "Search by meaning is not ready yet (0 of 2 files); answers get better when it is."
 QUESTION = "When is the lamp of the lighthouse lit?"

@@ -39,6 +39,7 @@ def known(services: Services, server: ChatServer) -> ModelProfile:
     return services.chat.models.profile(server.endpoint())
 
 
+@pytest.mark.slow
 def test_once_and_not_again_after_a_restart(
     build_services: Callable[[], Services], server: ChatServer
 ) -> None:
@@ -63,6 +64,7 @@ def test_without_the_window_nothing_is_examined(services: Services, server: Chat
     assert server.chats == []
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_is_away_is_tried_again_with_the_next_question(
     services: Services, server: ChatServer
 ) -> None:

@@ -48,6 +48,7 @@ def fault_of(endpoint: EndpointSettings, key: str = CANARY) -> AppError:
     return caught.value
 
 
+@pytest.mark.slow
 def test_importing_the_client_imports_no_heavy_library() -> None:
     code = (
         "import sys, desktop_rag.models.endpoints.client.chat_client; "
@@ -165,6 +166,7 @@ def test_after_a_fault_a_retry_works(server: ChatServer) -> None:
         assert "".join(delta.text for delta in client.stream(TURNS, Event())) == ANSWER
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "chars"), [("cut", 12), ("error_event", 12), ("endless", LONGEST_ANSWER_CHARS)]
 )

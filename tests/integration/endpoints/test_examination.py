@@ -95,6 +95,7 @@ def test_how_a_model_thinks(server: ChatServer, mode: Mode, thinking: Thinking) 
     assert examined(server).thinking is thinking
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("context_tokens", "least", "most"), [(3000, 2750, 3000), (20_000, 18_700, 20_000)]
 )

@@ -114,6 +114,7 @@ def test_a_server_that_finds_everything_too_long_is_a_clear_error(
     assert embedder.embed_query("lamp").shape == (32,)
 
 
+@pytest.mark.slow
 def test_a_text_without_end_goes_in_requests_of_bounded_size(
     server: EmbeddingServer, embedder: RemoteEmbedder
 ) -> None:

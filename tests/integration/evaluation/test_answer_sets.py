@@ -19,6 +19,9 @@ from tests.command_line import settled
 from tests.indexed import index
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 LAMP = "The lamp of the lighthouse is lit at dusk by the keeper."
 FERRY = "The ferry to the island leaves at noon from the eastern pier."
 run, run_json = partial(run_verb, "eval"), partial(run_verb_json, "eval")

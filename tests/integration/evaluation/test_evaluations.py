@@ -20,6 +20,9 @@ from desktop_rag.running_app import AppServer
 from tests.command_line import run as run_verb
 from tests.command_line import run_json as run_verb_json
 
+pytestmark = pytest.mark.slow
+
+
 KEYS = {"mode", "queries", "ndcg@10", "recall@5", "mrr", "p50_ms", "p95_ms"}
 INDEX_KEYS = {"index_seconds", "words_seconds", "passages", "index_bytes"}
 LAMP = "The lamp is lit at dusk."

@@ -19,6 +19,9 @@ from tests.command_line import run
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 LAMP = "When is the lamp of the lighthouse lit?"
 FERRY = "When does the ferry to the island leave?"
 WIND = "What do the sailors do in strong wind?"
@@ -49,6 +52,7 @@ def asked(services: Services, tmp_path: Path) -> Services:
     history.set_feedback(liked.message_id, Feedback.LIKED)
     history.set_feedback(disliked.message_id, Feedback.DISLIKED)
     history.rewrite(disliked, OWN)
+    assert services.library.indexing.wait_until_idle(30)
     # A copy of a chat says nothing new.
     history.fork(liked.conversation_id, liked.message_id)
     services.chat.apply(Settings())

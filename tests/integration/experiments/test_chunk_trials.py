@@ -22,6 +22,9 @@ from desktop_rag.features.evaluation.values.run import SetQuestion
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 PLACES = ("harbour", "lighthouse", "customs house", "rope walk", "chapel", "fish market")
 TINY, USUAL = ChunkSettings("tokens", 16, 0), ChunkSettings()
 

@@ -25,6 +25,7 @@ def ready(home: Home, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_settings_are_compared_in_plain_words(ready: Path) -> None:
     done = run_json("chunks", "--count", "6")
     assert [row["is_present"] for row in done["settings"]].count(True) == 1

@@ -56,6 +56,7 @@ def ready(home: Home, tmp_path: Path) -> Iterator[Path]:
         yield tmp_path
 
 
+@pytest.mark.slow
 def test_runs_are_compared_in_plain_words_and_reported(ready: Path) -> None:
     lamps, ups = str(ready / "lamps.jsonl"), str(ready / "ups.toml")
     estimated = run_json("run", lamps, "--setups", ups, "--estimate")
@@ -81,6 +82,7 @@ def test_runs_are_compared_in_plain_words_and_reported(ready: Path) -> None:
     assert (kinds.count("run"), kinds.count("answer")) == (2, 16)
 
 
+@pytest.mark.slow
 def test_a_run_above_the_sum_of_the_person_begins_with_their_consent(
     ready: Path, home: Home
 ) -> None:

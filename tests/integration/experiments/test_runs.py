@@ -27,6 +27,9 @@ from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from tests.servers.chat_server import ChatServer
 from tests.servers.model_dialects import Dialect
 
+pytestmark = pytest.mark.slow
+
+
 QUESTIONS = (
     SetQuestion("lit", "When is the lamp of the lighthouse lit?", ("At dusk.",), tags=("sea",)),
     SetQuestion("who", "Who lights the lamp of the lighthouse?"),

@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from desktop_rag.app import Services
 from desktop_rag.demo_library import DEMO_COLLECTION, add_demo
 from tests.conftest import DEMO
 
 
+@pytest.mark.slow
 def test_the_demo_of_another_copy_of_the_app_goes(services: Services, tmp_path: Path) -> None:
     other, own = tmp_path / "old" / "demo" / "documents", tmp_path / "own"
     for folder in (other, own):

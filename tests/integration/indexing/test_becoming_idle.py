@@ -2,11 +2,16 @@
 
 from pathlib import Path
 
+import pytest
+
 from desktop_rag.app import build_services
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import IndexSettings, Settings
+
+pytestmark = pytest.mark.slow
+
 
 _ENOUGH_S = 20.0
 

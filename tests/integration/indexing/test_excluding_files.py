@@ -8,6 +8,9 @@ from desktop_rag.app import Services
 from desktop_rag.core.domain import EXCLUDED, Document, DocumentState, SourceRules
 from desktop_rag.core.errors import AppError
 
+pytestmark = pytest.mark.slow
+
+
 QUIET_S = 30.0
 
 

@@ -13,7 +13,7 @@ from desktop_rag.core.library_events import ProgressChanged, Stage
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import IndexSettings, Settings
 
-pytestmark = pytest.mark.usefixtures("slow_embedding")
+pytestmark = [pytest.mark.usefixtures("slow_embedding"), pytest.mark.slow]
 FILES = 30
 FINE = Settings(index=IndexSettings(makes_windows=True))
 COARSE = Settings(index=IndexSettings(makes_windows=False))

@@ -19,6 +19,9 @@ from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.conftest import DEMO
 
+pytestmark = pytest.mark.slow
+
+
 Build = Callable[[], Services]
 
 

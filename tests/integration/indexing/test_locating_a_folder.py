@@ -9,6 +9,9 @@ from desktop_rag.app import Services
 from desktop_rag.core.domain import Document, Source, SourceState
 from desktop_rag.core.errors import AppError
 
+pytestmark = pytest.mark.slow
+
+
 QUIET_S = 30.0
 
 

@@ -8,6 +8,9 @@ from desktop_rag.app import Services
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
 
+pytestmark = pytest.mark.slow
+
+
 QUIET_S = 30.0
 
 

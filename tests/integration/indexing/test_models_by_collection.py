@@ -15,6 +15,9 @@ from desktop_rag.core.question import SearchScope
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.servers.embedding_server import EmbeddingServer
 
+pytestmark = pytest.mark.slow
+
+
 Build = Callable[[], Services]
 BUNDLED = resources_dir() / "models" / "all-MiniLM-L6-v2"
 LETTERS = "\n\n".join(

@@ -13,6 +13,9 @@ from desktop_rag.core.settings import LaterSources, RetrievalSettings, Settings
 from tests.asking import ask
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 CANARY = "xylophonic"
 QUESTION = "Which colour has the lamp of the lighthouse?"
 

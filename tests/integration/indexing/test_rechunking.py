@@ -15,6 +15,9 @@ from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import Settings
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 
+pytestmark = pytest.mark.slow
+
+
 Build = Callable[[], Services]
 BUNDLED = resources_dir() / "models" / "all-MiniLM-L6-v2"
 TEXT = "\n\n".join(f"In year {n} the keeper of lighthouse {n} wrote a letter." for n in range(90))

@@ -9,6 +9,9 @@ from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.sent_document import Sending, SentOutcome
 
+pytestmark = pytest.mark.slow
+
+
 _WAIT_S = 30
 LAMP = "# Lamp\n\nThe lamp is lit at dusk."
 

@@ -9,6 +9,9 @@ from desktop_rag.app import Services
 from desktop_rag.core.library_events import DocumentsChanged
 from desktop_rag.core.paths import Home
 
+pytestmark = pytest.mark.slow
+
+
 QUIET_S = 30.0
 
 

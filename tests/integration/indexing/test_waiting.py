@@ -13,6 +13,9 @@ from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.waiting import Waiting
 from tests.servers.embedding_server import EmbeddingServer
 
+pytestmark = pytest.mark.slow
+
+
 _TOLD_S, _FILES = 0.01, 30
 
 

@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from desktop_rag.core.library_events import ChangeSummary
 from tests.servers.web_server import Served, WebServer
 from tests.web_room import FAILED, SKIPPED, WORDS, Build, Room
+
+pytestmark = pytest.mark.slow
 
 
 def files(folder: Path) -> int:

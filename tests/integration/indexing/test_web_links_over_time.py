@@ -4,11 +4,16 @@ import itertools
 import threading
 from collections.abc import Callable, Sequence
 
+import pytest
+
 from desktop_rag.core.domain import WebLinks
 from desktop_rag.core.library_events import ChangeSummary
 from tests.servers.web_server import Served, WebServer, loopback_access
 from tests.waiting import until
 from tests.web_room import FAILED, WORDS, Build, Room
+
+pytestmark = pytest.mark.slow
+
 
 _HOUR_S = 3600.0
 _YEAR_S = 365 * 86_400.0

@@ -16,6 +16,9 @@ from desktop_rag.features.schedules.values.note_page import SectionChange, note_
 from tests.asking import ask
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 TOPIC = "lighthouse"
 
 

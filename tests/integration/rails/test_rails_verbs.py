@@ -66,6 +66,7 @@ def test_an_error_is_told_with_line_and_column(folder: Path) -> None:
     assert "config.yml:3:1: This is no YAML." in run("rails", "check", str(folder)).stderr
 
 
+@pytest.mark.slow
 def test_sentences_are_answered_by_given_texts_without_a_model(folder: Path) -> None:
     """The nearest example is found by the bundled model of embeddings."""
     said = run("rails", "run", str(folder), "--say", "how much is it")

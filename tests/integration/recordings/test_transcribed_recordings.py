@@ -23,6 +23,9 @@ from tests.command_line import settled
 from tests.recordings.spoken_sample import MEETING, SAID
 from tests.servers.transcription_server import TranscriptionServer
 
+pytestmark = pytest.mark.slow
+
+
 BuildServices = Callable[[], Services]
 
 

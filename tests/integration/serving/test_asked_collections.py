@@ -2,8 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
+
+pytestmark = pytest.mark.slow
+
 
 ASK = "/api/v1/ask"
 

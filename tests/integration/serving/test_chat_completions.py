@@ -14,6 +14,9 @@ from tests.asking import answer_of
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = [{"role": "user", "content": "When is the lamp of the lighthouse lit?"}]
 
 

@@ -1,9 +1,13 @@
 """A program gets the answers of the window: the benchmark that compares them, for few questions."""
 
+import pytest
+
 from benchmarks.serving.equal_answers import measured, scripted
 from desktop_rag.app import Services
 from tests.integration.serving.conftest import Serve
 from tests.servers.chat_server import ChatServer
+
+pytestmark = pytest.mark.slow
 
 
 def test_answers_through_the_server_equal_those_of_the_window(

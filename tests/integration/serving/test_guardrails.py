@@ -12,6 +12,9 @@ from desktop_rag.features.rails.services import RailServices
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 PERSONAL = "The keeper of the lighthouse is written to at ada@example.org [1]."
 
 

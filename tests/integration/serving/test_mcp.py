@@ -24,6 +24,9 @@ from desktop_rag.running_app import AppServer
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = "When is the lamp of the lighthouse lit?"
 _T = TypeVar("_T")
 Use = Callable[[Client], Awaitable[_T]]

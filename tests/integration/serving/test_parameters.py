@@ -11,6 +11,9 @@ import pytest
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = "When is the lamp of the lighthouse lit?"
 MESSAGES = [{"role": "user", "content": QUESTION}]
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n a picture").decode()

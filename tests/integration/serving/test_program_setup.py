@@ -99,6 +99,7 @@ def test_a_remote_entry_of_the_name_is_replaced(files: ProgramFiles, tmp_path: P
     assert new == {"desktop-rag": {"command": COMMAND[0], "args": ["mcp"]}, "other": old}
 
 
+@pytest.mark.slow
 def test_the_command_line_sets_a_program_up_and_checks_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

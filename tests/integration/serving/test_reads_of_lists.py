@@ -16,6 +16,9 @@ from desktop_rag.features.server.rest.readable_library import ReadableLibrary
 from desktop_rag.features.server.rest.rest_forms import DocumentsQuery
 from desktop_rag.store.duckdb.database.database import Database
 
+pytestmark = pytest.mark.slow
+
+
 FEW, MANY = 2, 20
 READ = Database.read.__wrapped__.__code__  # type: ignore[attr-defined]
 

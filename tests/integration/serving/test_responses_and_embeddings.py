@@ -12,6 +12,9 @@ from desktop_rag.core.assistant import Assistant
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = "When is the lamp of the lighthouse lit?"
 
 

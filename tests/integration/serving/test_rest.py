@@ -12,6 +12,9 @@ from desktop_rag.features.server.access.access_tokens import TokenScope
 from tests.integration.serving.conftest import TEXTS, Server
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 API = "/api/v1"
 _WAIT_S = 30
 

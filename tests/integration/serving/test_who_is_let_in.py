@@ -20,6 +20,9 @@ from desktop_rag.features.server.services import ServerServices
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
+
 ORIGIN = "https://wiki.example"
 
 

@@ -110,6 +110,7 @@ def test_a_shared_document_is_read_from_its_stored_text(services: app.Services) 
     assert documents.get("boiler.txt") is None, "its own id means nothing here"
 
 
+@pytest.mark.slow
 def test_its_collections_can_be_named_after_an_at(services: app.Services) -> None:
     [item] = [
         i for i in services.chat.scopes.completing("team", 5) if i.kind is ScopeKind.COLLECTION
@@ -124,6 +125,7 @@ def test_a_collection_without_vectors_here_is_named(services: app.Services) -> N
     assert [c.name for c in services.library.collections.by_words_only()] == ["Team"]
 
 
+@pytest.mark.slow
 def test_a_search_says_what_it_missed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with filled_server() as team, person(tmp_path, team) as home, opened(home) as services:
         team.stop()
@@ -141,6 +143,7 @@ def test_a_search_says_what_it_missed(tmp_path: Path, caplog: pytest.LogCaptureF
     caplog.clear()  # the pool reports connections that are gone
 
 
+@pytest.mark.slow
 def test_the_terminal_waits_for_it(
     tmp_path: Path, team: TeamServer, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 
 from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.ui.composer.scope_bar import ScopeBar
-from desktop_rag.ui.library.documents_table import DocumentsTable
+from desktop_rag.ui.library.documents_panel import DocumentsTable
 from tests.stories.conftest import Person
 
 QUESTION = "When is the lamp lit?"

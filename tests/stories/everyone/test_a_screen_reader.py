@@ -19,7 +19,7 @@ from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.composer.model_choice import AssistantChoice
 from desktop_rag.ui.foundation.focus_order import stops_of
-from desktop_rag.ui.library.documents_table import DocumentsTable
+from desktop_rag.ui.library.documents_panel import DocumentsTable
 from desktop_rag.ui.passwords.password_actions import PasswordDialog
 from desktop_rag.ui.personal.memory_actions import PastAnswersDialog
 from desktop_rag.ui.search.filter_choices import FilterKind, folder_filter

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from desktop_rag.ui.library.documents_table import DocumentsTable
+from desktop_rag.ui.library.documents_panel import DocumentsTable
 from tests.stories.conftest import Person
 
 

@@ -62,6 +62,15 @@ def test_what_changed_is_marked(asker: Person, server: ChatServer) -> None:
     person.sees("lamp.md")
 
 
+def test_the_quick_ask_offers_it_too(asker: Person) -> None:
+    popup = asker.in_quick_ask()
+    asker.app.presence.quick_ask(QUESTION)
+    popup.asks(QUESTION)
+    popup.sees("The lamp is lit at dusk")
+    popup.chooses_entry("More for this answer", "Ask this regularly…")
+    asker.waits_until(asker.window.isActiveWindow)
+
+
 def reads(person: Person, words: str) -> ReadingPane:
     """The person clicks these words of the answer, and the document opens at the cited ones."""
     person.clicks_words(words)

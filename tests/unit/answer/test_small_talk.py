@@ -71,6 +71,7 @@ def test_this_is_the_app_only_at_the_beginning() -> None:
     assert reply_to("Thank you!", is_first=False)
 
 
+@pytest.mark.slow
 def test_no_question_of_the_sets_is_small_talk() -> None:
     folder = SHARED / "bench" / "retrieval"
     if not folder.exists():

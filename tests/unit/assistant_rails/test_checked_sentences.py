@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from desktop_rag.core.conversation import AnswerRestated, SourcesFound, TextDelta
 from desktop_rag.features.rails.actions.built_in_actions import mask_personal_data
 from desktop_rag.features.rails.assistants.railed_messages import Beginning, CheckedSentences
@@ -61,6 +63,7 @@ def test_a_number_is_not_cut_at_a_full_stop_in_it() -> None:
     assert "1234" not in shown.replace("[telephone number]", "")
 
 
+@pytest.mark.slow
 def test_the_cost_of_a_long_answer_stays_near_its_length() -> None:
     checked = 0
 

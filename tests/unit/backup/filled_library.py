@@ -64,17 +64,17 @@ from desktop_rag.features.evaluation.values.run import (
     SetUp,
 )
 from desktop_rag.features.rails.commands.command import Command, CommandKind, CommandState, to_text
-from desktop_rag.features.schedules.standing_store import StandingStore
-from desktop_rag.features.schedules.values.standing_question import (
+from desktop_rag.features.schedules.schedule_store import ScheduleStore
+from desktop_rag.features.schedules.values.scheduled_question import (
     RUNS_KEPT,
     Rhythm,
+    ScheduledQuestion,
     ScheduleState,
-    StandingQuestion,
 )
-from desktop_rag.features.schedules.values.standing_run import (
+from desktop_rag.features.schedules.values.scheduled_run import (
     ComparedSentence,
+    ScheduledRun,
     SentenceChange,
-    StandingRun,
 )
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.precious import Entry
@@ -111,25 +111,25 @@ def fill(place: Place) -> Conversation:
     sea, file = _fill_sources(place)
     chat, answer = _fill_chat(place.engine, sea, file)
     _fill_other_chats(place.engine, sea, answer)
-    _fill_schedule(place.engine.store(StandingStore), answer)
+    _fill_schedule(place.engine.store(ScheduleStore), answer)
     _fill_experiment(place.engine.store(ExperimentStore), answer)
     _write_commands(place.home)
     _write_texts(place.home, answer)
     return chat
 
 
-def _fill_schedule(standing: StandingStore, answer: Message) -> None:
+def _fill_schedule(schedule: ScheduleStore, answer: Message) -> None:
     scope = QuestionScope.of(ScopeItem(ScopeKind.FOLDER, "/docs/sea", "sea"))
-    standing.put(
-        StandingQuestion(
+    schedule.put(
+        ScheduledQuestion(
             "q1", "Lamps", "When is it lit?", Rhythm.WEEKLY, 510, 3, scope, "a1", True, 7.0
         )
     )
-    standing.set_state("q1", ScheduleState("2026-11-19 08:30", 2, 8.0, 9.0, "No", "Try"))
+    schedule.set_state("q1", ScheduleState("2026-11-19 08:30", 2, 8.0, 9.0, "No", "Try"))
     compared = (ComparedSentence(SentenceChange.CHANGED, "At dusk.", "At dawn."),)
     for number in ("r1", "r2"):
-        standing.add_run(
-            StandingRun(
+        schedule.add_run(
+            ScheduledRun(
                 number, "q1", 5.0, "When?", "At dusk [1].", "keeper", True, 1.5,
                 answer.sources, compared, "Not compared.",
             ),
@@ -295,7 +295,7 @@ def shown(place: Place) -> dict[str, Any]:
     """What the person sees of it, in the order of the lists."""
     engine = place.engine
     chats = engine.conversations.all()
-    standing, experiments = engine.store(StandingStore), engine.store(ExperimentStore)
+    schedule, experiments = engine.store(ScheduleStore), engine.store(ExperimentStore)
     evaluations = engine.store(EvaluationStore)
     return {
         "chats": chats,
@@ -305,8 +305,8 @@ def shown(place: Place) -> dict[str, Any]:
         "tags": engine.tags.given(),
         "answers": engine.interactions.newest(100),
         "image": engine.attachments.image("i1"),
-        "scheduled": standing.all(),
-        "runs": standing.runs("q1"),
+        "scheduled": schedule.all(),
+        "runs": schedule.runs("q1"),
         "sets": experiments.sets(),
         "set_runs": experiments.runs(),
         "set_answers": [experiments.answers(run.run_id) for run in experiments.runs()],

@@ -16,6 +16,9 @@ from desktop_rag.store.opening import open_engine
 from tests.unit.backup.conftest import OpenPlace
 from tests.unit.backup.filled_library import Place, entries, fill
 
+pytestmark = pytest.mark.slow
+
+
 OF_FEATURES = {"standing", "standing_run", "experiment", "evaluation"}
 CACHED = (
     kinds.kinds, kinds.kinds_of_features, kinds.nouns_of_features, kinds.backup_rules,

@@ -16,6 +16,9 @@ from desktop_rag.features.rails.commands.commands_done import COMMANDS, commands
 from tests.unit.backup.filled_library import Place
 from tests.unit.backup.test_hostile_files import Members, members, packed
 
+pytestmark = pytest.mark.slow
+
+
 __all__ = ["members"]
 
 

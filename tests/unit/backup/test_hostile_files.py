@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 from desktop_rag.core.errors import AppError
 from tests.unit.backup.filled_library import Place, entries, texts
 
+pytestmark = pytest.mark.slow
+
+
 Lines = list[dict[str, Any]]
 Members = dict[str, bytes]
 

@@ -9,6 +9,9 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.precious import Entry
 from tests.unit.backup.filled_library import Place, entries
 
+pytestmark = pytest.mark.slow
+
+
 _ENOUGH_S = 30.0
 
 

@@ -15,6 +15,8 @@ from tests.stored_rows import found, put
 from tests.unit.backup.conftest import OpenPlace
 from tests.unit.backup.filled_library import Place, entries, shown
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def indexed(full: Place) -> Place:

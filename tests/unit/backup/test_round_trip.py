@@ -13,6 +13,8 @@ from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.store.contract.kinds import kinds
 from tests.unit.backup.filled_library import Place, entries, fill, shown, tag, texts
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def file(full: Place, tmp_path: Path) -> Path:

@@ -22,6 +22,9 @@ from desktop_rag.store.opening import open_engine
 from tests.unit.backup.conftest import OpenPlace
 from tests.unit.backup.filled_library import Place, shown, texts
 
+pytestmark = pytest.mark.slow
+
+
 DAY_S = 86_400.0
 NOON = time.mktime((2026, 11, 23, 12, 0, 0, 0, 0, -1))
 

@@ -22,6 +22,7 @@ def rising(values: st.SearchStrategy[tuple]) -> st.SearchStrategy[list[tuple]]:
     return st.lists(values, max_size=30).map(lambda rows: sorted(rows, key=lambda row: row[0]))
 
 
+@pytest.mark.slow
 @given(
     rising(st.tuples(NUMBERS, ANCHORS)),
     rising(st.tuples(NUMBERS, st.integers(1, 9), NAMES)),

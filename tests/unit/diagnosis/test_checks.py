@@ -66,6 +66,7 @@ def test_the_list_of_model_files_is_that_of_the_committed_files() -> None:
     assert {name: sha256_of(models / name) for name in listed} == listed
 
 
+@pytest.mark.slow
 def test_a_cut_a_changed_and_a_missing_model_file_are_named(
     subject: Subject, tmp_path: Path
 ) -> None:
@@ -98,6 +99,7 @@ def with_sources(home: Home, *folders: Path) -> Iterator[Subject]:
         yield subject
 
 
+@pytest.mark.slow
 def test_a_removed_folder_is_found(home: Home, tmp_path: Path) -> None:
     there, gone = tmp_path / "there", tmp_path / "gone"
     there.mkdir()
@@ -109,6 +111,7 @@ def test_a_removed_folder_is_found(home: Home, tmp_path: Path) -> None:
     assert rows == {f"{there}: 0 files.": State.OK, f"{gone} cannot be reached.": State.WARNING}
 
 
+@pytest.mark.slow
 @needs_root
 def test_a_folder_that_may_not_be_read_is_found(home: Home) -> None:
     closed = Path(tempfile.mkdtemp())  # others can come as far as this, but not into it
@@ -149,6 +152,7 @@ def test_too_few_watches_are_found_with_the_way_out(tmp_path: Path) -> None:
     assert (found.state, "max_user_instances" in found.hint) == (State.WARNING, True)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has these limits")
 def test_watching_without_a_free_watcher_is_found(subject: Subject) -> None:
     """Descriptors run out, which makes the same call fail as too many watchers."""
@@ -228,6 +232,7 @@ def test_a_file_of_another_user_is_named(tmp_path: Path) -> None:
 # --- endpoint, keyring, cancelling --------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_only_an_endpoint_that_is_set_is_asked(subject: Subject) -> None:
     assert only(check_endpoint(subject, Event())).title.startswith("No endpoint is set")
     with ChatServer("Yes.") as server:
@@ -240,6 +245,7 @@ def test_only_an_endpoint_that_is_set_is_asked(subject: Subject) -> None:
     assert (found.state, bool(found.hint)) == (State.PROBLEM, True)
 
 
+@pytest.mark.slow
 def test_a_missing_keyring_matters_to_a_distant_endpoint_only(subject: Subject) -> None:
     def keyring(store: KeyStore, base_url: str) -> Finding:
         settings = Settings(endpoint=EndpointSettings(base_url, "m"))
@@ -254,6 +260,7 @@ def test_a_missing_keyring_matters_to_a_distant_endpoint_only(subject: Subject) 
     assert keyring(without, "https://far.example/v1").state is State.WARNING
 
 
+@pytest.mark.slow
 def test_a_cancelled_diagnosis_ends(subject: Subject) -> None:
     cancel = Event()
     found = findings(subject, cancel)

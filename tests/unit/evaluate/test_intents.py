@@ -12,6 +12,9 @@ from desktop_rag.features.rails.intent.intent_recognition import IntentExample
 from tests.command_line import run_json
 from tests.conftest import bundled_embedder
 
+pytestmark = pytest.mark.slow
+
+
 _EXAMPLES = {
     "ask opening hours": ["When do you open?", "Until when is the bakery open today?"],
     "order a cake": ["I want to order a birthday cake", "Please bake a cake for Saturday"],

@@ -124,6 +124,7 @@ def unlisted(package: Path) -> dict[str, set[str]]:
     return {m: doors for m, doors in opening_modules(package).items() if m not in listed}
 
 
+@pytest.mark.slow
 def test_every_module_that_can_open_a_connection_is_in_the_table() -> None:
     assert unlisted(PACKAGE) == {}
 
@@ -205,6 +206,7 @@ def reaches_out(path: Path) -> bool:
     return any(n == d or n.startswith(f"{d}.") for n in names for d in _NETWORK_DOORS)
 
 
+@pytest.mark.slow
 def test_every_library_with_network_code_is_a_door_or_known_to_stay_quiet() -> None:
     files = files_by_library()
     loud = {name for name, paths in files.items() if any(map(reaches_out, paths))}

@@ -90,6 +90,7 @@ def test_names_are_read_as_words() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_very_long_sentence_is_read() -> None:
     found = _recogniser(_EXAMPLES).recognise("When do you open? " * 2000)
     assert found.intent == "ask opening hours"

@@ -1,6 +1,7 @@
 """Scores of intents over vectors: one sentence at a time says the same as many at once."""
 
 import numpy as np
+import pytest
 
 from desktop_rag.features.rails.intent.intent_recognition import (
     Evidence,
@@ -28,6 +29,7 @@ def _scores() -> IntentScores:
     )
 
 
+@pytest.mark.slow
 def test_one_vector_at_a_time_is_told_the_same_as_all_at_once() -> None:
     scores, asked = _scores(), _vectors(3, 3)
     cosines, at_once = scores.compared(asked)
@@ -39,6 +41,7 @@ def test_one_vector_at_a_time_is_told_the_same_as_all_at_once() -> None:
         assert np.allclose(alone.features[0], at_once.features[place], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_an_example_left_out_is_told_less_than_the_same_sentence_said() -> None:
     scores = _scores()
     left_out = scores.left_out()

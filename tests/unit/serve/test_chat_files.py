@@ -114,6 +114,7 @@ def test_signs_stand_where_the_server_counts_characters() -> None:
     assert told == "<p>😀 a {1}{sign 0}. �0� b{sign 1}</p>"
 
 
+@pytest.mark.slow
 @needs_node
 def test_hostile_markdown_is_read_in_linear_time() -> None:
     pieces = ["[", "`", "**a ", "_a ", "> ", "- ", "|a", "~~", "*", "![", "(", "\\", "```\n",

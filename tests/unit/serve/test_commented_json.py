@@ -104,6 +104,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.text(max_size=4), VALUES, max_size=4),
     st.sampled_from([None, 0, 2, "\t"]),

@@ -12,6 +12,9 @@ from desktop_rag.ui import widgets
 from desktop_rag.ui.foundation.theme import Theme
 from tests.looks.gallery import SHEETS, sheet
 
+pytestmark = pytest.mark.slow
+
+
 # Frames that only hold other widgets; the looks show them.
 _HOLDERS = {"ContentScroll", "NoticeBar", "ScrolledPage", "WrappingRow"}
 

@@ -102,6 +102,7 @@ def test_tooltips_are_plain() -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_rich_text_is_shown_only_where_it_is_made_safe() -> None:
     wrong = [
         place(module, call)

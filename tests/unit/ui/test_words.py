@@ -42,6 +42,7 @@ def texts_told() -> list[str]:
     return told_texts()
 
 
+@pytest.mark.slow
 def test_no_text_is_outside_of_translation() -> None:
     found = {path.relative_to(PACKAGE).as_posix(): untranslated(path) for path in SHOWN}
     left = {
@@ -86,6 +87,7 @@ def test_failures_are_shown_in_the_language() -> None:
     assert raw == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", OFFERED, ids=lambda path: path.stem)
 def test_a_told_text_is_known_again_when_it_is_filled(file: Path, texts_told: list[str]) -> None:
     translated = translations(file)
@@ -103,6 +105,7 @@ def test_a_told_text_is_known_again_when_it_is_filled(file: Path, texts_told: li
     assert other == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", OFFERED, ids=lambda path: path.stem)
 def test_a_language_has_every_text_with_its_places(file: Path, texts_told: list[str]) -> None:
     texts = set(texts_told).union(*(given_to_tr(path) for path in PACKAGE.rglob("*.py")))

@@ -1,8 +1,8 @@
-"""Tells whether one unit of a source says a claim: all of its words, each in its role. Pure.
+"""Compares a claim with a unit of a source: whether it says the claim, and how they differ. Pure.
 
-Words that are there are not enough: the lessee's name stands near the lessor's. So every content
-word of the claim is in one unit, or in what stands above it; words that stand in another order have
-the same preposition in both; and no negation, condition or other subject lies between them.
+Shared words are not enough: the lessee's name stands near the lessor's. Every content word of the
+claim must be in one unit or in what stands above it, reordered words need the same preposition in
+both, and no negation, condition or other subject may lie between them.
 """
 
 import re
@@ -22,8 +22,6 @@ from desktop_rag.answer.checking.claims.tokens import (
 from desktop_rag.answer.checking.claims.units import LEAST_EQUAL, Unit, UnitKind
 from desktop_rag.answer.checking.claims.words import is_month, word_lists
 from desktop_rag.core.claims import Difference, DifferenceKind
-
-# The words of a claim or unit with the preposition that governs each. Pure, any thread.
 
 _STOPS = re.compile(r"[,;:()|–—]|\.\s|\n\s*\n")
 _FURTHEST = 6
@@ -143,10 +141,7 @@ _SUBJECTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The words of a claim paired with those of a unit, in the order of the claim.
-
-    `outside`: the words that only stand above the unit.
-    """
+    """The words of a claim paired with those of a unit; `outside` only stand above the unit."""
 
     unit: Unit
     text: str
@@ -219,7 +214,6 @@ def matches(
 
 
 def _add_moved(pairs: dict[int, int], same: Sequence[Sequence[bool]]) -> None:
-    """Pair the words that stand in another order."""
     used = set(pairs.values())
     for place, row in enumerate(same):
         free = (n for n, is_same in enumerate(row) if is_same and n not in used)
@@ -229,7 +223,7 @@ def _add_moved(pairs: dict[int, int], same: Sequence[Sequence[bool]]) -> None:
 
 
 def _is_missing(token: ClaimToken, unit: Unit, text: str) -> bool:
-    """True when a unit certainly lacks a word, told without comparing each of its words."""
+    """True when a unit certainly lacks a word, without comparing each of its words."""
     return (
         token.stem not in unit.stems
         and token.role is not TokenRole.NUMBER
@@ -401,7 +395,7 @@ def _is_in_column(found: Match) -> bool:
     label = max(behind)
     taken = {column for column in columns.values() if column != label}
     named = {
-        _head_column(found, head)
+        _separators(found.text[head.start : unit.head_bounds[1]])
         for phrase in found.outside
         for head in unit.head
         if are_same(phrase.token, head)
@@ -420,22 +414,12 @@ def _columns_behind(text: str, start: int, unit: Unit) -> int:
     return _separators(text[start : len(text) if end < 0 else end])
 
 
-def _head_column(found: Match, head: ClaimToken) -> int:
-    return _separators(found.text[head.start : found.unit.head_bounds[1]])
-
-
 def _separators(written: str) -> int:
     written = written.strip()
     if "|" in written:
         return written.strip("|").count("|")
     return sum(1 for part in written.replace("\t", "   ").split("   ") if part.strip()) - 1
 
-
-# Finds the differences between a claim and its evidence, and contradictions. Pure.
-#
-# A contradiction is reported only when it is certain: the window has nearly all words of the claim
-# in the same order, and the rest is a number, date, unit or negation where the window has another
-# one.
 
 Span = tuple[int, int]
 
@@ -483,7 +467,11 @@ class _Found:
 
 
 def find_differences(claim_text: str, index: SourceIndex, alignment: Alignment) -> Differences:
-    """Compare a claim with the window of a source that it was aligned with."""
+    """Compare a claim with the window of a source that it was aligned with.
+
+    A contradiction is reported only when it is certain: the window has nearly all words of the
+    claim in the same order, and differs in a number, date, unit or negation.
+    """
     found = _Found()
     for gap in alignment.gaps():
         _compare_gap(claim_text, index, gap, found)
@@ -542,7 +530,6 @@ def _compare_negations(
 
 
 def _compare_units(claim_text: str, text: str, alignment: Alignment, found: _Found) -> None:
-    """Find equal numbers with different units."""
     for one, other in alignment.pairs:
         if alignment.claim[one].role is not TokenRole.NUMBER:
             continue
@@ -583,10 +570,7 @@ def is_plain_negation(token: ClaimToken) -> bool:
 
 
 def is_other_number(token: ClaimToken, other: ClaimToken) -> bool:
-    """True when a number certainly differs from the other one.
-
-    36 and 36,000 may be parts of one number; 7 may be 7.5 rounded.
-    """
+    """True when a number certainly differs: 36 may be a part of 36,000, 7 may be 7.5 rounded."""
     if is_rounded(token.stem, other.stem):
         return False
     one, two = (_NOT_DIGIT.sub("", number.stem) for number in (token, other))

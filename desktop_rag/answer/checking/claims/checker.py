@@ -2,8 +2,8 @@
 
 One worker thread. It compares words, and the meaning of the best sentences as a whole: a free
 paraphrase looks less supported than it is, and the right words in a wrong relation look supported.
-So it gives a probability, and the words to look at. In other languages than English that
-probability says little, and a claim is not checked rather than called absent.
+So it gives a probability, and the words to look at. In languages other than English that says
+little, and a claim is not checked rather than called absent.
 """
 
 import functools
@@ -54,8 +54,6 @@ from desktop_rag.core.language.languages import function_words
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.models.embedding.joined_embedding import BUNDLED, bundled_opener
 from desktop_rag.models.ports import Embedder
-
-# Looks in a source for the unit that says a claim, or that says its contrary. Pure.
 
 Span = tuple[int, int]
 
@@ -109,7 +107,6 @@ def _functions(claim: Sequence[ClaimToken], index: SourceIndex) -> frozenset[str
 
 
 def _candidates(claim: Sequence[ClaimToken], index: SourceIndex, least: float) -> Iterator[Unit]:
-    """The units with at least this share of the stems of a claim."""
     wanted = {t.stem for t in claim if t.is_content and t.role is not TokenRole.NUMBER}
     return (unit for unit in index.units if len(wanted & unit.stems) >= least * len(wanted))
 
@@ -223,18 +220,16 @@ def _has_condition(tokens: Sequence[ClaimToken]) -> bool:
     return any(token.word in word_lists().conditions for token in tokens)
 
 
-# Estimates from features how likely a source supports a claim. Pure, any thread.
-#
-# A logistic regression whose weights keep the directions of the features, fitted by
-# `training/fit_checker.py`.
-
 _FURTHEST = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class CheckerModel:
-    """The fitted model. A claim counts as supported from `supported_from` on, and as absent from
-    the sources below `unsupported_below`; `threshold` separates two classes.
+    """A logistic regression of the support of a claim, fitted by `training/fit_checker.py`.
+
+    Its weights keep the directions of the features. A claim counts as supported from
+    `supported_from` on, and as absent from the sources below `unsupported_below`; `threshold`
+    separates two classes.
     """
 
     weights: Mapping[str, float]
@@ -257,13 +252,11 @@ class CheckerModel:
         return 1 / (1 + math.exp(-max(-_FURTHEST, min(_FURTHEST, odds))))
 
 
-# The similarity in meaning of claims and passages, by the English bundled model. Worker thread.
-
 OpenModel = Callable[[str], Embedder]
 
 
 class Meaning:
-    """Compares claims with passages; the model is loaded with the first of them."""
+    """Compares claims with passages by the English bundled model, loaded on first use."""
 
     def __init__(self, open_model: OpenModel | None = None) -> None:
         """`open_model` gives a bundled model by its spec; without it one is loaded for this."""
@@ -274,10 +267,6 @@ class Meaning:
         vectors = self._open_model(BUNDLED).embed_passages([claim, *passages])
         return (vectors[1:] @ vectors[0]).tolist()
 
-
-# Features of a claim and a source: which words the source lacks, and how near it is in meaning.
-#
-# All are shares, which do not depend on the length of claim or source. Pure, any thread.
 
 SIMILARITY = "similarity"
 # The features by name: more of it lowers the support (-1) or raises it (1).
@@ -305,7 +294,8 @@ _MOST_OPPOSITES = 2
 class Comparison:
     """A claim compared with a source: its best window, the alignment, the features by name.
 
-    All features but the similarity, which takes longer and is added where it can matter.
+    All are shares, whatever the lengths. The similarity takes longer, and is added where it
+    matters.
     """
 
     window: Window
@@ -343,7 +333,6 @@ def _has(index: SourceIndex, token: ClaimToken) -> bool:
 
 
 def _has_number(window: Window, token: ClaimToken) -> bool:
-    """True when the window has the number, or another one that is rounded to it."""
     return token.stem in window.stems or any(
         is_rounded(token.stem, other.stem)
         for other in window.tokens
@@ -420,7 +409,6 @@ class ClaimChecker:
     """Checks claims one by one; the sources of an answer are indexed once."""
 
     def __init__(self, open_model: OpenModel | None = None) -> None:
-        """`open_model` gives a bundled model by its spec; without it one is loaded for this."""
         self._meaning = Meaning(open_model)
         self._indexes: OrderedDict[str, SourceIndex] = OrderedDict()
         self._cached = 0
@@ -436,7 +424,7 @@ class ClaimChecker:
         # Loaded at the first claim: parsing it would delay the start of the app.
         return CheckerModel.load(resources_dir() / _MODEL)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Free the indexes of sources; they are built again when they are needed."""
         with self._lock:
             self._indexes.clear()
@@ -474,7 +462,6 @@ class ClaimChecker:
     def _compared(
         self, claim: str, tokens: Sequence[ClaimToken], indexes: Mapping[int, SourceIndex]
     ) -> list[_Candidate]:
-        """The claim compared with the sources that have most of its words."""
         found = [
             _Candidate(number, index, said, compare(said, index), 0.0)
             for number, index in indexes.items()
@@ -567,7 +554,6 @@ def _not_checked(claim: str, why: str) -> CheckedClaim:
 
 
 def _other_units(claim: str, candidate: _Candidate) -> bool:
-    """True when the numbers of a claim have another unit in the source."""
     found = find_differences(claim, candidate.index, candidate.comparison.alignment)
     return any(one.kind is DifferenceKind.UNIT for one in found.all)
 
@@ -578,11 +564,12 @@ def _explanation(checked: CheckedClaim, source: str, absent: Sequence[ClaimToken
     told = CONTRADICTING if checked.verdict is Verdict.CONTRADICTED else (DifferenceKind.NAME,)
     differences = [one for one in checked.differences if one.kind in told]
     contrast = _contrast(list(words_of(differences, checked.claim, source)))
-    missing = _named(
+    named = dict.fromkeys(
         checked.claim[token.start : token.end]
         for token in sorted(absent, key=lambda token: -token.weight)
         if token.is_content
     )
+    missing = ", ".join(list(named)[:_MOST_NAMED])
     match checked.verdict:
         case Verdict.NOT_CHECKED:
             return "Its words alone don't tell, and in this language no more is checked."
@@ -595,7 +582,6 @@ def _explanation(checked: CheckedClaim, source: str, absent: Sequence[ClaimToken
 
 
 def _contrast(pairs: Sequence[tuple[Difference, str, str]]) -> str:
-    """The first difference between both sides; "" when there is none."""
     for difference, said, written in pairs:
         if said and written:
             return f"The source says {written}, the answer {said}."
@@ -604,7 +590,3 @@ def _contrast(pairs: Sequence[tuple[Difference, str, str]]) -> str:
         if difference.kind is DifferenceKind.NEGATION:
             return f"The answer says “{said}”, the source doesn't."
     return ""
-
-
-def _named(words: Iterable[str]) -> str:
-    return ", ".join(list(dict.fromkeys(words))[:_MOST_NAMED])

@@ -14,8 +14,6 @@ from desktop_rag.answer.checking.claims.words import Writing, is_english, writin
 from desktop_rag.core.language.languages import function_words
 from desktop_rag.core.text import sentences
 
-# Figures that a source gives in thousands or millions, as its heading says. Pure, any thread.
-
 _SCALE = re.compile(
     r"\bin\s+(?:[€$£]\s?)?(?:(thousand|million|billion)s"
     r"(?=\s*(?:[),;:|\n]|$|except|of\s+(?:U\.?\s?S\.?\s+)?(?:euro|dollar|pound|yen|crown|franc|EUR|USD)"
@@ -164,7 +162,6 @@ class SourceIndex:
 
 
 def _starts(sentences_with: Sequence[int], size: int, last_start: int) -> set[int]:
-    """The starts of the windows that contain any of the sentences."""
     return {
         min(max(sentence - back, 0), last_start)
         for sentence in sentences_with

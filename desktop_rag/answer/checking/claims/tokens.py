@@ -1,4 +1,4 @@
-"""Tokenises claims and sources, with the role of each token. Any thread."""
+"""Tokenises claims and sources with the role of each token, and aligns them. Any thread."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,8 +18,6 @@ from desktop_rag.answer.checking.claims.words import (
 )
 from desktop_rag.core.language.languages import NUMBER_WORDS, SMALL, TENS, function_words
 from desktop_rag.core.text import words
-
-# Parses numbers written in words, wholly or in part: five thousand, 2.5 million. Pure.
 
 _SCALES = {
     "hundred": Decimal(100),
@@ -137,10 +135,7 @@ _PLAIN = (TokenRole.WORD, TokenRole.NAME)
 
 @dataclass(frozen=True, slots=True)
 class ClaimToken:
-    """A word, number, or two characters of a script without spaces, at [start, end) of its text.
-
-    `word` is in lower case; `weight` is its importance.
-    """
+    """A word in lower case, a number, or two characters of a script without spaces."""
 
     word: str
     stem: str
@@ -190,7 +185,6 @@ def _token(written: str, start: int, *, begins_sentence: bool) -> ClaimToken:
 
 @lru_cache(_MOST_REMEMBERED)
 def _fields(written: str, begins_sentence: bool) -> tuple[str, str, TokenRole, float]:
-    """The fields of the token for a word, except its position."""
     word = written.casefold().replace("’", "'")
     role = _role(written, word, begins_sentence=begins_sentence)
     weight = _WEIGHTS.get(role)
@@ -246,7 +240,6 @@ def _day(written: str, start: int) -> list[ClaimToken]:
 
 
 def _with_whole_numbers(tokens: list[ClaimToken]) -> list[ClaimToken]:
-    """The tokens, with each number of several words as one token."""
     whole: list[ClaimToken] = []
     place = 0
     while place < len(tokens):
@@ -268,8 +261,6 @@ def _with_whole_numbers(tokens: list[ClaimToken]) -> list[ClaimToken]:
     return whole
 
 
-# Aligns the words of a claim with its evidence, in order, and finds the gaps between. Pure.
-
 # Pairs with fewer tokens than this between them are close.
 _CLOSE = 4
 # The tokens of the evidence around the first and last pair that count as gaps.
@@ -278,10 +269,9 @@ _REACH = 4
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The content words between two aligned pairs, or before the first and after the last one.
+    """The content words between two aligned pairs, or at an end, that the other side lacks.
 
-    Only words that the other side lacks. `is_inside`: there are pairs on both sides of the gap;
-    `is_close`: in addition, few tokens lie between them.
+    `is_inside`: there are pairs on both sides; `is_close`: few tokens lie between them, too.
     """
 
     claim: tuple[ClaimToken, ...]

@@ -1,7 +1,6 @@
-"""The roles and weights of single words in a claim. Any thread.
+"""The roles, weights and languages of words in claims and sources. Any thread.
 
-The lists are English, with the negations of other languages; any other word counts as a content
-word.
+The lists are English, with the negations of other languages; other words are content words.
 """
 
 import math
@@ -38,8 +37,6 @@ class WordLists:
     function: frozenset[str]
     degree: frozenset[str]
     framing: frozenset[str]
-    limiting: frozenset[str]
-    before_verb: frozenset[str]
     conditions: frozenset[str]
     attributing: frozenset[str]
     linking: frozenset[str]
@@ -67,10 +64,7 @@ def word_lists() -> WordLists:
 
 
 def stem(word: str) -> str:
-    """The search term of a word; number words become digits, months their English name.
-
-    A time of day is one term.
-    """
+    """The search term of a word; numbers become digits, months English, a time of day one term."""
     folded = word.casefold()
     if folded in NUMBER_WORDS:
         return NUMBER_WORDS[folded]
@@ -114,15 +108,11 @@ def has_opposite(stemmed: str, among: frozenset[str]) -> bool:
         (
             stemmed.startswith(prefix)
             and stemmed[len(prefix) :] in among
-            and _is_long(stemmed, prefix)
+            and len(stemmed) - len(prefix) >= _LEAST_OPPOSED
         )
         or (len(stemmed) >= _LEAST_OPPOSED and prefix + stemmed in among)
         for prefix in _OPPOSING_PREFIXES
     )
-
-
-def _is_long(stemmed: str, prefix: str) -> bool:
-    return len(stemmed) - len(prefix) >= _LEAST_OPPOSED
 
 
 def _first_of_line(text: str) -> dict[str, str]:
@@ -133,7 +123,6 @@ def _first_of_line(text: str) -> dict[str, str]:
 
 @cache
 def _antonyms() -> dict[str, frozenset[str]]:
-    """The antonyms of each stem."""
     found: dict[str, set[str]] = {}
     for line in _tables()["antonyms"].strip().splitlines():
         left, right = ([stem(word) for word in side.split()] for side in line.split("|"))
@@ -156,10 +145,6 @@ def _ranks() -> dict[str, int]:
     return {word: rank for rank, word in enumerate(words)}
 
 
-# Detects texts in different languages, whose words cannot be compared. Pure.
-#
-# By function words and script; an unclear case counts as the same language.
-
 # The beginning of a text that decides its language.
 _CHARACTERS = 4000
 _LETTER = regex.compile(r"\p{L}")
@@ -179,7 +164,7 @@ class Writing:
     latin: float
 
     def differs_from(self, other: "Writing") -> bool:
-        """True when the other is clearly in another language."""
+        """True when the other is clearly in another language, by function words or script."""
         if self.language and other.language:
             return self.language != other.language
         shares = sorted((self.latin, other.latin))

@@ -1,6 +1,6 @@
-"""The verbs that measure quality: `eval retrieval`, `eval runs`, and those of their own modules.
+"""The verbs below `eval`, which measure search, answers, claims, rails and chunks.
 
-The search runs in a scratch home, which is removed; the figures are stored in the person's library.
+Searches run in a scratch home, which is removed; the figures are stored in the person's library.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from desktop_rag import app, upkeep
 from desktop_rag.cli.terminal import add_json, open_services, positive, print_document, say
@@ -21,6 +21,7 @@ from desktop_rag.core.settings import EndpointSettings, HelperSettings, Settings
 from desktop_rag.features.evaluation.cli.run_verbs import (
     ID_CHARS,
     add_runs,
+    answered,
     figure_lines,
     keep,
     keep_file,
@@ -59,8 +60,6 @@ from desktop_rag.models.endpoint_address import normalise_base_url
 from desktop_rag.running_app import ask_running_app
 from desktop_rag.scratch_library import scratch_library
 
-# A library of its own for a measurement, removed afterwards.
-
 T = TypeVar("T")
 
 
@@ -77,11 +76,17 @@ def in_scratch_home(settings: Settings, measure: Callable[[app.Services], T]) ->
         return result, upkeep.library_size(services.home)
 
 
-# `eval rails`: how well intents are recognised by examples, and by a model where they don't do.
+def _write_rows(file: TextIO | None, measured: stored_runs.Measurement) -> None:
+    if file:
+        rows = (json.dumps(row, ensure_ascii=False) for row in measured.query_rows())
+        file.writelines(f"{row}\n" for row in rows)
+
+
+# --- eval rails --------------------------------------------------------------------------------
 
 
 def add_intents(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the verb."""
+    """Add the arguments of `eval rails`."""
     parser.set_defaults(run=_measure_intents)
     text = "a folder with examples.jsonl and tests.jsonl, rows of {text, intent}"
     parser.add_argument("dir", type=Path, help=text)
@@ -119,13 +124,12 @@ def _measure_intents(arguments: argparse.Namespace) -> int:
 
     with written_later(arguments.per_query) as per_query:
         if arguments.endpoint:
-            settings = _with_model(settings, arguments.endpoint, arguments.model)
+            hint = "Add --model NAME."
+            settings = _with_endpoint(settings, arguments.endpoint, arguments.model, hint)
             figures, _ = in_scratch_home(settings, with_model)
         else:
             figures = measured(None)
-        if per_query:
-            rows = figures.query_rows()
-            per_query.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        _write_rows(per_query, figures)
     results = figures.to_json()
     results[-1] |= tokens
     options = {"folder": str(folder.resolve())}
@@ -136,37 +140,40 @@ def _measure_intents(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _with_model(settings: Settings, address: str, model: str) -> Settings:
-    base_url = normalise_base_url(address)
-    known = [e for e in settings.endpoints if e.base_url == base_url]
-    chosen = known[0] if known else EndpointSettings(base_url)
+def _with_endpoint(settings: Settings, address: str, model: str, hint: str) -> Settings:
+    """The settings with only this model and endpoint, "" for the helper's. AppError for none."""
+    chosen = settings.helping_endpoint
+    if address:
+        base_url = normalise_base_url(address)
+        known = (e for e in settings.endpoints if e.base_url == base_url)
+        chosen = next(known, EndpointSettings(base_url))
     chosen = replace(chosen, model=model or chosen.model)
     if not chosen.is_set:
-        raise AppError("There is no model to ask.", "Add --model NAME.")
+        raise AppError("There is no model to ask.", hint)
     return replace(settings, endpoint=chosen, other_endpoints=(), helper=HelperSettings())
 
 
 def _intent_lines(rows: list[dict[str, Any]]) -> list[str]:
     keys = list(rows[-1])
-    table = [keys, *([_shown(row.get(key)) for key in keys] for row in rows)]
-    widths = [max(len(cells[place]) for cells in table) + 2 for place in range(len(keys))]
+    shown = [["" if (v := row.get(key)) is None else str(v) for key in keys] for row in rows]
+    table = [keys, *shown]
+    return _aligned(table, [max(map(len, column)) + 2 for column in zip(*table, strict=True)])
+
+
+def _aligned(table: Sequence[Sequence[str]], widths: Sequence[int]) -> list[str]:
     return [
         "".join(f"{text:>{width}}" for text, width in zip(cells, widths, strict=True))
         for cells in table
     ]
 
 
-def _shown(value: object) -> str:
-    return "" if value is None else str(value)
-
-
-# `eval grounding`: the claim checker against labels of people, and a model against both.
+# --- eval grounding ----------------------------------------------------------------------------
 
 _PER = 1_000_000
 
 
 def add_grounding(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the verb."""
+    """Add the arguments of `eval grounding`."""
     parser.set_defaults(run=_measure_grounding)
     parser.add_argument("file", help="a .jsonl file of rows {source, claim, label}")
     text = "also ask a model about a sample; without NAME, the helper model of the settings"
@@ -190,41 +197,18 @@ def _measure_grounding(arguments: argparse.Namespace) -> int:
         if arguments.model is None:
             figures = grounding.evaluate(claims, app.make_claim_checker(), say)
         else:
-            settings = _with_judge(settings, arguments.endpoint, arguments.model)
+            hint = "Set one up in the window, or add --endpoint URL --model NAME."
+            settings = _with_endpoint(settings, arguments.endpoint, arguments.model, hint)
             figures = _agreement(claims, settings, arguments)
-        if per_query:
-            rows = figures.query_rows()
-            per_query.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    results = figures.to_json()
+        _write_rows(per_query, figures)
+    results, seconds = figures.to_json(), time.monotonic() - began_at
     # Sets of claims often have the same file name in folders that differ.
     path = file.resolve()
-    run = stored_runs.run_of(
-        figures,
-        f"{path.parent.name}/{path.name}",
-        settings,
-        {"file": str(path), "sample": arguments.sample},
-        results=[results],
-        seconds=time.monotonic() - began_at,
-    )
-    keep(run)
+    name = f"{path.parent.name}/{path.name}"
+    options = {"file": str(path), "sample": arguments.sample}
+    keep(stored_runs.run_of(figures, name, settings, options, results=[results], seconds=seconds))
     print_document(results, figure_lines, as_json=arguments.json)
     return 0
-
-
-def _with_judge(settings: Settings, address: str, model: str) -> Settings:
-    """The settings with this endpoint and model for background requests; "" for their own."""
-    if not address:
-        helping = settings.helping_endpoint
-        chosen = replace(helping, model=model or helping.model)
-    else:
-        base_url = normalise_base_url(address)
-        known = [e for e in settings.endpoints if e.base_url == base_url]
-        chosen = known[0] if known else EndpointSettings(base_url)
-        chosen = replace(chosen, model=model or chosen.model)
-    if not chosen.is_set:
-        hint = "Set one up in the window, or add --endpoint URL --model NAME."
-        raise AppError("There is no model to ask.", hint)
-    return replace(settings, endpoint=chosen, other_endpoints=(), helper=HelperSettings())
 
 
 def _agreement(
@@ -283,35 +267,22 @@ def _agree(
         raise AppError("Nothing was sent.", "Type y to agree.")
 
 
-# `eval set-from-feedback`: a set for `eval answers` from the feedback that the person gave.
+# --- eval set-from-feedback --------------------------------------------------------------------
 
 _VERB = "eval_feedback_set"
 
 
 def add_feedback_set(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the verb."""
+    """Add the arguments of `eval set-from-feedback`."""
     parser.set_defaults(run=_write)
     parser.add_argument("file", type=Path, metavar="FILE.jsonl", help="a new file")
     add_json(parser)
 
 
-def feedback_verbs() -> Mapping[str, app.Verb]:
-    """The handler of this verb in the running app."""
-    return {_VERB: lambda services, asked: _written(services, Path(str(asked["file"])))}
-
-
 def _write(arguments: argparse.Namespace) -> int:
-    file = arguments.file.absolute()
-    is_answered, told = ask_running_app(find_home(), _VERB, {"file": str(file)})
-    if not is_answered:
-        with open_services() as services:
-            told = _written(services, file)
+    told = answered(_VERB, {"file": str(arguments.file.absolute())}, running_app_verbs())
     print_document(told, _feedback_lines, as_json=arguments.json)
     return 0
-
-
-def _written(services: app.Services, file: Path) -> dict[str, Any]:
-    return write_feedback_set(services.chat, file)
 
 
 def _feedback_lines(told: dict[str, Any]) -> list[str]:
@@ -323,7 +294,7 @@ def _feedback_lines(told: dict[str, Any]) -> list[str]:
     ]
 
 
-# `eval chunks`: which chunk settings find most in the documents of a collection.
+# --- eval chunks -------------------------------------------------------------------------------
 
 _POLL_S = 0.5
 _BEGIN, _STATE, _CANCEL, _RESULT, _USE = (
@@ -333,7 +304,7 @@ _Call = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
 def add_chunks(added: argparse.ArgumentParser) -> None:
-    """Add the arguments of the verb."""
+    """Add the arguments of `eval chunks`."""
     added.set_defaults(run=_chunks)
     text = "a set of questions with sources; without it, questions are made from the documents"
     added.add_argument("set", metavar="SET", nargs="?", default="", help=text)
@@ -349,7 +320,7 @@ def add_chunks(added: argparse.ArgumentParser) -> None:
 
 
 def chunk_verbs() -> Mapping[str, app.Verb]:
-    """The handlers of this verb in the running app."""
+    """The handlers of `eval chunks` in the running app."""
     return {
         _BEGIN: _begun,
         _STATE: lambda services, _: _state(_trials(services).progress),
@@ -409,7 +380,7 @@ def _begun(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _awaited(call: _Call, begun: dict[str, Any]) -> dict[str, Any]:
-    """Wait for the comparison, telling how far it is; an interrupt cancels it."""
+    """Wait for the comparison and report progress; an interrupt cancels it."""
     told = ""
     try:
         while True:
@@ -475,11 +446,11 @@ def _lines(done: dict[str, Any]) -> list[str]:
     return lines
 
 
-# `eval answers`: asks the questions of a set, and measures the answers.
+# --- eval answers ------------------------------------------------------------------------------
 
 
 def add_answers(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the verb."""
+    """Add the arguments of `eval answers`."""
     parser.set_defaults(run=_measure)
     text = "a .jsonl file of {question, answer}, or a folder of questions.jsonl and documents/"
     parser.add_argument("set", metavar="SET", help=text)
@@ -499,30 +470,20 @@ def _measure(arguments: argparse.Namespace) -> int:
     began_at = time.monotonic()
     with written_later(arguments.per_query) as per_query:
         figures = _answered(answer_set, arguments.collection, settings)
-        if per_query:
-            rows = figures.query_rows()
-            per_query.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    results = figures.to_json()
+        _write_rows(per_query, figures)
+    results, name, seconds = figures.to_json(), answer_set.name, time.monotonic() - began_at
     options = {
         "set": str(Path(arguments.set).resolve()),
         "collection": arguments.collection,
         "limit": arguments.limit,
     }
-    run = stored_runs.run_of(
-        figures,
-        answer_set.name,
-        settings,
-        options,
-        results=[results],
-        seconds=time.monotonic() - began_at,
-    )
-    keep(run)
+    keep(stored_runs.run_of(figures, name, settings, options, results=[results], seconds=seconds))
     print_document(results, figure_lines, as_json=arguments.json)
     return 0
 
 
 def _answered(answer_set: AnswerSet, collection: str, settings: Settings) -> answers.AnswerFigures:
-    """Ask the set of its own documents, or of the person's library if no window has it open."""
+    """Ask the questions over the set's own documents, or over the person's library."""
     questions, documents = answer_set.questions, answer_set.documents
     if documents is None:
         with open_services() as services:
@@ -537,6 +498,8 @@ def _answered(answer_set: AnswerSet, collection: str, settings: Settings) -> ans
     figures, _ = in_scratch_home(settings, measure)
     return figures
 
+
+# --- all verbs ---------------------------------------------------------------------------------
 
 _INDEX_KEYS = ("index_seconds", "words_seconds", "passages", "index_bytes")
 _MEGABYTE = 1 << 20
@@ -585,12 +548,10 @@ def add_evals(parser: argparse.ArgumentParser) -> None:
 def running_app_verbs() -> Mapping[str, app.Verb]:
     """The handlers of these verbs in the running app."""
     return {
-        **feedback_verbs(),
+        _VERB: lambda s, asked: write_feedback_set(s.chat, Path(str(asked["file"]))),
         **run_verbs(),
         **chunk_verbs(),
-        "eval_runs": lambda services, asked: services.wing(EvaluationServices).runs.listed(
-            str(asked["id"])
-        ),
+        "eval_runs": lambda s, asked: s.wing(EvaluationServices).runs.listed(str(asked["id"])),
         "eval_keep": lambda services, asked: keep_file(services, Path(str(asked["file"]))),
     }
 
@@ -605,20 +566,11 @@ def _retrieval(arguments: argparse.Namespace) -> int:
     began_at = time.monotonic()
     with written_later(arguments.per_query) as per_query:
         measured, index_bytes = in_scratch_home(settings, measure)
-        if per_query:
-            rows = measured.query_rows()
-            per_query.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    results = measured.to_json(index_bytes)
+        _write_rows(per_query, measured)
+    results, seconds = measured.to_json(index_bytes), time.monotonic() - began_at
+    name = folder.resolve().name
     options = {"folder": str(folder.resolve()), "limit": arguments.limit, "k": arguments.k}
-    run = stored_runs.run_of(
-        measured,
-        folder.resolve().name,
-        settings,
-        options,
-        results=results,
-        seconds=time.monotonic() - began_at,
-    )
-    keep(run)
+    keep(stored_runs.run_of(measured, name, settings, options, results=results, seconds=seconds))
     if measured.kind == "retrieval" and query_sets.has_spans(folder):
         say("This set has gold spans too; measure them with --spans.")
     print_document(results, _result_lines, as_json=arguments.json)
@@ -644,14 +596,11 @@ def _chosen_measure(arguments: argparse.Namespace, folder: Path) -> Measure:
     )
 
 
-# --- runs --------------------------------------------------------------------------------------
+# --- eval runs ---------------------------------------------------------------------------------
 
 
 def _runs(arguments: argparse.Namespace) -> int:
-    is_answered, found = ask_running_app(find_home(), "eval_runs", {"id": arguments.id})
-    if not is_answered:
-        with open_services() as services:
-            found = services.wing(EvaluationServices).runs.listed(arguments.id)
+    found = answered("eval_runs", {"id": arguments.id}, running_app_verbs())
     print_document(found, _run_lines, as_json=arguments.json)
     return 0
 
@@ -661,12 +610,8 @@ def _runs(arguments: argparse.Namespace) -> int:
 
 def _result_lines(rows: list[dict[str, Any]]) -> list[str]:
     keys = [key for key in rows[0] if key not in _INDEX_KEYS]
-    widths = [max(10, len(key) + 2) for key in keys]
     table = [keys, *([str(row[key]) for key in keys] for row in rows)]
-    lines = [
-        "".join(f"{text:>{width}}" for text, width in zip(cells, widths, strict=True))
-        for cells in table
-    ]
+    lines = _aligned(table, [max(10, len(key) + 2) for key in keys])
     first = rows[0]
     size_mb = first["index_bytes"] / _MEGABYTE
     index = (

@@ -1,4 +1,4 @@
-"""`eval run`, `eval compare` and `eval report`: sets of questions asked with several set-ups."""
+"""`eval run`, `compare` and `report`, and the storage of the figures of all measurements."""
 
 import argparse
 import json
@@ -76,6 +76,15 @@ def run_verbs() -> Mapping[str, app.Verb]:
     }
 
 
+def answered(verb: str, asked: dict[str, Any], verbs: Mapping[str, app.Verb]) -> Any:  # noqa: ANN401  a JSON value
+    """The result of a verb in the running app, else in this process."""
+    is_answered, result = ask_running_app(find_home(), verb, asked)
+    if not is_answered:
+        with open_services() as services:
+            result = verbs[verb](services, asked)
+    return result
+
+
 def _experiments(services: app.Services) -> Experiments:
     return services.wing(EvaluationServices).worker.experiments
 
@@ -113,11 +122,9 @@ def _begun(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
     if asked["setups"]:
         set_ups = read_set_ups(Path(str(asked["setups"])), lambda kind, n: _id(services, kind, n))
     said = experiments.estimate(question_set, set_ups).in_words()
-    runs = (
-        []
-        if asked["estimate"]
-        else experiments.begin(question_set, set_ups, has_consent=bool(asked["yes"]))
-    )
+    if asked["estimate"]:
+        return {"estimate": said, "runs": []}
+    runs = experiments.begin(question_set, set_ups, has_consent=bool(asked["yes"]))
     return {"estimate": said, "runs": [run.run_id for run in runs]}
 
 
@@ -142,7 +149,7 @@ def _id(services: app.Services, kind: str, name: str) -> str:
 
 
 def _awaited(run_ids: list[str]) -> dict[str, Any]:
-    """Wait for the running app, telling how far it is; an interrupted wait leaves the runs."""
+    """Wait for the running app and report progress; an interrupt leaves the runs."""
     told = ""
     while True:
         _, state = ask_running_app(find_home(), _STATE, {"runs": run_ids})
@@ -189,16 +196,14 @@ def _state(experiments: Experiments, run_ids: list[str]) -> dict[str, Any]:
 
 def _compare(arguments: argparse.Namespace) -> int:
     asked = {"first": arguments.first, "second": arguments.second, "set": arguments.set}
-    is_answered, found = ask_running_app(find_home(), _COMPARE, asked)
-    if not is_answered:
-        with open_services() as services:
-            found = _compared(_experiments(services), asked)
+    found = answered(_COMPARE, asked, run_verbs())
     print_document(found, lambda row: [str(row["words"])], as_json=arguments.json)
     return 0
 
 
 def _compared(experiments: Experiments, asked: Mapping[str, Any]) -> dict[str, Any]:
-    runs = experiments.store.runs(_set_id(experiments, str(asked["set"])))
+    name = str(asked["set"])
+    runs = experiments.store.runs(experiments.find(name).set_id if name else "")
     set_ids = dict.fromkeys(run.set_id for run in runs)
     every = [scores for set_id in set_ids for scores in experiments.results(set_id).runs]
     first = _named(every, str(asked["first"]))
@@ -208,12 +213,8 @@ def _compared(experiments: Experiments, asked: Mapping[str, Any]) -> dict[str, A
     return compare_runs(first, second, judgements).to_json()
 
 
-def _set_id(experiments: Experiments, name: str) -> str:
-    return experiments.find(name).set_id if name else ""
-
-
 def _named(runs: list[RunScores], name: str) -> RunScores:
-    """The latest run of the set-up with this name, the run called so, or whose id begins so."""
+    """The latest run whose set-up or which itself has this name, or whose id begins with it."""
     found = [scores for scores in runs if scores.run.set_up.name == name]
     found = found or [scores for scores in runs if scores.name == name]
     found = found or [scores for scores in runs if name and scores.run.run_id.startswith(name)]
@@ -225,10 +226,7 @@ def _named(runs: list[RunScores], name: str) -> RunScores:
 
 def _report(arguments: argparse.Namespace) -> int:
     asked = {"set": arguments.set, "file": str(arguments.file.absolute())}
-    is_answered, done = ask_running_app(find_home(), _REPORT, asked)
-    if not is_answered:
-        with open_services() as services:
-            done = _reported(_experiments(services), asked)
+    done = answered(_REPORT, asked, run_verbs())
     print_document(done, lambda row: [f"Written: {row['file']}"], as_json=arguments.json)
     return 0
 
@@ -260,7 +258,7 @@ def _run_line(run: dict[str, Any]) -> str:
     return f"{run['run_id'][:8]}  {run['name']}: {run['state']}, {answered}, {figures}{error}"
 
 
-# Keeps the figures of a measurement, and prints and writes them.
+# --- the figures of any measurement --------------------------------------------------------------
 
 ID_CHARS = 8
 

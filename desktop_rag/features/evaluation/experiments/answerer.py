@@ -1,4 +1,4 @@
-"""Answers the questions of a run as its set-up wants it. The caller's thread."""
+"""Answers the questions of a run with its set-up, and measures it. Runs on the caller's thread."""
 
 import os
 import threading
@@ -18,7 +18,7 @@ from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Message, MessageState
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.question import SearchScope, Setup
-from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.core.settings import Settings
 from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
 from desktop_rag.features.evaluation.values.run import Memory, Run, RunAnswer, SetQuestion, SetUp
 from desktop_rag.features.evaluation.values.scoring import without_citations
@@ -26,14 +26,12 @@ from desktop_rag.ingest.library import Library
 from desktop_rag.models.endpoints.client.chat_stream import Usage
 from desktop_rag.models.endpoints.client.rate_limits import cost_of
 
-# Memory of this process and of a local model server while an answer is made. Owns a thread.
-
 _EVERY_S = 0.1
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class MemoryMeter:
-    """Looks ten times a second between `__enter__` and `__exit__`."""
+    """Measures this process and a local model server ten times a second, on a thread of its own."""
 
     def __init__(self, server_pid: int = 0) -> None:
         """`server_pid` is 0 for a server elsewhere or unknown."""
@@ -81,10 +79,7 @@ class MemoryMeter:
 
 
 def server_pid(base_url: str) -> int:
-    """The process on this computer that listens at an address; 0 where there is none or no right.
-
-    0 also for this process itself, whose memory is known.
-    """
+    """The id of another local process that listens at an address; 0 for none, or without rights."""
     parts = urlsplit(base_url)
     if parts.hostname not in _LOOPBACK:
         return 0
@@ -110,7 +105,7 @@ _SCRATCH = "Scratch"
 
 
 class OpenLibrary(Protocol):
-    """A library of its own for a run, removed afterwards."""
+    """A scratch library for a run, removed afterwards."""
 
     @property
     def chat(self) -> Chat:
@@ -128,7 +123,7 @@ OpenScratch = Callable[[Settings], AbstractContextManager[OpenLibrary]]
 
 @dataclass(frozen=True, slots=True)
 class Answerer:
-    """Answers with one set-up; `server` is the process of its endpoint, 0 if it is not known."""
+    """Answers with one set-up; `server` is the id of its endpoint's process, 0 for unknown."""
 
     chat: Chat
     setup: Setup
@@ -136,7 +131,7 @@ class Answerer:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All settings that answer, without keys, which are none."""
+        """All settings in use; keys are none of them."""
         return asdict(self.setup.settings)
 
     def answer(self, run: Run, question: SetQuestion, cancel: Event) -> RunAnswer:
@@ -183,18 +178,17 @@ class Answerer:
 
 
 def setup_of(chat: Chat, set_up: SetUp) -> Setup:
-    """What a question is answered with. AppError when a part of the set-up is gone."""
+    """The set-up as the chat takes it. AppError when a part of it is gone."""
     setup = chat.set_up(set_up.assistant_id, set_up.collection_id)
     if set_up.assistant_id and setup.assistant is None:
         raise AppError(f"The assistant of “{set_up.name}” is gone.", "Choose another assistant.")
     if setup.refusal:
         raise setup.refusal
     settings = _with_model(setup.settings, set_up)
-    chosen = {
-        "passages": set_up.passages or settings.retrieval.passages,
-        "source_tokens": set_up.source_tokens or settings.retrieval.source_tokens,
-    }
-    retrieval = replace(settings.retrieval, **chosen)
+    usual = settings.retrieval
+    passages = set_up.passages or usual.passages
+    source_tokens = set_up.source_tokens or usual.source_tokens
+    retrieval = replace(usual, passages=passages, source_tokens=source_tokens)
     if set_up.lexical_weight >= 0:
         retrieval = replace(retrieval, lexical_weight=set_up.lexical_weight)
     assistant = setup.assistant
@@ -224,12 +218,12 @@ def answering(
     say: Callable[[str], None],
     cancel: Event,
 ) -> Generator[Answerer]:
-    """An answerer for a set-up, over a library of its own where documents are to be indexed.
+    """An answerer for a set-up, over a scratch library where documents have to be indexed.
 
-    `say` hears what takes time. AppError when the set-up can't be used; Cancelled.
+    `say` is called with progress. AppError when the set-up can't be used; Cancelled.
     """
     setup = setup_of(chat, set_up)
-    server = server_pid(_endpoint(setup).base_url)
+    server = server_pid(setup.settings.endpoint.base_url)
     if not set_up.needs_library:
         yield Answerer(chat, setup, server)
         return
@@ -243,10 +237,6 @@ def answering(
         yield Answerer(scratch.chat, everything, server)
 
 
-def _endpoint(setup: Setup) -> EndpointSettings:
-    return setup.settings.endpoint
-
-
 def _index(
     library: Library,
     scratch: Library,
@@ -255,7 +245,7 @@ def _index(
     say: Callable[[str], None],
     cancel: Event,
 ) -> None:
-    """Index the folders that the set-up asks into the scratch library."""
+    """Index the folders of the set-up into the scratch library."""
     wanted = setup.reach.collection_ids
     sources = [s for s in library.sources.all() if not wanted or s.collection_id in wanted]
     folders = [source for source in sources if source.is_on_disk]

@@ -38,13 +38,11 @@ from desktop_rag.features.evaluation.values.experiment_events import ChunkTrialC
 from desktop_rag.features.evaluation.values.run import QuestionSet, SetQuestion
 from desktop_rag.ingest.library import Library
 
-# Tells how far a comparison of chunks is, and holds it up or ends it. Any thread.
-
 _LOOK_S = 0.2
 
 
 class TrialControl(threading.Event):
-    """Set once the work is to end."""
+    """Publishes the progress of a comparison, pauses and ends it. Set once the work is to end."""
 
     def __init__(self, publish: Callable[[ChunkTrialChanged], None]) -> None:
         super().__init__()
@@ -53,18 +51,18 @@ class TrialControl(threading.Event):
         self.progress = ChunkTrialChanged(TrialStage.RUNNING)
 
     def tell(self, doing: str, done: int = 0, total: int = 0) -> None:
-        """What is done now, and how far it is."""
+        """Publish the present step and its progress."""
         stage = TrialStage.PAUSED if self._paused.is_set() else TrialStage.RUNNING
         self.progress = ChunkTrialChanged(stage, doing, done, total)
         self._publish(self.progress)
 
     def end(self, stage: TrialStage, title: str = "", hint: str = "") -> None:
-        """The work is done, was cancelled, or failed."""
+        """Publish that the work is done, was cancelled, or failed."""
         self.progress = ChunkTrialChanged(stage, error_title=title, error_hint=hint)
         self._publish(self.progress)
 
     def pause(self, *, is_wanted: bool) -> None:
-        """Hold the work up after its present step, or let it go on."""
+        """Pause the work after its present step, or resume it."""
         if is_wanted:
             self._paused.set()
         else:
@@ -73,7 +71,7 @@ class TrialControl(threading.Event):
         self.tell(before.doing, before.done, before.total)
 
     def check(self, scratch: Library | None = None) -> None:
-        """Wait while the work is paused, its indexing with it. Cancelled when it is to end."""
+        """Wait while the work and its indexing are paused. Cancelled when it is to end."""
         if self._paused.is_set() and scratch:
             scratch.indexing.pause()
         while self._paused.is_set() and not self.wait(_LOOK_S):
@@ -84,8 +82,6 @@ class TrialControl(threading.Event):
             scratch.indexing.resume()
 
 
-# Questions proposed from documents, each checked to be answerable. Worker threads.
-
 _LEAST_CHARS = 200
 _TRIES = 3
 PROPOSED = "proposed"
@@ -94,13 +90,10 @@ PROPOSED = "proposed"
 def proposals(
     library: Library, chat: Chat, count: int, cancel: Event, among: Sequence[Document] | None = None
 ) -> Iterator[SetQuestion]:
-    """Up to so many questions, of the background model, from passages of different documents.
+    """Up to `count` questions of the helper model, from passages of different documents.
 
-    They are drawn from all documents, or from those given.
-
-    Its answer has to be supported by the passage, as the check of claims says on this computer. Few
-    come where documents are short or the model proposes what they don't say. AppError when the
-    endpoint fails.
+    Drawn from all documents, or from those given. The local claim checker has to find each answer
+    supported by its passage: few pass where documents are short. AppError when the endpoint fails.
     """
     every = library.documents.all() if among is None else among
     documents = [d for d in every if d.state is DocumentState.SEARCHABLE]
@@ -122,11 +115,6 @@ def proposals(
             yield SetQuestion(uuid.uuid4().hex, question, (answer,), (), (PROPOSED,), (place,))
 
 
-# Questions made from documents without a model: headings, and sentences before others.
-#
-# They ask for what stands next to them, which shows whether chunks keep together what belongs
-# together. They don't ask as people do. Worker threads.
-
 _LEAST_WORDS = 6
 _MOST_WORDS = 40
 _LEAST_HEADING_WORDS = 2
@@ -136,7 +124,11 @@ _A_DOCUMENT = 8
 def text_questions(
     library: Library, documents: Sequence[Document], count: int, chance: random.Random
 ) -> list[TrialQuestion]:
-    """Up to so many, of as many documents as possible; up to half of them from headings."""
+    """Up to `count` questions made without a model: headings, and sentences before others.
+
+    They ask for what stands next to them, which shows whether chunks keep together what belongs
+    together, but not as people ask. Of as many documents as possible; up to half from headings.
+    """
     found: list[TrialQuestion] = []
     for document in chance.sample(documents, len(documents)):
         stored = library.documents.stored_text(document.document_id)
@@ -189,10 +181,10 @@ USUAL_QUESTIONS = 50
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlan:
-    """What is compared: the present settings of a collection and others.
+    """The present settings of a collection are compared with `chunkings`.
 
     The questions are those of the set; without one, up to `count` are made from the documents, by
-    the background model if there is one and it is wanted.
+    the helper model if there is one and `uses_model`.
     """
 
     collection_id: str
@@ -203,7 +195,7 @@ class ChunkPlan:
 
 
 class ChunkMeasurement:
-    """One comparison; `run` it once."""
+    """One comparison, which runs once."""
 
     def __init__(
         self, plan: ChunkPlan, library: Library, chat: Chat, open_scratch: OpenScratch
@@ -301,8 +293,7 @@ class ChunkMeasurement:
             if number:
                 library.collections.set_chunking(own.collection_id, chunking)
             name = in_words(chunking)
-            told = tr("Indexing: {name}", name=name)
-            control.tell(told, number, len(chunkings))
+            control.tell(tr("Indexing: {name}", name=name), number, len(chunkings))
             while not library.indexing.wait_until_idle(_LOOK_S):
                 control.check(library)
             places = places or _places(library, asked)
@@ -324,12 +315,8 @@ class ChunkMeasurement:
             place = places[question.question_id]
             passages = scratch.chat.search(question.text, limit=DEPTH)
             chunks = scratch.library.documents.chunks(place.document_id)
-            found.append(
-                retrieved(
-                    question, place, passages, chunks,
-                    passages=retrieval.passages, tokens=retrieval.source_tokens,
-                )
-            )  # fmt: skip
+            most, tokens = retrieval.passages, retrieval.source_tokens
+            found.append(retrieved(question, place, passages, chunks, passages=most, tokens=tokens))
         every = sum(document.chunk_count for document in scratch.library.documents.all())
         return ChunkTrial(chunking, every, tuple(found))
 
@@ -354,7 +341,7 @@ def _asked(question: SetQuestion, document: Document) -> TrialQuestion:
 
 
 def _places(library: Library, asked: Sequence[TrialQuestion]) -> dict[str, Place]:
-    """Where the answers stand in the scratch library, by the id of the question."""
+    """The places of the answers in the scratch library, by the id of the question."""
     documents = {d.url or str(d.path): d for d in library.documents.all() if not d.part}
     return {q.question_id: _place(library, q, documents.get(q.place)) for q in asked}
 
@@ -367,8 +354,6 @@ def _place(library: Library, question: TrialQuestion, document: Document | None)
     text = library.documents.text(document.document_id)
     span = library.documents.locate(document.document_id, question.expected)
     span = span or answer_span(text, question.expected)
-    return (
-        Place(document.document_id, *span, text[slice(*span)])
-        if span
-        else Place(document.document_id)
-    )
+    if span is None:
+        return Place(document.document_id)
+    return Place(document.document_id, *span, text[slice(*span)])

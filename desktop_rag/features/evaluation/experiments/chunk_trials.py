@@ -56,16 +56,16 @@ class ChunkTrials:
 
     @property
     def progress(self) -> ChunkTrialChanged:
-        """How far the comparison is, or how the last one ended. Cheap."""
+        """The progress of the comparison, or the end of the last one. Cheap."""
         return self._control.progress if self._control else ChunkTrialChanged(TrialStage.IDLE)
 
     def pause(self, *, is_wanted: bool) -> None:
-        """Hold the comparison up after its present step, or let it go on."""
+        """Pause the comparison after its present step, or resume it."""
         if self._control and self.progress.is_under_way:
             self._control.pause(is_wanted=is_wanted)
 
     def cancel(self) -> None:
-        """Give the comparison up; nothing of it is kept."""
+        """Cancel the comparison; nothing of it is kept."""
         if self._control:
             self._control.set()
 
@@ -76,7 +76,7 @@ class ChunkTrials:
         return not (self._thread and self._thread.is_alive())
 
     def close(self) -> None:
-        """Give the comparison up and wait for its end. Idempotent."""
+        """Cancel the comparison and wait for its end. Idempotent."""
         self.cancel()
         self.wait()
 
@@ -86,9 +86,9 @@ class ChunkTrials:
         return found[-1] if found else None
 
     def use(self, collection_id: str, chunking: ChunkSettings) -> ChunkSettings:
-        """Chunk the documents of a collection so; returns how they were, to undo it.
+        """Use these chunks for a collection; returns its former settings, to undo that.
 
-        The old chunks answer until the new ones are there. AppError when it is gone.
+        The old chunks answer until the new ones are there. AppError when the collection is gone.
         """
         for each in self._library.collections.all():
             if each.collection_id == collection_id:

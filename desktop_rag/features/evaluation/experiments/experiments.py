@@ -229,8 +229,7 @@ class Experiments:
         }
         count = known = unclear = missing = 0
         for question in first.run.questions:
-            answers = [each.answers.get(question.question_id) for each in (first, second)]
-            one, other = answers
+            one, other = (each.answers.get(question.question_id) for each in (first, second))
             is_wanted = among is None or question.question_id in among
             if cancel.is_set() or not is_wanted:
                 continue

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from desktop_rag.answer.chat import Chat
+from desktop_rag.answer.conversations.history import History
 from desktop_rag.core.conversation import Feedback, Message, MessageState, Role
 from desktop_rag.features.evaluation.values.run import SetQuestion
 from desktop_rag.features.evaluation.values.scoring import without_citations
@@ -15,7 +16,7 @@ from desktop_rag.features.evaluation.values.scoring import without_citations
 
 @dataclass
 class _Row:
-    """What is known of one question; dicts keep each text once, in order."""
+    """The feedback on one question; dicts keep each text once, in order."""
 
     expected: dict[str, None] = field(default_factory=dict)
     wrong: dict[str, None] = field(default_factory=dict)
@@ -31,12 +32,13 @@ class _Row:
 def feedback_rows(chat: Chat) -> list[dict[str, Any]]:
     """A row for each question with feedback on an answer, the newest chats first.
 
-    A follow-up is written as it was understood. The sources are those cited by expected answers.
+    A follow-up is written as it was understood. The sources are those cited by expected answers,
+    and the person's own versions.
     """
     rows: dict[str, _Row] = {}
     for question, answer in _answers(chat):
-        if question and _has_opinion(answer):
-            _add(rows.setdefault(question, _Row()), answer, chat.history.own_text(answer))
+        if question and (answer.is_rewritten or answer.feedback is not Feedback.NONE):
+            _add(rows.setdefault(question, _Row()), answer, chat.history)
     return [row.to_json(n, question) for n, (question, row) in enumerate(rows.items(), 1)]
 
 
@@ -66,16 +68,14 @@ def _answers(chat: Chat) -> Iterator[tuple[str, Message]]:
                     yield " ".join(asked.split()) or question, message
 
 
-def _has_opinion(answer: Message) -> bool:
-    return answer.is_rewritten or answer.feedback is not Feedback.NONE
-
-
-def _add(row: _Row, answer: Message, own_text: str) -> None:
+def _add(row: _Row, answer: Message, history: History) -> None:
     given = without_citations(answer.text).strip()
     is_liked = answer.feedback is Feedback.LIKED
     if answer.is_rewritten or is_liked:
-        row.expected.update(_each(own_text.strip() if answer.is_rewritten else given))
+        row.expected.update(_each(history.own_text(answer) if answer.is_rewritten else given))
         row.sources.update(_each(*(s.url or s.path for s in answer.sources if s.is_cited)))
+    if own_file := history.own_file(answer):
+        row.sources.update(_each(str(own_file)))
     if answer.feedback is Feedback.DISLIKED:
         row.wrong.update(_each(given))
 

@@ -1,4 +1,4 @@
-"""Runs as a page of HTML without links to anywhere, and as raw data. Worker threads."""
+"""Reports on the runs of a set: an HTML page without links, CSV or JSON lines. Worker threads."""
 
 import csv
 import html
@@ -40,11 +40,15 @@ def report_html(results: SetResults) -> str:
     name = _text(results.question_set.name)
     day = time.strftime("%Y-%m-%d %H:%M")
     runs = tr("{count:,} runs", count=len(results.runs))
+    compared = (
+        compare_runs(results.runs[0], other, results.judgements).in_words()
+        for other in results.runs[1:]
+    )
     parts = [
         f"<h1>{name}</h1>",
         f'<p class="muted">{_text(runs)} · {day}</p>',
         _figures(results),
-        *(f"<p>{_text(words)}</p>" for words in _comparisons(results)),
+        *(f"<p>{_text(words)}</p>" for words in compared),
         *_questions(results),
     ]
     body = "\n".join(parts)
@@ -58,10 +62,7 @@ def raw_rows(results: SetResults) -> list[dict[str, Any]]:
 
 
 def as_csv(rows: Iterable[dict[str, Any]]) -> str:
-    """The rows as CSV; lists are separated by |.
-
-    A text that a spreadsheet would take for a formula gets an apostrophe.
-    """
+    """The rows as CSV, with lists separated by |, and an apostrophe before formulas."""
     out = io.StringIO(newline="")
     writer = csv.DictWriter(out, _FIELDS)
     writer.writeheader()
@@ -87,19 +88,16 @@ def _rows(scores: RunScores) -> Iterator[dict[str, Any]]:
     for question_id, answer in scores.answers.items():
         question = questions[question_id]
         known = scores.scores[question_id]
+        places = [f"{s.url or s.path} {s.anchor.label()}".strip() for s in answer.sources]
         values = (
             scores.name, question_id, question.text, answer.text, answer.state.value,
             scores.best(question_id), next((b.value for b in Basis if b in known),
             ""), answer.seconds, answer.tokens_in, answer.tokens_out, answer.cost,
             answer.app.peak, answer.app.mean, answer.server.peak, answer.server.mean,
-            answer.supported_share, len(answer.claims), _places(answer), list(question.tags),
+            answer.supported_share, len(answer.claims), places, list(question.tags),
             list(question.expected), answer.grade, answer.model, answer.error_title,
         )  # fmt: skip
         yield dict(zip(_FIELDS, values, strict=True))
-
-
-def _places(answer: RunAnswer) -> list[str]:
-    return [" ".join((s.url or s.path, s.anchor.label())).strip() for s in answer.sources]
 
 
 def _cell(value: object) -> object:
@@ -115,8 +113,7 @@ def _figures(results: SetResults) -> str:
         tr("Set-up"), tr("Score"), tr("Preferred"), tr("Backed by sources"), tr("Answered"),
         tr("Failed"), tr("Seconds"), tr("Tokens"), tr("Cost"), tr("Memory"),
     )  # fmt: skip
-    rows = [heads, *(_summary_row(summary(scores)) for scores in results.runs)]
-    return _table(rows)
+    return _table([heads, *(_summary_row(summary(scores)) for scores in results.runs)])
 
 
 def _summary_row(row: RunSummary) -> tuple[str, ...]:
@@ -127,11 +124,6 @@ def _summary_row(row: RunSummary) -> tuple[str, ...]:
         "" if row.tokens is None else f"{row.tokens:,}",
         "" if row.cost is None else f"{row.cost:.4g}", f"{row.peak_bytes // _MEGABYTE:,} MB",
     )  # fmt: skip
-
-
-def _comparisons(results: SetResults) -> Iterator[str]:
-    for other in results.runs[1:]:
-        yield compare_runs(results.runs[0], other, results.judgements).in_words()
 
 
 def _questions(results: SetResults) -> Iterator[str]:
@@ -183,8 +175,6 @@ def _text(text: str) -> str:
     return html.escape(text)
 
 
-# Writes the runs of a set into a file, whose ending says in which form. Worker threads.
-
 _FORMS: Mapping[str, Callable[[SetResults], str]] = {
     ".html": report_html,
     ".csv": lambda results: as_csv(raw_rows(results)),
@@ -193,7 +183,7 @@ _FORMS: Mapping[str, Callable[[SetResults], str]] = {
 
 
 def write_report(results: SetResults, file: Path) -> None:
-    """Write or replace the file. AppError for another ending, or when it can't be written."""
+    """Write or replace the file in the form of its ending. AppError for another, or on failure."""
     form = _FORMS.get(file.suffix.casefold())
     if form is None:
         hint = f"It may end in {', '.join(_FORMS)}; the window also makes a PDF."

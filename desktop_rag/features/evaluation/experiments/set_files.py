@@ -14,10 +14,6 @@ from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.features.evaluation.values.record_json import decoded
 from desktop_rag.features.evaluation.values.run import SetQuestion, SetUp
 
-# The rows of the first sheet of a workbook, as the parser process has read it. Pure.
-#
-# A sheet that fills all memory ends that process, and not the app.
-
 WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xls", ".ods"})
 _BORDER = " | "
 _CELLS = re.compile(r"([A-Z]+)(\d+)(?::([A-Z]+)(\d+))?")
@@ -25,7 +21,7 @@ _LETTERS = 26
 
 
 def workbook_rows(document: ParsedDocument | None) -> list[Mapping[str, str]]:
-    """Each row below the first, by the names in the first one. AppError for an unclear row."""
+    """The rows of the first sheet, by the names in its first row. AppError for an unclear row."""
     if document is None or not document.marks:
         return []
     sheet = document.marks[0].anchor.sheet
@@ -71,8 +67,9 @@ _NEEDED = "It needs a column or key “question”; “expected”, “wrong” 
 def read_questions(path: Path, parse: Parse) -> list[SetQuestion]:
     """The questions of a .csv, .jsonl or .xlsx file, with the number of each row as id.
 
-    `parse` reads workbooks in a process of its own. AppError when the file can't be read or has no
-    questions. In a table, several values of a cell are separated by |.
+    `parse` reads workbooks in the parser process, so that a sheet that fills all memory doesn't end
+    the app. AppError when the file can't be read or has no questions. In a table, several values of
+    a cell are separated by |.
     """
     match path.suffix.casefold():
         case ".jsonl" | ".json":
@@ -136,8 +133,7 @@ def _json_rows(path: Path, text: str) -> list[Mapping[str, Any]]:
             try:
                 row: Any = json.loads(line)
             except ValueError as exc:
-                title = f"Line {number} of {path.name} is no JSON."
-                raise AppError(title, f"{exc}.") from exc
+                raise AppError(f"Line {number} of {path.name} is no JSON.", f"{exc}.") from exc
             if not isinstance(row, dict):
                 raise AppError(f"Line {number} of {path.name} is no object.", _NEEDED)
             rows.append(cast("Mapping[str, Any]", row))

@@ -1,9 +1,5 @@
-"""Measures answers: citations, support by sources, match with the expected answer, time and tokens.
+"""Measures answers: citations, support, match with the expected ones, time. Caller's thread."""
 
-Runs on the caller's thread.
-"""
-
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,13 +14,11 @@ from desktop_rag.core.conversation import AnswerDone, Message, MessageState, Rol
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
 from desktop_rag.features.evaluation.measures.measurement import mean, percentile
+from desktop_rag.features.evaluation.measures.query_sets import json_object, numbered_lines
 from desktop_rag.features.evaluation.values.scoring import contains, token_f1, without_citations
-
-# Reads sets of questions with their expected answers, if any. Any thread.
 
 _QUESTIONS = "questions.jsonl"
 _DOCUMENTS = "documents"
-_NO_TEXTS = "Its {} must be a text, or a list of texts."
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +52,10 @@ def load_answer_set(path: Path, limit: int | None = None) -> AnswerSet:
     """
     is_folder = path.is_dir()
     file = path / _QUESTIONS if is_folder else path
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as exc:
-        why = exc.strerror if isinstance(exc, OSError) else "It is no text in UTF-8"
-        raise AppError(f"{file} cannot be read.", f"{why}.") from exc
+    numbered = numbered_lines(file)
     documents = (path / _DOCUMENTS).resolve() if is_folder else None
     if documents and not documents.is_dir():
         raise AppError(f"{path} is no set of answers.", f"It has no folder {_DOCUMENTS}.")
-    numbered = [(n, line) for n, line in enumerate(lines, 1) if line.strip()]
     questions = tuple(_question(file, number, line) for number, line in numbered[:limit])
     if not questions:
         raise AppError(f"{file} has no questions.", "It needs a row {question, answer} a line.")
@@ -76,32 +65,26 @@ def load_answer_set(path: Path, limit: int | None = None) -> AnswerSet:
 
 
 def _question(path: Path, number: int, line: str) -> AnswerQuestion:
-    try:
-        row: Any = json.loads(line)
-    except ValueError as exc:
-        raise _bad_row(path, number, f"It is no JSON: {exc}.") from exc
-    if not isinstance(row, dict):
-        raise _bad_row(path, number, "It is no object.")
-    text: Any = row.get("question")
+    def bad(why: str) -> AppError:
+        return AppError(f"Line {number} of {path} is no question.", why)
+
+    row = json_object(line, bad)
+    text = row.get("question")
     if not isinstance(text, str) or not text.strip():
-        raise _bad_row(path, number, "It needs a text as its question.")
+        raise bad("It needs a text as its question.")
     expected, wrong, sources = (
-        _texts(row.get(name), lambda name=name: _bad_row(path, number, _NO_TEXTS.format(name)))
+        _texts(row.get(name), bad(f"Its {name} must be a text, or a list of texts."))
         for name in ("answer", "wrong", "sources")
     )
     return AnswerQuestion(str(row.get("id", number)), text, expected, wrong, sources)
 
 
-def _texts(given: object, wrong: Callable[[], AppError]) -> tuple[str, ...]:
-    """The texts of a field that is one, a list of them, or missing; raises what `wrong` gives."""
+def _texts(given: object, wrong: AppError) -> tuple[str, ...]:
+    """The texts of a field that is one, a list of them, or missing; raises `wrong` for others."""
     listed: list[Any] = [] if given is None else given if isinstance(given, list) else [given]
     if not all(isinstance(text, str) for text in listed):
-        raise wrong()
+        raise wrong
     return tuple(text for text in listed if text.strip())
-
-
-def _bad_row(path: Path, number: int, why: str) -> AppError:
-    return AppError(f"Line {number} of {path} is no question.", why)
 
 
 _DIGITS = 4
@@ -166,8 +149,10 @@ class MeasuredAnswer:
             "answer": answer.text,
             "state": answer.state.value,
             "error": answer.error_title,
-            "citations": [_citation(s.n, s.path, s.anchor.label(), s.quote) for s in answer.sources
-                          if s.is_cited],
+            "citations": [
+                {"n": s.n, "path": s.path, "place": s.anchor.label(), "quote": s.quote}
+                for s in answer.sources if s.is_cited
+            ],
             "queries": [source.query for source in answer.sources if source.query],
             "claims": dict(Counter(claim.verdict.value for claim in self.claims)),
             "first_s": round(self.first_s, 3),
@@ -260,7 +245,7 @@ def evaluate(
 def _measured(
     question: AnswerQuestion, chat: Chat, collection_id: str, say: Callable[[str], None]
 ) -> MeasuredAnswer:
-    cancel, asked = Event(), _asked(question.text)
+    cancel, asked = Event(), Message("", "", Role.USER, question.text, time.time())
     setup = chat.set_up(collection_id=collection_id)
     before = chat.models.tokens_counted()
     began_at = time.perf_counter()
@@ -287,14 +272,6 @@ def _measured(
             say(f"{question.question_id} was not judged. {error.title}")
     tokens = taken if any(taken) else None
     return MeasuredAnswer(question, message, claims, first_s or seconds, seconds, tokens, judged)
-
-
-def _asked(question: str) -> Message:
-    return Message("", "", Role.USER, question, time.time())
-
-
-def _citation(n: int, path: str, place: str, quote: str) -> dict[str, Any]:
-    return {"n": n, "path": path, "place": place, "quote": quote}
 
 
 def _share(values: Sequence[bool]) -> float | None:

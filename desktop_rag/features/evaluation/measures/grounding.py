@@ -1,6 +1,5 @@
 """Measures the claim checker on pairs of a source and a claim. Runs on the caller's thread."""
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any, Protocol
 from desktop_rag.core.claims import CheckedClaim
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.evaluation.measures.measurement import area_under_curve, balanced_accuracy
+from desktop_rag.features.evaluation.measures.query_sets import json_object, numbered_lines
 
 _LABELS = {"supported": True, "unsupported": False}
 _TELL_EVERY = 500
@@ -92,13 +92,7 @@ def load_claims(path: Path) -> list[LabelledClaim]:
 
     The label is "supported" or "unsupported", and both must occur.
     """
-    try:
-        with path.open(encoding="utf-8") as file:
-            numbered = [(n, line) for n, line in enumerate(file, 1) if line.strip()]
-    except (OSError, UnicodeDecodeError) as exc:
-        why = exc.strerror if isinstance(exc, OSError) else "It is no text in UTF-8"
-        raise AppError(f"{path} cannot be read.", f"{why}.") from exc
-    claims = [_claim(path, number, line) for number, line in numbered]
+    claims = [_claim(path, number, line) for number, line in numbered_lines(path)]
     if len({claim.is_supported for claim in claims}) < len(_LABELS):
         why = "It needs supported and unsupported claims: nothing can be told from one kind."
         raise AppError(f"{path} is no set of claims.", why)
@@ -120,20 +114,14 @@ def evaluate(
 
 
 def _claim(path: Path, number: int, line: str) -> LabelledClaim:
-    try:
-        row: Any = json.loads(line)
-    except ValueError as exc:
-        raise _bad_row(path, number, f"It is no JSON: {exc}.") from exc
-    if not isinstance(row, dict):
-        raise _bad_row(path, number, "It is no object.")
+    def bad(why: str) -> AppError:
+        return AppError(f"Line {number} of {path} is no claim.", why)
+
+    row = json_object(line, bad)
     for key in ("source", "claim", "label"):
         if not isinstance(row.get(key), str):
-            raise _bad_row(path, number, f"It needs a text as its {key}.")
+            raise bad(f"It needs a text as its {key}.")
     if row["label"] not in _LABELS:
-        raise _bad_row(path, number, 'Its label must be "supported" or "unsupported".')
+        raise bad('Its label must be "supported" or "unsupported".')
     claim_id = str(row.get("id", number))
     return LabelledClaim(claim_id, row["source"], row["claim"], _LABELS[row["label"]])
-
-
-def _bad_row(path: Path, number: int, why: str) -> AppError:
-    return AppError(f"Line {number} of {path} is no claim.", why)

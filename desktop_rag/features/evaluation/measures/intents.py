@@ -1,7 +1,4 @@
-"""Measures how well intents are recognised by examples, and by a model where they are not enough.
-
-Runs on the caller's thread.
-"""
+"""Measures the recognition of intents by examples, and by a model for the rest."""
 
 import json
 import random
@@ -15,6 +12,7 @@ import numpy as np
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.evaluation.measures.measurement import percentile
+from desktop_rag.features.evaluation.measures.query_sets import numbered_lines
 from desktop_rag.features.rails.intent.intent_recognition import (
     Embed,
     IntentExample,
@@ -66,7 +64,12 @@ class ExamplesAsked:
         figures = {
             "examples": self.examples or "all",
             "accuracy": _share([_is_right(one, one.found.intent) for one in self.asked]),
-            "nearest_example": _share([_nearest_is_right(one) for one in self.asked]),
+            "nearest_example": _share(
+                [
+                    any(_is_right(one, near.intent) for near in one.found.nearest[:1])
+                    for one in self.asked
+                ]
+            ),
             "settled": _share([one.found.is_accepted for one in self.asked]),
             "settled_right": _share([_is_right(one, one.found.intent) for one in accepted]),
             "out_of_scope_settled": _share([one.is_accepted for one in self.out_of_scope]),
@@ -143,6 +146,10 @@ def evaluate(
             known.update(zip(missing, embed(missing), strict=True))
         return np.stack([known[text] for text in texts])
 
+    def embed_drawn(texts: Sequence[str]) -> Vectors:
+        # Examples once for all draws, a sentence each time, as in a conversation.
+        return embed(texts) if len(texts) == 1 else embed_once(texts)
+
     figures = IntentFigures()
     for count in COUNTS:
         asked: list[AskedSentence] = []
@@ -151,18 +158,13 @@ def evaluate(
         for drawn in draws(examples, count):
             embed_once([example.text for example in drawn])
             began_at = time.monotonic()
-            recogniser = IntentRecogniser(drawn, _either(embed_once, embed))
+            recogniser = IntentRecogniser(drawn, embed_drawn)
             fit_s = max(fit_s, time.monotonic() - began_at)
             asked += [_ask(recogniser, test, complete if count is None else None) for test in tests]
             foreign += [recogniser.recognise(text) for text in out_of_scope]
         figures.rows.append(ExamplesAsked(count, asked, foreign, fit_s))
         say(f"{count or 'all'} examples an intent: done")
     return figures
-
-
-def _either(embed_once: Embed, embed: Embed) -> Embed:
-    """Examples are embedded once for all draws, a sentence each time, as in a conversation."""
-    return lambda texts: embed(texts) if len(texts) == 1 else embed_once(texts)
 
 
 def draws(examples: Sequence[IntentExample], count: int | None) -> Iterator[list[IntentExample]]:
@@ -201,24 +203,13 @@ def _is_right(one: AskedSentence, intent: str) -> bool:
     return intent == one.sentence.intent
 
 
-def _nearest_is_right(one: AskedSentence) -> bool:
-    return bool(one.found.nearest) and _is_right(one, one.found.nearest[0].intent)
-
-
 def _share(told: Sequence[bool]) -> float | None:
     return round(sum(told) / len(told), _DIGITS) if told else None
 
 
 def _rows(path: Path, *, needs_intent: bool) -> list[tuple[str, str]]:
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as exc:
-        why = exc.strerror if isinstance(exc, OSError) else "It is no text in UTF-8"
-        raise AppError(f"{path} cannot be read.", f"{why}.") from exc
     rows: list[tuple[str, str]] = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+    for number, line in numbered_lines(path):
         try:
             row: Any = json.loads(line)
         except ValueError as exc:

@@ -1,6 +1,4 @@
-"""The skeleton of every measurement of search: queries are asked in each mode, which gives figures
-a mode and a row a query and mode. Runs on the caller's thread.
-"""
+"""Ranking metrics, indexing, and the figures of each search mode. Runs on the caller's thread."""
 
 import math
 import time
@@ -16,7 +14,7 @@ from desktop_rag.core.domain import DocumentState, Passage, SearchMode
 from desktop_rag.ingest.library import Library
 from desktop_rag.waiting import Waiting
 
-# Measures of ranking, as TREC defines them, and of binary classification. Pure.
+# Metrics of ranking, as TREC defines them, and of binary classification.
 
 
 def ndcg(ranked: Sequence[str], relevant: Mapping[str, int], depth: int = 10) -> float:
@@ -79,8 +77,6 @@ def _discounted(grade: int, rank: int) -> float:
     return grade / math.log2(rank + 2)
 
 
-# Indexes a folder before a measurement. Runs on the caller's thread.
-
 Say = Callable[[str], None]
 
 _REPORT_S = 5.0
@@ -115,11 +111,8 @@ def index_folder(library: Library, folder: Path, say: Say) -> IndexFigures:
         waiting.until_idle()
         seconds = time.monotonic() - began_at
     documents = library.documents.all()
-    figures = IndexFigures(
-        seconds,
-        max(0.0, library.indexing.searchable_at - began_at),
-        sum(d.chunk_count for d in documents),
-    )
+    words_seconds = max(0.0, library.indexing.searchable_at - began_at)
+    figures = IndexFigures(seconds, words_seconds, sum(d.chunk_count for d in documents))
     say(f"{figures.passages:,} passages of {len(documents):,} documents in {seconds:.1f} s")
     if unread := [d for d in documents if d.state in _UNREAD]:
         say(f"{len(unread):,} were not read, the first: {unread[0].name}: {unread[0].reason}")

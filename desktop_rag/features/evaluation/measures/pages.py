@@ -111,10 +111,9 @@ def evaluate(
         evidence = page_set.pages[asked.query_id]
         return QueryPages(asked.query_id, asked.text, evidence, places, asked.ms)
 
+    queries = page_set.queries
     results = [
-        PageResult(
-            mode, passages, tuple(map(judged, ask_each(page_set.queries, mode, chat, passages)))
-        )
+        PageResult(mode, passages, tuple(map(judged, ask_each(queries, mode, chat, passages))))
         for mode in modes
     ]
     return Measurements("pages", tuple(results), index)
@@ -122,11 +121,9 @@ def evaluate(
 
 def _pages(passage: Passage, files: Path, library: Library) -> FoundPages:
     """The pages of a passage: the first from its anchor, the last looked up."""
-    first = passage.anchor.page
-    last = first
+    last = first = passage.anchor.page
     if first is not None and passage.end > passage.start:
-        last = (
-            library.documents.place(passage.document_id, passage.end - 1, passage.end).page or first
-        )
+        end = library.documents.place(passage.document_id, passage.end - 1, passage.end)
+        last = end.page or first
     file = Path(passage.path).relative_to(files).as_posix()
     return FoundPages(file, first, last, passage.score)

@@ -1,11 +1,11 @@
-"""Reads sets of queries with their known answers. Any thread."""
+"""Reads and writes sets of queries with their known answers. Worker threads."""
 
 import json
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError
@@ -134,17 +134,35 @@ def _row(path: Path, number: int, line: str) -> dict[str, Any]:
         raise ValueError(f"{path.name}, line {number}: {exc}") from exc
 
 
-# Makes a set for `eval answers` of the feedback that the person gave. Worker threads.
-#
-# The file stays on this computer, readable by its owner only.
+def numbered_lines(path: Path) -> list[tuple[int, str]]:
+    """The lines that are not blank, with their numbers. AppError for an unreadable file."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            return [(n, line.rstrip("\n")) for n, line in enumerate(file, 1) if line.strip()]
+    except (OSError, UnicodeDecodeError) as exc:
+        why = exc.strerror if isinstance(exc, OSError) else "It is no text in UTF-8"
+        raise AppError(f"{path} cannot be read.", f"{why}.") from exc
+
+
+def json_object(line: str, wrong: Callable[[str], AppError]) -> dict[str, Any]:
+    """The JSON object in a line; raises what `wrong` makes of the reason when there is none."""
+    try:
+        row: Any = json.loads(line)
+    except ValueError as exc:
+        raise wrong(f"It is no JSON: {exc}.") from exc
+    if not isinstance(row, dict):
+        raise wrong("It is no object.")
+    return cast("dict[str, Any]", row)
+
 
 _PRIVATE = 0o600
 
 
 def write_feedback_set(chat: Chat, file: Path) -> dict[str, Any]:
-    """Write the set to a new file; returns what is in it.
+    """Write a set for `eval answers` from the person's feedback; returns what is in it.
 
-    AppError when there is no feedback, or the file exists or can't be written.
+    The new file is readable by its owner only. AppError when there is no feedback, or the file
+    exists or can't be written.
     """
     rows = feedback_rows(chat)
     if not rows:

@@ -1,7 +1,7 @@
 """Measures ranking on a set in BEIR's layout, through the app's own files, chunks and search.
 
-The set's passages become files in a scratch folder, so that everything a person's documents go
-through is measured too. Runs on the caller's thread.
+The set's passages become files in a scratch folder, so parsing and chunking are measured too. Runs
+on the caller's thread.
 """
 
 from collections.abc import Sequence
@@ -23,10 +23,8 @@ from desktop_rag.features.evaluation.measures.measurement import (
     recall,
     reciprocal_rank,
 )
-from desktop_rag.features.evaluation.measures.query_sets import RetrievalSet, load_set
+from desktop_rag.features.evaluation.measures.query_sets import RetrievalSet
 from desktop_rag.ingest.library import Library
-
-__all__ = ["ModeResult", "RankedQuery", "evaluate", "load_set", "write_corpus"]
 
 # Several chunks of one document may rank before the next: search deep enough for ten documents.
 PASSAGES = 50

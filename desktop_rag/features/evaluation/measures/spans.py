@@ -6,7 +6,7 @@ Troynikov, 2024, "Evaluating Chunking Strategies for Retrieval"). Runs on the ca
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -153,10 +153,9 @@ def evaluate(
     def judged(asked: Asked) -> QuerySpans:
         return QuerySpans(asked.query_id, asked.text, gold[asked.query_id], asked.found, asked.ms)
 
+    queries = span_set.queries
     results = [
-        SpanResult(
-            mode, passages, tuple(map(judged, ask_each(span_set.queries, mode, chat, passages)))
-        )
+        SpanResult(mode, passages, tuple(map(judged, ask_each(queries, mode, chat, passages))))
         for mode in modes
     ]
     return Measurements("spans", tuple(results), index)
@@ -172,7 +171,7 @@ def _placed(span_set: SpanSet, library: Library, chat: Chat) -> dict[str, Placed
         for d in library.documents.all()
         if d.chunk_count and not d.parent_id
     }
-    lengths = {name: len(_file_text(Path(name))) for name in texts}
+    lengths = {name: len(Path(name).read_bytes().decode("utf-8", "replace")) for name in texts}
     placed: dict[str, PlacedGold] = {}
     for query_id, _ in span_set.queries:
         spans: dict[str, list[Span]] = defaultdict(list)
@@ -196,26 +195,15 @@ def place(gold: GoldSpan, text: str, file_chars: int) -> Span | None:
     """
     expected = gold.start * len(text) / max(1, file_chars)
 
-    def nearest(spans: Iterator[Span]) -> Span | None:
+    def nearest(pattern: str) -> Span | None:
+        spans = (match.span() for match in re.finditer(pattern, text))
         return min(spans, key=lambda span: abs(span[0] - expected), default=None)
 
     words = gold.text.split()
     if not words:
         return None
     spaced = r"\s+".join(map(re.escape, words))
-    return (
-        nearest(_matches(re.escape(gold.text), text))
-        or nearest(_matches(spaced, text))
-        or locate(gold.text, text)
-    )
-
-
-def _matches(pattern: str, text: str) -> Iterator[Span]:
-    return (match.span() for match in re.finditer(pattern, text))
-
-
-def _file_text(path: Path) -> str:
-    return path.read_bytes().decode("utf-8", errors="replace")
+    return nearest(re.escape(gold.text)) or nearest(spaced) or locate(gold.text, text)
 
 
 # --- spans ---------------------------------------------------------------------------------------

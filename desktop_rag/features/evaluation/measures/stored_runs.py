@@ -1,7 +1,4 @@
-"""Keeps measurements in the person's own library, so that runs can be compared over time.
-
-Any worker thread.
-"""
+"""Stores measurements in the person's library, to compare runs over time. Worker threads."""
 
 import json
 import time
@@ -80,10 +77,7 @@ class EvaluationStore:
         return [_evaluation(row) for row in rows]
 
     def get(self, evaluation_id: str) -> Evaluation:
-        """A run with its queries, by its id or a prefix of it.
-
-        AppError when no run or more than one matches.
-        """
+        """A run with its queries, by a prefix of its id. AppError unless exactly one matches."""
         with self._database.read() as con:
             rows = con.execute(
                 f"SELECT {_LISTED}, queries FROM evaluations WHERE starts_with(evaluation_id, ?)",
@@ -124,10 +118,7 @@ class StoredRuns:
         self._store.add(Evaluation.from_json(run))
 
     def listed(self, evaluation_id: str = "") -> list[dict[str, Any]]:
-        """Every run without its queries, the newest first; or one with them, by its id.
-
-        AppError when no run, or more than one, begins with the id.
-        """
+        """All runs without queries, the newest first; with an id, that of `EvaluationStore.get`."""
         if evaluation_id:
             return [self._store.get(evaluation_id).to_json()]
         runs = [evaluation.to_json() for evaluation in self._store.all()]
@@ -143,22 +134,12 @@ def run_of(
     results: list[dict[str, Any]],
     seconds: float,
 ) -> dict[str, Any]:
-    """A measurement of the set called `name` as the JSON value that is kept.
-
-    `options` are those of the verb; `seconds` are of the whole run.
-    """
+    """The JSON value of a measurement of the set `name`; `options` are those of the verb."""
     chosen = {key: value for key, value in asdict(settings).items() if key not in _LEFT_OUT}
     return Evaluation(
-        evaluation_id=uuid.uuid4().hex,
-        kind=measured.kind,
-        name=name,
-        created_at=time.time(),
-        seconds=seconds,
-        version=_version(),
-        settings={**options, **chosen},
-        results=results,
-        queries=measured.query_rows(),
-    ).to_json()
+        uuid.uuid4().hex, measured.kind, name, time.time(), seconds, _version(),
+        settings={**options, **chosen}, results=results, queries=measured.query_rows(),
+    ).to_json()  # fmt: skip
 
 
 def _version() -> str:

@@ -1,4 +1,4 @@
-"""What the page "My questions" does: sets made and asked, answers judged, reports. Qt thread."""
+"""The actions and dialogs of the page "My questions": sets, runs, judging, reports. Qt thread."""
 
 import random
 import uuid
@@ -61,8 +61,6 @@ if TYPE_CHECKING:
     from desktop_rag.features.evaluation.experiments.experiments import Experiments, SetResults
     from desktop_rag.ingest.library import Library
 
-# Writes a set of questions: its name, and a line for each question. Qt thread.
-
 _SIZE_PX = (640, 480)
 _TAGS, _EXPECTED = "#", "=>"
 _HELP = tr(
@@ -72,7 +70,7 @@ _HELP = tr(
 
 
 class SetDialog(QDialog):
-    """`submitted` carries the QuestionSet as written."""
+    """Edits a set as text, a line for each question. `submitted` carries the QuestionSet."""
 
     submitted = Signal(object)
 
@@ -137,7 +135,7 @@ def line_of(question: SetQuestion) -> str:
 
 
 def questions_of(lines: list[str], known: tuple[SetQuestion, ...]) -> tuple[SetQuestion, ...]:
-    """The questions of these lines; one that only its answer changed in stays the same one."""
+    """The questions of these lines; one whose text is unchanged keeps its id."""
     by_line = {line_of(question): question for question in known}
     by_text = {" ".join(question.text.split()): question for question in known}
     found: list[SetQuestion] = []
@@ -156,14 +154,12 @@ def questions_of(lines: list[str], known: tuple[SetQuestion, ...]) -> tuple[SetQ
     return tuple(found)
 
 
-# Prints the report of a set into a PDF. Any thread: what is laid out here is shown nowhere.
-
 _MARGIN_MM = 14.0
 _DPI = 120
 
 
 def write_pdf(html: str, file: Path) -> None:
-    """Write or replace the file. AppError when it can't be written.
+    """Write or replace the file. AppError when it can't be written. Any thread.
 
     `html` is our own report, in which all foreign text is escaped and nothing is loaded.
     """
@@ -181,8 +177,6 @@ def write_pdf(html: str, file: Path) -> None:
         raise AppError(tr("The PDF could not be written."), str(file))
 
 
-# Chooses how many answers are judged, which, and by what rubric. Qt thread.
-
 _WIDTH_PX = 560
 _RUBRIC_PX = 110
 _MODEL = tr(
@@ -198,7 +192,7 @@ _PERSON = tr("Answers are shown without names. What you judged before is left ou
 
 @dataclass(frozen=True, slots=True)
 class JudgingPlan:
-    """`most` questions, 0 for all; the rubric is for a model."""
+    """At `most` so many questions, 0 for all; the rubric is for a model."""
 
     most: int
     spread: Spread
@@ -215,7 +209,7 @@ class ModelJudge:
 
 
 class JudgingStartDialog(QDialog):
-    """`submitted` carries the JudgingPlan."""
+    """Asks how many answers are judged, which, and by what rubric; `submitted` carries the plan."""
 
     submitted = Signal(object)
 
@@ -316,7 +310,7 @@ class ExperimentActions(QObject):
         self._begun: dict[str, list[SetUp]] = {}
 
     def run(self, work: Callable[[], object], words: str = "") -> None:
-        """Do something on a worker thread, and say these words once it is done."""
+        """Run `work` on a worker thread, then emit these words."""
         self._bridge.run(self, work, lambda _: self.said.emit(words), self.failed.emit)
 
     # --- sets --------------------------------------------------------------------------------
@@ -360,19 +354,20 @@ class ExperimentActions(QObject):
 
     def add_from_file(self, into: QuestionSet | None) -> None:
         """Make or extend a set by a file."""
+
+        def parse(path: Path) -> ParsedDocument | None:
+            return self._library.documents.parsed(path, cancel=Event())
+
         dialog = QFileDialog(self._window, tr("Questions from a file"))
         dialog.setObjectName("questionsFileDialog")
         dialog.setNameFilter(tr("Questions") + " (*.csv *.jsonl *.xlsx)")
         dialog.fileSelected.connect(
             lambda name: self._make(
-                lambda: self._put(into, Path(name).stem, read_questions(Path(name), self._parse))
+                lambda: self._put(into, Path(name).stem, read_questions(Path(name), parse))
             )
         )
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
-
-    def _parse(self, path: Path) -> ParsedDocument | None:
-        return self._library.documents.parsed(path, cancel=Event())
 
     def propose(self, into: QuestionSet | None) -> None:
         """Have the model propose questions from documents, each checked, and add them to a set."""
@@ -423,11 +418,8 @@ class ExperimentActions(QObject):
     def remove_runs(self, runs: Sequence[RunScores]) -> None:
         """Remove runs with their answers, after a question."""
         names = ", ".join(one_line(scores.name) for scores in runs)
-        ids = [scores.run.run_id for scores in runs]
-        self._confirm(
-            tr("Remove the answers of {names}?", names=names),
-            lambda: [self.experiments.remove_run(run_id) for run_id in ids],
-        )
+        ids, title = [s.run.run_id for s in runs], tr("Remove the answers of {names}?", names=names)
+        self._confirm(title, lambda: [self.experiments.remove_run(run_id) for run_id in ids])
 
     def _confirm(self, title: str, work: Callable[[], object]) -> None:
         box = QMessageBox(self._window)
@@ -447,12 +439,11 @@ class ExperimentActions(QObject):
 
         def load() -> SetUpChoices:
             endpoints = self._chat.models.settings.endpoints
+            offered = self._chat.models.offered
             models = [
                 (f"{name} · {endpoint.label}", (endpoint.base_url, name))
                 for endpoint in endpoints
-                for name in dict.fromkeys(
-                    (endpoint.model, *self._chat.models.offered(endpoint.base_url))
-                )
+                for name in dict.fromkeys((endpoint.model, *offered(endpoint.base_url)))
                 if name
             ]
             every = self._chat.assistants.all()
@@ -495,11 +486,9 @@ class ExperimentActions(QObject):
         """Show the answers of the `chosen` runs to a question beside each other."""
         dialog = AnswersDialog(matrix, rows, at, chosen, self._theme, self._window)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        said, correct = tr("Expected from the next run on."), self.experiments.correct
         dialog.corrected.connect(
-            lambda question_id, text: self.run(
-                lambda: self.experiments.correct(set_id, question_id, text),
-                tr("Expected from the next run on."),
-            )
+            lambda question_id, text: self.run(lambda: correct(set_id, question_id, text), said)
         )
         self._let_read(dialog)
         dialog.open()
@@ -534,7 +523,7 @@ class ExperimentActions(QObject):
         self._start_judging(len(tasks), None, begin)
 
     def judge_by_model(self, results: "SetResults", run_ids: Sequence[str]) -> None:
-        """Have the background model judge two runs, with the order swapped."""
+        """Have the helper model judge two runs, each pair in both orders."""
         asked, scores = results.question_set, {each.run.run_id: each for each in results.runs}
         first, second = (scores[run_id] for run_id in run_ids)
         both = [each for each in first.answers if each in second.answers]
@@ -548,9 +537,8 @@ class ExperimentActions(QObject):
 
         def start(model: str) -> None:
             is_author = model in {model_of(first), model_of(second)}
-            self._start_judging(
-                len(both), ModelJudge(model, asked.rubric or RUBRIC, is_author), begin
-            )
+            judge = ModelJudge(model, asked.rubric or RUBRIC, is_author)
+            self._start_judging(len(both), judge, begin)
 
         self._bridge.run(self, self.experiments.judging_model, start, self.failed.emit)
 
@@ -586,7 +574,7 @@ class ExperimentActions(QObject):
         self._bridge.run(self, work, self.said.emit, self.failed.emit)
 
     def save_report(self, results: "SetResults") -> None:
-        """Let the person choose a file, whose ending says what is written."""
+        """Let the person choose a file, whose ending decides the format."""
         dialog = QFileDialog(self._window, tr("Save a report"))
         dialog.setObjectName("reportDialog")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
@@ -595,10 +583,10 @@ class ExperimentActions(QObject):
 
         def save(name: str) -> None:
             file, words = Path(name), tr("Saved: {name}", name=Path(name).name)
-            if file.suffix.casefold() != ".pdf":
+            if file.suffix.casefold() == ".pdf":
+                self.run(lambda: write_pdf(report_html(results), file), words)
+            else:
                 self.run(lambda: write_report(results, file), words)
-                return
-            self.run(lambda: write_pdf(report_html(results), file), words)
 
         dialog.fileSelected.connect(save)
         dialog.finished.connect(dialog.deleteLater)

@@ -1,6 +1,6 @@
 """The page "My questions": sets, their runs, and the matrix of answers. Qt thread."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -57,21 +57,17 @@ from desktop_rag.ui.widgets.item_list import ItemList
 if TYPE_CHECKING:
     from desktop_rag.features.evaluation.experiments.experiments import SetResults
 
-# The runs of a set, of which one or several are chosen. Qt thread.
-
 # The runs that somebody wants to compare first.
 _NEWEST = 2
 _ID_ROLE = Qt.ItemDataRole.UserRole
 _STATES = {
-    RunState.WAITING: tr("being answered"),
-    RunState.PAUSED: tr("paused"),
-    RunState.DONE: tr("done"),
-    RunState.FAILED: tr("failed"),
-}
+    RunState.WAITING: tr("being answered"), RunState.PAUSED: tr("paused"),
+    RunState.DONE: tr("done"), RunState.FAILED: tr("failed"),
+}  # fmt: skip
 
 
 class RunList(ItemList):
-    """A line for each run; the choice stays while runs go on."""
+    """The runs of a set, of which several can be chosen; the choice stays while runs go on."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(tr("Runs"), tr("No runs yet."), parent)
@@ -110,14 +106,12 @@ def run_in_words(scores: RunScores) -> str:
 
 
 def _details(scores: RunScores) -> str:
-    """When a run was begun, and what answered, for a tooltip."""
+    """The name, model and beginning of a run, for a tooltip."""
     model = model_of(scores)
     begun = tr("Begun {time}", time=clock_in_words(scores.run.made_at))
     parts = (scores.name, tr("Model: {name}", name=model) if model else "", begun)
     return "\n".join(part for part in parts if part)
 
-
-# The matrix of questions and runs for a table view. Qt thread.
 
 Index = QModelIndex | QPersistentModelIndex
 NO_INDEX = QModelIndex()
@@ -199,9 +193,6 @@ class MatrixModel(QAbstractTableModel):
         return None
 
 
-# The table of questions and runs: some lines of each answer, its badges, its score. Qt thread.
-
-_Index = QModelIndex | QPersistentModelIndex
 _LINES = 3
 _PADDING_PX = 8
 _STRIPE_PX = 4
@@ -211,13 +202,13 @@ _WRAPPED = Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap
 
 
 class AnswerDelegate(QStyledItemDelegate):
-    """Paints a question or an answer; a stripe in a colour stands beside its score in words."""
+    """Paints a question, or an answer with its badges, its score and a stripe in its colour."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         painter.save()
         painter.setClipRect(option.rect)
         is_chosen = bool(option.state & QStyle.StateFlag.State_Selected)
@@ -255,7 +246,7 @@ class AnswerDelegate(QStyledItemDelegate):
 
 
 class MatrixView(QTableView):
-    """`opened` carries the row of a question whose answers are to be shown whole."""
+    """The table of questions and runs. `opened` carries the row whose answers are to be shown."""
 
     opened = Signal(int)
 
@@ -314,7 +305,7 @@ _INTRO = tr(
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What the page shows of a set, made on a worker thread."""
+    """The content of the page, read on a worker thread."""
 
     sets: Sequence[QuestionSet]
     results: "SetResults | None"
@@ -337,7 +328,7 @@ class ExperimentsPage(QWidget):
         self.setProperty("kind", "page")
         self._bridge = bridge
         self._actions = actions
-        self._shown = _Shown((), None, AnswerMatrix((), ()), ChartValues((), {}))
+        self._shown = _Shown((), None, _EMPTY, ChartValues((), {}))
         self._wanted_id = ""
         self._job: Job | None = None
         self._is_stale = False
@@ -441,9 +432,9 @@ class ExperimentsPage(QWidget):
         self._bridge.hear(SetsChanged, self._on_sets_changed)
         self._bridge.hear(RunWentOn, self._on_run_went_on)
         self._sets.activated.connect(self._on_set_chosen)
-        self._edit.clicked.connect(self._on_edit_clicked)
-        self._delete.clicked.connect(self._on_delete_clicked)
-        self._ask.clicked.connect(self._on_ask_clicked)
+        self._edit.clicked.connect(lambda: self._with_set(self._actions.write_set))
+        self._delete.clicked.connect(lambda: self._with_set(self._actions.delete))
+        self._ask.clicked.connect(lambda: self._with_set(self._actions.ask))
         self._runs.itemSelectionChanged.connect(self._on_runs_chosen)
         self._pause.clicked.connect(self._on_pause_clicked)
         self._remove.clicked.connect(self._on_remove_clicked)
@@ -474,7 +465,7 @@ class ExperimentsPage(QWidget):
             self._say(event.doing)
 
     def _refresh(self) -> None:
-        """Read once more; while that is under way, once again afterwards."""
+        """Read again; a call meanwhile has it read once more afterwards."""
         if self._job:
             self._is_stale = True
             return
@@ -486,7 +477,7 @@ class ExperimentsPage(QWidget):
         sets = experiments.sets()
         chosen = next((s for s in sets if s.set_id == wanted), sets[0] if sets else None)
         if chosen is None:
-            return _Shown(sets, None, AnswerMatrix((), ()), ChartValues((), {}))
+            return _Shown(sets, None, _EMPTY, ChartValues((), {}))
         results = experiments.results(chosen.set_id)
         matrix = matrix_of(results.question_set.questions, results.runs)
         return _Shown(sets, results, matrix, chart_values(results.runs))
@@ -591,20 +582,9 @@ class ExperimentsPage(QWidget):
         self._wanted_id = self._sets.currentData()
         self._refresh()
 
-    @Slot()
-    def _on_edit_clicked(self) -> None:
+    def _with_set(self, act: Callable[[QuestionSet], None]) -> None:
         if chosen := self._chosen_set:
-            self._actions.write_set(chosen)
-
-    @Slot()
-    def _on_delete_clicked(self) -> None:
-        if chosen := self._chosen_set:
-            self._actions.delete(chosen)
-
-    @Slot()
-    def _on_ask_clicked(self) -> None:
-        if chosen := self._chosen_set:
-            self._actions.ask(chosen)
+            act(chosen)
 
     @Slot()
     def _on_pause_clicked(self) -> None:
@@ -651,7 +631,6 @@ class ExperimentsPage(QWidget):
 
 
 def _row(*widgets: QWidget) -> FlowRow:
-    """Widgets side by side, in further lines where there is no more room."""
     row = FlowRow(spacing=10)
     for widget in widgets:
         row.addWidget(widget)

@@ -1,7 +1,4 @@
-"""Judges answers blind: which of two is better, or how good one is, from 1 to 5. Qt thread.
-
-The sides are drawn by chance and no name is shown, so that nobody favours a model.
-"""
+"""Dialogs with answers of runs: to judge them blind, or to see two beside each other. Qt thread."""
 
 import difflib
 import random
@@ -34,11 +31,9 @@ from desktop_rag.ui.messages.cited_text import CitedText
 from desktop_rag.ui.widgets.controls import ElidedButton, PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
 
-# An answer of a run as it is read: written out from its Markdown, with its sources. Qt thread.
-
 
 class AnswerText(CitedText):
-    """Read only, with what differs from another answer marked."""
+    """Shows the answer of a run, with its differences from another one marked."""
 
     def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
         super().__init__(theme, name, parent)
@@ -71,10 +66,7 @@ class AnswerText(CitedText):
 
 
 class CitedSources(QWidget):
-    """A button for each cited source; that there is none is said.
-
-    `read_requested` carries the SourceRef.
-    """
+    """A button for each cited source. `read_requested` carries the SourceRef."""
 
     read_requested = Signal(object)
 
@@ -123,29 +115,26 @@ class JudgedAnswers:
 def to_judge(
     matrix: AnswerMatrix, run_ids: Sequence[str], done: Sequence[Judgement], chance: random.Random
 ) -> list[JudgedAnswers]:
-    """What the person did not judge yet, with random sides."""
+    """The answers that the person has not judged yet, with random sides."""
     columns = [n for n, run in enumerate(matrix.runs) if run.run_id in run_ids]
     found: list[JudgedAnswers] = []
     for row in matrix.rows:
         cells = [row.cells[n] for n in columns]
         given = [cell.answer for cell in cells if cell and not cell.answer.has_failed]
         own = [j for j in done if not j.judge and j.question_id == row.question.question_id]
-        if len(given) < len(run_ids) or any(_is_about(j, run_ids) for j in own):
+        judged = [{j.first_run, j.second_run} - {""} for j in own]
+        if len(given) < len(run_ids) or set(run_ids) in judged:
             continue
         chance.shuffle(given)
         found.append(JudgedAnswers(row.question, tuple(given)))
     return found
 
 
-def _is_about(judgement: Judgement, run_ids: Sequence[str]) -> bool:
-    pair = {judgement.first_run, judgement.second_run} - {""}
-    return pair == set(run_ids)
-
-
 class JudgingDialog(QDialog):
-    """`judged` carries each Judgement as it is made, and once more when it is changed.
+    """Asks which of two answers is better, or how good one is, from 1 to 5.
 
-    `read_requested` carries a SourceRef.
+    The sides are random and no name is shown, so that nobody favours a model. `judged` carries each
+    Judgement when it is made or changed, `read_requested` a SourceRef.
     """
 
     judged = Signal(object)
@@ -270,15 +259,13 @@ class JudgingDialog(QDialog):
             self.accept()
 
 
-# The answers to a question beside each other, with what differs marked. Qt thread.
-
 _ANSWERS_SIZE_PX = (920, 620)
 _WORDS = re.compile(r"\S+")
 _CORRECTION_PX = 80
 
 
 class AnswersDialog(QDialog):
-    """Two runs at a time.
+    """Shows the answers of two runs to a question, with the differences marked.
 
     `corrected` carries the id of the question and an expected answer, `read_requested` a SourceRef.
     """
@@ -406,7 +393,7 @@ class AnswersDialog(QDialog):
 
 
 def differing(one: str, other: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """The spans of words, by characters of UTF-16 as Qt counts, that only one of the texts has."""
+    """The spans of words that only one of the texts has, in UTF-16 units as Qt counts."""
     sides = [list(_WORDS.finditer(text)) for text in (one, other)]
     words = [[match[0] for match in side] for side in sides]
     found: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])

@@ -1,7 +1,7 @@
-"""The page "My questions": the answers of set-ups, and the chunks of documents. Qt thread."""
+"""The page "My questions", with the views "Answers" and "Chunks". Qt thread."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
@@ -45,10 +45,6 @@ if TYPE_CHECKING:
     from desktop_rag.features.evaluation.experiments.run_worker import RunWorker
     from desktop_rag.ingest.library import Library
 
-# Which chunk settings find most in the documents of a collection, and why places are missed.
-#
-# Qt thread.
-
 _SIDE_PX = 22
 _SETTINGS_PX = 150
 _INTRO = tr(
@@ -60,7 +56,7 @@ _INTRO = tr(
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What the panel shows, read on a worker thread."""
+    """The content of the panel, read on a worker thread."""
 
     collections: Sequence[Collection]
     sets: Sequence[QuestionSet]
@@ -69,7 +65,10 @@ class _Shown:
 
 
 class ChunkPanel(QWidget):
-    """Reads what it shows whenever it is shown and when a comparison has ended."""
+    """Compares chunk settings over the documents of a collection, and shows why places are missed.
+
+    Reads its content whenever it is shown, and when a comparison has ended.
+    """
 
     def __init__(self, bridge: Bridge, worker: "RunWorker", library: "Library") -> None:
         super().__init__()
@@ -158,9 +157,7 @@ class ChunkPanel(QWidget):
         if not self.isVisible():
             return
         if event.is_under_way:
-            self._shown = _Shown(
-                self._shown.collections, self._shown.sets, self._shown.compared, event
-            )
+            self._shown = replace(self._shown, progress=event)
             self._show_progress()
         else:
             self._refresh()
@@ -228,13 +225,13 @@ class ChunkPanel(QWidget):
         with QSignalBlocker(self._settings):
             self._settings.clear()
             for trial in compared.trials:
+                asked = len(compared.questions)
                 parts = [
                     in_words(trial.chunking),
-                    tr("{found:,} of {count:,} found", found=trial.found, count=len(
-                        compared.questions)),
+                    tr("{found:,} of {count:,} found", found=trial.found, count=asked),
                     tr("{count:,} chunks", count=trial.chunks),
                     tr("in use") if trial.chunking == present else "",
-                ]  # fmt: skip
+                ]
                 item = QListWidgetItem(" · ".join(filter(None, parts)), self._settings)
                 item.setSelected(trial.chunking == advised.chunking)
                 if item.isSelected():
@@ -254,7 +251,7 @@ class ChunkPanel(QWidget):
 
     @property
     def _present(self) -> ChunkSettings | None:
-        """How the documents of the chosen collection are chunked now."""
+        """The present chunk settings of the chosen collection."""
         wanted = self._collection.currentData()
         found = (c.chunking for c in self._shown.collections if c.collection_id == wanted)
         return next(found, None)

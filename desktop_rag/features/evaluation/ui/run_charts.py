@@ -1,6 +1,6 @@
-"""Charts of runs where looking beats reading: judgements, scores, what sources back. Qt thread.
+"""Charts of runs: judgements, scores, support by sources, times. Qt thread.
 
-That sources back an answer has a chart of its own, since it says nothing of its quality.
+Support by sources has a chart of its own, since it says nothing about the quality of an answer.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,10 +25,8 @@ _TITLE_LINES = 1.6
 _NAME_SHARE = 0.4
 _COLOURS = ("accent", "success", "warning", "danger", "muted", "border_strong")
 _MOST_RUNS = len(_COLOURS)
-
-
 _BACKED = tr("Backed by sources")
-# Said in place of the bar of a run without a model: it fits into the room of one.
+# In place of the bar of a run without a model; it fits into the room of one.
 _QUOTES = tr("only quotes")
 
 
@@ -40,7 +38,7 @@ class ChartValues:
     by_tag: Mapping[str, tuple[float | None, ...]]
 
     def in_words(self) -> str:
-        """The same for a screen reader."""
+        """The figures for a screen reader."""
         return "; ".join(map(_run_in_words, self.runs))
 
 
@@ -78,10 +76,7 @@ def _mean_of_tag(scores: RunScores, tag: str) -> float | None:
 
 
 class RunCharts(QWidget):
-    """Charts of what is known, side by side as there is room, the most telling first.
-
-    Runs have the same colour in each, and their names.
-    """
+    """Charts side by side, the most telling first; each run has one colour in all of them."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

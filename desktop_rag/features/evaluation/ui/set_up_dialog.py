@@ -1,4 +1,4 @@
-"""Chooses the set-ups that a set is asked with, with what that may take. Qt thread."""
+"""The dialog for the set-ups that a set is asked with, with an estimate. Qt thread."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -47,10 +47,10 @@ _INTRO = tr(
 
 @dataclass(frozen=True, slots=True)
 class SetUpChoices:
-    """What can be chosen, as (words, value): models as (address, name), the rest as ids.
+    """The choices as (words, value): models as (address, name), the rest as ids.
 
-    `usual` is the name of the model that answers as usual; without `has_model` it is excerpts, but
-    with an assistant of `own_models`, whose ids are those of assistants with models of their own.
+    `usual` names the model that answers as usual; without `has_model`, answers are excerpts except
+    from assistants with models of their own, whose ids are `own_models`.
     """
 
     models: Sequence[tuple[str, tuple[str, str]]]
@@ -210,7 +210,7 @@ class SetUpDialog(QDialog):
         self._look_up()
 
     def _warn(self) -> None:
-        """Say that instructions are for nobody."""
+        """Warn of instructions that no model reads."""
         chosen = self._set_ups[max(0, self._list.currentRow())]
         is_idle = chosen.instructions.strip() and not self._offered.asks_model(chosen)
         self._no_model.setVisible(bool(is_idle))

@@ -1,4 +1,4 @@
-"""The answers of all runs of a set, a row for each question and a column for each run. Pure."""
+"""A matrix of the answers of a set, questions by runs, and samples of it to judge. Pure."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -13,6 +13,7 @@ from desktop_rag.features.evaluation.values.scoring import RunScores, token_f1, 
 
 # Answers with a token F1 below this say something else, as far as words tell.
 _SAME_WORDS = 0.9
+_LESS = 1e-9
 _SHOWN_CHARS = 400
 _READ_CHARS = 4 * _SHOWN_CHARS
 
@@ -28,7 +29,7 @@ class AnswerFilter(StrEnum):
     UNANSWERED = "unanswered"
 
     def in_words(self) -> str:
-        """For a list to choose from."""
+        """The entry of a list to choose from."""
         return {
             AnswerFilter.ALL: tr("All questions"),
             AnswerFilter.DIFFERENT: tr("Answered differently"),
@@ -41,7 +42,7 @@ class AnswerFilter(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MatrixCell:
-    """An answer as it is shown: its text, a line of badges, sources and seconds, and its score."""
+    """An answer as shown: its text, a line of badges, sources and seconds, and its score."""
 
     answer: RunAnswer
     text: str
@@ -94,17 +95,14 @@ def _row(question: SetQuestion, runs: Sequence[RunScores]) -> MatrixRow:
         found.add(AnswerFilter.UNSUPPORTED)
     if any(cell.answer.is_unanswered for cell in given):
         found.add(AnswerFilter.UNANSWERED)
-    if _differ([cell.answer for cell in given if not cell.answer.has_failed]):
+    texts = [cell.answer.text for cell in given if not cell.answer.has_failed]
+    if any(token_f1(texts[0], text) < _SAME_WORDS for text in texts[1:]):
         found.add(AnswerFilter.DIFFERENT)
     scores = [cell.score if cell else None for cell in cells]
     first = scores[0] if scores else None
     if first is not None and any(s is not None and s < first - _LESS for s in scores[1:]):
         found.add(AnswerFilter.WORSE)
     return MatrixRow(question, cells, frozenset(found))
-
-
-def _differ(answers: Sequence[RunAnswer]) -> bool:
-    return any(token_f1(answers[0].text, o.text) < _SAME_WORDS for o in answers[1:])
 
 
 def _cell(scores: RunScores, question_id: str) -> MatrixCell | None:
@@ -129,20 +127,15 @@ def _foot(answer: RunAnswer) -> str:
     )
 
 
-# Draws a sample of questions to judge: by chance, or evenly from groups of them. Pure.
-
-_LESS = 1e-9
-
-
 class Spread(StrEnum):
-    """What a sample is spread over."""
+    """How a sample of questions to judge is drawn."""
 
     CHANCE = "chance"
     TAGS = "tags"
     OUTCOME = "outcome"
 
     def in_words(self) -> str:
-        """For a list to choose from."""
+        """The entry of a list to choose from."""
         return {
             Spread.CHANCE: tr("Drawn by chance"),
             Spread.TAGS: tr("Evenly over the tags"),
@@ -183,7 +176,7 @@ def _group(row: MatrixRow, columns: Sequence[int], spread: Spread) -> str:
 
 
 def _outcome(row: MatrixRow, columns: Sequence[int]) -> str:
-    """How the last of the runs compares with the first; of one run, a rough mark of its score."""
+    """The last of the runs against the first; of one run, a rough mark of its score."""
     scores = [cell.score if (cell := row.cells[n]) else None for n in columns]
     known = [score for score in scores if score is not None]
     if len(known) < len(scores) or not known:

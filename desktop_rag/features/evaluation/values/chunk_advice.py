@@ -1,4 +1,4 @@
-"""What a comparison of chunk settings says, in plain words. Pure."""
+"""The results of a comparison of chunk settings, in words and as JSON. Pure."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -27,10 +27,10 @@ WORST = 10
 
 @dataclass(frozen=True, slots=True)
 class ChunkAdvice:
-    """The setting to use, which may be the present one, and what speaks for it.
+    """The setting to use, which may be the present one, with the reason in `words`.
 
-    `is_sure` allows for the number of settings tried: the best of five is better than the present
-    one by luck more often than a single other one.
+    `is_sure` allows for the number of settings tried: the best of five beats the present one by
+    luck more often than a single other one.
     """
 
     chunking: ChunkSettings
@@ -86,7 +86,7 @@ def in_words(chunking: ChunkSettings) -> str:
 
 
 def worth(compared: ChunkComparison) -> str:
-    """What the questions can show, by where they come from."""
+    """What the questions can show, by their origins."""
     origins = Counter(question.origin for question in compared.questions)
     said = {
         QuestionOrigin.SET: tr("Your own questions show best what you would find."),
@@ -102,17 +102,16 @@ def worth(compared: ChunkComparison) -> str:
     }
     parts = [said[origin] for origin, _ in origins.most_common()]
     if compared.left_out:
-        parts.append(
-            tr(
-                "{count:,} questions were left out: no document here is known to answer them.",
-                count=compared.left_out,
-            )
+        left_out = tr(
+            "{count:,} questions were left out: no document here is known to answer them.",
+            count=compared.left_out,
         )
+        parts.append(left_out)
     return " ".join(parts)
 
 
 def why(found: Retrieved) -> str:
-    """Why a question did not find its place, or how late."""
+    """Why search missed a place, or found it late."""
     late = (
         tr("the right passage was not among the first {depth:,}", depth=DEPTH)
         if not found.rank

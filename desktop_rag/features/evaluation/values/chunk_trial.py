@@ -1,8 +1,8 @@
 """How well search finds known places with several chunk settings. Frozen values, pure.
 
-A place is the sentence that answers a question. It counts as found when the passages that an
-answer would be given contain all of it: as many as an answer takes, and no more tokens. With a
-count alone, the largest chunks would win.
+A place is the sentence that answers a question. It counts as found when the passages for an answer
+contain all of it: as many as an answer takes, and no more tokens. With a count alone, the largest
+chunks would win.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _LEAST_SHARE = 0.5
 
 
 class QuestionOrigin(StrEnum):
-    """Where a question comes from, which decides what its result is worth."""
+    """The origin of a question, which decides what its result is worth."""
 
     SET = "set"
     MODEL = "model"
@@ -111,9 +111,7 @@ class ChunkComparison:
         return compare(first, second)
 
     def worst(self, trial: ChunkTrial, most: int) -> list[tuple[TrialQuestion, Retrieved]]:
-        """The questions that found least: those without their place, then those where it came
-        late.
-        """
+        """The questions that found least: those that missed their place, then those found late."""
         both = zip(self.questions, trial.retrieved, strict=True)
         poor = [pair for pair in both if not pair[1].is_found or pair[1].rank > 1]
         return sorted(poor, key=lambda p: (p[1].is_found, -(p[1].rank or DEPTH + 1)))[:most]

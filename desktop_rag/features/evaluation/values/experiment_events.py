@@ -1,4 +1,4 @@
-"""Events of runs. Frozen values."""
+"""Events of sets of questions, runs and chunk trials. Frozen values."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,7 +16,7 @@ class SetsChanged(ExperimentEvent):
 
 @dataclass(frozen=True, slots=True)
 class RunWentOn(ExperimentEvent):
-    """A run has another answer, or does something else: `doing` says what, "" for asking."""
+    """A run has another answer, or is `doing` something else; "" for asking."""
 
     run_id: str
     set_id: str
@@ -26,7 +26,7 @@ class RunWentOn(ExperimentEvent):
 
 
 class TrialStage(StrEnum):
-    """Where a comparison of chunk settings is."""
+    """The state of a comparison of chunk settings."""
 
     IDLE = "idle"
     RUNNING = "running"

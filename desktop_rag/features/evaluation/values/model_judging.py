@@ -1,4 +1,4 @@
-"""What came of letting a model judge. Pure."""
+"""The result of having a model judge. Pure."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,9 @@ from desktop_rag.core.language.translation import count_of, tr
 
 @dataclass(frozen=True, slots=True)
 class ModelJudging:
-    """`known` pairs were judged before by the same rubric; of `unclear` ones the model named none.
+    """How many pairs a model judged, and why it left others out.
 
+    `known` pairs were judged before by the same rubric; of `unclear` ones the model named none;
     `missing` have no finished answer in both runs.
     """
 

@@ -1,4 +1,4 @@
-"""Whether one run of the same questions is better than another, in figures and in words. Pure.
+"""Statistics of two runs or two judges of the same questions, in figures and in words. Pure.
 
 Scores are paired by question: what one run finds hard, the other mostly finds hard too, and the
 difference of a pair leaves that out.
@@ -22,7 +22,7 @@ _MOST_CHANCE = 0.05
 
 
 class Outcome(StrEnum):
-    """What the two tests together say; nothing while no answer was judged."""
+    """The verdict of both tests together; NOT_JUDGED while no answer was judged."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -139,8 +139,6 @@ def percentile_interval(found: "np.ndarray", confidence: float) -> tuple[float, 
     low, high = np.percentile(found, [outside, 100 - outside])
     return float(low), float(high)
 
-
-# How far two judges of the same answers agree, beyond chance. Pure.
 
 _KAPPA_RESAMPLES = 2_000
 _SEED = 70

@@ -11,10 +11,7 @@ T = TypeVar("T")
 
 
 def decoded(kind: type[T], value: object) -> T:
-    """The value as a dataclass of this kind, with those inside it.
-
-    Fields that are missing get their defaults. ValueError for an unknown field or a wrong type.
-    """
+    """The value as this dataclass, with defaults. ValueError for another field or type."""
     return cast("T", _decoded(kind, value))
 
 

@@ -1,4 +1,4 @@
-"""Runs: the questions of a set asked with one set-up, and what came of each. Frozen values."""
+"""Sets of questions, their runs with one set-up each, answers and judgements. Frozen values."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,12 +11,10 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.query import strip_invalid_characters
 
-# Sets of questions that a person asks again to compare answers. Frozen values, pure.
-
 LONGEST_NAME = 120
 LONGEST_QUESTION = 4_000
 MOST_QUESTIONS = 2_000
-# What a model judges by, unless the person writes another.
+# The rubric of a judging model, unless the person writes another.
 RUBRIC = (
     "Better is what answers the question that was asked, correctly and completely, says no more"
     " than it can back, and says plainly what it does not know."
@@ -82,18 +80,15 @@ def validated_set(given: QuestionSet) -> QuestionSet:
 def _trimmed(question: SetQuestion) -> SetQuestion:
     text = strip_invalid_characters(question.text).strip()
     kept = {
-        field: tuple(dict.fromkeys(t for t in map(_clean, getattr(question, field)) if t))
+        field: (strip_invalid_characters(t).strip() for t in getattr(question, field))
         for field in ("expected", "wrong", "tags", "sources")
     }
-    return replace(question, text=text, **kept)
-
-
-def _clean(text: str) -> str:
-    return strip_invalid_characters(text).strip()
+    texts = {field: tuple(dict.fromkeys(filter(None, found))) for field, found in kept.items()}
+    return replace(question, text=text, **texts)
 
 
 def _each_once(questions: Iterable[SetQuestion]) -> Iterable[SetQuestion]:
-    """The first of those that are worded alike; ids stay unique."""
+    """The first of questions worded alike; ids stay unique."""
     texts: set[str] = set()
     ids: set[str] = set()
     for question in questions:
@@ -106,11 +101,11 @@ def _each_once(questions: Iterable[SetQuestion]) -> Iterable[SetQuestion]:
 
 @dataclass(frozen=True, slots=True)
 class SetUp:
-    """What is compared. Empty fields, 0 and None mean what the app uses anyway.
+    """One of the alternatives to compare. Empty fields, 0 and None stand for the settings in use.
 
     `lexical_weight` is that of the fusion, from meaning (0) to words (1); -1 leaves it.
     `instructions` replace those of the assistant. With `chunking` or `embedder`, the folder or
-    address of a model, the documents are indexed into a library of its own for the run.
+    address of a model, the documents are indexed into a scratch library for the run.
     """
 
     name: str
@@ -132,7 +127,7 @@ class SetUp:
 
 
 class RunState(StrEnum):
-    """Where a run is. A waiting one goes on by itself, also after a crash."""
+    """The state of a run. A waiting one goes on by itself, also after a crash."""
 
     WAITING = "waiting"
     PAUSED = "paused"
@@ -144,8 +139,8 @@ class RunState(StrEnum):
 class Run:
     """The questions of a version of a set with a set-up.
 
-    `settings` are all of those that answered, without keys. A failed run could not begin or go
-    on, as its error says. What failed before `resumed_at` is asked again.
+    `settings` are all that were in use, without keys. A failed run could not begin or go on, as
+    its error says. What failed before `resumed_at` is asked again.
     """
 
     run_id: str
@@ -164,7 +159,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The memory that a process takes while an answer is made, in bytes; 0 where unknown."""
+    """The memory of a process while an answer is made, in bytes; 0 where unknown."""
 
     peak: int = 0
     mean: int = 0
@@ -236,8 +231,8 @@ class Judgement:
     """What a judge said of one answer, or of two to the same question.
 
     With a `preference`, `first_run` and `second_run` were compared; else `rating` is from 1 to 5,
-    of the answer of `first_run`. `judge` is the name of a model, "" for the person; a
-    model judged by the `rubric`, "" for the usual one.
+    of the answer of `first_run`. `judge` is the name of a model, "" for the person; a model judged
+    by the `rubric`, "" for the usual one.
     """
 
     judgement_id: str
@@ -253,7 +248,7 @@ class Judgement:
     rubric: str = ""
 
     def of_pair(self, first: str, second: str) -> Preference | None:
-        """The preference between these two runs in this order; None when it is about others."""
+        """The preference between these two runs in this order; None for a judgement of others."""
         if (self.first_run, self.second_run) == (first, second):
             return self.preference
         if (self.first_run, self.second_run) == (second, first) and self.preference:

@@ -1,4 +1,4 @@
-"""The figures of a run, and of two runs beside each other, as they are shown and printed. Pure."""
+"""The figures of a run, and of two runs compared, as shown and printed. Pure."""
 
 import statistics
 from collections import Counter
@@ -51,7 +51,7 @@ class RunSummary:
 
 
 def summary(scores: RunScores) -> RunSummary:
-    """The figures of a run as far as it is."""
+    """The figures of a run so far."""
     run, answers = scores.run, list(scores.answers.values())
     given = [answer for answer in answers if not answer.has_failed]
     claims = [claim for answer in given for claim in answer.claims]
@@ -99,7 +99,7 @@ class RunComparison:
 
     @property
     def outcome(self) -> Outcome:
-        """What to think of it; that sources back an answer says nothing of its quality."""
+        """The verdict; that sources back an answer says nothing of its quality."""
         return self.paired.outcome if self.bases else Outcome.NOT_JUDGED
 
     def in_words(self) -> str:
@@ -109,11 +109,10 @@ class RunComparison:
 
     def _judged(self) -> Iterator[str]:
         yield self.paired.in_words(self.first, self.second)
+        basis = ", ".join(f"{words} ({count:,})" for words, count in self.bases)
         if len(self.bases) == 1:
-            yield tr("It rests on {basis}.", basis=self.bases[0][0])
-        else:
-            named = ", ".join(f"{words} ({count:,})" for words, count in self.bases)
-            yield tr("It rests on {basis}.", basis=named)
+            [(basis, _)] = self.bases
+        yield tr("It rests on {basis}.", basis=basis)
 
     def _not_judged(self) -> Iterator[str]:
         yield tr("Nothing was judged yet, so neither is called better.")
@@ -171,13 +170,8 @@ def compare_runs(
     is_open = sum(None in pair and not any(a and a.has_failed for a in pair) for pair in answers)
     answered = [pair for pair in answers if all(a and not a.has_failed for a in pair)]
     excerpts = sum(any(a and a.is_excerpts for a in pair) for pair in answered)
+    paired = compared(found) if found else backed(first, second)
+    named = tuple((basis.in_words(), count) for basis, count in bases.most_common())
     return RunComparison(
-        first.name,
-        second.name,
-        compared(found) if found else backed(first, second),
-        tuple((basis.in_words(), count) for basis, count in bases.most_common()),
-        len(asked),
-        failed,
-        is_open,
-        excerpts,
+        first.name, second.name, paired, named, len(asked), failed, is_open, excerpts
     )

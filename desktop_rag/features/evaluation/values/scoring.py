@@ -1,8 +1,8 @@
 """Scores of answers from what is known of them: opinions, grades, expected answers. Pure.
 
-Two runs are compared question by question by the best that both have, so that a rated answer is
-never set against one that only its words are known of. That sources back the sentences of an answer
-is no score: they may be about something else.
+Two runs are compared question by question by the best score that both have, so a rated answer is
+never compared with one that is only known by its words. That sources back the sentences of an
+answer is no score: they may be about something else.
 """
 
 import re
@@ -15,8 +15,6 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.text import words
 from desktop_rag.features.evaluation.values.paired_comparison import PairedComparison, compare
 from desktop_rag.features.evaluation.values.run import Judgement, Preference, Run, RunAnswer
-
-# How near an answer comes to an expected one, by its words. Pure.
 
 _MARKER = re.compile(r"\s*\[\d{1,3}\]")
 
@@ -56,7 +54,7 @@ _GRADES = {"correct": 1.0, "partly": 0.5, "wrong": 0.0}
 
 
 class Basis(StrEnum):
-    """What a score rests on, the most telling first."""
+    """The basis of a score, the most telling first."""
 
     PEOPLE = "people"
     JUDGE = "judge"
@@ -64,7 +62,7 @@ class Basis(StrEnum):
     EXPECTED = "expected"
 
     def in_words(self) -> str:
-        """For people."""
+        """The basis as shown to people."""
         return {
             Basis.PEOPLE: tr("your judgement"),
             Basis.JUDGE: tr("the model's judgement"),
@@ -139,7 +137,7 @@ def _scores(
 
 
 def _preferences(run_id: str, judgements: Iterable[Judgement]) -> tuple[float, ...]:
-    """What the person said of this run's answers beside others, the last word for each pair."""
+    """The person's latest preference between each of the run's answers and another's."""
     latest: dict[tuple[str, str], float] = {}
     for judgement in sorted(judgements, key=lambda j: j.judged_at):
         runs = {judgement.first_run, judgement.second_run}
@@ -153,7 +151,7 @@ def _preferences(run_id: str, judgements: Iterable[Judgement]) -> tuple[float, .
 
 @dataclass(frozen=True, slots=True)
 class QuestionDifference:
-    """What one question says of two runs; the difference is the second's score less the first's."""
+    """The scores of two runs in one question; the difference is the second's less the first's."""
 
     question_id: str
     first: float
@@ -169,7 +167,7 @@ class QuestionDifference:
 def differences(
     first: RunScores, second: RunScores, judgements: Sequence[Judgement]
 ) -> list[QuestionDifference]:
-    """Question by question, by the most telling that both runs have; the others are left out.
+    """The questions by the most telling basis that both runs have; others are left out.
 
     A pairwise judgement of people comes first, then their ratings, then those of a model.
     """
@@ -218,14 +216,11 @@ def _preferred(
     return None
 
 
-# Names that tell the runs of a set apart. Pure.
-
-
 def named(runs: Sequence[RunScores]) -> list[RunScores]:
-    """The runs, the oldest first, by the names of their set-ups.
+    """The runs, the oldest first, with names that tell them apart.
 
-    Where models differ and a name doesn't say which one answered, it follows: `As it is (amber)`.
-    Runs that are still called the same are numbered: `birch`, `birch (2)`.
+    The name of the set-up; where models differ and it doesn't say which one answered, that follows:
+    `As it is (amber)`. Runs that are still called the same are numbered: `birch`, `birch (2)`.
     """
     models = [model_of(scores) for scores in runs]
     differ = len({model for model in models if model}) > 1
@@ -242,9 +237,6 @@ def named(runs: Sequence[RunScores]) -> list[RunScores]:
 
 def model_of(scores: RunScores) -> str:
     """The model that answered most, or that was chosen while nothing is answered; "" for none."""
-    counted = Counter(_models(scores.answers.values()))
+    answers = scores.answers.values()
+    counted = Counter(a.model for a in answers if a.model and not a.is_excerpts)
     return counted.most_common(1)[0][0] if counted else scores.run.set_up.model
-
-
-def _models(answers: Iterable[RunAnswer]) -> list[str]:
-    return [answer.model for answer in answers if answer.model and not answer.is_excerpts]

@@ -1,4 +1,4 @@
-"""Calls of actions on threads of their own, so that none of them can hang a conversation."""
+"""Actions: typed functions that flows execute, each call on a thread of its own. Any thread."""
 
 import asyncio
 import inspect
@@ -17,8 +17,6 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.features.rails.rail_events import ActionStatus, RailEvent, plain
 
 log = logging.getLogger(__name__)
-
-# An action: a typed Python function that flows can execute, and what it returns. Any thread.
 
 DEFAULT_TIMEOUT_S = 30.0
 # The parameters that the runtime gives, not the flow.
@@ -40,8 +38,8 @@ class ActionResult:
 class Action:
     """A function with the name that flows know it by.
 
-    `is_our_own`: its events are used, and it is given all that is around it. Other functions get
-    the arguments of the flow and, in a parameter `context`, a copy of the variables. One that
+    Functions of the app (`is_our_own`) may return events and are given all that is around them;
+    others get the arguments of the flow and a copy of the variables as `context`. One that
     `changes` something is proposed to the person, and called only after they agreed.
     """
 
@@ -68,7 +66,8 @@ def make_action(
     if not _NAME.fullmatch(name):
         raise AppError(f"“{name}” is no name of an action.", "Use letters, digits and _.")
     try:
-        untyped = _untyped(function)
+        known = typing.get_type_hints(function)
+        untyped = [name for name in inspect.signature(function).parameters if name not in known]
     except (TypeError, ValueError, NameError) as exc:
         raise AppError(f"The action {name} can't be used.", f"{exc}.") from exc
     if untyped:
@@ -77,20 +76,15 @@ def make_action(
     return Action(name, function, timeout_s)
 
 
-def _untyped(function: Callable[..., Any]) -> list[str]:
-    known = typing.get_type_hints(function)
-    return [name for name in inspect.signature(function).parameters if name not in known]
-
-
 class ActionRegistry:
-    """The actions of a configuration by their names; later ones take the place of earlier ones."""
+    """The actions of a configuration by name; later ones replace earlier ones."""
 
     def __init__(self, actions: Iterable[Action], aliases: Mapping[str, str]) -> None:
         self._actions = {action.name: action for action in actions}
         self._aliases = aliases
 
     def find(self, name: str) -> Action | None:
-        """The action of a name, or of the name that means the same."""
+        """The action of a name or alias."""
         found = self._actions.get(name)
         return found or self._actions.get(self._aliases.get(name, ""))
 
@@ -108,9 +102,9 @@ _running = threading.BoundedSemaphore(MOST_THREADS)
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """How a call ended; `problem` is for the person, in words.
+    """How a call ended; `problem` is in words for the person.
 
-    With a `proposal`, the id of a command, nothing was done yet: the person is to be asked.
+    With a `proposal`, the id of a command, nothing is done before the person agrees.
     """
 
     status: ActionStatus
@@ -127,10 +121,7 @@ def call_action(
     timeout_s: float,
     cancel: threading.Event | None = None,
 ) -> CallOutcome:
-    """Call an action and wait until it is done, its time is over, or `cancel` is set.
-
-    Whatever the action raises is in the outcome.
-    """
+    """Call an action and wait for its end, the timeout or `cancel`; errors are in the outcome."""
     given = dict(parameters)
     if action.takes(CONTEXT):
         given[CONTEXT] = plain(context)
@@ -190,14 +181,13 @@ class _Call:
 
 
 class _Worker(threading.Thread):
-    """Carries out calls one by one, and ends when none has come for a moment."""
+    """Carries out calls one by one, and ends once it has been idle for a moment."""
 
     def __init__(self) -> None:
         super().__init__(name="rail-action", daemon=True)
         self._calls: SimpleQueue[_Call] = SimpleQueue()
 
     def take(self, call: _Call) -> None:
-        """Carry this out next."""
         self._calls.put(call)
 
     def run(self) -> None:
@@ -224,7 +214,7 @@ _idle: list[_Worker] = []
 
 
 def _start(call: _Call) -> None:
-    """Have a thread carry out a call: one that has just done another, if there is one."""
+    """Hand a call to an idle thread, or to a new one."""
     with _choosing:
         worker = _idle.pop() if _idle else None
     if worker is None:

@@ -1,7 +1,4 @@
-"""All actions of the app's own, and the other names that configurations know them by.
-
-Any thread.
-"""
+"""The app's own actions, with the aliases that configurations know them by. Any thread."""
 
 import re
 from collections.abc import Iterable
@@ -14,10 +11,7 @@ from desktop_rag.features.rails.language.expression_values import as_text
 from desktop_rag.features.rails.prompts.stage_prompts import read_yes
 from desktop_rag.features.rails.rail_events import BotSaid
 
-# What can be told of a message without a model: attempts to take over, and personal data.
-#
-# Any thread.
-
+# What can be told of a message without a model.
 _INJECTIONS = [
     r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:instruction|rule|prompt|polic)",
     r"\b(?:reveal|show|print|repeat)\b.{0,40}\b(?:system|hidden|initial) (?:prompt|instruction)",
@@ -45,7 +39,7 @@ def takes_over(text: str) -> bool:
 
 
 def mask_personal_data(text: str) -> str:
-    """The text with mail addresses, numbers of accounts, cards and telephones covered."""
+    """Cover mail addresses and the numbers of accounts, cards and telephones."""
     text = _MAIL.sub("[mail address]", text)
     text = _IBAN.sub("[account number]", text)
     text = _CARD.sub(lambda match: "[card number]" if _is_card(match[0]) else match[0], text)
@@ -53,22 +47,17 @@ def mask_personal_data(text: str) -> str:
 
 
 def _is_card(written: str) -> bool:
-    """Whether the last digit is the check digit of the others."""
+    """Whether the last digit is the check digit of the others (Luhn)."""
     digits = [int(sign) for sign in reversed(written) if sign.isdigit()]
     doubled = (sum(divmod(2 * digit, 10)) for digit in digits[1::2])
     return (sum(digits[::2]) + sum(doubled)) % 10 == 0
 
 
-# The actions that check: facts against documents, what goes in and what comes out.
-#
-# Rail threads.
-
-
 def check_facts(around: Around) -> ActionResult:
-    """The probability that its passages support the last answer; 0 where that is too little.
+    """The probability that the passages support the last answer; 0 below the threshold.
 
-    So `not $accurate` and `$accurate < 0.4` both mean what they say. Without anything to check it
-    by this fails, and so does what it was to protect.
+    So `not $accurate` and `$accurate < 0.4` both mean what they say. With nothing to check by, the
+    action fails, and with it what it was to protect.
     """
     answer = as_text(around.context.get("bot_message") or "")
     rows = around.context.get("relevant_passages") or []
@@ -93,7 +82,7 @@ def check_output(around: Around) -> ActionResult:
 
 
 def detect_jailbreak(around: Around) -> ActionResult:
-    """Whether what the user said is an attempt to take over, by the local patterns alone."""
+    """Whether the user tries to take over, by the local patterns alone."""
     return ActionResult(takes_over(as_text(around.context.get("user_message") or "")))
 
 
@@ -103,7 +92,7 @@ def hide_personal_data(text: str) -> ActionResult:
 
 
 def _passes(task: str, text: str, around: Around) -> bool:
-    """What the model says, if one is set; an answer that is neither yes nor no doesn't pass."""
+    """What the model says; without a model all passes, with an unclear answer nothing."""
     if around.world.complete is None:
         return True
     shown = text.replace('"', "'")
@@ -139,7 +128,7 @@ _COMMAND_S = 900.0
 
 
 def make_registry(own: Iterable[Action] = ()) -> ActionRegistry:
-    """The built-in actions with those of the person, which take the place of equal names."""
+    """The built-in actions, and those of the person, which replace equal names."""
     return ActionRegistry([*_BUILT_IN, *own], _ALIASES)
 
 
@@ -158,24 +147,21 @@ def search(around: Around, query: str) -> ActionResult:
 
 
 def ask_every_file(around: Around, question: str) -> ActionResult:
-    """The answer to a question that is put to each document."""
+    """The answer to a question that each document is asked."""
     if around.world.ask_every_file is None:
         raise AppError("There is no library to ask.")
     return ActionResult(around.world.ask_every_file(question))
 
 
 def is_command(around: Around) -> ActionResult:
-    """Whether the user asked word for word for something that is done after consent."""
+    """Whether the user asked word for word for a command."""
     words = as_text(around.context.get("user_message") or "")
     changes = around.world.changes
     return ActionResult(changes is not None and changes.is_asked_for(words))
 
 
-# --- after consent -------------------------------------------------------------------------------
-
-
 def run_command(around: Around, **values: object) -> ActionResult:
-    """What the person agreed to; the values were for the proposal."""
+    """Carry out what the person agreed to; the values were for the proposal."""
     assert around.world.changes is not None, "nothing is agreed to where nobody can"
     return ActionResult(around.world.changes.carry_out(around.command_id))
 

@@ -1,10 +1,10 @@
-"""What changes something is proposed to the person, and only if they asked for it themselves.
+"""Proposes changes to the person, and only those that they asked for themselves.
 
-The values of a proposal are words of theirs, or stand in the flow: whatever a document or a model
-said can't get into one. A thread of the turn.
+The values of a proposal are their own words or stand in the flow: nothing that a document or a
+model said can get into one. The thread of the turn.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from desktop_rag.core.errors import AppError
@@ -55,10 +55,9 @@ def _refused(reason: str) -> CallOutcome:
 
 
 def _is_theirs(events: Sequence[RailEvent], words: str) -> bool:
-    """Whether the person's sentence was understood as it is.
+    """Whether the intent was found in the person's own sentence, and without a model.
 
-    Not where a flow made one of something else, nor where a model said what was meant: it also
-    read what documents say.
+    A model has also read what documents say.
     """
     for event in reversed(events):
         if isinstance(event, UserSaid):
@@ -85,16 +84,12 @@ def _written(program: Program, action: str) -> Iterator[str]:
 def _texts(values: object) -> Iterator[str]:
     """All values within a value, as texts."""
     if isinstance(values, Mapping):
-        yield from _each(cast("Mapping[str, Any]", values).values())
-    elif isinstance(values, list | tuple):
-        yield from _each(cast("Sequence[Any]", values))
+        values = list(cast("Mapping[str, Any]", values).values())
+    if isinstance(values, list | tuple):
+        for value in cast("Sequence[Any]", values):
+            yield from _texts(value)
     else:
         yield str(values)
-
-
-def _each(values: Iterable[object]) -> Iterator[str]:
-    for value in values:
-        yield from _texts(value)
 
 
 def _plain(text: str) -> str:

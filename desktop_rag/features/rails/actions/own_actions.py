@@ -1,6 +1,6 @@
 """Actions of the person's own: functions of a Python file they named, or of an installed package.
 
-A file is read without running it first, so that the person can be asked; only what they saw is run.
+A file is first read without running it, so that the person can be asked; only what they saw is run.
 Any thread.
 """
 
@@ -70,7 +70,7 @@ def load_confirmed(file: ActionFile) -> list[Action]:
 
 
 def installed_actions(wanted: Collection[str]) -> list[Action]:
-    """Those of the wanted actions that installed packages offer; only these are imported."""
+    """The wanted actions that installed packages offer; only these are imported."""
     found: list[Action] = []
     for entry in entry_points(group=ENTRY_POINTS):
         if entry.name in wanted:
@@ -89,15 +89,9 @@ def _content(path: Path) -> bytes:
         raise AppError(f"{path} can't be read.", f"{exc.strerror}.") from exc
 
 
-# --- the stand-in --------------------------------------------------------------------------------
-
-
 @contextmanager
 def _stand_in() -> Generator[None]:
-    """While a file is run: the two names that it may import from NeMo Guardrails.
-
-    A package that is installed is left alone.
-    """
+    """Stands in for NeMo Guardrails while a file is run, unless the package is imported."""
     if _FOREIGN in sys.modules:
         yield
         return

@@ -1,7 +1,4 @@
-"""What rails may use of the world, each as a plain function; whatever is missing is None.
-
-Any thread.
-"""
+"""What rails may use of the world: plain functions, None for what is missing. Any thread."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -9,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.features.rails.intent.intent_recognition import RecognisedIntent
 from desktop_rag.features.rails.language.flow_program import Program
 from desktop_rag.features.rails.prompts.stage_prompts import Prompts
 from desktop_rag.features.rails.rail_events import RailEvent
@@ -25,10 +23,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class DocumentAnswer:
-    """An answer from documents, with citations, and the passages it stands on.
-
-    One that `is_own_knowledge` stands on none: a model gave it.
-    """
+    """A cited answer with its passages; one that `is_own_knowledge` is a model's, without any."""
 
     text: str
     passages: Sequence[Passage] = ()
@@ -36,10 +31,7 @@ class DocumentAnswer:
 
 
 class Changes(Protocol):
-    """What changes something outside the conversation, each after the person agreed to it.
-
-    AppError, with the reason, for what can't be proposed or failed.
-    """
+    """Changes outside the conversation, each after consent; AppError on refusal and failure."""
 
     def is_asked_for(self, words: str) -> bool:
         """Whether a sentence asks for a command word for word."""
@@ -58,12 +50,11 @@ class Changes(Protocol):
 class RailsWorld:
     """The functions that the actions call. Each may take long and may raise AppError.
 
-    `complete`: prompt to text, by a chat model. `retrieve` and `search`: a question to the passages
-    that fit best. `check_facts`: an answer and its passages to the probability, from 0 to 1, that
-    these support it. `embed`: texts to unit vectors. `embed_examples`: the same for the texts of a
-    configuration, whose vectors somebody keeps. `answer`: a question answered the way the app
-    always does. `ask_every_file`: a question put to each document, the answer in words. `changes`:
-    where a person is who can agree to commands.
+    `complete`: prompt to text, by a chat model. `retrieve` and `search`: question to the best
+    passages. `check_facts`: answer and passages to the probability that they support it. `embed`:
+    texts to unit vectors; `embed_examples`: the same for a configuration, with a cache. `answer`:
+    the app's own answer. `ask_every_file`: the answer of all documents. `changes`: commands, where
+    a person can agree to them.
     """
 
     complete: Callable[[str], str] | None = None
@@ -79,7 +70,7 @@ class RailsWorld:
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """One call of the model: what for, what was sent and what came back, and how long it took."""
+    """One call of the model: its task, prompt, answer and duration."""
 
     task: str
     prompt: str
@@ -107,53 +98,10 @@ class ModelCalls:
         return answer
 
 
-class NearExample(Protocol):
-    """An example that is similar to a sentence."""
-
-    @property
-    def text(self) -> str:
-        """The sentence."""
-        ...
-
-    @property
-    def intent(self) -> str:
-        """Its intent."""
-        ...
-
-    @property
-    def similarity(self) -> float:
-        """The cosine of the two vectors."""
-        ...
-
-
-class Recognised(Protocol):
-    """What a sentence likely means, by the examples alone."""
-
-    @property
-    def intent(self) -> str:
-        """The likeliest intent, empty without one."""
-        ...
-
-    @property
-    def score(self) -> float:
-        """The probability, from 0 to 1, that it is right."""
-        ...
-
-    @property
-    def is_accepted(self) -> bool:
-        """Whether that is enough to go without a model."""
-        ...
-
-    @property
-    def nearest(self) -> Sequence[NearExample]:
-        """The most similar examples, best first."""
-        ...
-
-
 class Nearest(Protocol):
-    """What is near to a text among the examples and flows of a configuration."""
+    """Finds the examples and flows of a configuration that are near to a text."""
 
-    def recognise(self, text: str) -> Recognised | None:
+    def recognise(self, text: str) -> RecognisedIntent | None:
         """The intent by examples; None where nothing can be compared."""
         ...
 
@@ -166,9 +114,8 @@ class Nearest(Protocol):
 class StageSettings:
     """The settings of the stages.
 
-    `is_by_examples_only`: the nearest example decides, whatever its score, from `least_similarity`
-    on; below that `fallback_intent`, if there is one. `facts_from` is the probability from which an
-    answer passes `check_facts`.
+    With `is_by_examples_only` the nearest example decides if its similarity reaches
+    `least_similarity`, else `fallback_intent`. Answers pass `check_facts` from `facts_from` on.
     """
 
     is_by_examples_only: bool = False
@@ -179,7 +126,7 @@ class StageSettings:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """All that is around an action of the app's own; `command_id` is what the person agreed to."""
+    """What an action of the app is given; `command_id` is what the person agreed to."""
 
     program: Program
     context: Mapping[str, Any]

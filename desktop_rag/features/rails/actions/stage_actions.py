@@ -1,18 +1,11 @@
-"""The actions of the three stages: what the user means, what comes next, in which words.
-
-Rail threads.
-"""
+"""The actions of the three stages: intent, next step and message. Rail threads."""
 
 import re
 from collections.abc import Sequence
 
 from desktop_rag.features.rails.actions.action_calls import ActionResult
-from desktop_rag.features.rails.actions.rails_world import (
-    Around,
-    DocumentAnswer,
-    Passage,
-    Recognised,
-)
+from desktop_rag.features.rails.actions.rails_world import Around, DocumentAnswer, Passage
+from desktop_rag.features.rails.intent.intent_recognition import RecognisedIntent
 from desktop_rag.features.rails.language.expression_values import as_text, fill_in
 from desktop_rag.features.rails.prompts import stage_prompts
 from desktop_rag.features.rails.rail_events import BotIntent, BotSaid, RailEvent, UserIntent
@@ -28,7 +21,7 @@ _FENCE = re.compile(r"<(/?\s*passages)", re.IGNORECASE)
 
 
 def generate_user_intent(around: Around) -> ActionResult:
-    """The canonical form of what the user said, by the examples or else by the model."""
+    """The canonical form of what the user said: by the examples, else by the model."""
     text = as_text(around.context.get("user_message") or "")
     forms = around.program.user_forms
     if not forms:
@@ -59,7 +52,7 @@ def generate_user_intent(around: Around) -> ActionResult:
 
 
 def generate_next_step(around: Around) -> ActionResult:
-    """What the bot does about an intent of no flow: by the model, shown the nearest flows."""
+    """What the bot does about an intent of no flow: the model decides, shown the nearest flows."""
     intent = as_text(around.context.get("user_intent") or "")
     if around.world.complete is None or not around.program.written_flows:
         is_answered = around.world.complete is not None or around.world.answer is not None
@@ -75,7 +68,7 @@ def generate_next_step(around: Around) -> ActionResult:
 
 
 def retrieve_relevant_chunks(around: Around) -> ActionResult:
-    """The passages about what the user said, numbered, for the message that is about to be made."""
+    """The numbered passages for the message that is about to be made."""
     intent = as_text(around.context.get("bot_intent") or "")
     is_given = intent in around.program.bot_texts or intent.startswith("$")
     if around.world.retrieve is None or is_given:
@@ -85,9 +78,9 @@ def retrieve_relevant_chunks(around: Around) -> ActionResult:
 
 
 def generate_bot_message(around: Around, is_held: bool = False) -> ActionResult:
-    """The words for an intent of the bot: given texts, else a variable, else by the model.
+    """The words for an intent of the bot: a given text, else a variable, else the model's.
 
-    With `is_held` words that nobody wrote beforehand go into `$bot_message`, for rails to check.
+    With `is_held` the model's words go into `$bot_message` for the rails to check.
     """
     intent = as_text(around.context.get("bot_intent") or "")
     if intent in around.program.bot_texts:
@@ -113,11 +106,8 @@ def generate_value(around: Around, name: str = "", instructions: str = "") -> Ac
     return ActionResult(stage_prompts.read_message(around.model.ask("generate_value", prompt)))
 
 
-# --- intents -------------------------------------------------------------------------------------
-
-
 def _exact(text: str, around: Around) -> str:
-    """The form of an example that is the very sentence."""
+    """The form of the example that equals the sentence."""
     wanted = _plain(text)
     for form, examples in around.program.user_forms.items():
         if any(_plain(example) == wanted for example in examples if example != _ANYTHING):
@@ -135,7 +125,7 @@ def _first(around: Around) -> list[tuple[str, str]]:
     return [(said[0], form) for form, said in forms if said][:_NEAREST]
 
 
-def _understood(intent: str, by: str, found: Recognised | None) -> ActionResult:
+def _understood(intent: str, by: str, found: RecognisedIntent | None) -> ActionResult:
     value = {"intent": intent, "by": by}
     if found is not None:
         near = [
@@ -148,9 +138,6 @@ def _understood(intent: str, by: str, found: Recognised | None) -> ActionResult:
 
 def _next(form: str) -> ActionResult:
     return ActionResult(form, events=(BotIntent(form),))
-
-
-# --- messages ------------------------------------------------------------------------------------
 
 
 def _given_text(intent: str, around: Around) -> str:

@@ -1,4 +1,4 @@
-"""Folders of rails that a person writes: listed, opened, saved as topics, taught by a sentence.
+"""Folders of rails that a person writes: listed, opened, tried, saved as topics, taught.
 
 Any worker thread. Only the file of topics is ever written, and only where it holds nothing else.
 """
@@ -14,15 +14,14 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import read_object, write_atomically, write_object
 from desktop_rag.core.language.translation import tr
 from desktop_rag.features.rails.actions.rails_world import DocumentAnswer, Passage, RailsWorld
-from desktop_rag.features.rails.assistants.rail_names import OUR_ACTIONS, is_built_in
+from desktop_rag.features.rails.assistants.rail_names import is_built_in
+from desktop_rag.features.rails.assistants.rail_sets import OUR_ACTIONS
 from desktop_rag.features.rails.configuration.rails_folder import read_rails, read_text
 from desktop_rag.features.rails.rail_engine import Rails, transcript
 from desktop_rag.features.rails.rail_events import ActionFinished, UserIntent
 from desktop_rag.features.rails.runtime.run_files import shown_run
 from desktop_rag.features.rails.topics.rail_topic import RailTopic, TopicReply, problems
 from desktop_rag.features.rails.topics.topic_file import read_topics, write_topics
-
-# What rails would do with a sentence, for somebody who writes or chooses them. Any thread.
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +35,9 @@ class NearSentence:
 
 @dataclass(frozen=True, slots=True)
 class TriedSentence:
-    """The intent found, how sure that is from 0 to 1, the nearest examples, what would be said.
+    """What rails would do: the intent with its probability, nearest examples, and words.
 
-    `is_answered` says that the app's own answer would be made. `events` has a line for each event.
+    `is_answered`: the app's own answer would be made. `events` has a line for each event.
     """
 
     intent: str
@@ -49,7 +48,7 @@ class TriedSentence:
     events: tuple[str, ...]
 
     def in_words(self) -> str:
-        """Plain lines: what it would mean, what would be said, the nearest examples."""
+        """Plain lines: the meaning, the words, the nearest examples."""
         lines: list[str] = []
         if self.nearest and all(near.intent != self.intent for near in self.nearest):
             lines.append(tr("No topic of these rails: only {score:.0%} sure.", score=self.score))
@@ -71,7 +70,7 @@ class TriedSentence:
 
 
 def tried(rails: Rails, world: RailsWorld, text: str) -> TriedSentence:
-    """Say a sentence to rails, with nothing behind them but examples."""
+    """Say a sentence to rails that have their examples only: no documents and no model."""
     is_answered = False
 
     def answer(_question: str) -> DocumentAnswer:
@@ -103,18 +102,12 @@ def _near(rows: Sequence[Mapping[str, Any]]) -> list[NearSentence]:
     return [NearSentence(str(r["text"]), str(r["intent"]), float(r["similarity"])) for r in rows]
 
 
-# A folder of rails as it was read, and topics of it that are not saved. Pure; any thread.
-#
-# Imports nothing of the language, which the start of the window does without.
-
-
 @dataclass(frozen=True, slots=True)
 class OpenedRails:
     """A folder as it was read.
 
-    `topics` are None where the folder can only be shown: `fault` says why, with the place, and
-    `shown` has the text of its files. `text` is that of the `file` that topics are written to;
-    `others` are the files beside it, which stay as they are.
+    `text` is that of the `file` that topics are written to; the `others` stay as they are. Where
+    `topics` are None the folder can only be `shown`: `fault` says why, with the place.
     """
 
     folder: Path
@@ -128,7 +121,7 @@ class OpenedRails:
 
 @dataclass(frozen=True, slots=True)
 class RailsDraft:
-    """Topics of a folder that are not saved; `text` is that of the file they began with."""
+    """Unsaved topics of a folder; `text` is that of the file they began with."""
 
     folder: Path
     text: str
@@ -136,13 +129,13 @@ class RailsDraft:
 
 
 def draft_to_json(draft: RailsDraft) -> dict[str, Any]:
-    """What `draft_of` reads."""
+    """The JSON object that `draft_of` reads."""
     topics = [asdict(topic) for topic in draft.topics]
     return {"folder": str(draft.folder), "text": draft.text, "topics": topics}
 
 
 def draft_of(kept: Mapping[str, Any]) -> RailsDraft | None:
-    """The draft of what was kept; None for anything else."""
+    """The draft in a JSON object; None for anything else."""
     try:
         topics = tuple(_topic(row) for row in kept["topics"])
         return RailsDraft(Path(str(kept["folder"])), str(kept["text"]), topics)
@@ -168,7 +161,7 @@ _MOST_SHOWN = 200_000
 
 
 class OwnRails:
-    """Reads and writes folders of rails. `root` is where those made here are."""
+    """Reads and writes folders of rails; new ones are made in `root`."""
 
     def __init__(self, root: Path, world: RailsWorld) -> None:
         self._root = root
@@ -227,10 +220,10 @@ class OwnRails:
             return replace(opened, fault=fault, shown=_shown(folder))
 
     def save(self, opened: OpenedRails, topics: Sequence[RailTopic]) -> OpenedRails:
-        """Write topics, and give the folder as it is then.
+        """Write topics; returns the folder as it is then.
 
-        AppError, and nothing is written, when something is missing in them, when the folder would
-        be broken by them, or when its file changed since it was read.
+        AppError, and nothing is written, when the topics are incomplete or would break the folder,
+        or when its file changed since it was read.
         """
         text = self._text(opened, topics)
         if topics or opened.others:
@@ -263,8 +256,6 @@ class OwnRails:
             rails = self._tried[2]
         return tried(rails, self._world, sentence)
 
-    # --- drafts ------------------------------------------------------------------------------
-
     def keep_draft(self, draft: RailsDraft | None) -> None:
         """Keep unsaved topics over a restart; None drops them."""
         if draft is None:
@@ -281,20 +272,16 @@ class OwnRails:
     def _draft_path(self) -> Path:
         return self._root / _DRAFT_FILE
 
-    # --- teaching ----------------------------------------------------------------------------
-
     def topic_names(self, rails: str) -> tuple[str, ...]:
-        """The topics that a sentence can be taught to; none for sets of the app and for folders
-        that can only be shown.
-        """
+        """The topics that can be taught: none in built-in sets and folders that are only shown."""
         if not rails or is_built_in(rails) or not Path(rails).is_dir():
             return ()
         return tuple(topic.name for topic in self.open(Path(rails)).topics or ())
 
     def teach(self, rails: str, name: str, sentence: str) -> Callable[[], None]:
-        """Add a sentence to the examples of a topic; what undoes it comes back.
+        """Add a sentence to the examples of a topic; returns what undoes it.
 
-        AppError when the topic is gone, the folder can't be written, or the sentence is there.
+        AppError when the topic is gone, the folder can't be written, or the sentence is known.
         """
         example = " ".join(sentence.split())
 
@@ -327,7 +314,7 @@ class OwnRails:
 
 
 def _files(folder: Path) -> tuple[Path, tuple[str, ...]]:
-    """The file for topics, without a name where it isn't clear which; and the files beside it."""
+    """The file for topics, nameless where it is unclear which, and the files beside it."""
     every = sorted(
         path
         for pattern in ("*.co", "*.yml", "*.yaml", "*.py")
@@ -342,7 +329,7 @@ def _files(folder: Path) -> tuple[Path, tuple[str, ...]]:
 
 
 def _shown(folder: Path) -> str:
-    """The text of the files of flows, each below its name, with the numbers of the lines."""
+    """The text of the files of flows, each below its name, with line numbers."""
     parts: list[str] = []
     for path in sorted(folder.rglob("*.co")):
         try:

@@ -1,7 +1,6 @@
 """The rails of assistants for the whole app: checked, tried, taught, and put around answers.
 
-Any thread. Their language and their loop are imported when the first rails are used: they would
-cost the start of the app a tenth of a second.
+Any thread. Imports the rest of rails on first use, which saves the start of the app 0.1 s.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -28,11 +27,10 @@ class AssistantRails:
     def __init__(
         self, embed: Embed, embed_examples: Embed, root: Path, commands: "Commands | None" = None
     ) -> None:
-        """`embed` is the bundled model: the recognition of intents is calibrated for it.
+        """`embed` is the bundled model, for which the recognition of intents is calibrated.
 
-        `embed_examples` does the same for the examples of rails, whose vectors are kept. `root` is
-        the folder of the rails that the person writes here. Without `commands` nothing is ever
-        proposed.
+        `embed_examples` is the same with a cache, for examples. `root` has the folders that the
+        person writes here. Without `commands` nothing is ever proposed.
         """
         self._root = root
         self._own: OwnRails | None = None
@@ -48,13 +46,13 @@ class AssistantRails:
             self._opened().check(rails)
 
     def try_sentence(self, rails: str, text: str) -> "TriedSentence":
-        """What would be done with a sentence; no document is searched and no model is asked."""
+        """What would be done with a sentence; searches no document and asks no model."""
         return self._opened().try_sentence(rails, text)
 
     def answer(
         self, request: AnswerRequest, service: AnswerService
     ) -> Generator[AnswerEvent, None, FinishedAnswer]:
-        """The answer as the rails make it or let it through; failures end in the message."""
+        """The answer that the rails make or let through; failures end in the message."""
         return self._opened().answer(request, service)
 
     def folders(self) -> Sequence[Path]:
@@ -62,11 +60,11 @@ class AssistantRails:
         return self.own.folders(()) if self._root.is_dir() else ()
 
     def topic_names(self, rails: str) -> tuple[str, ...]:
-        """The topics of one's own rails that a sentence can be taught to."""
+        """The topics of these rails that a sentence can be taught to."""
         return self.own.topic_names(rails) if rails else ()
 
     def teach(self, rails: str, name: str, sentence: str) -> Callable[[], None]:
-        """Add a sentence to the examples of a topic; what undoes it. AppError when it can't be."""
+        """Add a sentence to a topic's examples; returns what undoes it. AppError on failure."""
         return self.own.teach(rails, name, sentence)
 
     @property

@@ -1,4 +1,4 @@
-"""Answers of assistants with rails: what the rails say themselves, and what they let through.
+"""Answers of assistants with rails: those that the rails make, and those that they let through.
 
 The answering thread; the turn of the rails and its actions run on threads of their own.
 """
@@ -37,7 +37,8 @@ from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.query import parse_query
 from desktop_rag.features.rails.actions.rails_world import DocumentAnswer, Passage, RailsWorld
 from desktop_rag.features.rails.assistants.own_rails import TriedSentence, tried
-from desktop_rag.features.rails.assistants.rail_names import RailSets, is_built_in
+from desktop_rag.features.rails.assistants.rail_names import is_built_in
+from desktop_rag.features.rails.assistants.rail_sets import RailSets
 from desktop_rag.features.rails.assistants.railed_messages import (
     Beginning,
     CheckedSentences,
@@ -53,19 +54,17 @@ from desktop_rag.features.rails.rail_events import Confirmation, RailEvent
 from desktop_rag.features.rails.runtime.rail_loop import Conversation
 from desktop_rag.models.ports import ChatTurn, HeardAnswer, Vectors
 
-# A question to an assistant with rails, and what its rails may use to answer it.
-
-# What a statement is worth at most that is not supported, however many words it shares.
+# The most that an unsupported statement is worth, however many words it shares.
 _DOUBTFUL = 0.4
 _MOST_FOUND = 5
 _DONE_BEFORE = "Done for this person before, because they asked for it and agreed:"
 
 
 class RailedQuestion:
-    """What the service offers to the rails for one request.
+    """A question to an assistant with rails, and what the service offers them to answer it.
 
     `answer` runs on the answering thread, the others on any worker thread. `has_several_steps` is
-    that of the last answer made. `done_before` is what the assistant did for the person, in lines.
+    that of the last answer made. `done_before` lists what the assistant did for the person.
     """
 
     def __init__(self, request: AnswerRequest, service: AnswerService, done_before: str) -> None:
@@ -80,8 +79,7 @@ class RailedQuestion:
         self._service = service
         self._done_before = done_before
         self._check = checked_once(service.check)
-        model = service.models.main(request.setup.settings)
-        self._model = model
+        self._model = service.models.main(request.setup.settings)
 
     def answer(self, question: str) -> Generator[AnswerEvent, None, Message]:
         """The app's own answer to the question, which the rails may have changed."""
@@ -102,7 +100,7 @@ class RailedQuestion:
         return [Passage(passage.text, passage.title) for passage in found.passages]
 
     def support(self, text: str, sources: Sequence[SourceRef]) -> float | None:
-        """How likely sources support an answer; None where it has nothing to check."""
+        """How likely the sources support an answer; None where it has nothing to check."""
         return least_support(text, sources, self._check, self.request.cancel)
 
     @property
@@ -119,10 +117,7 @@ class RailedQuestion:
 
 
 def checked_once(check: CheckClaim) -> CheckClaim:
-    """The same check, where each claim is checked once: an answer in pieces repeats them.
-
-    It keeps all it was asked, so it is for one answer.
-    """
+    """The check with a cache, for one answer: in pieces, an answer repeats its claims."""
     known = cache(check)
     return lambda claim, sources: known(claim, tuple(sources))
 
@@ -130,7 +125,7 @@ def checked_once(check: CheckClaim) -> CheckClaim:
 def least_support(
     text: str, sources: Sequence[SourceRef], check: CheckClaim, cancel: Event
 ) -> float | None:
-    """The support of the statement of an answer that has the least; None if none can be checked."""
+    """The support of an answer's weakest statement; None if none can be checked."""
     claims = claims_of(text, sources, check, cancel)
     supports = [
         checked.support if checked.is_likely else min(checked.support, _DOUBTFUL)
@@ -141,7 +136,7 @@ def least_support(
 
 
 def _knowing(request: AnswerRequest, done_before: str) -> AnswerRequest:
-    """The request to a model that is told what was done for the person before."""
+    """The request with what was done for the person before among the instructions."""
     assistant = request.setup.assistant
     if assistant is None or not done_before:
         return request
@@ -159,12 +154,8 @@ def _as_sources(passages: Sequence[Passage]) -> tuple[SourceRef, ...]:
     )
 
 
-# A turn of rails on a thread of its own, while the answering thread makes the answer it asks for.
-#
-# So an answer streams as it always does, although the rails wait for it.
-
 MakeAnswer = Callable[[str], Generator[AnswerEvent, None, Message]]
-# Takes the function that has a question answered, and runs the turn to its end.
+# Runs a turn to its end with the function that answers questions.
 RunTurn = Callable[[Callable[[str], Message]], None]
 
 _LOOK_S = 0.1
@@ -181,16 +172,16 @@ class _Wanted:
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """The turn is over; with a `fault` it was a bug of ours."""
+    """The turn is over; a `fault` is a bug of ours."""
 
     fault: BaseException | None = None
 
 
 class ThreadedTurn:
-    """Carries one turn; `made` is the last answer that was made for it, `streamed` what was shown.
+    """Runs a turn on its own thread while the answering thread streams the answers it asks for.
 
-    With `is_held` nothing of an answer is shown before the rails have passed it; with `pieces` its
-    sentences are shown as they pass, one after the other.
+    `made` is the last answer made, `streamed` what was shown. With `is_held` nothing is shown
+    before the rails passed it; with `pieces`, sentences are shown one by one as they pass.
     """
 
     def __init__(
@@ -209,7 +200,7 @@ class ThreadedTurn:
         self.streamed = ""
 
     def events(self, run: RunTurn) -> Generator[AnswerEvent]:
-        """What happens while `run` does its turn on another thread. On the answering thread."""
+        """The events while `run` does its turn on another thread. The answering thread."""
         Thread(target=self._run, args=(run,), name="rail-turn", daemon=True).start()
         try:
             while isinstance(item := self._wanted.get(), _Wanted):
@@ -229,7 +220,7 @@ class ThreadedTurn:
             self._wanted.put(_Ended())
 
     def _answer(self, question: str) -> Message:
-        """The app's own answer; AppError when it failed or nobody waits for it. A rail's thread."""
+        """The app's own answer; AppError if it failed or nobody waits for it. A rail's thread."""
         wanted = _Wanted(question)
         self._wanted.put(wanted)
         while not self._is_left.is_set():
@@ -269,14 +260,9 @@ class ThreadedTurn:
             self.streamed = event.text
 
 
-# The commands of the app as rails see them: proposed in a chat, gone on with after the word.
-#
-# Threads of the rails, and the one that decides.
-
-
 @dataclass(frozen=True, slots=True)
 class ConsentedChanges:
-    """Fills the protocol `Changes` for one question."""
+    """The commands that a question may propose: fills the protocol `Changes`."""
 
     commands: Commands
     asked: RailedQuestion
@@ -286,7 +272,7 @@ class ConsentedChanges:
         return self.commands.proposals.is_asked_for(words)
 
     def propose(self, action: str, values: Mapping[str, Any], words: str) -> str:
-        """Put a command before the person; its id. AppError where nobody could agree."""
+        """Propose a command to the person; its id. AppError where nobody could agree."""
         asked = self.asked
         if not asked.request.may_change:
             raise AppError(
@@ -297,18 +283,18 @@ class ConsentedChanges:
         proposal = self.commands.proposals.of(action, values, words, last)
         request, chat = asked.request, asked.conversation_id
         command = self.commands.propose(proposal, request.question, chat, asked.assistant_id)
-        # Who asks something else doesn't want it any more.
+        # Whoever asks something else doesn't want it any more.
         asked.do_before_next(partial(self.commands.lapse, chat))
         return command.command_id
 
     def carry_out(self, command_id: str) -> str:
-        """Do what the person agreed to; what came of it, in words."""
+        """Do what the person agreed to; the outcome in words."""
         return self.commands.carry_out(command_id)
 
     def go_on_later(
         self, rails: Rails, world: RailsWorld, conversation: Conversation, command_id: str
     ) -> str:
-        """Let the flows go on after the person's word; what to ask the person."""
+        """Let the flows go on after the person's word; returns the question to the person."""
 
         def go_on(is_agreed: bool) -> str:
             # Nobody waits for an answer from the documents any more.
@@ -323,7 +309,7 @@ class ConsentedChanges:
 
 
 def _last_answer(history: Sequence[Message]) -> Answered | None:
-    """The last complete answer of the chat with its question."""
+    """The chat's last complete answer, with its question."""
     for before, after in reversed(list(pairwise(history))):
         is_answer = before.role is Role.USER and after.role is Role.ASSISTANT
         is_proposal = bool(after.notes and after.notes.proposal)
@@ -334,7 +320,7 @@ def _last_answer(history: Sequence[Message]) -> Answered | None:
     return None
 
 
-# Earlier turns that the flows of a folder are taken through again.
+# Earlier turns that are replayed through the flows of a folder.
 _MOST_TURNS = 12
 
 
@@ -347,10 +333,9 @@ class RailedAnswers:
         embed_examples: Callable[[Sequence[str]], Vectors],
         commands: Commands | None = None,
     ) -> None:
-        """`embed` is the bundled model: the recognition of intents is calibrated for it.
+        """`embed` is the bundled model, for which the recognition of intents is calibrated.
 
-        `embed_examples` does the same for the examples of rails, whose vectors are kept. Without
-        `commands` nothing is ever proposed.
+        `embed_examples` is the same with a cache. Without `commands` nothing is ever proposed.
         """
         self._sets = RailSets(RailsWorld(embed=embed, embed_examples=embed_examples))
         self._embed = embed
@@ -361,13 +346,13 @@ class RailedAnswers:
         self._sets.rails(rails)
 
     def try_sentence(self, rails: str, text: str) -> TriedSentence:
-        """What would be done with a sentence; no document is searched and no model is asked."""
+        """What would be done with a sentence; searches no document and asks no model."""
         return tried(self._sets.rails(rails), RailsWorld(embed=self._embed), text)
 
     def answer(
         self, request: AnswerRequest, service: AnswerService
     ) -> Generator[AnswerEvent, None, FinishedAnswer]:
-        """The answer as the rails make it or let it through; failures end in the message."""
+        """The answer that the rails make or let through; failures end in the message."""
         draft = AnswerDraft(request.conversation_id, began_at=time.monotonic())
         has_several_steps = False
         try:
@@ -421,9 +406,9 @@ class RailedAnswers:
     def _pieces(
         self, opened: Rails, asked: RailedQuestion, turns: Sequence[Turn]
     ) -> Callable[[], CheckedSentences] | None:
-        """An answer checked from its beginning by the rails for output; None if they want all.
+        """Checks growing answers with the rails for output; None if these want whole answers.
 
-        The check runs on the answering thread, while the one of `turns` waits for the whole answer.
+        The check runs on the answering thread, while the last of `turns` waits for the answer.
         """
         if not opened.configuration.shows_pieces:
             return None
@@ -475,7 +460,7 @@ class RailedAnswers:
         return replace(world, complete=asked.complete, retrieve=asked.search, search=asked.search)
 
     def _so_far(self, rails: Rails, asked: RailedQuestion) -> Conversation:
-        """The conversation that the flows of a folder are in, made again without a model."""
+        """The conversation so far, replayed through the flows of a folder without a model."""
         known = {"commands_done": self._done_before(asked.assistant_id)}
         conversation = rails.begin({"has_knowledge_base": not is_built_in(asked.rails), **known})
         if is_built_in(asked.rails):
@@ -506,7 +491,7 @@ def _turns(history: Sequence[Message]) -> Iterator[tuple[str, str]]:
 
 
 def _shown(done: Message, streamed: str) -> Iterator[AnswerEvent]:
-    """What brings the screen from what was streamed to the message."""
+    """The events that turn what was streamed into the message."""
     if streamed == done.text or (streamed and done.text == streamed.rstrip()):
         return
     if streamed and done.text.startswith(streamed):

@@ -1,7 +1,4 @@
-"""What of a turn of rails is shown: its message, and sentences of an answer while it is written.
-
-Pure; any thread.
-"""
+"""What is shown of a turn of rails: its message, and the checked part of a growing answer. Pure."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +40,7 @@ _MASKING = "mask personal data on output"
 
 
 def made_message(made: Message, shown: str, *, is_held: bool) -> Message:
-    """An answer that was stopped or failed: what nobody checked of it is not shown."""
+    """An answer that was stopped or failed, without what was not checked."""
     if not is_held:
         return made
     return replace(made, text=shown, thinking="", sources=(), nearest=())
@@ -58,18 +55,23 @@ def railed_message(
     is_model_asked: bool,
     asked: str = "",
 ) -> Message:
-    """The message of a turn: `blank` with what the rails said, or `made` as they let it through.
+    """The message of a turn: `blank` with the rails' words, or `made` as they let it through.
 
-    `asked` is what the person is asked when a command was proposed.
+    `asked` is the question to the person about a proposed command.
     """
     is_masked = _MASKING in configuration.output_rails
     said = [text for who, text in transcript(events) if who == "bot"]
-    said += [*_refusals(events), asked]
-    text = "\n\n".join(filter(None, said))
+    said += [
+        str(event.result)
+        for event in events
+        if isinstance(event, ActionFinished) and event.status is ActionStatus.REFUSED
+    ]
+    text = "\n\n".join(filter(None, (*said, asked)))
     if not text and blank.state is MessageState.DONE:
         text = _SILENT
-    lines = tuple(_lines(events, is_masked=is_masked))
-    if made is not None and _is_in(made.text, text):
+    run = shown_run(map(_told, events))
+    lines = tuple(map(mask_personal_data, run) if is_masked else run)
+    if made is not None and (made.text in text or mask_personal_data(made.text) in text):
         notes = replace(made.notes or SearchNotes(), rails=lines)
         shown = replace(made, text=text, notes=notes)
         if configuration.output_rails:
@@ -81,26 +83,9 @@ def railed_message(
 
 
 def proposal_of(events: Sequence[RailEvent]) -> str:
-    """The id of the command that a turn put before the person; "" for none."""
+    """The id of the command that a turn proposed; "" for none."""
     ids = (event.command_id for event in events if isinstance(event, CommandProposed))
     return next(ids, "")
-
-
-def _refusals(events: Sequence[RailEvent]) -> Iterator[str]:
-    """Why what was asked for was not proposed."""
-    for event in events:
-        if isinstance(event, ActionFinished) and event.status is ActionStatus.REFUSED:
-            yield str(event.result)
-
-
-def _is_in(answer: str, text: str) -> bool:
-    """Whether the answer was shown, covered in part or as it was made."""
-    return answer in text or mask_personal_data(answer) in text
-
-
-def _lines(events: Sequence[RailEvent], *, is_masked: bool) -> Iterator[str]:
-    for line in shown_run(map(_told, events)):
-        yield mask_personal_data(line) if is_masked else line
 
 
 def _told(event: RailEvent) -> RailEvent:
@@ -115,14 +100,14 @@ def _told(event: RailEvent) -> RailEvent:
 
 
 def found_as_shown(configuration: RailsConfiguration, found: SourcesFound) -> SourcesFound:
-    """The sources as they may be shown with a beginning that passed."""
+    """The sources as they may be shown, with personal data covered if the rails do so."""
     if _MASKING not in configuration.output_rails:
         return found
     return replace(found, sources=tuple(map(_masked_source, found.sources)))
 
 
 def _masked(message: Message) -> Message:
-    """The message with personal data covered in its passages too: they are shown with it."""
+    """The message with personal data covered in its passages."""
     return replace(
         message,
         sources=tuple(map(_masked_source, message.sources)),
@@ -134,10 +119,6 @@ def _masked_source(source: SourceRef) -> SourceRef:
     text, quote = mask_personal_data(source.text), mask_personal_data(source.quote)
     return replace(source, text=text, quote=quote)
 
-
-# An answer shown sentence by sentence while it is written, each after the rails passed it.
-#
-# The answering thread.
 
 # The whole beginning is checked each time, so that nothing passes by being cut in two. A piece
 # grows with what was checked before, so that a long answer costs no square of its length.
@@ -157,12 +138,12 @@ Passes = Callable[[Beginning], str | None]
 
 
 class CheckedSentences:
-    """Takes the events of an answer, and gives those that may be shown."""
+    """Shows a growing answer sentence by sentence, each after the rails passed it."""
 
     def __init__(
         self, passes: Passes, as_shown: Callable[[SourcesFound], SourcesFound] = lambda found: found
     ) -> None:
-        """`as_shown` gives the sources as they may be seen, with the first words that passed."""
+        """`as_shown` changes the sources into what may be shown of them."""
         self._passes = passes
         self._as_shown = as_shown
         self._text = self._shown = ""
@@ -171,7 +152,7 @@ class CheckedSentences:
         self._is_over = False
 
     def add(self, event: AnswerEvent) -> Iterator[SourcesFound | TextDelta]:
-        """The sentences that passed by this event. Once one didn't, nothing more is shown."""
+        """What this event adds to the sentences that passed; nothing once one didn't."""
         if isinstance(event, SourcesFound):
             self._found = event
         elif isinstance(event, AnswerRestated):
@@ -201,10 +182,7 @@ class CheckedSentences:
 
 
 def _finished_end(text: str) -> int:
-    """Where the last finished sentence ends; 0 without one.
-
-    Not before a digit: a number with a full stop in it is no end.
-    """
+    """Where the last finished sentence ends, 0 without one; never before a digit, as in “No. 5”."""
     spans = sentences(text)
     ends = (
         span[1]

@@ -1,4 +1,4 @@
-"""The verbs about commands with consent: `command list` and `forget`; and the question in `ask`."""
+"""The verbs `command list` and `command forget`, and the question about a command in `ask`."""
 
 import argparse
 import time
@@ -56,7 +56,7 @@ def completed(services: app.Services, answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _decided_there(command_id: str, *, is_agreed: bool) -> dict[str, Any]:
-    """The command after the person's word, which the running app is told."""
+    """The command after the person's word, decided in the running app."""
     request = {"command_id": command_id, "is_agreed": is_agreed}
     is_answered, command = ask_running_app(find_home(), "command_decide", request)
     if not is_answered:

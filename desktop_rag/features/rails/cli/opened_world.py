@@ -1,4 +1,4 @@
-"""What the verbs about rails use of the world: the bundled model, and the library on request."""
+"""The world of the verbs about rails: the bundled model, and the library on request."""
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_world(*, is_library_used: bool) -> Generator[RailsWorld]:
-    """The functions that actions call; without the library only the bundled model for examples."""
+    """The functions that actions call; without the library only the bundled model."""
     embed, embed_examples = bundled_embeddings()
     if not is_library_used:
         yield RailsWorld(embed=embed, embed_examples=embed_examples)

@@ -1,10 +1,11 @@
-"""The verbs about rails: `rails check`, `rails test` and `rails run`, each over a folder."""
+"""The verbs below `rails`: `check`, `test` and `run` a folder; `sets`, `use`, `try` and `show`."""
 
 import argparse
 import json
 import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +19,19 @@ from desktop_rag.features.rails.actions.own_actions import (
 )
 from desktop_rag.features.rails.actions.rails_world import RailsWorld
 from desktop_rag.features.rails.assistants.rail_names import BUILT_IN, is_built_in
-from desktop_rag.features.rails.cli.opened_world import open_world
+from desktop_rag.features.rails.cli.opened_world import bundled_embeddings, open_world
 from desktop_rag.features.rails.configuration.rails_folder import read_rails
 from desktop_rag.features.rails.rail_engine import Rails, transcript
 from desktop_rag.features.rails.rail_events import RailEvent, event_json
 from desktop_rag.features.rails.runtime.rail_loop import Conversation
 from desktop_rag.features.rails.runtime.run_files import read_run, shown_run, write_run
 
-# The verbs about the rails of assistants: `rails sets`, `use`, `try` and `show`.
-
 _NONE = "none"
 # Chats that are looked through for the last answer with rails.
 _MOST_CHATS = 50
 
 
-def add_assistant_rails(add_parser: "Callable[..., argparse.ArgumentParser]") -> None:
+def add_assistant_rails(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     """Add the verbs below `rails` that are about assistants."""
     _add(add_parser, "sets", "List the sets of rails that come with the app.", _sets)
     added = _add(add_parser, "use", "Give an assistant rails: a set, a folder, or none.", _use)
@@ -47,10 +46,10 @@ def add_assistant_rails(add_parser: "Callable[..., argparse.ArgumentParser]") ->
 
 
 def _add(
-    add_parser: "Callable[..., argparse.ArgumentParser]",
+    add_parser: Callable[..., argparse.ArgumentParser],
     name: str,
     text: str,
-    run: "Callable[[argparse.Namespace], int]",
+    run: Callable[[argparse.Namespace], int],
 ) -> argparse.ArgumentParser:
     added = add_parser(name, help=text, description=text)
     added.set_defaults(run=run)
@@ -60,17 +59,12 @@ def _add(
 
 def _sets(arguments: argparse.Namespace) -> int:
     rows = [{"name": s.name, "title": s.title, "explanation": s.explanation} for s in BUILT_IN]
-    print_document(rows, _set_lines, as_json=arguments.json)
+    lines = [f"{s.name:16} {s.explanation}" for s in BUILT_IN]
+    print_document(rows, lambda _: lines, as_json=arguments.json)
     return 0
 
 
-def _set_lines(rows: list[dict[str, str]]) -> list[str]:
-    return [f"{row['name']:16} {row['explanation']}" for row in rows]
-
-
 def _use(arguments: argparse.Namespace) -> int:
-    from dataclasses import replace
-
     wanted = "" if arguments.rails == _NONE else _rails(arguments.rails)
     with open_services() as services:
         assistants = services.chat.assistants
@@ -84,17 +78,12 @@ def _use(arguments: argparse.Namespace) -> int:
 
 def _rails(given: str) -> str:
     """A set by its name, else the whole path of a folder."""
-    from pathlib import Path
-
     return given if is_built_in(given) else str(Path(given).expanduser().absolute())
 
 
 def _try(arguments: argparse.Namespace) -> int:
-    from dataclasses import asdict
-
     from desktop_rag.core.paths import find_home
     from desktop_rag.features.rails.assistants.rail_service import AssistantRails
-    from desktop_rag.features.rails.cli.opened_world import bundled_embeddings
 
     tried = AssistantRails(*bundled_embeddings(), find_home().rails).try_sentence(
         _rails(arguments.rails), arguments.text
@@ -163,7 +152,6 @@ def _add_folder(parser: argparse.ArgumentParser, run: Callable[..., int]) -> Non
 
 @contextmanager
 def _opened(arguments: argparse.Namespace) -> Generator[Rails]:
-    """The rails of a folder, with their actions."""
     configuration = read_rails(arguments.folder)
     with open_world(is_library_used=arguments.library) as world:
         yield Rails(configuration, world, _own_actions(arguments, configuration.program.actions))
@@ -181,21 +169,17 @@ def _own_actions(arguments: argparse.Namespace, wanted: Iterable[str]) -> list[A
     return [*found, *load_confirmed(file)]
 
 
-# --- check ---------------------------------------------------------------------------------------
-
-
 def _check(arguments: argparse.Namespace) -> int:
     configuration = read_rails(arguments.folder)
     own = _own_actions(arguments, configuration.program.actions)
     unknown = list(Rails(configuration, RailsWorld(), own).unknown_actions())
-    written = [path.name for path in configuration.python_files]
     found: dict[str, Any] = {
         "name": configuration.name,
         "flows": len(configuration.program.written_flows),
         "user_forms": len(configuration.program.user_forms),
         "unknown_actions": unknown,
         "left_out": list(configuration.left_out),
-        "python_files_not_run": written,
+        "python_files_not_run": [path.name for path in configuration.python_files],
     }
     print_document(found, _check_lines, as_json=arguments.json)
     return 1 if unknown else 0
@@ -207,9 +191,6 @@ def _check_lines(found: dict[str, Any]) -> list[str]:
     lines += [f"Left out: {text}" for text in found["left_out"]]
     lines += [f"Not run: {name}" for name in found["python_files_not_run"]]
     return lines
-
-
-# --- test ----------------------------------------------------------------------------------------
 
 
 def _test(arguments: argparse.Namespace) -> int:
@@ -259,9 +240,6 @@ def _test_lines(found: dict[str, Any]) -> list[str]:
         for row in found["wrong"]
     ]
     return lines
-
-
-# --- run -----------------------------------------------------------------------------------------
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Commands: what the app was to change for the person, with their word on it. Frozen values."""
+"""Commands: changes proposed to the person, with their decision and outcome. Frozen values."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from desktop_rag.core.language.translation import tr
 
 
 class CommandState(StrEnum):
-    """How far a command got. UNKNOWN: the app ended before it knew what came of it."""
+    """How far a command got. UNKNOWN: the app ended before the outcome was known."""
 
     PROPOSED = "proposed"
     DECLINED = "declined"
@@ -23,7 +23,7 @@ class CommandState(StrEnum):
 
     @property
     def is_over(self) -> bool:
-        """True when nothing more comes of it by itself."""
+        """True when it waits for nothing any more."""
         return self not in (CommandState.PROPOSED, CommandState.RUNNING)
 
     def in_words(self) -> str:
@@ -50,12 +50,11 @@ class CommandKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Something that was proposed to the person, and what came of it.
+    """A change that was proposed to the person, and its outcome.
 
-    `prompt` is the sentence it was asked for with. `details` are names with values, which show
-    exactly what would be done. `target` is what is carried out, `undo` what takes it back, as
-    JSON; an empty `undo` means that it can't be. `outcome` is what came of it, `said` what the
-    assistant said then.
+    `prompt` is the sentence that asked for it. `details` are names with values, which show exactly
+    what would be done. `target` is what is carried out, `undo` what takes it back, as JSON; with
+    an empty `undo` it can't be. `said` is what the assistant said after it.
     """
 
     command_id: str
@@ -101,13 +100,12 @@ class CommandsChanged:
     command: Command | None = None
 
 
-# The stored history of commands, and how two of them become one. Pure.
-
+# The stored history of commands.
 MOST_KEPT = 500
 
 
 def settled(command: Command, now: float) -> Command:
-    """The command as a later run of the app has it: what was left open is never done."""
+    """The command in a later run of the app: what was left open is never done."""
     if command.state.is_over:
         return command
     was_begun = command.state is CommandState.RUNNING
@@ -116,7 +114,7 @@ def settled(command: Command, now: float) -> Command:
 
 
 def merged(present: Sequence[Command], taken: Iterable[Command]) -> list[Command]:
-    """Both in the order of their proposals, the newest of them; what is here stays as it is."""
+    """The newest of both in the order of their proposals; those in `present` stay as they are."""
     known = {command.command_id for command in present}
     both = [*present, *(command for command in taken if command.command_id not in known)]
     return sorted(both, key=lambda command: command.proposed_at)[-MOST_KEPT:]

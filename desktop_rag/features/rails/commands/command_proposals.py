@@ -1,7 +1,4 @@
-"""What a command would do, worked out before the person is asked, and shown as it is.
-
-Worker threads. Nothing is changed here.
-"""
+"""Works out what a command would do before it is proposed. Changes nothing. Worker threads."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -42,7 +39,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A command that could be put before the person."""
+    """A command that could be proposed to the person."""
 
     kind: CommandKind
     title: str
@@ -51,10 +48,10 @@ class Proposal:
 
 
 class CommandProposals:
-    """Works out proposals; AppError, with the reason, where there can be none."""
+    """Makes proposals; AppError, with the reason, where there can be none."""
 
     def __init__(self, programs: ProgramBook, notes: NoteFiles, work: Path) -> None:
-        """`work` is the folder below which programs have folders of their own."""
+        """Programs without a folder get one below `work`."""
         self._programs = programs
         self._notes = notes
         self._work = work
@@ -62,7 +59,7 @@ class CommandProposals:
     def of(
         self, action: str, values: Mapping[str, Any], words: str, last: Answered | None
     ) -> Proposal:
-        """The proposal of an action of rails with these values, for who said these words."""
+        """The proposal of an action with these values, asked for in these `words`."""
         given = {name: str(value) for name, value in values.items()}
         match action:
             case "save_note":
@@ -192,5 +189,4 @@ def _path_in(words: str) -> str:
 
 
 def _literally(argument: str) -> str:
-    """An argument on one line, whatever it holds."""
     return argument if argument.isprintable() and argument.strip() else repr(argument)

@@ -1,6 +1,6 @@
 """Commands with consent: proposed, decided by the person, carried out once, kept.
 
-Worker threads. Nothing is done unless `decide` was told that the person agreed.
+Worker threads. Nothing is done before `decide` is told that the person agreed.
 """
 
 import contextlib
@@ -39,10 +39,6 @@ from desktop_rag.features.rails.commands.program_book import ProgramBook, digest
 from desktop_rag.features.schedules.notes.notes import NoteFiles
 from desktop_rag.ingest.library import Library
 
-# Runs a registered program: no shell, a time limit, little environment, bounded output.
-#
-# Worker threads.
-
 MOST_OUTPUT_BYTES = 64 * 1024
 _CHUNK = 8192
 _LOOK_S = 0.05
@@ -67,10 +63,9 @@ class ProgramEnd:
 def run_program(
     path: Path, arguments: Sequence[str], folder: Path, timeout_s: float, stop: threading.Event
 ) -> ProgramEnd:
-    """Run it and wait; it is ended after `timeout_s` and when `stop` is set.
+    """Run a program without a shell, and wait; it is ended after `timeout_s` or when `stop` is set.
 
-    What it started is ended with it, where the system has groups of processes. AppError when it
-    can't be started.
+    Its children end with it, where the system has process groups. AppError when it can't start.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -104,7 +99,6 @@ def run_program(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the program and, where there are groups, what it started."""
     if sys.platform == "win32":
         process.kill()
         return
@@ -114,7 +108,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 class _Reader(threading.Thread):
-    """Reads the output to its end, and keeps the beginning of it."""
+    """Reads the output to its end, and keeps its beginning."""
 
     def __init__(self, output: BufferedReader) -> None:
         super().__init__(name="program-output", daemon=True)
@@ -125,7 +119,7 @@ class _Reader(threading.Thread):
 
     @property
     def text(self) -> str:
-        """What was kept, without characters that a terminal would obey."""
+        """The kept output without control characters."""
         text = bytes(self._kept).decode("utf-8", "replace").replace("\r\n", "\n")
         return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text).strip()
 
@@ -138,7 +132,7 @@ class _Reader(threading.Thread):
 
 
 def _environment() -> dict[str, str]:
-    """No key and no token of the app's, nor anything else a program doesn't need."""
+    """The few variables that a program needs: no keys or tokens of the app."""
     if sys.platform == "win32":
         kept = {name: os.environ[name] for name in _KEPT_ON_WINDOWS if name in os.environ}
         root = kept.get("SYSTEMROOT", "C:\\Windows")
@@ -153,14 +147,9 @@ def _creation_flags() -> int:
     return 0
 
 
-# Carries out what the person agreed to, exactly as it was shown, and takes it back.
-#
-# Worker threads.
-
-
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What came of a command, in words, and what takes it back."""
+    """The outcome of a command in words, and what takes it back."""
 
     state: CommandState
     outcome: str
@@ -168,7 +157,7 @@ class Done:
 
 
 class CommandDoing:
-    """Does commands, one call each; AppError for what failed before anything was changed."""
+    """Carries out commands exactly as shown; AppError for a failure before any change."""
 
     def __init__(
         self,
@@ -186,7 +175,7 @@ class CommandDoing:
         self._stop = stop
 
     def do(self, command: Command) -> Done:
-        """Do it."""
+        """Carry out a command."""
         match command.kind:
             case CommandKind.NOTE:
                 return self._save_note(command.target)
@@ -196,7 +185,7 @@ class CommandDoing:
                 return self._run(command.target)
 
     def undo(self, command: Command) -> None:
-        """Take it back; AppError when what it made was changed since."""
+        """Take a command back; AppError when what it made was changed since."""
         if command.kind is CommandKind.NOTE:
             self._remove_note(command.undo)
         else:
@@ -261,16 +250,14 @@ def _outcome(end: ProgramEnd, timeout_s: int) -> Done:
     return Done(CommandState.DONE if is_done else CommandState.FAILED, outcome)
 
 
-# The commands that were proposed to the person, in a file of the home. Any thread.
-#
-# A change is on the disk before anything is done about it, so that a crash is noticed.
-
-
 class CommandBook:
-    """Keeps the newest commands; the file is read once."""
+    """Keeps the newest commands in a file of the home. Any thread.
+
+    A change is on the disk before it is acted upon, so that a crash is noticed.
+    """
 
     def __init__(self, file: Path, now: Callable[[], float]) -> None:
-        """What the last run of the app left open is settled: nothing of it is ever done."""
+        """Settles what the last run of the app left open: nothing of it is ever done."""
         self._file = file
         self._now = now
         self._lock = Lock()
@@ -298,7 +285,7 @@ class CommandBook:
     ) -> Command | None:
         """Change a command that is in this state; None when it is in another, or gone.
 
-        So of two that want to decide it, one does. AppError when it can't be written.
+        So only one of two callers decides a command. AppError when it can't be written.
         """
         with self._lock:
             command = self._commands.get(command_id)
@@ -309,7 +296,7 @@ class CommandBook:
             return changed
 
     def take(self, commands: Sequence[Command]) -> int:
-        """Keep those that are over and unknown here; how many. AppError as for `add`."""
+        """Keep finished commands that are unknown here; how many. AppError as for `add`."""
         with self._lock:
             news = [
                 command
@@ -322,7 +309,7 @@ class CommandBook:
             return len(news)
 
     def forget(self, command_ids: Collection[str]) -> None:
-        """Remove these; one that is under way stays."""
+        """Remove commands, except running ones."""
         with self._lock:
             kept = {
                 key: command
@@ -340,7 +327,7 @@ class CommandBook:
         self._commands = commands
 
 
-# Goes on with the conversation after the person's word; what the assistant says then.
+# Continues the conversation after the person's word; returns the assistant's words.
 GoOn = Callable[[bool], str]
 _LONGEST_PROMPT = 8_000
 _MOST_TOLD = 8
@@ -351,7 +338,7 @@ class Commands:
     """The commands of the app, and the programs that they may run: `programs`."""
 
     def __init__(self, home: Home, library: Library) -> None:
-        """What the last run left open is settled; the file is written with the next change."""
+        """Settles what the last run left open; the next change writes the file."""
         notes = NoteFiles(home.notes, library)
         self.programs = ProgramBook(home.programs)
         self._book = CommandBook(home.commands, time.time)
@@ -384,20 +371,20 @@ class Commands:
         return command
 
     def go_on_with(self, command_id: str, go_on: GoOn) -> None:
-        """After the person's word on this command, go on with the conversation."""
+        """Continue the conversation after the person's word on this command."""
         with self._lock:
             self._waiting[command_id] = go_on
 
     def lapse(self, conversation_id: str) -> None:
-        """The person went on without a word: what was proposed there is not done any more."""
+        """Give up what was proposed in a chat: the person went on without deciding."""
         for command in self._book.all() if conversation_id else ():
             if command.conversation_id == conversation_id:
                 self._settle(command.command_id, CommandState.PROPOSED, CommandState.LAPSED)
 
     def decide(self, command_id: str, *, is_agreed: bool) -> Command:
-        """The person's word: do it, or leave it. Returns when it has ended.
+        """Carry out or decline a command, as the person said; returns when it has ended.
 
-        AppError when it was decided before; whatever is agreed to is done once.
+        AppError when it was decided before, so that it is done once.
         """
         with self._lock:
             go_on = self._waiting.pop(command_id, None)
@@ -426,7 +413,7 @@ class Commands:
         return done
 
     def carry_out(self, command_id: str) -> str:
-        """Do what was agreed to, and keep what came of it; the outcome in words.
+        """Do what was agreed to and keep the outcome; returns it in words.
 
         AppError, which is kept too, when it failed. Only for what `decide` began.
         """
@@ -456,7 +443,7 @@ class Commands:
         return ended or command
 
     def undo(self, command_id: str) -> Command:
-        """Take back what was done. AppError when that can't be."""
+        """Take back what was done; AppError when it can't be."""
         command = self.get(command_id)
         if command is None or not command.can_be_undone:
             raise AppError("This can't be undone.", "Not all can, and nothing twice.")
@@ -470,7 +457,7 @@ class Commands:
         self._tell(None)
 
     def take(self, commands: Sequence[Command]) -> int:
-        """Keep what a backup tells of; returns how many were new. AppError as for `propose`."""
+        """Keep the commands of a backup; returns how many were new. AppError as for `propose`."""
         news = self._book.take(commands)
         self._tell(None)
         return news
@@ -482,10 +469,7 @@ class Commands:
             self.forget(gone)
 
     def done_before(self, assistant_id: str) -> str:
-        """What succeeded with this assistant lately, a line each; "" for nothing.
-
-        Only what the person asked for and agreed to, never what a program wrote.
-        """
+        """The latest commands that succeeded with this assistant, a line each, without output."""
         lines = [
             " ".join(f"{command.title}: {_told(command)}".split())[:_LONGEST_TOLD]
             for command in self.all()
@@ -509,7 +493,6 @@ class Commands:
 
 
 def _told(command: Command) -> str:
-    """What was given, and when it was done: nothing that a program said."""
     day = time.strftime("%Y-%m-%d %H:%M", time.localtime(command.ended_at))
     values = command.target.get("arguments") or [command.target.get("path", "")]
     return f"{' '.join(map(str, values))} ({day})"

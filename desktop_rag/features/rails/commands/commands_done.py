@@ -1,7 +1,7 @@
-"""The history of commands in a backup: what was asked for and what came of it. Worker threads.
+"""The history of commands in a backup. Worker threads.
 
-It tells of what was done, and can do nothing: what would be carried out or taken back stays out,
-so that no backup makes the app change a file.
+It leaves out what could be carried out or taken back, so that no backup makes the app change a
+file.
 """
 
 import json
@@ -60,7 +60,7 @@ _CONTENT = fields({"commands": list_of(_ROW, MOST_KEPT)})
 
 
 def commands_in(content: str) -> list[Command]:
-    """The history in a backup; WrongValueError for what the app does not write."""
+    """The history in a backup; WrongValueError for anything that the app does not write."""
     try:
         found = strict_json(content)
     except ValueError:
@@ -79,10 +79,7 @@ def _text_of(home: Home) -> str:
 
 
 def _take(home: Home, content: str) -> int:
-    """Merge a history into that of a home whose commands nothing holds; how many were new.
-
-    AppError when it can't be written.
-    """
+    """Merge a history into the file of a home that is not open; how many were new."""
     present = from_content(read_object(home.commands))
     known = {command.command_id for command in present}
     news = [command for command in commands_in(content) if command.command_id not in known]

@@ -1,6 +1,6 @@
 """The programs that the person registered, in a file of the home. Worker threads.
 
-No backup holds them: a file of somebody else must not bring a program.
+No backup contains them: nobody else's file must bring a program.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ _OF_A_SHELL = {".bat", ".cmd"}
 
 
 class ProgramBook:
-    """Registers programs; what it returns was the same file when it was registered."""
+    """Registers programs with the digest of their files."""
 
     def __init__(self, file: Path) -> None:
         self._file = file

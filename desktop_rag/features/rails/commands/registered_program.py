@@ -1,7 +1,6 @@
-"""Programs that the person registered: their path, their arguments with slots. Pure.
+"""Programs that the person registered: their path, and arguments with slots. Pure.
 
-Nothing here is a shell: each line of the template is one argument, and a slot's value stays within
-its argument, whatever it holds.
+There is no shell: each line of the template is one argument, and a slot's value stays within it.
 """
 
 import re
@@ -35,11 +34,10 @@ class SlotKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RegisteredProgram:
-    """A program with the arguments it is always run with, one a line.
+    """A program with its arguments, in which `{name:kind}` is a slot.
 
-    `{name:kind}` in an argument is a slot. `sentences` are what the person says to have it run,
-    with `{name}` for each slot. It works in `folder`, "" for one of its own. `digest` is the hash
-    of the program's file when it was registered.
+    The person says one of `sentences` to run it, with `{name}` for each slot. It works in
+    `folder`, "" for one of its own. `digest` is the hash of its file when it was registered.
     """
 
     program_id: str
@@ -67,14 +65,11 @@ class RegisteredProgram:
         return self.sentences or (default,)
 
     def arguments_with(self, values: Mapping[str, str]) -> tuple[str, ...]:
-        """The arguments with their slots filled in.
-
-        AppError for an argument that would be read as an option because of a slot.
-        """
+        """The arguments with filled slots; AppError where a slot would make one an option."""
         return tuple(_filled(argument, values) for argument in self.arguments)
 
     def values_in(self, sentence: str) -> dict[str, str] | None:
-        """The values of the slots in a sentence of the person's; None when it isn't meant."""
+        """The values of the slots in the person's sentence; None when it means something else."""
         said = " ".join(sentence.split())
         if len(said) > _LONGEST_SENTENCE:
             return None
@@ -102,7 +97,7 @@ def checked_program(program: RegisteredProgram) -> None:
     if not program.name or len(program.name) > LONGEST_NAME or not program.name.isprintable():
         raise AppError("The program needs a name.", "A few words, such as “Backup of my photos”.")
     if not 1 <= program.timeout_s <= MOST_SECONDS:
-        most = MOST_SECONDS
+        most = MOST_SECONDS  # the name is in the translations
         raise AppError(f"A program may run for 1 to {most} seconds.")
     arguments, sentences = program.arguments, program.sentences
     if len(arguments) > _MOST_ARGUMENTS or sum(map(len, arguments)) > _LONGEST_TEMPLATE:

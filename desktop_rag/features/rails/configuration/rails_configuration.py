@@ -1,7 +1,4 @@
-"""A configuration of rails: flows, prompts, settings and documents, read and compiled.
-
-Any thread.
-"""
+"""A configuration of rails: flows, prompts, settings and documents, compiled. Any thread."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,7 +16,7 @@ from desktop_rag.features.rails.runtime.library_flows import library_flows
 
 _RAIL = re.compile(r"(?P<name>[^\W\d][\w \-']*\w)(?P<arguments>(?:\s+\$\w+=[\w.\-\"']+)*)")
 _ARGUMENT = re.compile(r"\$(\w+)=[\"']?([\w.\-]+)")
-# Entries of config.yml that say something to this app; all others are named as left out.
+# Entries of config.yml that this app knows; all others are reported as left out.
 _KNOWN = {
     "instructions", "sample_conversation", "rails", "prompts", "models", "colang_version",
     "enable_rails_exceptions", "knowledge_base", "custom_data", "streaming",
@@ -36,10 +33,9 @@ _LEFT_OUT = {
 class RailsConfiguration:
     """A configuration ready to run.
 
-    `documents` are the files of its folder `kb`; `own_actions` and `left_out` name the Python files
-    it brings and what of it has no effect here, with the reason. `output_rails` names the rails
-    that every message passes before anybody sees it; with `shows_pieces` its finished sentences
-    are shown as soon as they passed.
+    `documents` are the files of its folder `kb`, `python_files` those that are not run. `left_out`
+    says what has no effect here, and why. Every message passes the `output_rails` before anybody
+    sees it; with `shows_pieces` its sentences are shown as soon as they passed.
     """
 
     name: str
@@ -78,7 +74,7 @@ def make_configuration(
                 hint = "Define it by `define subflow`, or take it out of config.yml."
                 raise AppError(f"There is no rail “{call.name}”.", hint)
     library = library_flows(
-        *(tuple(call.statement for call in calls[kind]) for kind in kinds),
+        *(tuple(f"do {call.name}" for call in calls[kind]) for kind in kinds),
         is_grounded=bool(rails.get("grounding")),
     )
     called = {call.name for names in calls.values() for call in names}
@@ -96,21 +92,14 @@ def make_configuration(
     )  # fmt: skip
 
 
-# --- entries -------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class _Call:
     name: str
     arguments: tuple[tuple[str, str], ...]
 
-    @property
-    def statement(self) -> str:
-        return f"do {self.name}"
-
 
 def _calls(names: object, kind: str) -> list[_Call]:
-    """The rails named below `flows`, whose names go into flows of the library."""
+    """The rails named below `flows`."""
     if names is None:
         return []
     found: list[_Call] = []
@@ -148,15 +137,12 @@ def _rows(value: object, where: str) -> list[dict[str, Any]]:
 def _settings(rails: Mapping[str, Any]) -> StageSettings:
     dialog = _mapping(rails.get("dialog"), "dialog")
     said = _mapping(dialog.get("user_messages"), "user_messages")
+    least = said.get("embeddings_only_similarity_threshold")
     return StageSettings(
         is_by_examples_only=bool(said.get("embeddings_only")),
-        least_similarity=_number(said.get("embeddings_only_similarity_threshold")),
+        least_similarity=float(least) if isinstance(least, int | float) else 0.0,
         fallback_intent=str(said.get("embeddings_only_fallback_intent") or ""),
     )
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
 
 
 def _prompts(entries: Mapping[str, Any]) -> Prompts:
@@ -175,7 +161,6 @@ def _prompts(entries: Mapping[str, Any]) -> Prompts:
 
 
 def _left_out(entries: Mapping[str, Any], rails: Mapping[str, Any]) -> list[str]:
-    """What of the entries has no effect, each with the reason."""
     found = [f"{key}: {why}" for key, why in _LEFT_OUT.items() if key in entries]
     found += [f"{key}: It is not known." for key in entries if key not in _KNOWN]
     if "config" in rails:

@@ -1,7 +1,4 @@
-"""Reads a folder of rails: *.co, config.yml, prompts.yml and kb. Nothing in it is run.
-
-Any thread.
-"""
+"""Reads a folder of rails: *.co, config.yml, prompts.yml and kb. Runs none of it. Any thread."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,15 +13,11 @@ from desktop_rag.features.rails.configuration.rails_configuration import (
 )
 from desktop_rag.features.rails.language.flow_parser import parse_flows
 
-# Reads YAML that a stranger may have written: plain values, no objects, no references.
-#
-# Any thread.
-
 _MOST_BYTES = 1_000_000
 
 
 class _PlainLoader(yaml.SafeLoader):
-    """The safe loader without references, which can make a small file endless."""
+    """The safe loader without references, by which a small file could become endless."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -34,7 +27,7 @@ class _PlainLoader(yaml.SafeLoader):
 
 
 def read_text(path: Path) -> str:
-    """The text of a file of a configuration; AppError when it can't be read."""
+    """The text of a file of rails; AppError when it can't be read."""
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise AppError(
@@ -46,10 +39,12 @@ def read_text(path: Path) -> str:
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """The entries of a file; AppError with line and column when it is no YAML."""
+    """The entries of a YAML file, which a stranger may have written: plain values only.
+
+    AppError with line and column when it is no YAML.
+    """
     text = read_text(path)
     try:
-        # A loader of ours that knows plain values only.
         found = yaml.load(text, Loader=_PlainLoader)
     except yaml.MarkedYAMLError as exc:
         mark = exc.problem_mark
@@ -69,9 +64,9 @@ _YAML = ("*.yml", "*.yaml")
 
 
 def read_rails(folder: Path, instead: Mapping[Path, str] | None = None) -> RailsConfiguration:
-    """The configuration of a folder; AppError, with the place, for whatever is wrong with it.
+    """The configuration of a folder; AppError, with the place, for any fault.
 
-    `instead` has texts that are taken for those of files of flows, which need not exist yet.
+    `instead` has the texts of files of flows that are not saved, and need not exist.
     """
     if not folder.is_dir():
         raise AppError(f"{folder} is no folder.", "Name a folder with *.co files and config.yml.")
@@ -98,7 +93,7 @@ def read_rails(folder: Path, instead: Mapping[Path, str] | None = None) -> Rails
 
 
 def _files(folder: Path, pattern: str) -> list[Path]:
-    """The files of a pattern below the folder; links that lead out of it are not followed."""
+    """The files of a pattern below the folder, but none by links that lead out of it."""
     root = folder.resolve()
     found = [
         path
@@ -116,7 +111,7 @@ def _files(folder: Path, pattern: str) -> list[Path]:
 
 
 def _entries(files: list[Path]) -> Mapping[str, Any]:
-    """The entries of all YAML files together: lists are joined, other entries set once."""
+    """The entries of all YAML files; lists and mappings are joined."""
     found: dict[str, Any] = {}
     for path in files:
         for key, value in read_yaml(path).items():

@@ -1,6 +1,7 @@
 """Recognises the intent of a sentence by the examples of a configuration, without an LLM.
 
-Pure apart from the embedding it is given; any worker thread.
+Two scores, a kernel regression and votes of the nearest examples, are added; a calibration makes
+probabilities of them. Pure apart from the embedding it is given; any worker thread.
 """
 
 import re
@@ -15,10 +16,6 @@ from numpy.typing import NDArray
 
 from desktop_rag.core.paths import resources_dir
 
-# Votes of the nearest examples, where directions that vary within intents count less.
-#
-# Pure; any worker thread.
-
 Vectors = NDArray[np.float32]
 Places = NDArray[np.intp]
 _VOTERS = 10
@@ -29,25 +26,28 @@ _NOTHING = 1e-9
 
 
 class NearestVotes:
-    """The share of each class among the nearest examples, weighted by similarity."""
+    """The share of each class among the nearest examples, weighted by similarity.
+
+    Directions that vary within classes count less.
+    """
 
     def __init__(self, rows: Vectors, classes: Places, class_count: int) -> None:
-        """Estimate the variance within classes. The rows themselves are not kept."""
+        """Estimate the variance within classes. Does not keep the rows."""
         self._classes, self._count = classes, class_count
         self._mean = rows.mean(axis=0)
         self._whitening = _whitening(rows, classes, class_count)
         self._lengths = _lengths((rows - self._mean) @ self._whitening)[:, 0]
 
     def directions(self, vectors: Vectors) -> Vectors:
-        """The vectors whose scalar products with the rows `shares` needs, in the same shape."""
+        """The vectors, in the same shape, whose products with the rows `shares` needs."""
         turned = (vectors - self._mean) @ self._whitening
         return (turned / _lengths(turned)) @ self._whitening
 
     def shares(self, directions: Vectors, products: Vectors, own: Places | None = None) -> Vectors:
         """The shares of each class, shape (len(products), classes); each row adds up to 1.
 
-        `products` are those of `directions` with the rows. With the places of these vectors among
-        the rows, none votes for itself.
+        `products` are those of `directions` with the rows. `own` are the places of the vectors
+        among the rows: none votes for itself.
         """
         similarities = (products - (directions @ self._mean)[:, None]) / self._lengths
         if own is not None:
@@ -87,15 +87,11 @@ def _square(rows: Vectors) -> NDArray[np.float64]:
     return np.asarray(np.linalg.qr(rows.astype(np.float64))[1], np.float64)
 
 
-# Ridge regression of class membership on the similarities of vectors, solved in closed form.
-#
-# Pure; any worker thread.
-
 # The similarity of two unit vectors becomes exp(SHARPNESS · (cosine − 1)).
 _SHARPNESS = 2.0
 _RIDGE = 0.1
-# More rows than this are described by their similarity to so many of them: the time to fit grows
-# with its square, and with the rows only linearly.
+# Rows are described by their similarity to at most so many of them: the time to fit grows with
+# the square of this number, and linearly with the rows.
 _LANDMARKS = 1500
 # Directions with less of the variance than this are noise of the arithmetic.
 _LEAST_VARIANCE = 1e-6
@@ -103,19 +99,17 @@ _MOST_OWN = 0.99
 
 
 class KernelRegression:
-    """Scores of classes, from about 0 to about 1, fitted to labelled unit vectors."""
+    """Scores of classes, from about 0 to about 1, fitted to labelled unit vectors.
+
+    A ridge regression of class membership on the similarities of vectors, in closed form.
+    """
 
     def __init__(
-        self,
-        rows: Vectors,
-        classes: NDArray[np.intp],
-        weights: Vectors,
-        class_count: int,
-        looked_at: NDArray[np.intp],
+        self, rows: Vectors, classes: Places, weights: Vectors, class_count: int, looked_at: Places
     ) -> None:
-        """Fit; rows that are sorted by class are represented evenly when they are many.
+        """Fit to rows that are sorted by class, so that a selection of many represents all.
 
-        `left_out` gets the scores of the rows `looked_at`, as a fit without that row gives them.
+        `left_out` has the scores of the rows `looked_at`, each as a fit without that row.
         """
         self._chosen = np.linspace(0, len(rows) - 1, min(len(rows), _LANDMARKS)).astype(np.intp)
         landmarks = rows[self._chosen]
@@ -152,17 +146,13 @@ def _kernel(similarities: Vectors) -> Vectors:
     return np.exp(_SHARPNESS * (similarities - 1)).astype(np.float32)
 
 
-# Scores of intents for vectors, and the evidence from which a probability is told.
-#
-# Pure; any worker thread.
-
-# What the votes of the nearest examples weigh beside the regression, with many examples.
+# The weight of the votes beside the regression, with many examples.
 _VOTES = 0.3
-# Examples an intent at which they weigh half of that: with few, the nearest ten are of ten intents.
+# Examples per intent at which they weigh half: with few, the nearest ten are of ten intents.
 _MANY = 10.0
-# As many examples are looked at as if they were unknown sentences.
+# Examples that are examined as if they were unknown sentences.
 _LOOKED_AT = 2000
-# So many rows at once stay in the cache of a core while several vectors are multiplied with them.
+# Rows that fit into the cache of a core while several vectors are multiplied with them.
 _BLOCK = 256
 # A product of matrices is faster for more vectors than this.
 _FEW_SENTENCES = 4
@@ -170,11 +160,11 @@ _FEW_SENTENCES = 4
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The best class of each vector, and `features` that tell how sure it is.
+    """The best class of each vector, and `features` that tell how certain it is.
 
     Their columns: score of the regression; distance to the next class; similarity to the nearest
-    example of the class; how much nearer that is than one of another; share of the votes; logarithm
-    of the examples a class, and of the classes.
+    example of the class; how much nearer that is than one of another; share of the votes;
+    logarithms of the examples per class and of the classes.
     """
 
     best: Places
@@ -187,12 +177,12 @@ class Evidence:
 
     @property
     def sizes(self) -> Vectors:
-        """The mean number of examples a class."""
+        """The mean number of examples per class."""
         return np.exp(self.features[:, 5])
 
 
 class IntentScores:
-    """Scores fitted to the vectors of examples, sorted by class, and of the names of classes."""
+    """Scores of classes, fitted to the vectors of examples, sorted by class, and of class names."""
 
     def __init__(
         self,
@@ -203,10 +193,13 @@ class IntentScores:
         class_count: int,
         looked_at: int = _LOOKED_AT,
     ) -> None:
-        """Fit. Every class has a row; `names` are the vectors of those classes in `named`."""
+        """Fit. Every class has a row; `names` are the vectors of the classes in `named`.
+
+        `left_out` is about the rows `looked_at`.
+        """
         self._example_count = len(rows)
         self._rows = np.concatenate([rows, names])
-        self._looked_at = np.linspace(0, len(rows) - 1, min(len(rows), looked_at)).astype(np.intp)
+        self.looked_at = np.linspace(0, len(rows) - 1, min(len(rows), looked_at)).astype(np.intp)
         counts = np.bincount(classes, minlength=class_count)
         self._starts = np.searchsorted(classes, np.arange(class_count))
         mean_count = len(rows) / class_count
@@ -217,16 +210,16 @@ class IntentScores:
             np.append(classes, named),
             all_weights.astype(np.float32),
             class_count,
-            self._looked_at,
+            self.looked_at,
         )
         self._votes = NearestVotes(rows, classes, class_count)
         self._votes_weight = _VOTES * mean_count / (mean_count + _MANY)
         self._sizes = np.log([mean_count, class_count]).astype(np.float32)
 
     def compared(self, vectors: Vectors) -> tuple[Vectors, Evidence]:
-        """The cosine of each vector and each row, and the best class of each with its evidence."""
+        """The cosines of the vectors with the rows, and the evidence for their best classes."""
         directions = self._votes.directions(vectors)
-        # At once, since reading ten thousand rows takes longer than multiplying them.
+        # Together, since reading ten thousand rows takes longer than multiplying them.
         products = _products(np.concatenate([vectors, directions]), self._rows)
         similarities, turned = np.split(products, 2)
         scores = self._regression.scores(similarities)
@@ -234,14 +227,9 @@ class IntentScores:
         shares = self._votes.shares(directions, turned[:, : self._example_count])
         return cosines, self._evidence(scores, shares, cosines)
 
-    @property
-    def looked_at(self) -> Places:
-        """The rows that `left_out` is about."""
-        return self._looked_at
-
     def left_out(self) -> Evidence:
-        """The evidence of the rows `looked_at`, as if each were unknown."""
-        own, examples = self._looked_at, self._rows[: self._example_count]
+        """The evidence of the rows `looked_at`, each as if it were unknown."""
+        own, examples = self.looked_at, self._rows[: self._example_count]
         similarities = examples[own] @ examples.T
         similarities[np.arange(len(own)), own] = 0
         directions = self._votes.directions(examples[own])
@@ -266,7 +254,7 @@ class IntentScores:
 
 
 def _products(vectors: Vectors, rows: Vectors) -> Vectors:
-    """The scalar product of each vector and each row; few vectors read the rows once."""
+    """The scalar product of each vector and each row; reads the rows once for few vectors."""
     if len(vectors) > _FEW_SENTENCES:
         return vectors @ rows.T
     found = np.empty((len(vectors), len(rows)), np.float32)
@@ -278,17 +266,13 @@ def _products(vectors: Vectors, rows: Vectors) -> Vectors:
 
 
 def _without(values: Vectors, left_out: Places) -> Vectors:
-    """The largest value of each row but that of the class left out; 0 without another."""
+    """The largest value of each row without the class left out; 0 without another class."""
     if values.shape[1] == 1:
         return np.zeros(len(values), np.float32)
     rest = values.copy()
     rest[np.arange(len(rest)), left_out] = -np.inf
     return rest.max(axis=1)
 
-
-# The names of intents as words, which tell something about what they mean.
-#
-# Pure; any thread.
 
 _BEFORE_CAPITAL = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 _NO_LETTER = re.compile(r"[\W_]+")
@@ -313,17 +297,12 @@ def _name_words(name: str) -> str:
     return words if any(letter.isalpha() for letter in words) else ""
 
 
-# The probability that a recognised intent is right, from its evidence.
-#
-# The shipped coefficients come from other people's sets (`training/fit_intents.py`); the examples
-# of a configuration, each taken as if it were unknown, correct them. Pure; any worker thread.
-
 Numbers = NDArray[np.float64]
-# The correction: a shift, a factor of the log-odds, and the weight of how often an intent is named
-# wrongly. What it is before any example speaks, and how many examples it takes to change it.
+# The correction is a shift, a factor of the log-odds, and the weight of how often an intent is
+# named wrongly: its prior, and how many examples it takes to change that.
 _PRIOR = np.array([0.0, 1.0, 0.5])
 _PRIOR_WEIGHTS = np.array([5.0, 50.0, 20.0])
-# The share of right answers of an intent starts from that of all, as if seen so often.
+# The share of right answers of an intent starts from that of all, with this weight.
 _SMOOTHING = 5.0
 # Fewer examples can't correct anything.
 _FEWEST = 50
@@ -338,16 +317,19 @@ _STEPS = 30
 
 
 class IntentCalibration:
-    """Tells probabilities; until `correct` was called, by the shipped coefficients alone."""
+    """The probability that a recognised intent is right, from its evidence.
+
+    The shipped coefficients come from other people's sets (`training/fit_intents.py`); the
+    examples of a configuration, each as if it were unknown, `correct` them.
+    """
 
     def __init__(self, class_count: int) -> None:
-        """Load the shipped coefficients."""
         self._coefficients = _shipped()
         self._correction = _PRIOR * (1, 1, 0)
         self._precisions = np.zeros(class_count)
 
     def correct(self, evidence: Evidence, right: NDArray[np.bool_]) -> None:
-        """Learn from examples whose evidence was taken as if they were unknown."""
+        """Learn from examples with the evidence they had as unknown sentences."""
         classes = len(self._precisions)
         if len(right) < max(_FEWEST, _FEWEST_PER_INTENT * classes) or right.all():
             return
@@ -389,7 +371,7 @@ def _shipped() -> Numbers:
 
 
 def _fitted(columns: Numbers, hits: Numbers) -> Numbers:
-    """Logistic regression that starts from, and is held by, the prior."""
+    """Logistic regression with the prior as start and regularisation."""
     found: Numbers = _PRIOR
     for _ in range(_STEPS):
         chances = _chance(columns @ found)
@@ -410,7 +392,7 @@ def _log_odds(chances: Numbers) -> Numbers:
 
 
 Embed = Callable[[Sequence[str]], Vectors]
-# As many nearest examples as the prompt of a model shows.
+# The prompt of a model shows as many examples.
 NEAREST = 5
 # At this probability 97 of 100 accepted intents are right or more, in sentences that were left out.
 ACCEPTED_FROM = 0.95
@@ -457,9 +439,7 @@ class IntentRecogniser:
     def __init__(
         self, examples: Sequence[IntentExample], embed: Embed, embed_examples: Embed | None = None
     ) -> None:
-        """Embed the examples and fit to them; whatever `embed` raises is passed on.
-
-        `embed_examples` embeds what belongs to the configuration, `embed` what is said.
+        """Embed the examples with `embed_examples`, or else `embed`, and fit to them.
 
         Beside the embedding, 10,000 examples take some seconds, a thousand less than one.
         """
@@ -480,7 +460,7 @@ class IntentRecogniser:
         self._correct(classes)
 
     def recognise(self, text: str) -> RecognisedIntent:
-        """The likeliest intent of a sentence; whatever `embed` raises is passed on."""
+        """The likeliest intent of a sentence."""
         if not text.strip() or not self._examples:
             return RecognisedIntent("", 0.0, False, ())
         vector = np.asarray(self._embed([text]), np.float32)
@@ -503,8 +483,8 @@ class IntentRecogniser:
         found = [(self._examples[place], float(similarities[place])) for place in order]
         return tuple(NearExample(e.text, e.intent, similarity) for e, similarity in found)
 
-    def _correct(self, classes: NDArray[np.intp]) -> None:
-        """Correct the calibration by the examples, but for texts that stand under two intents."""
+    def _correct(self, classes: Places) -> None:
+        """Correct the calibration by the examples, except texts of several intents."""
         texts = [_words(self._examples[place].text) for place in self._scores.looked_at]
         is_clear = np.array([len(self._known[text]) == 1 for text in texts])
         left_out = self._scores.left_out()
@@ -514,12 +494,11 @@ class IntentRecogniser:
 
 
 def _telling_names(
-    intents: Sequence[str], rows: Vectors, classes: NDArray[np.intp], embed: Embed
-) -> tuple[Vectors, NDArray[np.intp]]:
-    """The vectors of the intents' names, with their places; none if they say nothing.
+    intents: Sequence[str], rows: Vectors, classes: Places, embed: Embed
+) -> tuple[Vectors, Places]:
+    """The vectors of the intents' names, with their places; none where names mislead.
 
-    A name of the right sense is nearer to the examples of its own intent than to those of others;
-    numbered or arbitrary names would mislead.
+    A meaningful name is nearer to the examples of its own intent than to those of others.
     """
     words = readable_names(intents)
     named = np.array([place for place, name in enumerate(words) if name], np.intp)
@@ -529,7 +508,7 @@ def _telling_names(
     vectors = np.asarray(embed([words[place] for place in named]), np.float32)
     sums = np.zeros((len(intents), rows.shape[1]), np.float32)
     np.add.at(sums, classes, rows)
-    sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
+    sums /= _lengths(sums)
     fitting = np.mean((vectors @ sums.T).argmax(axis=1) == named)
     return (vectors, named) if fitting >= _FITTING_NAMES else nothing
 

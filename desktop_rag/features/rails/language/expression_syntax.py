@@ -1,4 +1,4 @@
-"""The syntax tree of expressions. Any thread."""
+"""The syntax tree of expressions, and how it is made of the parser's tree. Any thread."""
 
 import re
 from dataclasses import dataclass
@@ -91,8 +91,6 @@ Expression = (
     | Collection
 )  # fmt: skip
 
-
-# Expressions from what the parser found. Any thread.
 
 Node = Tree[Token]
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)

@@ -1,4 +1,4 @@
-"""The value of an expression: no code runs but this, and it is bounded in size. Any thread."""
+"""Evaluates expressions: runs no other code, and bounds the size of values. Any thread."""
 
 import operator
 import re
@@ -36,10 +36,7 @@ class ExpressionError(Exception):
 
 
 def evaluate(expression: Expression, context: Mapping[str, Value]) -> Value:
-    """The value of an expression; a variable that was never set is None.
-
-    Raises ExpressionError.
-    """
+    """The value of an expression, or ExpressionError; a variable that was never set is None."""
     try:
         return _bounded(_value(expression, context))
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as exc:
@@ -51,7 +48,7 @@ def evaluate(expression: Expression, context: Mapping[str, Value]) -> Value:
 def fill_in(text: str, context: Mapping[str, Value]) -> str:
     """The text with `$name` and `{{ name }}` replaced by the variables that are set.
 
-    `$report.city` and `$days[0]` are entries, if there are such; else what follows a name is text.
+    `$report.city` and `$days[0]` are entries where these exist; else the rest is text.
     """
 
     def value(match: re.Match[str]) -> str:
@@ -82,9 +79,6 @@ def as_text(value: Value) -> str:
     """A value as people write it: `3`, not `3.0`."""
     is_whole = isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST
     return str(int(value) if is_whole else value)
-
-
-# --- by kind -------------------------------------------------------------------------------------
 
 
 def _value(  # noqa: C901, PLR0911  one case for each kind

@@ -1,4 +1,4 @@
-"""Turns definitions into instructions. Any thread."""
+"""Compiles the definitions of flows into instructions. Any thread."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -36,16 +36,16 @@ _EVENT_NAMES = {
     "Listen": "listen",
 }
 _FIELD_NAMES = {"final_transcript": "content", "text": "content", "script": "content"}
-# A flow that begins with one of these is about what the user says, and waits for its turn.
+# A flow that begins with one of these waits for the user; all others are reactions.
 _FROM_USER = {"user_said", "user_intent"}
 
 
 def compile_flows(
     library: syntax.FlowFile, files: Sequence[syntax.FlowFile], subflows: Iterable[str] = ()
 ) -> Program:
-    """The program of a configuration on top of the library, whose flows and texts it may replace.
+    """The program of a configuration, whose flows and texts replace those of the library.
 
-    `subflows` are flows started by their names only, however they are defined.
+    `subflows` are started by their names only, however they are defined.
     """
     called = frozenset(subflows)
     flows: dict[str, Flow] = {}
@@ -64,11 +64,8 @@ def event_name(name: str) -> str:
     return _EVENT_NAMES.get(name, name)
 
 
-# --- forms and texts -----------------------------------------------------------------------------
-
-
 def _user_forms(files: Sequence[syntax.FlowFile]) -> Mapping[str, tuple[str, ...]]:
-    """The examples of each form, also of those that only flows name."""
+    """The examples of each form, including those that only flows name."""
     found: dict[str, tuple[str, ...]] = {}
     for file in files:
         for form in file.user_forms:
@@ -117,9 +114,6 @@ def _said_in(
         for flow in file.flows:
             look(flow.body)
     return found
-
-
-# --- flows ---------------------------------------------------------------------------------------
 
 
 def _compiled(definition: syntax.FlowDefinition, called: frozenset[str]) -> Flow:
@@ -263,11 +257,8 @@ class _Writer:
             self._add(Jump(self._loops[-1][0]))
 
 
-# --- patterns ------------------------------------------------------------------------------------
-
-
 def _opening(statement: syntax.Statement) -> Pattern | None:
-    """What starts a flow that begins with this: seen, where it is done anywhere else."""
+    """The pattern that starts a flow with this first statement: what is done elsewhere is seen."""
     if isinstance(statement, syntax.Execute):
         return Pattern("action_finished", arguments=(("action_name", Text(statement.action)),))
     if isinstance(statement, syntax.UserSays | syntax.BotSays | syntax.EventSeen):

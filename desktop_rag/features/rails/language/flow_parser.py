@@ -1,7 +1,4 @@
-"""Reads a file of flows: text to syntax tree, or the place and the words of what is wrong.
-
-Any thread.
-"""
+"""Parses files of flows into syntax trees, or says where and what is wrong. Any thread."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,11 +6,10 @@ from functools import cache
 from typing import NamedTuple, NoReturn, cast
 
 from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
-from lark.indenter import DedentError, Indenter
+from lark.indenter import DedentError, PythonIndenter
 
 from desktop_rag.features.rails.language import flow_syntax as syntax
 from desktop_rag.features.rails.language.expression_syntax import (
-    Expression,
     Node,
     Operation,
     Text,
@@ -22,8 +18,6 @@ from desktop_rag.features.rails.language.expression_syntax import (
     unquoted,
 )
 from desktop_rag.features.rails.language.flow_syntax import FlowFile, FlowSyntaxError, Place
-
-# Statements and definitions from what the parser found. Any thread.
 
 DEFAULT_PRIORITY = 1.0
 # The name of the action that fills in `$variable = ...`.
@@ -34,7 +28,7 @@ _PARAMETERS = re.compile(r"(?:\s+\$\w+)+$")
 
 
 class FlowReader:
-    """Reads one file; `lines` are its lines, which hold the comments above statements."""
+    """Makes the syntax tree of one file; `lines` have the comments above statements."""
 
     def __init__(self, file: str, lines: Sequence[str], margin: int) -> None:
         self._file = file
@@ -42,7 +36,7 @@ class FlowReader:
         self._margin = margin
 
     def read(self, tree: Node) -> syntax.FlowFile:
-        """All definitions; FlowSyntaxError for what the grammar allows and nobody can mean."""
+        """All definitions; FlowSyntaxError for nonsense that the grammar allows."""
         nodes = _nodes(tree)
         return syntax.FlowFile(
             tuple(self._user_form(node) for node in nodes if node.data == "user_form"),
@@ -70,7 +64,7 @@ class FlowReader:
         if kind == "subflow" and not name:
             self._refuse(node, "A subflow needs a name.", "the name of the subflow")
         body = [p for p in parts if p.data not in ("modifier", "flow_kind", "form")]
-        priorities = [_number(part) for part in body if part.data == "priority"]
+        priorities = [float(_word(part)) for part in body if part.data == "priority"]
         for entries in (_entries(part) for part in body if part.data == "meta"):
             modifiers |= _modifiers(entries)
             if written := entries.get("priority"):
@@ -88,7 +82,6 @@ class FlowReader:
         return "\n".join([first, *more[: next(ends, len(more))]]).strip()
 
     def _priority(self, node: Node, written: str) -> float:
-        """The priority among the entries of `meta`."""
         try:
             return float(written)
         except ValueError:
@@ -190,7 +183,7 @@ class FlowReader:
         trees = [child for child in children if isinstance(child, Tree)]
         listed = next((tree for tree in trees if tree.data == "arguments"), None)
         pairs = [] if listed is None else [node.children for node in _nodes(listed)]
-        arguments = [(str(name), _expression(value)) for name, value in pairs]
+        arguments = [(str(name), read_expression(cast("Node", value))) for name, value in pairs]
         if len({name for name, _ in arguments}) < len(arguments):
             self._refuse(cast("Node", listed), "An argument is given twice.", "another name")
         return str(children[0]), tuple(arguments)
@@ -242,14 +235,6 @@ def _word(node: Node) -> str:
     return str(node.children[0])
 
 
-def _number(node: Node) -> float:
-    return float(str(node.children[0]))
-
-
-def _expression(child: "Tree[Token] | Token") -> Expression:
-    return read_expression(cast("Node", child))
-
-
 def _said(nodes: Sequence[Node]) -> syntax.Said:
     """A form, a text, a variable or anything; with the texts on the lines below it."""
     examples = next((_texts(_nodes(node)) for node in nodes if node.data == "examples"), ())
@@ -266,13 +251,13 @@ def _said(nodes: Sequence[Node]) -> syntax.Said:
     return syntax.Said(_form(form), (*_texts(texts), *examples))
 
 
-# What people write in files of flows by habit, and what to write instead. Pure; any thread.
+# --- common mistakes -----------------------------------------------------------------------------
 
 _COLANG_2 = "`{word}` belongs to Colang 2."
 _UNKNOWN = "`{word}` is not known here."
 _ACTION = "`execute action(name=value)`"
 _FLOW = "`define flow`"
-# The word that a line begins with: what is wrong with it, and what could stand there.
+# The first word of a line: what is wrong with it, and what could stand there.
 _WORDS = {
     "activate": (_COLANG_2, ("`do` and the name of a subflow",)),
     "await": (_COLANG_2, (_ACTION, "`do` and the name of a subflow")),
@@ -309,7 +294,7 @@ class Mistake(NamedTuple):
 
 
 def mistake_at(line: str, at: int) -> Mistake | None:
-    """The known mistake where reading a line stopped, at a place counted from zero; else None."""
+    """The known mistake at the place, from zero, where parsing a line stopped; None without one."""
     before, rest = line[:at], line[at:]
     word = _WORD.match(rest)
     if word and not before.strip() and word[0] in _WORDS:
@@ -322,7 +307,7 @@ def mistake_at(line: str, at: int) -> Mistake | None:
 
 
 def _signs(before: str, rest: str) -> Iterator[tuple[bool, str, tuple[str, ...]]]:
-    """Each mistake that shows in what stands before and behind, and whether it is made."""
+    """Each mistake that shows before or behind the place, and whether it is made."""
     mark = rest[:1]
     is_quoted = mark in ('"', "'")
     yield bool(_AWAITED.search(before)), _COLANG_2.format(word="await"), (_ACTION,)
@@ -354,11 +339,8 @@ def _signs(before: str, rest: str) -> Iterator[tuple[bool, str, tuple[str, ...]]
     )
 
 
-# The grammar of the language of flows, and its words for people. Any thread.
-#
 # What follows `user`, `bot` or `flow` is free text in any language. The lexer is contextual, so
 # that a keyword within such a text is a word like any other.
-
 GRAMMAR = r"""
 start: _NL? definition*
 
@@ -505,7 +487,7 @@ WORDS = {
 }
 
 
-# Longer files and deeper nesting are no work of people.
+# Nobody writes longer files or nests more deeply.
 _MAX_CHARACTERS = 1_000_000
 _MAX_DEPTH = 50
 _TAB = 8
@@ -527,44 +509,14 @@ def parse_flows(text: str, file: str) -> FlowFile:
         raise FlowSyntaxError(place, "This is nested too deeply.") from exc
 
 
-def parse_expression(text: str) -> Expression:
-    """A single expression, as in a setting; FlowSyntaxError for any fault."""
-    _check_size([text], "expression")
-    tree = _parsed(text + "\n", "expression", 0, start="lone_expression")
-    child = tree.children[0]
-    assert isinstance(child, Tree)
-    return read_expression(child)
-
-
 # --- the parser ----------------------------------------------------------------------------------
 
 
-class _Lines(Indenter):
-    """Indentation as in Python; lines within brackets belong together."""
+class _Lines(PythonIndenter):
+    """Indentation as in Python, where lines within brackets belong together."""
 
-    @property
-    def NL_type(self) -> str:  # noqa: N802
-        return "_NL"
-
-    @property
-    def OPEN_PAREN_types(self) -> list[str]:  # noqa: N802
-        return ["LPAR", "LSQB", "LBRACE"]
-
-    @property
-    def CLOSE_PAREN_types(self) -> list[str]:  # noqa: N802
-        return ["RPAR", "RSQB", "RBRACE"]
-
-    @property
-    def INDENT_type(self) -> str:  # noqa: N802
-        return "_INDENT"
-
-    @property
-    def DEDENT_type(self) -> str:  # noqa: N802
-        return "_DEDENT"
-
-    @property
-    def tab_len(self) -> int:
-        return _TAB
+    NL_type = "_NL"
+    tab_len = _TAB
 
 
 @cache
@@ -574,18 +526,17 @@ def _parser() -> Lark:
     # A keyword ends where its word ends: `users` is not `user` and `s`.
     terminals = "\n".join(rf"_{word.upper()}.2: /{word}\b/" for word in keywords)
     return Lark(
-        f"{rules}\n{terminals}\nlone_expression: expression _NL\n",
+        f"{rules}\n{terminals}\n",
         parser="lalr",
-        start=["start", "lone_expression"],
         postlex=_Lines(),
         propagate_positions=True,
         maybe_placeholders=False,
     )
 
 
-def _parsed(text: str, file: str, margin: int, start: str = "start") -> Tree[Token]:
+def _parsed(text: str, file: str, margin: int) -> Tree[Token]:
     try:
-        return _parser().parse(text, start=start)
+        return _parser().parse(text)
     except UnexpectedInput as exc:
         raise _fault(exc, text, file, margin) from exc
     except DedentError as exc:
@@ -639,7 +590,7 @@ def _in_words(expected: "set[str] | frozenset[str] | tuple[str, ...]") -> list[s
 
 
 def _without_margin(lines: list[str]) -> tuple[list[str], int]:
-    """The lines without the spaces that all of them begin with, and how many these are."""
+    """The lines without their common indentation, and its width."""
     written = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
     margin = min((len(line) - len(line.lstrip(" ")) for line in written), default=0)
     return [line[min(margin, len(line) - len(line.lstrip(" "))) :] for line in lines], margin
@@ -655,7 +606,7 @@ def _check_size(lines: list[str], file: str) -> None:
 
 
 def _wrong_indentation(text: str, file: str, margin: int) -> FlowSyntaxError:
-    """Where a line ends a block that it didn't begin."""
+    """The error for the line whose indentation fits no block."""
     depths, at, depth = [0], 1, 0
     for number, line in enumerate(text.split("\n"), 1):
         stripped = line.lstrip(" \t")

@@ -1,7 +1,4 @@
-"""Flows as they run: lists of instructions, with the forms and texts of a configuration.
-
-Any thread.
-"""
+"""Compiled flows: lists of instructions, with the forms and texts of a configuration. Frozen."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The syntax tree of a file of flows: frozen, and each node knows its place. Any thread."""
+"""The syntax tree of a file of flows, whose nodes know their places. Frozen; any thread."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -176,9 +176,6 @@ class FlowFile:
     user_forms: tuple[UserForm, ...]
     bot_forms: tuple[BotForm, ...]
     flows: tuple[FlowDefinition, ...]
-
-
-# What is wrong with a file of flows, and where. Any thread.
 
 
 class FlowSyntaxError(AppError):

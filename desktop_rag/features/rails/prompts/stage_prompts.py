@@ -1,4 +1,4 @@
-"""The prompts of the three stages, part after part, and what their answers say. Any thread."""
+"""The prompts of the three stages, their templates, and what their answers say. Any thread."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,10 +15,6 @@ from desktop_rag.features.rails.rail_events import (
     UserSaid,
 )
 
-# Templates of prompts: `{{ name }}`, `{{ name | filter(2) }}`, `{% if name %} … {% endif %}`.
-#
-# No expressions and no loops: what a template inserts is text and nothing else. Any thread.
-
 _TAG = re.compile(
     r"\{\{(?P<value>[^{}]*)\}\}|\{%-?\s*(?P<word>if|else|endif)\b(?P<condition>[^%]*?)-?%\}"
 )
@@ -27,7 +23,11 @@ _NAME = re.compile(r"\$?\w+")
 
 
 def render(template: str, values: Mapping[str, str]) -> str:
-    """The template with its values; an unknown name is empty. AppError for what is no template."""
+    """Fill in a template; an unknown name is empty. AppError for what is no template.
+
+    Templates have `{{ name }}`, `{{ name | filter(2) }}` and `{% if name %} … {% endif %}`, but no
+    expressions and no loops: they insert nothing but text.
+    """
     shown = [True]
     parts: list[str] = []
     end = 0
@@ -73,24 +73,9 @@ def _filtered(inside: str, values: Mapping[str, str]) -> str:
     return text
 
 
-# --- filters -------------------------------------------------------------------------------------
-
-
 def _turns(text: str) -> list[str]:
-    """A conversation in the notation of flows, cut where the user speaks."""
+    """A conversation in the notation of flows, split where the user speaks."""
     return [turn for turn in re.split(r'^(?=user ")', text, flags=re.MULTILINE) if turn.strip()]
-
-
-def _first_turns(text: str, count: int) -> str:
-    return "".join(_turns(text)[:count]).rstrip()
-
-
-def _last_turns(text: str, count: int) -> str:
-    return "".join(_turns(text)[-count:]).rstrip() if count else ""
-
-
-def _unindented(text: str, _: int) -> str:
-    return "\n".join(line.strip() for line in text.splitlines())
 
 
 _FILTERS: dict[str, Callable[[str, int], str]] = {
@@ -98,9 +83,9 @@ _FILTERS: dict[str, Callable[[str, int], str]] = {
     "colang": lambda text, _: text,
     "verbose_v1": lambda text, _: text,
     "trim": lambda text, _: text.strip(),
-    "first_turns": _first_turns,
-    "last_turns": _last_turns,
-    "remove_text_messages": _unindented,
+    "first_turns": lambda text, count: "".join(_turns(text)[:count]).rstrip(),
+    "last_turns": lambda text, count: "".join(_turns(text)[-count:]).rstrip() if count else "",
+    "remove_text_messages": lambda text, _: "\n".join(map(str.strip, text.splitlines())),
 }
 
 
@@ -119,7 +104,7 @@ bot inform about capabilities
 """
 REMOVE_LAST_MESSAGE = "remove_last_message"
 _LONGEST_FORM = 120
-# Of a long conversation the model is shown the end.
+# The model is shown the end of a long conversation.
 _MOST_TURNS = 10
 
 _INTENT = '''"""
@@ -197,7 +182,7 @@ _TEMPLATES = {
 
 
 class Prompts:
-    """The prompts of a configuration; its own templates take the place of the defaults."""
+    """The prompts of a configuration; its own templates replace the defaults."""
 
     def __init__(self, instruction: str, sample: str, templates: Mapping[str, str]) -> None:
         self._instruction = (instruction or DEFAULT_INSTRUCTION).strip()
@@ -206,9 +191,7 @@ class Prompts:
 
     def has_own(self, task: str) -> bool:
         """Whether the configuration brings a template for this task."""
-        return (
-            self._templates[task] is not _TEMPLATES.get(task) if task in self._templates else False
-        )
+        return self._templates.get(task) is not _TEMPLATES.get(task)
 
     def write(self, task: str, **values: str) -> str:
         """The prompt of a task; AppError when its template isn't understood."""
@@ -225,7 +208,7 @@ class Prompts:
 
 
 def history(events: Sequence[RailEvent]) -> str:
-    """The conversation: each sentence with its form, up to the last one of the user or form."""
+    """The conversation in the notation of flows: each sentence with its form."""
     lines: list[list[str]] = []
     for event in _latest(events):
         match event:
@@ -246,7 +229,6 @@ def history(events: Sequence[RailEvent]) -> str:
 
 
 def _latest(events: Sequence[RailEvent]) -> Sequence[RailEvent]:
-    """The events of the last turns."""
     begins = (at for at in range(len(events) - 1, -1, -1) if isinstance(events[at], UserSaid))
     return events[next(islice(begins, _MOST_TURNS - 1, None), 0) :]
 
@@ -262,7 +244,7 @@ def bot_examples(examples: Iterable[tuple[str, str]]) -> str:
 
 
 def _without_last_message(lines: list[list[str]]) -> list[list[str]]:
-    """Without what the bot said last since the user spoke, and what was done about it."""
+    """Without the bot's last message since the user spoke, and what followed it."""
     for at in range(len(lines) - 1, -1, -1):
         if lines[at][0].startswith('user "'):
             break
@@ -279,7 +261,7 @@ def _one_line(text: str) -> str:
 
 
 def read_form(answer: str) -> str:
-    """The canonical form in the answer of a model: its first line without notation."""
+    """The canonical form in a model's answer: its first line without notation."""
     for line in answer.strip().splitlines():
         form = line.strip().strip('"`').strip()
         for word in ("user intent:", "intent:", "user ", "bot "):
@@ -290,7 +272,7 @@ def read_form(answer: str) -> str:
 
 
 def read_message(answer: str) -> str:
-    """The words of the bot in the answer of a model, up to where it invents the next turn."""
+    """The bot's words in a model's answer, up to where it invents the next turn."""
     text = answer.strip()
     if text.casefold().startswith("bot "):
         text = text.partition("\n")[2].strip() or text

@@ -1,7 +1,4 @@
-"""What an event changes: pure functions of the state, from which every run can be replayed.
-
-Any thread.
-"""
+"""What an event changes: pure functions of the state, so that runs can be replayed. Any thread."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -51,12 +48,12 @@ from desktop_rag.features.rails.runtime.next_step import (
 
 # The event that ends a turn at a limit, or because the person stopped it.
 TURN_ENDED = "turn_ended"
-# Set while the rails for output look at a message that nobody has seen yet.
+# Set while the rails for output check a message that nobody has seen yet.
 CHECKING = "checking_output"
 # The intent by which a flow takes back what the bot said last.
 REMOVE_LAST_MESSAGE = "remove last message"
 _MOST_TESTS = 200
-# As many runs of a parallel flow are under way.
+# Runs of a parallel flow at the same time.
 _MOST_AT_ONCE = 50
 # Events that don't end the wait for the person's word.
 _ABOUT_PROPOSALS = (CommandProposed, Confirmation, ActionFinished, ContextUpdate, Listen)
@@ -72,7 +69,7 @@ def receive(
     `step` is the next step of this state, if it is known already.
     """
     if state.proposed is not None and not isinstance(event, _ABOUT_PROPOSALS):
-        # Whoever goes on without a word about it didn't agree to it.
+        # Going on without a word on it is no consent.
         state, step = _given_up(program, state), None
     step = step or next_step(program, state)
     author = None
@@ -106,7 +103,7 @@ def replay(program: Program, state: RailsState, events: Iterable[RailEvent]) -> 
 
 
 def _context(context: Mapping[str, Any], event: RailEvent) -> Mapping[str, Any]:
-    """The variables with what the event says of itself."""
+    """The variables after an event."""
     match event:
         case UserSaid(content):
             said = {"user_message": content, "last_user_message": content}
@@ -120,7 +117,7 @@ def _context(context: Mapping[str, Any], event: RailEvent) -> Mapping[str, Any]:
             is_taken_back = intent == REMOVE_LAST_MESSAGE
             return {**context, **({} if is_taken_back else forgotten), "bot_intent": intent}
         case BotSaid(content):
-            # What is said while a message is checked doesn't take its place.
+            # What is said while a message is checked doesn't replace it.
             checked = {} if context.get(CHECKING) else {"bot_message": content}
             return {**context, **checked, "last_bot_message": content}
         case ContextUpdate(data):
@@ -132,7 +129,7 @@ def _context(context: Mapping[str, Any], event: RailEvent) -> Mapping[str, Any]:
 
 
 def _after_action(program: Program, state: RailsState, event: ActionFinished) -> RailsState:
-    """The flow that waits for its action goes on with the result, or fails with it."""
+    """The waiting flow goes on with the result of its action, or fails with it."""
     run = next((run for run in state.runs if run.run_id == state.acting), None)
     if event.status is ActionStatus.REFUSED:
         return _given_up(program, state)
@@ -150,7 +147,7 @@ def _after_action(program: Program, state: RailsState, event: ActionFinished) ->
 
 
 def _given_up(program: Program, state: RailsState) -> RailsState:
-    """The state after a refusal: nothing of what was under way in the turn goes on."""
+    """The state after a refusal, which ends all flows of the turn."""
     return replace(state, runs=waiting_runs(program, state), acting=None, proposed=None)
 
 
@@ -160,7 +157,7 @@ def _given_up(program: Program, state: RailsState) -> RailsState:
 def _matched(
     program: Program, state: RailsState, event: RailEvent, author: FlowRun | None
 ) -> RailsState:
-    """All flows that waited for this event, or wanted to say just this, one step further."""
+    """Moves on the flows that waited for this event, or were about to say just this."""
     runs: list[FlowRun] = []
     for run in state.runs:
         target = _target(program, run, event, state.context)
@@ -189,7 +186,7 @@ def _said_target(
     context: Mapping[str, Any],
     author: FlowRun | None,
 ) -> int | None:
-    """Where a flow goes on that was about to say what is said now."""
+    """Where a flow that was about to say the same goes on."""
     if author is not None and run.run_id == author.run_id:
         return run.frames[-1].at + 1
     at = _slid(program.flows[run.frames[-1].flow], run.frames[-1].at, context)
@@ -201,7 +198,7 @@ def _said_target(
 def _without_losers(
     program: Program, state: RailsState, before: RailsState, author: FlowRun | None
 ) -> RailsState:
-    """Without the flows that wanted something else than what an ordinary flow does now."""
+    """Without the competing flows that wanted something else than an ordinary flow does now."""
     if author is not None and author.level > 0:
         return state
     stayed = {run.run_id: run for run in before.runs}
@@ -235,7 +232,7 @@ def _started(
         target = _opened(flow, event, state.context)
         running = [run for run in state.runs if run.frames[0].flow == flow.name]
         is_busy = any(not is_waiting(program, run) for run in running) or flow.name == by
-        # One that waits for the user begins anew, unless this event moved it.
+        # A flow that waits for the user begins anew, unless this event moved it.
         if target is None or (is_busy and not flow.is_parallel):
             continue
         left = _left_for_another(program, running) if flow.is_parallel else running
@@ -252,7 +249,7 @@ def _started(
 def _left_for_another(program: Program, running: Sequence[FlowRun]) -> Sequence[FlowRun] | None:
     """The runs of a parallel flow that give way to one more; None if it can't be started.
 
-    Each step looks at all runs, and a flow that answers its own messages would have no end of them.
+    A flow that answers its own messages would start runs without end, and each step looks at all.
     """
     if len(running) < _MOST_AT_ONCE:
         return ()
@@ -271,13 +268,13 @@ def _opened(flow: Flow, event: RailEvent, context: Mapping[str, Any]) -> int | N
 
 
 def fits(pattern: Pattern, event: RailEvent, context: Mapping[str, Any]) -> bool:
-    """Whether an event is one of those that the pattern means."""
+    """Whether an event fits the pattern."""
     if pattern.kind != (event.name if isinstance(event, OwnEvent) else event.kind):
         return False
     if isinstance(event, UserIntent | BotIntent) and (pattern.is_any or pattern.form):
         return pattern.is_any or pattern.form == event.intent
     is_failed = isinstance(event, ActionFinished) and event.status is not ActionStatus.SUCCESS
-    # Only a flow that asks how an action ended hears of one that failed.
+    # Only flows that ask for the status hear of failed actions.
     if is_failed and all(name != "status" for name, _ in pattern.arguments):
         return False
     found = event_fields(event)

@@ -1,6 +1,6 @@
-"""The flows every configuration stands on: the three stages, the rails, the texts they say.
+"""The flows below every configuration: the three stages, the rails, their texts.
 
-Each can be replaced by a definition of the same name. Any thread.
+A definition of the same name replaces one of these. Any thread.
 """
 
 from collections.abc import Sequence
@@ -146,7 +146,7 @@ define bot inform answer unknown
 define bot inform internal error
   "I'm sorry, something went wrong here."
 """
-# On top of any configuration that wants it: each answer from documents is checked once it is said.
+# For configurations that want it: each answer from documents is checked once it is said.
 _GROUNDING = """
 define extension flow grounding
   priority 10

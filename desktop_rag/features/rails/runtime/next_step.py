@@ -1,6 +1,6 @@
-"""What flows do next: pure functions of the state. Any thread.
+"""The state of a conversation, and what its flows do next. Pure functions; any thread.
 
-Of all flows that could act the highest does: reactions before what they react to, then by priority,
+Of all flows that could act the first does: reactions before what they react to, then by priority,
 then flows that name the intent before those that take any, then the earliest.
 """
 
@@ -39,8 +39,6 @@ from desktop_rag.features.rails.rail_events import (
     plain,
 )
 
-# Where a conversation stands: its variables, and how far each flow has come. Any thread.
-
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -54,8 +52,8 @@ class Frame:
 class FlowRun:
     """A flow under way; `frames` end with the subflow that it is in.
 
-    `level`: a reaction is above what it reacts to, and runs first. `cause` is the kind of event
-    that moved it last: flows moved by the same intent compete, and those that lose are left.
+    A reaction has a higher `level` than what it reacts to, and runs first. `cause` is the kind of
+    event that moved it last: flows moved by the same intent compete, and the losers end.
     """
 
     run_id: int
@@ -67,10 +65,9 @@ class FlowRun:
 
 @dataclass(frozen=True, slots=True)
 class RailsState:
-    """The state of one conversation, made from its events alone.
+    """The variables and flows of a conversation, made from its events alone.
 
-    `acting` is the flow that waits for its action. `proposed` is one that changes something and
-    waits for the person.
+    `acting` is the flow that waits for its action, `proposed` the action that waits for the person.
     """
 
     context: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -81,7 +78,7 @@ class RailsState:
 
 
 def flow_of(program: Program, run: FlowRun) -> Flow:
-    """The flow that was started, whichever subflow it is in."""
+    """The flow of a run, whichever subflow it is in."""
     return program.flows[run.frames[0].flow]
 
 
@@ -96,7 +93,7 @@ def is_waiting(program: Program, run: FlowRun) -> bool:
     return isinstance(instruction_of(program, run), Wait)
 
 
-# The flow that runs when an action failed, or a flow can't go on.
+# Runs when an action failed, or a flow can't go on.
 FAILURE_FLOW = "handle failed action"
 _MOST_SILENT_STEPS = 2_000
 _DEEPEST_CALLS = 30
@@ -105,7 +102,7 @@ _MOST_JUMPS = 50
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The next event, the flow that makes it, and the state with that flow at it."""
+    """The next event, the run that makes it, and the state with that run moved on."""
 
     event: RailEvent
     run_id: int | None
@@ -113,7 +110,7 @@ class Step:
 
 
 def next_step(program: Program, state: RailsState) -> Step:
-    """The next step of the flows; `listen` when none is left. Bounded, whatever the flows say."""
+    """The next step of the flows, within limits; `listen` when none is left."""
     for _ in range(_MOST_SILENT_STEPS):
         run = _foremost(program, state)
         if run is None:
@@ -125,12 +122,12 @@ def next_step(program: Program, state: RailsState) -> Step:
         if isinstance(done, Step):
             return done
         state = done
-    # Flows that go round without an event.
+    # The flows loop without an event.
     return Step(Listen(), None, replace(state, runs=waiting_runs(program, state)))
 
 
 def fail(program: Program, state: RailsState, action: str, reason: str) -> RailsState:
-    """Only the flow for failures goes on; none when that one is what failed."""
+    """End all flows under way and start the one for failures, unless it failed itself."""
     waiting = waiting_runs(program, state)
     context = {**state.context, "failed_action": action, "failure": reason}
     is_failing = any(run.frames[0].flow == FAILURE_FLOW for run in state.runs if run not in waiting)
@@ -191,7 +188,7 @@ def _foremost(program: Program, state: RailsState) -> FlowRun | None:
 def _advanced(  # noqa: PLR0911  one case for each instruction
     program: Program, state: RailsState, run: FlowRun
 ) -> Step | RailsState:
-    """A step that is an event, or the state after one that nobody sees."""
+    """The next event of a flow, or the state after a silent step."""
     at = run.frames[-1].at
     match instruction_of(program, run):
         case Jump(target):
@@ -248,7 +245,7 @@ def _values(arguments: Arguments, context: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _made(name: str, values: Mapping[str, Any]) -> RailEvent:
-    """An event from a flow: what is said and meant has its own kind, all else a name of its own."""
+    """The event that a flow creates, of a known kind or an OwnEvent."""
     if name == BotSaid.kind:
         return BotSaid(as_text(values.get("content", "")))
     if name == UserSaid.kind:

@@ -1,4 +1,4 @@
-"""The loop: an event in, events out, until only `listen` is left. A thread for each turn."""
+"""The loop of a turn: an event in, events out, up to `listen`. A thread for each turn."""
 
 import time
 from collections import deque
@@ -40,7 +40,7 @@ class Limits:
 class Conversation:
     """A conversation so far: its events, and the state that they lead to.
 
-    `words` are the sentences that the person said themselves: flows can make events of that kind.
+    `words` are the person's own sentences; flows can make events of that kind too.
     """
 
     state: RailsState = field(default_factory=RailsState)
@@ -49,7 +49,7 @@ class Conversation:
 
 
 class CallsActions(Protocol):
-    """Whoever carries out an action; it always returns, within the time."""
+    """Carries out an action; always returns in time."""
 
     def __call__(
         self,
@@ -58,15 +58,12 @@ class CallsActions(Protocol):
         remaining_s: float,
         command_id: str = "",
     ) -> CallOutcome:
-        """The outcome of the action; a `proposal` for one that changes something.
-
-        With a `command_id` the person has agreed to it.
-        """
+        """The outcome; without a `command_id`, what would change something is only proposed."""
         ...
 
 
 class RailTurn:
-    """One turn: iterate over it for its events; `conversation` is then the one after it."""
+    """A turn: iterate over its events; `conversation` is then the one after it."""
 
     def __init__(
         self,
@@ -94,7 +91,7 @@ class RailTurn:
 
     @property
     def conversation(self) -> Conversation:
-        """The conversation with what this turn has added so far."""
+        """The conversation with the events of this turn so far."""
         return Conversation(self._state, tuple(self._log), self._words)
 
     def __iter__(self) -> Iterator[RailEvent]:
@@ -118,14 +115,14 @@ class RailTurn:
         return self._taken(step.event, step)
 
     def _taken(self, event: RailEvent, step: Step | None = None) -> RailEvent:
-        """An event, by the flows when it comes with their step."""
+        """Take an event into the state; one of the flows comes with its step."""
         self._state = receive(self._program, self._state, event, step)
         self._log.append(event)
         self._events += 1
         return event
 
     def _confirm(self, event: Confirmation) -> None:
-        """Do what was proposed, or leave it. A word on anything else ends the turn."""
+        """Do what was proposed, or refuse it; a word on anything else ends the turn."""
         proposed = self._state.proposed
         if proposed is None or proposed.command_id != event.command_id:
             self._given.append(Listen())

@@ -1,6 +1,6 @@
-"""Runs kept in files: one event a line, to be shown and replayed. Any thread.
+"""Runs in files, one event per line, to be shown and replayed. Any thread.
 
-They hold what was said, so they are for the person's eyes only, and are written nowhere unasked.
+They contain what was said, so they are written only when the person asks for it.
 """
 
 import json
@@ -30,7 +30,7 @@ _LONGEST = 160
 
 
 def write_run(path: Path, events: Iterable[RailEvent]) -> None:
-    """Write a run into a file, whole or not at all; AppError when it can't be written."""
+    """Write a run into a file, whole or not at all; AppError on failure."""
     rows = (json.dumps(event_json(event), ensure_ascii=False) for event in events)
     try:
         write_atomically(path, "".join(f"{row}\n" for row in rows))
@@ -57,7 +57,7 @@ def read_run(path: Path) -> list[RailEvent]:
 
 
 def shown_run(events: Iterable[RailEvent]) -> Iterator[str]:
-    """A line for each event, numbered, with what matters of it."""
+    """A numbered line for each event, with what matters of it."""
     for number, event in enumerate(events, 1):
         told = " ".join(_told(event).split())
         short = told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"

@@ -1,4 +1,4 @@
-"""Topics of rails as a person writes them without knowing the language of flows. Any thread."""
+"""Topics of rails, which people write without the language of flows, and edits. Any thread."""
 
 import re
 from collections import Counter
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from desktop_rag.core.language.translation import tr
 
-# What a form of the language can't have; see FORM in its grammar.
+# As FORM in the grammar of flows.
 _NAME = re.compile(r"(?!\.\.\.)[^\s\"'#$](?:[^\n\"#]*[^\s\"#])?")
 _SPACES = re.compile(r"\s+")
 ANYTHING = "..."
@@ -27,9 +27,9 @@ class TopicReply(StrEnum):
 class RailTopic:
     """A topic: its name, sentences as people say them, and what happens then.
 
-    `texts` are said in turn: the given text, the refusal, or the question asked back. What is said
-    after the answer to that question is in `then`; without it that answer goes to the documents.
-    `said_form` and `then_form` are the forms that a file has for the texts, "" for a new one.
+    `texts` are said in turn: the given text, the refusal, or the question asked back. `then` is
+    said after the answer to that question; without it the answer goes to the documents. `said_form`
+    and `then_form` are the forms of the texts in the file, "" for a new one.
     """
 
     name: str = ""
@@ -41,7 +41,7 @@ class RailTopic:
     then_form: str = ""
 
     def tidied(self) -> "RailTopic":
-        """The topic without the spaces, empty lines and repetitions that typing leaves."""
+        """The topic without superfluous spaces, empty lines and repetitions."""
         examples = (_SPACES.sub(" ", example).strip() for example in self.examples)
         is_told = self.reply is not TopicReply.DOCUMENTS
         is_asking = self.reply is TopicReply.FOLLOW_UP
@@ -56,14 +56,14 @@ class RailTopic:
 
 @dataclass(frozen=True, slots=True)
 class TopicProblem:
-    """What is missing in a topic before it can be saved; `place` counts from zero."""
+    """Why a topic can't be saved; `place` counts from zero."""
 
     place: int
     words: str
 
 
 def problems(topics: Sequence[RailTopic]) -> Iterator[TopicProblem]:
-    """What keeps topics from being saved, in their order."""
+    """The problems of topics, in their order."""
     names = Counter(topic.tidied().name.casefold() for topic in topics)
     for place, topic in enumerate(map(RailTopic.tidied, topics)):
         if words := _problem(topic, is_known=names[topic.name.casefold()] > 1):
@@ -89,18 +89,16 @@ def _problem(topic: RailTopic, *, is_known: bool) -> str:
     return ""
 
 
-# The topics of a file while they are edited: what changed, undone and done again. Any thread.
-
 Topics = tuple[RailTopic, ...]
 _MOST_STEPS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class TopicEdits:
-    """Topics with the steps that led to them; each change gives a new value.
+    """The edited topics of a file, with steps to undo and redo; each change gives a new value.
 
-    `kind` names the last change: one of the same kind goes on with its step, so that undo takes
-    back a field, and not a letter. "" is a step by itself.
+    A change of the same `kind` as the last belongs to its step, so that undo takes back a field and
+    not a letter; "" is a step by itself.
     """
 
     topics: Topics = ()

@@ -1,11 +1,9 @@
-"""A file of topics in the language of flows: read where it holds nothing else, and written.
-
-Pure; any thread.
-"""
+"""Reads files that have nothing but topics in the language of flows, and writes them. Pure."""
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import NoReturn
 
 from desktop_rag.core.errors import AppError
@@ -27,22 +25,26 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"' + r"|'(?:[^'\\]|\\.)*'")
 _REFUSING = re.compile(r"(?:refuse|decline)\b")
 _LONG = '"""'
 _TWO, _FOUR = 2, 4
-# Texts of the app itself that a topic must not change by chance.
-_TAKEN = frozenset({ANSWER_FROM_DOCUMENTS, *(form.form for form in library_flows().bot_forms)})
 
 
 class OtherThanTopicsError(AppError):
-    """A file has more than topics: it can be shown, but not edited as topics."""
+    """A file has more than topics, so that it can only be shown."""
 
     def __init__(self, place: Place, why: str) -> None:
         super().__init__(f"{place}: {why}", tr("It is shown as it is and never changed here."))
 
 
+@cache
+def _taken() -> frozenset[str]:
+    """Texts of the app itself that a topic must not change by chance."""
+    return frozenset({ANSWER_FROM_DOCUMENTS, *(form.form for form in library_flows().bot_forms)})
+
+
 def read_topics(text: str, file: str) -> tuple[RailTopic, ...]:
     """The topics of a file, in the order of their flows.
 
-    FlowSyntaxError for a fault, OtherThanTopicsError for what no topic can hold, such as comments
-    below the first definition: writing it again would lose them.
+    FlowSyntaxError for a fault, OtherThanTopicsError for what writing would lose, such as comments
+    below the first definition.
     """
     found = parse_flows(text, file)
     _check_lines(text, file)
@@ -62,9 +64,9 @@ def read_topics(text: str, file: str) -> tuple[RailTopic, ...]:
 
 
 def write_topics(topics: Sequence[RailTopic], before: str = "") -> str:
-    """The file of these topics; comments at the beginning of what was there `before` are kept.
+    """The file of these topics, with the comments at the beginning of the one `before`.
 
-    AppError where it would not be read as the same topics again.
+    AppError where it would not be read as the same topics.
     """
     tidied = tuple(topic.tidied() for topic in topics)
     forms = _Forms()
@@ -80,11 +82,8 @@ def _plain(topic: RailTopic) -> tuple[object, ...]:
     return topic.name, topic.examples, topic.reply, topic.texts, topic.then
 
 
-# --- reading -------------------------------------------------------------------------------------
-
-
 def _check_lines(text: str, file: str) -> None:
-    """Refuse comments but those above the first definition: the tree doesn't have them."""
+    """Refuse long texts, and comments below the first definition: the tree has none."""
     is_begun = False
     for number, line in enumerate(text.split("\n"), 1):
         is_begun = is_begun or line.lstrip().startswith("define")
@@ -105,7 +104,7 @@ def _check_forms(found: FlowFile) -> None:
         if ANYTHING in form.examples:
             _refuse(form.place, tr("“{name}” takes any sentence.", name=form.form))
     for form in found.bot_forms:
-        if form.form in _TAKEN:
+        if form.form in _taken():
             _refuse(form.place, tr("“{name}” is a text of the app itself.", name=form.form))
 
 
@@ -150,7 +149,7 @@ def _follow_up(
 
 
 def _form(flow: FlowDefinition, place: int) -> str:
-    """The form of what is said at a place of the flow: the user's at even ones, else the bot's."""
+    """The form at a place of the flow: the user's at even places, else the bot's."""
     statement = flow.body[place] if place < len(flow.body) else None
     if isinstance(statement, BotSays if place % 2 else UserSays):
         said = statement.said
@@ -165,11 +164,8 @@ def _refuse(place: Place, why: str) -> NoReturn:
     raise OtherThanTopicsError(place, why)
 
 
-# --- writing -------------------------------------------------------------------------------------
-
-
 class _Forms:
-    """The forms of the bot's texts: those of the file where they fit, each for one text."""
+    """Gives each text of the bot a form: that of the file where it is free."""
 
     def __init__(self) -> None:
         self._texts: dict[str, tuple[str, ...]] = {}
@@ -177,7 +173,7 @@ class _Forms:
     def of(self, wanted: str, usual: str, texts: tuple[str, ...]) -> tuple[str, bool]:
         """The form for texts, and whether it is new in the file."""
         form, number = wanted or usual, 1
-        while self._texts.get(form, texts) != texts or form in _TAKEN:
+        while self._texts.get(form, texts) != texts or form in _taken():
             number += 1
             form = f"{usual} {number}"
         is_new = form not in self._texts
@@ -211,7 +207,7 @@ def _usual_form(topic: RailTopic) -> str:
 
 
 def _kept_form(topic: RailTopic) -> str:
-    """The form that the file has, unless it says another kind of reply."""
+    """The form of the file, unless it means another kind of reply."""
     is_refusing = bool(_REFUSING.match(topic.said_form))
     if topic.reply is TopicReply.FOLLOW_UP or is_refusing == (topic.reply is TopicReply.REFUSAL):
         return topic.said_form

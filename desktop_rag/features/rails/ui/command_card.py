@@ -1,7 +1,6 @@
-"""The card that shows a command exactly as it would be done, asks, and shows its outcome.
+"""The card in the chat that shows a command exactly, asks for consent, and shows the outcome.
 
-Qt thread. Everything on it is plain text. No button is the default one, and a key alone reaches
-none: the person goes to it.
+Qt thread. All text on it is plain. No button is the default, so that no single key agrees.
 """
 
 from itertools import pairwise
@@ -91,7 +90,7 @@ class CommandCard(Card):
         show_text(self._outcome, "\n\n".join(filter(None, (command.outcome, command.said))))
 
     def show_as_undecided(self) -> None:
-        """A decision or an undo failed: the buttons can be pressed again."""
+        """Enable the buttons again after a decision or an undo failed."""
         self.show_command(self._command)
 
     def _show_details(self, command: Command) -> None:
@@ -105,7 +104,7 @@ class CommandCard(Card):
             label.setBuddy(field)
             self._details.addWidget(label, row, 0, Qt.AlignmentFlag.AlignTop)
             self._details.addWidget(field, row, 1)
-            # Not before it has its place: it would be a window.
+            # Only now: shown without a parent it would be a window.
             show_text(field, value)
             # First what would be done, then the buttons.
             for before, after in pairwise((field, self._agree, self._decline, self._undo)):
@@ -114,7 +113,7 @@ class CommandCard(Card):
     def _decide(self, *, is_agreed: bool) -> None:
         if self._command is None:
             return
-        # At once: a second click of a double click finds nothing to press.
+        # At once, so that the second click of a double click does nothing.
         self._agree.setEnabled(False)
         self._decline.setEnabled(False)
         self.decided.emit(self._command.command_id, is_agreed)
@@ -127,7 +126,7 @@ class CommandCard(Card):
 
 
 def literal_text(name: str) -> QPlainTextEdit:
-    """A field to read text in, as it is, with all its lines."""
+    """A read-only field for literal text."""
     field = QPlainTextEdit()
     field.setReadOnly(True)
     field.setTabChangesFocus(True)
@@ -138,7 +137,7 @@ def literal_text(name: str) -> QPlainTextEdit:
 
 
 def show_text(field: QPlainTextEdit, text: str) -> None:
-    """Show a text in the height it needs, up to a few lines; hidden without one."""
+    """Show a text in the height it needs, up to a few lines; hide the field without one."""
     field.setVisible(bool(text))
     field.setPlainText(text[:_MOST_CHARS])
     lines = sum(1 + len(line) // _LINE_CHARS for line in text[:_MOST_CHARS].split("\n"))
@@ -147,21 +146,19 @@ def show_text(field: QPlainTextEdit, text: str) -> None:
     field.setFixedHeight(height + margins)
 
 
-# Puts the card of the last command above the question field of the chat. Qt thread.
-
 _WIDTH_PX = 780
 
 
 class CommandActions(QObject):
-    """Shows the command that the last answer of the open chat proposes, and passes on the word."""
+    """Shows the command that the chat's last answer proposes above the question field."""
 
     def __init__(
         self, bridge: Bridge, commands: "Callable[[], Commands]", page: "ChatPage"
     ) -> None:
-        """`commands` opens the commands, which happens for an answer that proposes one."""
+        """`commands` opens the commands, once an answer proposes one."""
         super().__init__(page)
         self._bridge = bridge
-        self._open = commands
+        self._commands = commands
         self._page = page
         self._card = CommandCard()
         self._wanted = ""
@@ -173,10 +170,6 @@ class CommandActions(QObject):
         page.above_composer.addLayout(row)
         page.sessions.messages_changed.connect(self._follow)
         self._follow()
-
-    @property
-    def _commands(self) -> "Commands":
-        return self._open()
 
     @Slot()
     def _follow(self) -> None:
@@ -190,7 +183,7 @@ class CommandActions(QObject):
         self._wanted = wanted
         self._card.show_command(None)
         if wanted:
-            self._bridge.run(self, lambda: self._commands.get(wanted), self._show)
+            self._bridge.run(self, lambda: self._commands().get(wanted), self._show)
 
     def _show(self, command: Command | None) -> None:
         if command is not None and command.command_id == self._wanted:
@@ -203,7 +196,7 @@ class CommandActions(QObject):
             self._show(event.command)
         else:
             wanted = self._wanted
-            self._bridge.run(self, lambda: self._commands.get(wanted), self._show_or_hide)
+            self._bridge.run(self, lambda: self._commands().get(wanted), self._show_or_hide)
 
     def _show_or_hide(self, command: Command | None) -> None:
         if command is None:
@@ -215,14 +208,16 @@ class CommandActions(QObject):
     def _on_decided(self, command_id: str, is_agreed: bool) -> None:
         self._bridge.run(
             self,
-            lambda: self._commands.decide(command_id, is_agreed=is_agreed),
+            lambda: self._commands().decide(command_id, is_agreed=is_agreed),
             self._show,
             self._on_failed,
         )
 
     @Slot(str)
     def _on_undo_wanted(self, command_id: str) -> None:
-        self._bridge.run(self, lambda: self._commands.undo(command_id), self._show, self._on_failed)
+        self._bridge.run(
+            self, lambda: self._commands().undo(command_id), self._show, self._on_failed
+        )
 
     def _on_failed(self, error: AppError) -> None:
         self._bridge.post(Notice(error.title, error.hint))

@@ -1,4 +1,4 @@
-"""The page "Commands": the programs that may be run, and what was done after consent. Qt thread."""
+"""The page "Commands": the registered programs, and the history of commands. Qt thread."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -36,8 +36,6 @@ from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 if TYPE_CHECKING:
     from desktop_rag.features.rails.commands.commands import Commands
 
-# Registers a program, or changes one: path, arguments, what is said to run it. Qt thread.
-
 _WIDTH_PX = 620
 _LINES = 3
 _ARGUMENTS = tr(
@@ -57,12 +55,12 @@ _TRUST = tr(
 
 
 class ProgramDialog(QDialog):
-    """`submitted` carries the RegisteredProgram."""
+    """Registers or changes a program; `submitted` carries the RegisteredProgram."""
 
     submitted = Signal(object)
 
     def __init__(self, program: RegisteredProgram, parent: QWidget) -> None:
-        """An empty `program_id` is a new one."""
+        """A program with an empty `program_id` is new."""
         super().__init__(parent)
         self.setWindowTitle(tr("Program") if program.program_id else tr("Register a program"))
         self._program = program
@@ -111,7 +109,7 @@ class ProgramDialog(QDialog):
         fit_height(self, _WIDTH_PX)
 
     def show_error(self, error: AppError) -> None:
-        """Say why it was not registered; the form stays."""
+        """Say why it was not registered."""
         self._error.setText(failure_in_words(error))
         self._error.show()
         self._save.setEnabled(True)
@@ -160,7 +158,7 @@ def _lines_field(name: str, lines: tuple[str, ...]) -> QPlainTextEdit:
 
 
 def _lines(field: QPlainTextEdit) -> tuple[str, ...]:
-    """The lines that hold something; spaces within them are kept."""
+    """The lines that are not blank, as they are."""
     return tuple(line for line in field.toPlainText().split("\n") if line.strip())
 
 
@@ -211,8 +209,6 @@ class CommandsPage(ScrolledPage):
         if self.isVisible():
             self.refresh()
 
-    # --- programs ----------------------------------------------------------------------------
-
     def _show_programs(self, programs: Sequence[RegisteredProgram]) -> None:
         rows = [self._program_row(program) for program in programs]
         _fill(self._programs, rows or [PlainLabel(tr("No program yet."), tone="muted")])
@@ -250,8 +246,6 @@ class CommandsPage(ScrolledPage):
         dialog.submitted.connect(register)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
-
-    # --- history -----------------------------------------------------------------------------
 
     def _show_history(self, commands: Sequence[Command]) -> None:
         rows = [self._command_row(command) for command in commands[:_MOST_SHOWN]]
@@ -324,7 +318,7 @@ def _fill(rows: QWidget, widgets: Sequence[QWidget]) -> None:
 
 
 def _row(name: str) -> tuple[QWidget, QHBoxLayout]:
-    """A row with a name on its first line, to which buttons are added."""
+    """A row, and its first line: the name, with room for buttons."""
     row = QWidget()
     column = QVBoxLayout(row)
     column.setContentsMargins(0, 0, 0, 0)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def join(app: "WindowApp") -> None:
-    """Add the pages, the card of commands, teaching and the field of an assistant's form."""
+    """Add the pages, the card of commands, teaching, and the field of the assistant form."""
     parts = _Parts(app)
     add = app.window.pages.add_settings_page
     add(tr("Rails"), parts.rails_page, ANSWERING)
@@ -27,8 +27,6 @@ def join(app: "WindowApp") -> None:
 
 
 class _Parts(QObject):
-    """What rails add to the window."""
-
     def __init__(self, app: "WindowApp") -> None:
         super().__init__(app.window)
         self._app = app

@@ -1,4 +1,4 @@
-"""The part of an assistant's form for its rails, with a field to try a sentence. Qt thread."""
+"""The rails in an assistant's form, and teaching them a question of the chat. Qt thread."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -38,9 +38,9 @@ _FOLDER_NOTE = tr(
 
 
 class RailsField(QWidget):
-    """Chooses none, a set of the app or a folder.
+    """Chooses no rails, a built-in set or a folder, and tries a sentence with them.
 
-    `try_requested` carries the rails and a sentence; the answer goes to `show_tried`.
+    `try_requested` carries the rails and the sentence; the answer goes to `show_tried`.
     """
 
     try_requested = Signal(str, str)
@@ -81,11 +81,11 @@ class RailsField(QWidget):
 
     @property
     def rails(self) -> str:
-        """What the assistant keeps: "" for none, a name, or a folder's path."""
+        """The chosen rails: "" for none, a name, or a folder's path."""
         return self._chosen
 
     def offer(self, folders: Sequence[Path]) -> None:
-        """Offer the folders that were written in the window, above the choice of another."""
+        """Offer the folders that were written in the window."""
         for folder in folders:
             if self.choice.findData(str(folder)) < 0:
                 place = self.choice.count() - 1
@@ -147,13 +147,11 @@ class RailsField(QWidget):
         self._try.setEnabled(True)
 
 
-# Teaches a question of a chat to a topic of its assistant's rails, by one press. Qt thread.
-
 _MOST_NAME = 60
 
 
 class Teaching(QObject):
-    """Offers it where the chosen assistant has rails of its own that can be edited.
+    """Teaches a question of the chat to a topic of the assistant's rails, if these can be edited.
 
     `taught` carries a Notice and the undo function.
     """
@@ -163,7 +161,7 @@ class Teaching(QObject):
     def __init__(
         self, bridge: Bridge, rails: "Callable[[], AssistantRails]", parent: QWidget
     ) -> None:
-        """`rails` opens the rails, which happens for an assistant that has some."""
+        """`rails` opens the rails, once an assistant has some."""
         super().__init__(parent)
         self._bridge = bridge
         self._rails = rails
@@ -174,13 +172,13 @@ class Teaching(QObject):
 
     @Slot(object)
     def follow(self, model: "MessageModel") -> None:
-        """Offer it in the chat of this model from now on."""
+        """Offer teaching in the chat of this model from now on."""
         self._model = model
         self._offer(has_topics=self._has_topics)
 
     @Slot(object)
     def choose(self, assistant: Assistant | None) -> None:
-        """Look whether this assistant's rails have topics."""
+        """Offer teaching if this assistant's rails have topics."""
         self._chosen = chosen = assistant.rails if assistant else ""
         if not chosen:
             self._offer(has_topics=False)
@@ -190,7 +188,7 @@ class Teaching(QObject):
             if self._chosen == chosen:
                 self._offer(has_topics=bool(names))
 
-        # Rails that are broken or gone have none; an answer says what is wrong with them.
+        # Broken or missing rails have no topics; an answer says what is wrong with them.
         self._bridge.run(self, lambda: self._rails().topic_names(chosen), show, lambda _: show(()))
 
     @Slot(str, QWidget)

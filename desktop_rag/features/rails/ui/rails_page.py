@@ -1,6 +1,6 @@
 """The page "Rails": topics with examples and what happens, written without any language. Qt thread.
 
-What is edited is kept over a restart until it is saved or discarded.
+Unsaved changes are kept over a restart.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,14 +38,12 @@ from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 if TYPE_CHECKING:
     from desktop_rag.features.rails.assistants.own_rails import OwnRails
 
-# The folders of rails that the page offers, and the assistants that have them. Worker threads.
-
 _UNUSED = tr("No assistant has these rails yet. Its form has them under Rails.")
 
 
 @dataclass(frozen=True, slots=True)
 class ShownFolders:
-    """The folders, the one to show, who uses it, and its unsaved topics."""
+    """The folders, the chosen one, who uses it, and its unsaved topics."""
 
     folders: tuple[Path, ...]
     chosen: Path | None
@@ -54,7 +52,7 @@ class ShownFolders:
 
 
 class RailsFolders:
-    """Reads the folders. `own` is first imported when it is first called."""
+    """Reads the folders and who uses them, on worker threads. `own` is opened when first called."""
 
     def __init__(
         self, own: "Callable[[], OwnRails]", assistants: Callable[[], Sequence[Assistant]]
@@ -80,15 +78,11 @@ def _used_in_words(folder: Path | None, assistants: Sequence[Assistant]) -> str:
     return tr("Used by {names}.", names=", ".join(names)) if names else _UNUSED
 
 
-# The card that tries a sentence: what it means, the nearest examples, what is said, the events.
-#
-# Qt thread.
-
 _EVENTS_PX = 190
 
 
 class TryingCard(Card):
-    """`requested` carries a sentence; what comes of it goes to `show_tried` or `show_error`."""
+    """Tries a sentence: `requested` carries it to an answer by `show_tried` or `show_error`."""
 
     requested = Signal(str)
 
@@ -138,7 +132,7 @@ class TryingCard(Card):
         self._done(has_events=False)
 
     def clear(self) -> None:
-        """Show nothing of what was tried before."""
+        """Hide the last result."""
         self._result.hide()
         self._events.hide()
         self._events_name.hide()
@@ -164,13 +158,14 @@ class TryingCard(Card):
             self.requested.emit(sentence)
 
 
-# The topics of rails in their order, and the buttons that add, remove, move. Qt thread.
-
 _HEIGHT_PX = 150
 
 
 class TopicList(QWidget):
-    """`chosen` and `removed` carry a place from zero; `moved` a place and the one it goes to."""
+    """The topics in their order, with buttons to add, remove and move them.
+
+    `chosen` and `removed` carry a place from zero, `moved` the old and the new place.
+    """
 
     chosen = Signal(int)
     added = Signal()
@@ -209,9 +204,9 @@ class TopicList(QWidget):
         column.addLayout(buttons)
         self._list.currentRowChanged.connect(self._on_chosen)
         self._add.clicked.connect(self.added)
-        self._remove.clicked.connect(self._on_remove)
-        self._up.clicked.connect(self._on_up)
-        self._down.clicked.connect(self._on_down)
+        self._remove.clicked.connect(lambda: self.removed.emit(self.place))
+        self._up.clicked.connect(lambda: self.moved.emit(self.place, self.place - 1))
+        self._down.clicked.connect(lambda: self.moved.emit(self.place, self.place + 1))
 
     @property
     def place(self) -> int:
@@ -219,7 +214,7 @@ class TopicList(QWidget):
         return self._list.currentRow()
 
     def show_topics(self, topics: Sequence[RailTopic], place: int) -> None:
-        """Show topics, with the one at `place` chosen. Emits nothing."""
+        """Show topics and choose the one at `place`; emits nothing."""
         words = [topic_in_words(topic) for topic in topics]
         with QSignalBlocker(self._list):
             if len(words) == self._list.count():
@@ -245,26 +240,11 @@ class TopicList(QWidget):
         self._show_buttons()
         self.chosen.emit(place)
 
-    @Slot()
-    def _on_remove(self) -> None:
-        self.removed.emit(self.place)
-
-    @Slot()
-    def _on_up(self) -> None:
-        self.moved.emit(self.place, self.place - 1)
-
-    @Slot()
-    def _on_down(self) -> None:
-        self.moved.emit(self.place, self.place + 1)
-
-
-# The row that chooses a folder of rails, makes one, and says where it is. Qt thread.
-
 
 class RailsChooser(QWidget):
-    """`chosen` carries the Path of a folder, `named` the name for a new one.
+    """Chooses a folder of rails or makes a new one, and says where it is.
 
-    `reload_requested` reads the chosen folder again.
+    `chosen` carries the Path of a folder, `named` the name for a new one.
     """
 
     chosen = Signal(object)
@@ -300,7 +280,7 @@ class RailsChooser(QWidget):
         self.show_folders((), None, "")
 
     def show_folders(self, folders: Sequence[Path], chosen: Path | None, used: str) -> None:
-        """Show folders by their names, and who uses the chosen one."""
+        """Show the folders by name, and who uses the chosen one."""
         self._folder = chosen
         every = [*folders, *([chosen] if chosen and chosen not in folders else [])]
         self._choice.clear()
@@ -324,7 +304,7 @@ class RailsChooser(QWidget):
     @Slot(int)
     def _on_activated(self, place: int) -> None:
         folder = self._choice.itemData(place)
-        # Shown once it is open: what is unsaved may keep the one before.
+        # Shown once it is open: unsaved changes may keep the one before.
         self._choice.setCurrentIndex(self._choice.findData(self._folder))
         if folder != self._folder:
             self.chosen.emit(folder)
@@ -358,7 +338,7 @@ _OTHERS = tr("Other files of this folder stay as they are: {files}.")
 
 
 class RailsPage(ScrolledPage):
-    """Reads the folders whenever it is shown."""
+    """Edits the topics of a folder; reads the folders whenever it is shown."""
 
     def __init__(
         self, bridge: Bridge, folders: RailsFolders, theme: Theme, parent: QWidget | None = None
@@ -444,7 +424,7 @@ class RailsPage(ScrolledPage):
             self._keep_draft()
 
     def _refresh(self, wanted: Path | None) -> None:
-        """Read the folders; without a `wanted` one, that of the unsaved changes or the first."""
+        """Read the folders and open the `wanted` one, see `RailsFolders.read`."""
         self._bridge.run(self, lambda: self._folders.read(wanted), self._on_folders)
 
     def _on_folders(self, found: ShownFolders) -> None:
@@ -476,7 +456,7 @@ class RailsPage(ScrolledPage):
 
     @Slot(object)
     def choose(self, folder: Path) -> None:
-        """Open a folder, after what is unsaved was saved or discarded."""
+        """Open a folder, after unsaved changes were saved or discarded."""
         self._leave(lambda: self._refresh(folder))
 
     @Slot(str)
@@ -492,7 +472,7 @@ class RailsPage(ScrolledPage):
             self._leave(lambda: self._open(opened.folder, None))
 
     def _leave(self, go: Callable[[], None]) -> None:
-        """Go on once nothing is unsaved; the person may stay."""
+        """Go on once unsaved changes were saved or discarded; the person may stay."""
         if not self._edits.is_changed:
             go()
             return

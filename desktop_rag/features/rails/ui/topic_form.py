@@ -1,4 +1,4 @@
-"""The form of one topic: its name, its sentences and what happens. Qt thread."""
+"""The form of a topic: its name, its sentences and what happens. Qt thread."""
 
 from dataclasses import replace
 
@@ -10,8 +10,6 @@ from desktop_rag.features.rails.topics.rail_topic import RailTopic, TopicReply
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel
 from desktop_rag.ui.widgets.form_fields import WheelGuard, note
-
-# Words for topics of rails. Pure.
 
 REPLIES = {
     TopicReply.DOCUMENTS: tr("Answer from the documents"),
@@ -104,7 +102,7 @@ class TopicForm(QWidget):
         column.addStretch(1)
 
     def show_topic(self, topic: RailTopic) -> None:
-        """Show a topic; fields that say the same keep their cursor."""
+        """Show a topic; unchanged fields keep their cursor."""
         self._topic = topic
         if self._name.text() != topic.name:
             self._name.setText(topic.name)

@@ -12,6 +12,7 @@ from desktop_rag import app
 from desktop_rag.cli.terminal import add_json, not_empty, open_services, print_document, say
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
+from desktop_rag.features.schedules.notes.notes import Notes
 from desktop_rag.features.schedules.services import ScheduleServices
 from desktop_rag.features.schedules.values.note_page import ProposedSection
 from desktop_rag.running_app import ask_running_app
@@ -114,7 +115,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _chosen(arguments: argparse.Namespace, draft: Mapping[str, Any]) -> list[str]:
-    """The headings to write: as the arguments say, else as the person says on the terminal."""
+    """The headings to write: those of the arguments, else those the person agrees to."""
     changes: Sequence[Mapping[str, Any]] = draft["changes"]
     unasked = [str(change["heading"]) for change in changes if not change["is_asked_for"]]
     if arguments.section:
@@ -132,14 +133,14 @@ def _chosen(arguments: argparse.Namespace, draft: Mapping[str, Any]) -> list[str
 # --- in this process or the running app ----------------------------------------------------------
 
 
-def _silent(_heading: str) -> None:
-    """Tell nothing."""
+def _notes(services: app.Services) -> Notes:
+    return services.wing(ScheduleServices).notes
 
 
 def _written(
-    services: app.Services, asked: Mapping[str, Any], tell: Tell = _silent
+    services: app.Services, asked: Mapping[str, Any], tell: Tell = lambda _heading: None
 ) -> dict[str, Any]:
-    notes = services.wing(ScheduleServices).notes
+    notes = _notes(services)
     folder = Path(asked["folder"]) if asked["folder"] else notes.suggested_folder()
     paths = [Path(path) for path in asked["about"]]
     items = (
@@ -151,25 +152,21 @@ def _written(
     return {"topic": draft.page.topic, "file": str(notes.save(draft, draft.unasked))}
 
 
-def _drafted(services: app.Services, file: str, tell: Tell = _silent) -> dict[str, Any]:
-    draft = services.wing(ScheduleServices).notes.keep(
-        services.wing(ScheduleServices).notes.refresh(Path(file), tell=tell, cancel=Event())
-    )
+def _drafted(
+    services: app.Services, file: str, tell: Tell = lambda _heading: None
+) -> dict[str, Any]:
+    notes = _notes(services)
+    draft = notes.keep(notes.refresh(Path(file), tell=tell, cancel=Event()))
     return {"file": file, "changes": [_change_json(change) for change in draft.changes]}
 
 
 def _accepted(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
-    path = services.wing(ScheduleServices).notes.accept(
-        Path(asked["file"]), [str(h) for h in asked["headings"]]
-    )
+    path = _notes(services).accept(Path(asked["file"]), [str(h) for h in asked["headings"]])
     return {"file": str(path)}
 
 
 def _listed(services: app.Services) -> list[dict[str, Any]]:
-    return [
-        {"topic": note.topic, "file": str(note.path)}
-        for note in services.wing(ScheduleServices).notes.all()
-    ]
+    return [{"topic": note.topic, "file": str(note.path)} for note in _notes(services).all()]
 
 
 def _change_json(change: ProposedSection) -> dict[str, Any]:

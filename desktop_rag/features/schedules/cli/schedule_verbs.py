@@ -4,6 +4,7 @@ import argparse
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -13,25 +14,23 @@ from desktop_rag.cli.terminal import add_json, not_empty, open_services, print_d
 from desktop_rag.core.errors import AppError, InterruptedAnswer
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
+from desktop_rag.features.schedules.scheduled_questions import Schedule, ScheduledQuestions
 from desktop_rag.features.schedules.services import ScheduleServices
-from desktop_rag.features.schedules.standing_questions import Standing
-from desktop_rag.features.schedules.values.standing_question import (
+from desktop_rag.features.schedules.values.scheduled_question import (
     RUNS_KEPT,
     Rhythm,
-    StandingQuestion,
+    ScheduledQuestion,
     next_occasion,
 )
-from desktop_rag.features.schedules.values.standing_run import SentenceChange, StandingRun
+from desktop_rag.features.schedules.values.scheduled_run import ScheduledRun, SentenceChange
 from desktop_rag.running_app import ask_running_app
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _SIGNS = {
-    SentenceChange.ADDED: "+",
-    SentenceChange.GONE: "-",
-    SentenceChange.CHANGED: "~",
-    SentenceChange.SAME: " ",
-}
+    SentenceChange.ADDED: "+", SentenceChange.GONE: "-",
+    SentenceChange.CHANGED: "~", SentenceChange.SAME: " ",
+}  # fmt: skip
 
 
 def add_schedules(parser: argparse.ArgumentParser) -> None:
@@ -60,17 +59,14 @@ def add_schedules(parser: argparse.ArgumentParser) -> None:
     added = verbs.add_parser("list", help=text, description=text)
     added.set_defaults(run=_list)
     add_json(added)
-    for name, run, text in (
-        ("run", _run, "Ask a scheduled question now, and print what changed."),
-        ("remove", _remove, "Remove a scheduled question with its history."),
-        (
-            "history",
-            _history,
-            f"List its answers, the newest first; the last {RUNS_KEPT} are kept.",
-        ),
+    history = f"List its answers, the newest first; the last {RUNS_KEPT} are kept."
+    for name, lines, text in (
+        ("run", _run_lines, "Ask a scheduled question now, and print what changed."),
+        ("remove", _removed_lines, "Remove a scheduled question with its history."),
+        ("history", _history_lines, history),
     ):
         added = verbs.add_parser(name, help=text, description=text)
-        added.set_defaults(run=run)
+        added.set_defaults(run=partial(_of_one, f"schedule_{name}", lines))
         added.add_argument("name", help="the name of the scheduled question")
         add_json(added)
 
@@ -79,10 +75,10 @@ def running_app_verbs() -> Mapping[str, app.Verb]:
     """The handlers of these verbs in the running app; arguments come from another process."""
     return {
         "schedule_add": _added,
-        "schedule_list": lambda services, _: _listed(services),
-        "schedule_run": lambda services, asked: _ran(services, str(asked["name"])),
-        "schedule_remove": lambda services, asked: _removed(services, str(asked["name"])),
-        "schedule_history": lambda services, asked: _past(services, str(asked["name"])),
+        "schedule_list": lambda services, _: [_row(each) for each in _questions(services).all()],
+        "schedule_run": _ran,
+        "schedule_remove": _removed,
+        "schedule_history": _past,
     }
 
 
@@ -100,109 +96,84 @@ def _add(arguments: argparse.Namespace) -> int:
         "about": [str(Path(name).expanduser().resolve()) for name in arguments.about],
         "assistant": arguments.assistant,
     }
-    row = _answered("schedule_add", request, lambda services: _added(services, request))
-    print_document(row, _row_lines, as_json=arguments.json)
+    print_document(_answered("schedule_add", request), _row_lines, as_json=arguments.json)
     return 0
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    rows = _answered("schedule_list", {}, _listed)
-    print_document(rows, _list_lines, as_json=arguments.json)
+    print_document(_answered("schedule_list", {}), _list_lines, as_json=arguments.json)
     return 0
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    request = {"name": arguments.name}
-    done = _answered("schedule_run", request, lambda s: _ran(s, arguments.name))
-    print_document(done, _run_lines, as_json=arguments.json)
+def _of_one(verb: str, lines: Callable[[Any], list[str]], arguments: argparse.Namespace) -> int:
+    print_document(_answered(verb, {"name": arguments.name}), lines, as_json=arguments.json)
     return 0
 
 
-def _remove(arguments: argparse.Namespace) -> int:
-    request = {"name": arguments.name}
-    done = _answered("schedule_remove", request, lambda s: _removed(s, arguments.name))
-    print_document(done, lambda row: [f"Removed “{row['name']}”."], as_json=arguments.json)
-    return 0
-
-
-def _history(arguments: argparse.Namespace) -> int:
-    request = {"name": arguments.name}
-    runs = _answered("schedule_history", request, lambda s: _past(s, arguments.name))
-    print_document(runs, _history_lines, as_json=arguments.json)
-    return 0
-
-
-def _answered(verb: str, request: dict[str, Any], do: Callable[[app.Services], Any]) -> Any:  # noqa: ANN401  a JSON value
+def _answered(verb: str, request: dict[str, Any]) -> Any:  # noqa: ANN401  a JSON value
     """The result of a verb in the running app, else in this process."""
     is_answered, result = ask_running_app(find_home(), verb, request)
     if not is_answered:
         with open_services() as services:
-            result = do(services)
+            result = running_app_verbs()[verb](services, request)
     return result
 
 
 # --- in this process or the running app ----------------------------------------------------------
 
 
+def _questions(services: app.Services) -> ScheduledQuestions:
+    return services.wing(ScheduleServices).questions
+
+
 def _added(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
     scope = _scope(services, asked["about"])
     name = str(asked["assistant"])
     assistant_id = services.chat.assistants.find(name).assistant_id if name else ""
-    kept = services.wing(ScheduleServices).questions.add(
-        StandingQuestion(
+    kept = _questions(services).add(
+        ScheduledQuestion(
             "", str(asked["name"]), str(asked["question"]), Rhythm(asked["rhythm"]),
             int(asked["minute"]), int(asked["weekday"]), scope, assistant_id,
         )
     )  # fmt: skip
     services.wing(ScheduleServices).runner.wake()
-    return _row(
-        Standing(kept, services.wing(ScheduleServices).questions.state_of(kept.question_id))
-    )
+    return _row(Schedule(kept, _questions(services).state_of(kept.question_id)))
 
 
 def _scope(services: app.Services, about: Sequence[str]) -> QuestionScope:
     """The files and folders; AppError when nothing in one of them can be read."""
-    scope = QuestionScope.of(
-        *(
-            ScopeItem.of_folder(path) if path.is_dir() else ScopeItem.of_place("", str(path))
-            for path in map(Path, about)
-        )
+    items = (
+        ScopeItem.of_folder(path) if path.is_dir() else ScopeItem.of_place("", str(path))
+        for path in map(Path, about)
     )
+    scope = QuestionScope.of(*items)
     for item, why in services.chat.scopes.missing(scope):
         raise AppError(f"{item.name}: {why}.", "Add it to the library first.")
     return scope
 
 
-def _listed(services: app.Services) -> list[dict[str, Any]]:
-    return [_row(standing) for standing in services.wing(ScheduleServices).questions.all()]
-
-
-def _ran(services: app.Services, name: str) -> dict[str, Any]:
-    question = services.wing(ScheduleServices).questions.find(name).question
+def _ran(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
+    questions = _questions(services)
+    question = questions.find(str(asked["name"])).question
     try:
-        return _run_json(
-            services.wing(ScheduleServices).questions.run(question, Event(), has_consent=True)
-        )
+        return _run_json(questions.run(question, Event(), has_consent=True))
     except InterruptedAnswer as exc:
         raise AppError("Other questions came first.", "Try again in a while.") from exc
 
 
-def _removed(services: app.Services, name: str) -> dict[str, Any]:
-    row = _row(services.wing(ScheduleServices).questions.find(name))
-    services.wing(ScheduleServices).questions.delete(row["id"])
+def _removed(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
+    row = _row(_questions(services).find(str(asked["name"])))
+    _questions(services).delete(row["id"])
     return row
 
 
-def _past(services: app.Services, name: str) -> list[dict[str, Any]]:
-    found = services.wing(ScheduleServices).questions.find(name)
-    return [
-        _run_json(run)
-        for run in services.wing(ScheduleServices).questions.runs(found.question.question_id)
-    ]
+def _past(services: app.Services, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found = _questions(services).find(str(asked["name"]))
+    return [_run_json(run) for run in _questions(services).runs(found.question.question_id)]
 
 
-def _row(standing: Standing) -> dict[str, Any]:
-    question, state = standing.question, standing.state
+def _row(schedule: Schedule) -> dict[str, Any]:
+    question, state = schedule.question, schedule.state
     following = next_occasion(question, datetime.now())
     return {
         "id": question.question_id,
@@ -212,12 +183,12 @@ def _row(standing: Standing) -> dict[str, Any]:
         "next": "" if question.is_paused or not following else f"{following:%Y-%m-%d %H:%M}",
         "is_paused": question.is_paused,
         "about": question.scope.in_words(),
-        "last": _run_json(standing.last) if standing.last else None,
+        "last": _run_json(schedule.last) if schedule.last else None,
         "error": f"{state.error_title} {state.error_hint}".strip(),
     }
 
 
-def _run_json(run: StandingRun) -> dict[str, Any]:
+def _run_json(run: ScheduledRun) -> dict[str, Any]:
     return run.to_json() | {"is_changed": run.is_changed}
 
 
@@ -247,6 +218,10 @@ def _run_lines(run: dict[str, Any]) -> list[str]:
     head = [said] if compared else [run["note"]] if run["note"] else []
     sources = [f"[{s['n']}] {s['url'] or s['path']}" for s in run["sources"]]
     return [*head, *(compared or [run["answer"]]), "", *sources]
+
+
+def _removed_lines(row: dict[str, Any]) -> list[str]:
+    return [f"Removed “{row['name']}”."]
 
 
 def _history_lines(runs: list[dict[str, Any]]) -> list[str]:

@@ -1,7 +1,7 @@
 """The notes that the app writes for the person: Markdown files in folders of their choice.
 
-Worker threads only. The list of notes only remembers where they are; what is in them, and what of
-it is the person's, is in the files themselves.
+Worker threads only. The register only lists the files; they hold everything else themselves, also
+which sections are the person's.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -37,10 +37,8 @@ from desktop_rag.features.schedules.values.note_page import (
     with_accepted,
 )
 from desktop_rag.features.schedules.values.note_sources import NoteSources, cited_in, without_links
-from desktop_rag.features.schedules.values.standing_run import is_changed
+from desktop_rag.features.schedules.values.scheduled_run import is_changed
 from desktop_rag.ingest.library import Library
-
-# Where notes are: the list of their files, and their folders in the library. Worker threads.
 
 COLLECTION = "Your notes"
 _LONGEST_NAME = 60
@@ -55,10 +53,10 @@ class Note:
 
 
 class NoteFiles:
-    """Remembers the files of notes, and makes their folders searchable."""
+    """The register of the files of notes, whose folders it makes searchable."""
 
     def __init__(self, register: Path, library: Library) -> None:
-        """`register` is the file that remembers where the notes are."""
+        """`register` is the file with the paths of the notes."""
         self._register = register
         self._library = library
 
@@ -74,7 +72,7 @@ class NoteFiles:
         return next((note.path.parent for note in self.all()), Path.home() / "Notes")
 
     def remember(self, path: Path) -> None:
-        """Remember a note, and have its folder indexed."""
+        """Register a note, and have its folder indexed."""
         known = read_object(self._register).get("paths", [])
         write_object(self._register, {"paths": sorted({*known, str(path)})})
         self._make_searchable(path.parent)
@@ -90,7 +88,7 @@ class NoteFiles:
         self.remember(path)
 
     def forget(self, path: Path) -> None:
-        """The file of a note was removed."""
+        """Unregister a note whose file was removed."""
         known = read_object(self._register).get("paths", [])
         write_object(self._register, {"paths": sorted({*known} - {str(path)})})
         if path.parent.is_dir():
@@ -144,11 +142,8 @@ def page_of(text: str | None) -> NotePage | None:
     return None if text is None else parsed_page(text)
 
 
-# Writes the sections of a note from the library, by several questions. Worker threads only.
-
-
 class NoteWriting:
-    """Asks the questions of a note one after the other; the person's own go first."""
+    """Writes the sections of a note by asking its questions one by one; the person's go first."""
 
     def __init__(self, chat: Chat, library: Library, answers: BackgroundAnswers) -> None:
         self._chat = chat
@@ -156,7 +151,7 @@ class NoteWriting:
         self._library = library
 
     def language(self, topic: str, scope: QuestionScope, but: Sequence[Path]) -> str:
-        """The language for a new note, by the topic and the documents about it but these files.
+        """The language for a new note, by the topic and the documents about it, without `but`.
 
         AppError for a wrong filter in the topic.
         """
@@ -180,8 +175,7 @@ class NoteWriting:
     ) -> tuple[NoteSection, ...]:
         """Fresh sections for a note, of excerpts without a model.
 
-        What the note has of the app keeps its heading. No note is evidence: `but` are their files.
-
+        Sections that the app wrote keep their headings. No note is evidence: `but` are their files.
         `tell` gets the heading before each question. AppError when the endpoint fails or nothing
         about the topic was found; Cancelled after `cancel` was set.
         """
@@ -194,7 +188,7 @@ class NoteWriting:
             answer = self._answer(topic, question, scope, but, cancel)
             said = self._checked(answer, known, cancel)
             text, cited = sources.linked(said, answer.sources), cited_in(said, answer.sources)
-            if text and _has_sources(answer):
+            if text and any(source.is_cited for source in answer.sources):
                 found.append(NoteSection(heading, _below_second_level(text), cited))
         if not found:
             hint = "Use the words of your documents, or write about all documents."
@@ -204,7 +198,7 @@ class NoteWriting:
     def _answer(
         self, topic: str, question: str, scope: QuestionScope, but: Sequence[Path], cancel: Event
     ) -> Message:
-        """The answer from what a search for the topic alone finds: other words would hide it."""
+        """The answer over a search for the topic alone: other words would lead away from it."""
         asked, paths = question.format(topic=topic), tuple(map(str, but))
         try:
             return self._answers.answer(asked, scope, "", cancel, but=paths, search_for=topic)
@@ -212,14 +206,10 @@ class NoteWriting:
             raise AppError("Other questions came first.", "Try again in a while.") from exc
 
     def _checked(self, answer: Message, known: NoteWords, cancel: Event) -> str:
-        """The text without what a source contradicts, and with a sign where none backs it."""
+        """The text without contradicted claims, and with a sign at unbacked ones."""
         claims = () if answer.is_excerpts else self._chat.claims(answer, cancel)
         said = {Verdict.PARTLY: known.partly, Verdict.NOT_IN_SOURCES: known.not_found}
         return with_signs(answer.text, claims, without={Verdict.CONTRADICTED}, said=said)
-
-
-def _has_sources(answer: Message) -> bool:
-    return any(source.is_cited for source in answer.sources)
 
 
 def _below_second_level(text: str) -> str:
@@ -233,10 +223,7 @@ _LONGEST_TOPIC = 200
 
 @dataclass(frozen=True, slots=True)
 class NoteDraft:
-    """What would be written to a file, shown to the person before; `was` is its content now.
-
-    `was` is None for a file that does not exist yet.
-    """
+    """The proposed content of a file; `was` is the present one, None for a new file."""
 
     path: Path
     page: NotePage
@@ -246,7 +233,7 @@ class NoteDraft:
 
     @property
     def unasked(self) -> frozenset[str]:
-        """The headings of the changes that remove nothing and touch nothing of the person's."""
+        """The headings of the changes that remove nothing and leave the person's sections alone."""
         return frozenset(change.heading for change in self.changes if not change.is_asked_for)
 
 
@@ -254,7 +241,7 @@ class Notes:
     """Writes, refreshes and lists notes."""
 
     def __init__(self, register: Path, chat: Chat, library: Library) -> None:
-        """`register` is the file that remembers where the notes are."""
+        """`register` is the file with the paths of the notes."""
         self._files = NoteFiles(register, library)
         self._answers = BackgroundAnswers(chat)
         self._writing = NoteWriting(chat, library, self._answers)
@@ -291,9 +278,8 @@ class Notes:
     def refresh(self, path: Path, *, tell: Callable[[str], None], cancel: Event) -> NoteDraft:
         """Draft the changes of a note; nothing is written yet.
 
-        Raises:
-            AppError: when it is no note, the endpoint fails, or nothing was found.
-            Cancelled: after `cancel` was set.
+        AppError when it is no note, the endpoint fails, or nothing was found; Cancelled after
+        `cancel` was set.
         """
         text = text_of(path)
         page = page_of(text)

@@ -1,4 +1,4 @@
-"""Schedules and notes in the window: their pages, “Ask this regularly” and its news. Qt thread.
+"""Schedules and notes in the window: pages, “Ask this regularly” and notifications. Qt thread.
 
 The modules of the pages are imported when these are first shown.
 """
@@ -11,23 +11,24 @@ from PySide6.QtCore import QObject, Slot
 from desktop_rag.core.conversation import Message, MessageState
 from desktop_rag.core.language.translation import tr
 from desktop_rag.features.schedules.services import ScheduleServices
-from desktop_rag.features.schedules.values.standing_question import StandingQuestion
-from desktop_rag.features.schedules.values.standing_run import AnswerHasChanged
+from desktop_rag.features.schedules.values.scheduled_question import ScheduledQuestion
+from desktop_rag.features.schedules.values.scheduled_run import AnswerHasChanged
 from desktop_rag.ui.settings.page_list import QUESTIONS
 from desktop_rag.ui.window.window_pages import CHAT, LIBRARY, SETTINGS
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from desktop_rag.features.schedules.ui.standing_actions import StandingActions
+    from desktop_rag.features.schedules.ui.schedule_actions import ScheduleActions
     from desktop_rag.window_app import WindowApp
 
 _SCHEDULES = tr("Scheduled questions")
+_ASK = tr("Ask this regularly…")
 _CHANGED = tr("The answer to a scheduled question has changed.")
 
 
 def join(app: "WindowApp") -> None:
-    """Add the pages, and hear of changed answers."""
+    """Add the pages, and listen for changed answers."""
     parts = _Parts(app)
     add = app.window.pages.add_settings_page
     add(_SCHEDULES, parts.schedules_page, QUESTIONS)
@@ -35,12 +36,11 @@ def join(app: "WindowApp") -> None:
 
 
 class _Parts(QObject):
-    """What schedules add to the window."""
-
     def __init__(self, app: "WindowApp") -> None:
         super().__init__(app.window)
         self._app = app
         app.window.pages.built.connect(self._on_built)
+        app.presence.popup_built.connect(lambda popup: popup.answer.offer(_ASK))
         app.bridge.hear(AnswerHasChanged, self._on_answer_changed)
 
     @cached_property
@@ -48,12 +48,11 @@ class _Parts(QObject):
         return self._app.services.wing(ScheduleServices)
 
     @cached_property
-    def _actions(self) -> "StandingActions":
-        """What schedules questions, from any page."""
-        from desktop_rag.features.schedules.ui.standing_actions import StandingActions
+    def _actions(self) -> "ScheduleActions":
+        from desktop_rag.features.schedules.ui.schedule_actions import ScheduleActions
 
         app, services = self._app, self._services
-        actions = StandingActions(
+        actions = ScheduleActions(
             app.bridge, services.questions, services.runner, app.services.library,
             app.services.chat, app.window,
         )  # fmt: skip
@@ -64,10 +63,10 @@ class _Parts(QObject):
 
     def schedules_page(self) -> "QWidget":
         """The scheduled questions and their answers."""
-        from desktop_rag.features.schedules.ui.standing_reading import StandingReading
+        from desktop_rag.features.schedules.ui.schedule_reading import ScheduleReading
 
         app = self._app
-        return StandingReading(app.bridge, self._actions, app.services.library, app.theme)
+        return ScheduleReading(app.bridge, self._actions, app.services.library, app.theme)
 
     def notes_page(self) -> "QWidget":
         """The notes from the library."""
@@ -80,26 +79,26 @@ class _Parts(QObject):
 
     @Slot(str)
     def _show(self, question_id: str) -> None:
-        from desktop_rag.features.schedules.ui.standing_reading import StandingReading
+        from desktop_rag.features.schedules.ui.schedule_reading import ScheduleReading
 
         self._app.window.raise_window()
         self._app.window.show_page(SETTINGS)
         page = self._app.window.settings_page.show_named(_SCHEDULES)
-        if isinstance(page, StandingReading):
+        if isinstance(page, ScheduleReading):
             page.choose(question_id)
 
     @Slot(int)
     def _on_built(self, position: int) -> None:
         if position == CHAT:
             messages = self._app.window.chat_page.messages
-            messages.offer(tr("Ask this regularly…"))
+            messages.offer(_ASK)
             messages.offered_requested.connect(self._ask_regularly)
 
     @Slot(object, object)
     def _ask_regularly(self, question: Message, answer: Message) -> None:
         """Let the person schedule a question; a complete answer is its first one."""
         session = self._app.window.chat_page.sessions.current
-        asked = StandingQuestion(
+        asked = ScheduledQuestion(
             "", "", question.text, scope=question.scope, assistant_id=session.assistant_id
         )
         chat = session.conversation

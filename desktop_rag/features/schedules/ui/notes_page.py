@@ -1,4 +1,4 @@
-"""The page "Notes": the list, writing a new one, refreshing and opening one. Qt thread."""
+"""The page "Notes" with its dialogs for a new note and for changes. Qt thread."""
 
 import html
 from collections import deque
@@ -24,7 +24,7 @@ from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope, ScopeItem
-from desktop_rag.features.schedules.ui.standing_dialog import cost_in_words, scope_field
+from desktop_rag.features.schedules.ui.schedule_dialog import cost_in_words, scope_field
 from desktop_rag.features.schedules.values.note_page import ProposedSection, SectionChange
 from desktop_rag.features.schedules.values.note_sources import note_citations
 from desktop_rag.ui.documents.document_beside import DialogReading
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from desktop_rag.features.schedules.notes.notes import Note, NoteDraft, Notes
     from desktop_rag.ingest.library import Library
 
-# Asks what a note is to be about, and where its file is to be. Qt thread.
-
 _NOTE_WIDTH_PX = 560
 _FOLDER = tr(
     "A Markdown file of yours is written there. The folder becomes a part of the library, so that"
@@ -54,7 +52,7 @@ _FOLDER = tr(
 
 
 class NoteDialog(QDialog):
-    """`submitted` carries the topic, the folder and the QuestionScope."""
+    """The form for a new note. `submitted` carries the topic, the folder and the QuestionScope."""
 
     submitted = Signal(str, object, object)
 
@@ -118,8 +116,6 @@ class NoteDialog(QDialog):
         self.accept()
 
 
-# Shows what would be written to a note, to be accepted section by section. Qt thread.
-
 _WIDTH_PX, _HEIGHT_PX = 820, 560
 _LIST_PX = 230
 _WORDS = {
@@ -134,9 +130,10 @@ _CHANGE_INTRO = tr(
 
 
 class ChangeDialog(QDialog):
-    """`accepted_changes` carries the headings of the checked sections.
+    """Shows the changes of a note, to be accepted section by section.
 
-    `read_requested` carries the SourceRef of a link that was clicked.
+    `accepted_changes` carries the headings of the checked sections, `read_requested` the SourceRef
+    of a link that was clicked.
     """
 
     accepted_changes = Signal(object)
@@ -212,7 +209,7 @@ class ChangeDialog(QDialog):
         self._text.show_html(now + then)
 
     def _part(self, word: str, text: str, labels: Mapping[int, int], role: str) -> str:
-        """The HTML of a text, on a ground of its own below a word; "" without a text."""
+        """The HTML of a text on a coloured ground, below a word; "" without a text."""
         if not text:
             return ""
         ground, ink = self._theme.colours[role], self._theme.colours[f"{role}_text"]
@@ -243,12 +240,12 @@ _INTRO = tr(
     " the note is refreshed."
 )
 _TICK_MS = 150
-# Makes a draft, and tells the heading of each section before.
+# Makes a draft; called with a function for the heading of each section, and a cancel event.
 _Draft = Callable[[Callable[[str], None], Event], "NoteDraft"]
 
 
 class NotesPage(ScrolledPage):
-    """Reads the list whenever it is shown. One note is written at a time."""
+    """The list of notes, read whenever it is shown. One note is written at a time."""
 
     def __init__(
         self,
@@ -387,7 +384,7 @@ class NotesPage(ScrolledPage):
             self._draft(lambda tell, cancel: self._notes.refresh(path, tell=tell, cancel=cancel))
 
     def _draft(self, draft: _Draft) -> None:
-        """Write a draft, saying which section is being written, and show it."""
+        """Write a draft, showing which section is being written, then show its changes."""
         cancel = self._cancel = Event()
         self._told.clear()
 

@@ -1,6 +1,6 @@
-"""A note as a Markdown file of the person's own, taken apart and put together. Pure.
+"""Notes as Markdown files: parsing, writing, languages and the changes of a refresh. Pure.
 
-The front matter says what the note is about, and has a hash of each section as the app wrote it: a
+The front matter has the scope of the note, and a hash of each section as the app wrote it: a
 section with another hash, or none, is the person's.
 """
 
@@ -20,12 +20,8 @@ from desktop_rag.core.language.languages import language_named, language_of, lik
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.text import words
 
-# The words of a note in each language, and the language that a note is written in. Any thread.
-#
-# They are listed in resources/questions/note_words.toml.
-
 ENGLISH = "en"
-# The part of a note that is made of excerpts, without a model; it has no question.
+# The part of a note made of excerpts, without a model; it has no question.
 EXCERPTS = "excerpts"
 _LEAST_WORDS = 5
 # A topic in one of these scripts leaves no doubt.
@@ -34,7 +30,7 @@ _BY_SCRIPT = frozenset({"ru", "ar", "ko", "ja"})
 
 @dataclass(frozen=True, slots=True)
 class NoteWords:
-    """The words of one language; see the file. `headings` and `questions` are by part."""
+    """Words of one language in note_words.toml; `headings` and `questions` by part of a note."""
 
     your_note: str
     sources: str
@@ -51,7 +47,7 @@ def note_words(language: str) -> NoteWords:
 
 
 def part_of(heading: str) -> str:
-    """The part of a note that this is the heading of, in any language; "" for none."""
+    """The part of a note with this heading in any language; "" for none."""
     return _parts().get(heading, "")
 
 
@@ -63,9 +59,9 @@ def heads_sources(heading: str) -> bool:
 def language_of_topic(topic: str, preferred: str, of_documents: Sequence[str]) -> str:
     """The code of the language of a new note.
 
-    The language that the person prefers by its name; else that of the topic where it is sure, or
-    where documents about it have it; else the one that most of these documents have.
-    `of_documents` has the code of each, the best first, and "" for one that is not known.
+    The language that the person prefers, by its name; else that of the topic where it is sure or
+    shared by documents about it; else that of most of these documents. `of_documents` has the code
+    of each, the best first, and "" for unknown ones.
     """
     if preferred.strip():
         return language_named(preferred) or ENGLISH
@@ -107,7 +103,7 @@ _HASH_CHARS = 16
 class NoteSection:
     """A heading of the second level and the text below it.
 
-    `cited` are the sources behind the links of a text that was just written, in their order.
+    `cited` are the sources of the links in a text just written, in their order.
     """
 
     heading: str
@@ -198,7 +194,7 @@ def parsed_page(text: str) -> NotePage | None:
 
 
 def _taken_apart(text: str) -> tuple[str, tuple[NoteSection, ...]]:
-    """What stands above the first section, and the sections."""
+    """The text above the first section, and the sections."""
     heads: list[str] = [""]
     bodies: list[list[str]] = [[]]
     for line, is_code in _lines(text):
@@ -235,11 +231,8 @@ def _value(name: str, text: str) -> object:
     return value if name != "language" or is_code else None
 
 
-# What a refresh would change in a note, section by section, and the changed note. Pure.
-
-
 class SectionChange(StrEnum):
-    """What would happen to a section."""
+    """The change of a section by a refresh."""
 
     NEW = "new"
     CHANGED = "changed"
@@ -248,9 +241,9 @@ class SectionChange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProposedSection:
-    """One change; `is_yours` when the person wrote, changed or removed the section.
+    """A change by a refresh; `is_yours` when the person wrote, changed or removed the section.
 
-    `cited` are the sources behind the links of `after`, in their order.
+    `cited` are the sources of the links in `after`, in their order.
     """
 
     change: SectionChange
@@ -262,10 +255,7 @@ class ProposedSection:
 
     @property
     def is_asked_for(self) -> bool:
-        """True for a change that is made only if the person chooses it.
-
-        A section is gone when nothing was found for it this time, which is no proof.
-        """
+        """True for a change made only if the person chooses it: finding nothing is no proof."""
         return self.is_yours or self.change is SectionChange.GONE
 
 

@@ -1,4 +1,4 @@
-"""Citations of a note as links to the files, relative to the note, and the list of them. Pure."""
+"""Citations of a note as links to files relative to it, and its list of sources. Pure."""
 
 import itertools
 import os
@@ -37,7 +37,7 @@ class NoteSources:
                 self._lines.setdefault(match[2], int(match[1]))
 
     def linked(self, text: str, sources: Sequence[SourceRef]) -> str:
-        """The text with each citation of these sources as a link under its number in the note."""
+        """The text with each citation of these sources as a link, by its number in the note."""
         by_number = {source.n: source for source in sources}
 
         def link(match: re.Match[str]) -> str:
@@ -75,7 +75,7 @@ class NoteSources:
 
 
 def _list_of(page: NotePage) -> NoteSection | None:
-    """The list of sources, also one in the language that the note had before."""
+    """The list of sources, also in a former language of the note."""
     own = page.section(note_words(page.language).sources)
     return own or next(filter(_is_list, page.sections), None)
 
@@ -88,7 +88,7 @@ def _is_list(section: NoteSection) -> bool:
 
 
 def cited_in(text: str, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
-    """The sources behind the links that `linked` makes of this text, in their order."""
+    """The sources of the links that `linked` makes in this text, in their order."""
     by_number = {str(source.n): source for source in sources}
     return tuple(by_number[n] for n in _CITATION.findall(text) if n in by_number)
 

@@ -1,7 +1,7 @@
-"""Collections whose readers another application decides about, in a file of their own.
+"""The rules by which other applications decide who reads a collection, in a file of their own.
 
-A rule holds no secret: the key is a public one, in a file that the rule names. Any thread;
-processes take turns. The libraries for keys are imported only when a rule is set.
+A rule holds no secret: the key that it names is public. Any thread; processes take turns. The
+libraries for keys are imported only when a rule is set.
 """
 
 import json
@@ -25,7 +25,7 @@ _FORM = "There is a fault in it. Correct it, or delete it and set the rules agai
 
 
 def check_rule(rule: AccessRule) -> None:
-    """AppError for a rule that can't be kept to. The key is not read."""
+    """AppError for a rule that is not valid. The key is not read."""
     if not rule.issuer.strip() or not rule.audience.strip():
         raise AppError("The issuer and the audience of the tokens are needed.")
     unknown = [name for name in rule.algorithms if name not in ALGORITHMS]
@@ -38,7 +38,6 @@ def check_rule(rule: AccessRule) -> None:
 
 
 def _check_address(address: str) -> None:
-    """AppError for an address to which no user's token may be sent."""
     try:
         parts = urlsplit(address)
         host, _ = parts.hostname or "", parts.port
@@ -86,11 +85,7 @@ class AccessRules:
         return next((r for r in self.all() if r.collection_id == collection_id), None)
 
     def set(self, rule: AccessRule, key: str = "") -> None:
-        """Keep a rule in place of an earlier one for the collection.
-
-        A `key`, the text of a public one, is kept beside the rules, and is the one of the rule.
-        AppError for a wrong rule, and for a key that can't be used.
-        """
+        """Store a rule, and the text of its public `key`, if given. AppError if one is invalid."""
         from desktop_rag.features.server.access.user_tokens import UserTokens, check_key  # noqa: PLC0415
 
         kept = self._key_file(rule.collection_id)
@@ -117,7 +112,6 @@ class AccessRules:
             self._key_file(collection_id).unlink(missing_ok=True)
 
     def _key_file(self, collection_id: str) -> Path:
-        """Where a key is kept that came as a text."""
         return self._path.parent / "user_keys" / f"{collection_id}.key"
 
     def _read(self) -> tuple[AccessRule, ...]:

@@ -35,11 +35,10 @@ _INCLUDED = {
 class Token:
     """A token without its secret, of which only the SHA-256 `digest` is kept.
 
-    The secret has 256 random bits, so a plain hash can't be guessed backwards. Without
-    `collection_ids` it covers every collection, without `models` all that are exposed; with them it
-    asks these only, by their keys. A web page may use it only from one of the `origins`.
-    With `lists_sources` answers by OpenAI's APIs end with a list of their sources.
-    `expires_at` 0 means never.
+    The secret has 256 random bits, so its hash needs no salt. Without `collection_ids` the token
+    covers every collection, without `models` (keys) all that are exposed. A web page may use it
+    only from one of the `origins`. With `lists_sources` answers by OpenAI's APIs end with a list of
+    their sources. `expires_at` 0 means never.
     """
 
     token_id: str

@@ -1,4 +1,4 @@
-"""Tells who sent a request, by its token. Worker threads."""
+"""Tells who sent a request, by its token, and limits how often one may ask. Worker threads."""
 
 import threading
 import time
@@ -12,8 +12,6 @@ from desktop_rag.features.server.access.callers import Caller, Exchange
 from desktop_rag.features.server.access.token_book import TokenBook
 from desktop_rag.features.server.refusals import Refusal
 
-# Limits for each token: requests a minute, and streams at a time. Any thread.
-
 _WINDOW_S = 60.0
 # Failed attempts of one address in a minute, before it has to wait.
 _MOST_FAILURES = 20
@@ -21,7 +19,7 @@ _MOST_ADDRESSES = 10_000
 
 
 class RateLimits:
-    """Counts requests in a sliding minute."""
+    """Limits the requests of a token in a sliding minute, and its streams at a time. Any thread."""
 
     def __init__(self, streams: int, clock: Callable[[], float] = time.monotonic) -> None:
         """A token may have so many `streams` at a time. `clock` gives seconds."""
@@ -80,29 +78,26 @@ class RateLimits:
 
 def _too_many(wait_s: float) -> Refusal:
     seconds = max(1, round(wait_s))
-    return Refusal(
-        429, f"Too many requests. Try again in {seconds} seconds.", retry_after_s=seconds
-    )
+    said = f"Too many requests. Try again in {seconds} seconds."
+    return Refusal(429, said, retry_after_s=seconds)
 
 
 _BEARER = "bearer "
 
 
 class Authority:
-    """Checks tokens. Every request needs one, also on this computer: other programs and other
-    people may use it too.
-    """
+    """Checks the token of every request, local ones too: other people may use this computer."""
 
     def __init__(
         self, tokens: TokenBook, limits: RateLimits, origins: Callable[[], Iterable[str]]
     ) -> None:
-        """`origins` may use every token; beside them those that a token names may use it."""
+        """`origins` may use every token, beside the origins that a token names."""
         self._tokens = tokens
         self._limits = limits
         self._origins = origins
 
     def allowed_origins(self) -> set[str]:
-        """Every web origin that some token, or the settings, let in."""
+        """Every web origin that a token or the settings let in."""
         try:
             of_tokens = {origin for token in self._tokens.all() for origin in token.origins}
         except AppError:
@@ -110,7 +105,7 @@ class Authority:
         return of_tokens | set(self._origins())
 
     def is_admin(self, token_id: str) -> bool:
-        """True while a token is valid and is for the administration of all of it."""
+        """True while a token is valid and allows everything."""
         token = self.valid(token_id)
         return token is not None and token.is_for_admin
 

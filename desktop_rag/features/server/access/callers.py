@@ -18,9 +18,8 @@ class Exchange:
     """A request on its way through the server, filled by what it passes: one thread at a time.
 
     `headers` have names in lower case, and may have one name several times. `origin` is that of a
-    foreign web page, "" for any other program. `refusal` is the message that the client got. One
-    that is not `is_logged` tells nothing, such as a look at the log itself. `filters` are those
-    that it passes.
+    foreign web page, "" for any other program. `refusal` is the message that the client got. Only
+    one that `is_logged` gets into the log. `filters` are those that it passes.
     """
 
     method: str = ""
@@ -115,10 +114,7 @@ class Caller:
         return Readable(whole, tuple(self.shared()) if self.shared_ids else ())
 
     def limited(self, setup: Setup) -> Setup:
-        """The setup of a question, limited to what the caller may read.
-
-        Refuses one that is limited to other collections.
-        """
+        """The setup limited to what the caller may read; refuses one limited to something else."""
         return replace(setup, reach=self.reach(setup.reach))
 
     def covers(self, wanted: SearchScope) -> bool:
@@ -127,7 +123,7 @@ class Caller:
         return not named or any(map(self.may_read_collection, named))
 
     def reach(self, wanted: SearchScope) -> SearchScope:
-        """The part of `wanted` that the caller may read; refuses when it names nothing of that."""
+        """The part of `wanted` that the caller may read; refuses when there is none."""
         whole = self._whole_ids
         if whole is None:
             return wanted

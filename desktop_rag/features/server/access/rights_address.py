@@ -1,7 +1,7 @@
 """Asks another application which documents its user may read. Worker threads.
 
-Whatever is not a clear answer is a refusal: no answer, a late or a large one, a redirect, another
-form, a document that was not asked about.
+Anything but a clear answer is a refusal: none, a late or a large one, a redirect, another form, a
+document that was not asked about.
 """
 
 import hashlib
@@ -26,10 +26,10 @@ from desktop_rag.models.endpoints.client.interruptible_sockets import (
 log = logging.getLogger(__name__)
 
 BATCH = 1_000
-# Of all batches together.
+# For all batches together.
 _LIMIT_S = 10.0
 _LARGEST_ANSWER_BYTES = 1024 * 1024
-# Within this time an answer is not asked for again; so long may a right outlive its end.
+# Answers are kept for this long, so a right may outlive its end by as much.
 KEPT_S = 30.0
 # An application that does not answer holds up the requests of others.
 _LEFT_ALONE_S = 5.0
@@ -42,7 +42,7 @@ _NOT_THIS_USER = (401, 403)
 class AskedDocument:
     """A document as the application gets it: our id, the id by which it sent it, path, address.
 
-    What is `inside` it, such as attachments, may be read by whoever may read it.
+    Whoever may read it may read what is `inside` it, such as attachments.
     """
 
     document_id: str
@@ -58,7 +58,7 @@ class AskedDocument:
 
 @dataclass
 class _Kept:
-    """An answer with its end, and what lets only one thread ask for it."""
+    """An answer, when it expires, and the lock that lets only one thread ask for it."""
 
     until: float = 0.0
     document_ids: tuple[str, ...] = ()
@@ -83,10 +83,7 @@ class RightsAddress:
         token: str,
         documents: Callable[[], Sequence[AskedDocument]],
     ) -> tuple[str, ...]:
-        """Those of the `documents` of a collection that the user of a token may read.
-
-        Refuses when the application does not tell. New documents are asked about within KEPT_S.
-        """
+        """The `documents` that the user of a token may read; refuses if that can't be told."""
         key = (address, collection_id, hashlib.sha256(token.encode()).hexdigest())
         with self._lock:
             if len(self._kept) > _MOST_KEPT:

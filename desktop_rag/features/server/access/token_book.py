@@ -1,4 +1,4 @@
-"""The tokens of the local server, in a file of their own. Any thread; processes take turns."""
+"""The tokens of the local server, and their last uses, in files of their own. Any thread."""
 
 import hmac
 import json
@@ -22,10 +22,7 @@ _LOCK_S = 5.0
 
 
 class TokenBook:
-    """Keeps tokens without their secrets. A revoked one is refused from the next request on.
-
-    The command line and the running app share the file, so each use looks whether it has changed.
-    """
+    """Keeps tokens without their secrets; other processes may change the file at any time."""
 
     def __init__(self, path: Path) -> None:
         """The file is created with the first token, for this user alone."""
@@ -40,10 +37,7 @@ class TokenBook:
         return self._known
 
     def find(self, secret: str) -> Token | None:
-        """The token with this secret, in a time that doesn't tell which ones there are.
-
-        None for an unknown or expired one. AppError when the file can't be read.
-        """
+        """The token with this secret, None for an unknown or expired one; takes constant time."""
         digest, found = digest_of(secret), None
         for token in self.all():
             if hmac.compare_digest(token.digest, digest):
@@ -66,7 +60,7 @@ class TokenBook:
             self._write([change(t) if t.token_id == token_id else t for t in self.all()])
 
     def revoke(self, token_id: str) -> None:
-        """Forget a token; without effect when there is none of this id."""
+        """Forget a token, which is refused from the next request on."""
         with self._writing():
             self._write([token for token in self.all() if token.token_id != token_id])
 
@@ -88,9 +82,8 @@ class TokenBook:
         except Timeout as exc:
             raise AppError("The tokens are being changed elsewhere.", "Try again.") from exc
         except OSError as exc:
-            raise AppError(
-                "The tokens could not be saved.", f"{self._path}: {exc.strerror}."
-            ) from exc
+            hint = f"{self._path}: {exc.strerror}."
+            raise AppError("The tokens could not be saved.", hint) from exc
 
     def _read(self) -> None:
         try:
@@ -99,7 +92,7 @@ class TokenBook:
             if stamp == self._stamp:
                 return
             content = json.loads(self._path.read_text(encoding="utf-8"))
-            self._known = tuple(Token.from_json(fields) for fields in _listed(content))
+            self._known = tuple(Token.from_json(fields) for fields in content["tokens"])
             self._stamp = stamp
         except FileNotFoundError:
             self._known, self._stamp = (), None
@@ -116,20 +109,12 @@ class TokenBook:
         self._read()
 
 
-def _listed(content: object) -> list[dict[str, Any]]:
-    if not isinstance(content, dict):
-        raise TypeError("not an object")
-    return cast("list[dict[str, Any]]", cast("dict[str, Any]", content)["tokens"])
-
-
-# When each token was used last, in a file of its own. Any thread; one process writes.
-
-# A busy token does not write a file for each request.
+# A busy token must not cause a write for each request.
 _PRECISION_S = 60.0
 
 
 class TokenUses:
-    """Notes uses to the minute. What can't be written or read is only logged."""
+    """When each token was last used, to the minute; one process writes. Faults are only logged."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
         """The file is created with the first use. `clock` is the wall clock."""

@@ -1,12 +1,12 @@
 """What a caller may read where other applications decide. Worker threads.
 
 A collection with a rule is there for the application's users only. For everybody else it does not
-exist: it is in no list, and no answer tells of it.
+exist: no list and no answer shows it.
 """
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -50,18 +50,18 @@ class UserRights:
             return caller
         if not given and caller.token.is_for_admin:
             return caller
-        covered = [c for c in self._library.collections.all() if _covers(caller.token, c)]
-        guarded = [
-            c
-            for c in covered
-            if c.collection_id in rules and (given or not _keeps(caller.token, c))
+        only = caller.token.collection_ids
+        covered = [
+            c for c in self._library.collections.all() if not only or c.collection_id in only
         ]
+        ruled = [c for c in covered if c.collection_id in rules]
+        guarded = [c for c in ruled if given or not _keeps(caller.token, c)]
         users = self._users(given, [rules[c.collection_id] for c in guarded]) if given else {}
         if any(not found for found in users.values()):
             raise Refusal(401, "The token of the user is not valid.", code="invalid_user_token")
         if not guarded:
             return caller
-        shared = [c for c in guarded if users and _is_for_all(c.collection_id, users)]
+        shared = [c for c in guarded if users and all(c.collection_id in u for u in users.values())]
         known = [user for found in users.values() for user in found.values()]
         return replace(
             caller,
@@ -73,9 +73,7 @@ class UserRights:
         )
 
     def may_follow(self, token: Token, user: str, collection_id: str) -> bool:
-        """True when a link that was made for a token, and a user of it, may show a document of this
-        collection still.
-        """
+        """True when a link made for this token and user may still show this collection's text."""
         is_covered = not token.collection_ids or collection_id in token.collection_ids
         return is_covered and (bool(user) or collection_id not in self._known())
 
@@ -83,13 +81,13 @@ class UserRights:
         try:
             return {rule.collection_id: rule for rule in self._rules.all()}
         except AppError as error:
-            # Nobody knows now what is protected.
+            # What is protected is unknown now.
             raise Refusal.of_error(error, _UNAVAILABLE) from error
 
     def _users(
         self, given: Sequence[str], rules: Sequence[AccessRule]
     ) -> dict[str, dict[str, User]]:
-        """For each token its user by each collection that it is valid for."""
+        """By token, its user in each collection for which it is valid."""
         try:
             return {token: self._user(token, rules) for token in given}
         except AppError as error:
@@ -102,7 +100,7 @@ class UserRights:
     def _shared(
         self, tokens: Sequence[str], rules: Sequence[tuple[AccessRule, Collection]]
     ) -> Callable[[], dict[str, None]]:
-        """What the users of all tokens may read."""
+        """Asks, once, which documents the users of all tokens may read."""
 
         @cache
         def ask() -> dict[str, None]:
@@ -118,7 +116,6 @@ class UserRights:
         return ask
 
     def _documents(self, token: str, rule: AccessRule, collection: Collection) -> tuple[str, ...]:
-        """The documents of a collection that may be read."""
         return self._address.readable(
             rule.address, rule.collection_id, collection.name, token,
             lambda: list(self._asked(collection)),
@@ -136,13 +133,9 @@ class UserRights:
                     inside[row.path].append(row.document_id)
             for row in rows:
                 if not row.part:
-                    yield AskedDocument(
-                        row.document_id,
-                        own_ids.get(row.document_id, ""),
-                        _path_in(source, row),
-                        row.address,
-                        tuple(inside.get(row.path, ())),
-                    )
+                    own_id, path = own_ids.get(row.document_id, ""), _path_in(source, row)
+                    parts = tuple(inside.get(row.path, ()))
+                    yield AskedDocument(row.document_id, own_id, path, row.address, parts)
 
     def _own_ids(self, source: Source) -> dict[str, str]:
         """The ids by which a program sent the documents of a source, by ours."""
@@ -152,15 +145,10 @@ class UserRights:
         return {each.document_id: each.own_id for each in sent}
 
 
-def _covers(token: Token, collection: Collection) -> bool:
-    return not token.collection_ids or collection.collection_id in token.collection_ids
-
-
 def _keeps(token: Token, collection: Collection) -> bool:
     """True for the token with which an application keeps its collection in step.
 
-    It is for this collection by name, may write, and asks no questions: the application knows all
-    that it sends, and nobody can forget to say for whom an answer is.
+    It names this collection, may write, and asks no questions, so no answer can reach a wrong user.
     """
     named = collection.collection_id in token.collection_ids
     return named and TokenScope.WRITE in token.scopes and not token.allows(TokenScope.ASK)
@@ -178,10 +166,6 @@ def _tokens_in(header: str) -> tuple[str, ...]:
 
 def _bare(given: str) -> str:
     return given[len(_BEARER) :].strip() if given.lower().startswith(_BEARER) else given
-
-
-def _is_for_all(collection_id: str, users: Mapping[str, Mapping[str, User]]) -> bool:
-    return all(collection_id in found for found in users.values())
 
 
 def _name_of(users: Sequence[User]) -> str:

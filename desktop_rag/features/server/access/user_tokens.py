@@ -16,18 +16,18 @@ from desktop_rag.features.server.values.access_values import AccessRule
 
 log = logging.getLogger(__name__)
 
-# The clocks of two computers differ by so much.
+# The clocks of two computers may differ by so much.
 _LEEWAY_S = 10
 _LONGEST_TOKEN = 8_192
 _LARGEST_KEY_FILE = 256 * 1024
 _LEAST_RSA_BITS = 2048
-# What a fault in a key is said of that came as a text.
+# Names a key that came as a text in error messages.
 _GIVEN = "The text"
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user by a short name that tells nobody who it is, and the end of the token in Unix time."""
+    """A user by a name that identifies nobody, and when the token expires in Unix time."""
 
     name: str
     expires_at: float
@@ -50,10 +50,7 @@ class UserTokens:
         self._keys: dict[tuple[str, tuple[str, ...]], tuple[tuple[int, int], list[_Key]]] = {}
 
     def user(self, token: str, rule: AccessRule) -> User | None:
-        """The user of a token; None for a token that is not valid for this rule.
-
-        AppError when the key can't be read.
-        """
+        """The user of a token, None if it is not valid for the rule. AppError for a bad key."""
         if len(token) > _LONGEST_TOKEN:
             return None
         keys = self.keys(rule)
@@ -111,7 +108,7 @@ def check_key(content: str, rule: AccessRule) -> None:
 def _chosen(
     keys: Sequence[_Key], header: dict[str, Any], rule: AccessRule
 ) -> tuple[_Key, str] | None:
-    """The one key for a token, and the algorithm; None when there is none, or a doubt.
+    """The key for a token, and the algorithm; None unless exactly one key fits.
 
     The header can only choose among the algorithms of the rule, and those that fit the key.
     """
@@ -133,13 +130,10 @@ def _keys_in(content: bytes, rule: AccessRule, path: Path | str) -> list[_Key]:
     keys = _in_set(content, path) if is_set else _in_pem(content, rule)
     if not keys:
         raise _unusable(path, "It holds no public key for these algorithms.")
-    if any(getattr(k.key, "key_size", _LEAST_RSA_BITS) < _least_bits(k.key) for k in keys):
+    rsa = [k.key for k in keys if type(k.key).__name__.startswith("RSA")]
+    if any(getattr(key, "key_size", _LEAST_RSA_BITS) < _LEAST_RSA_BITS for key in rsa):
         raise _unusable(path, f"A key has fewer than {_LEAST_RSA_BITS} bits.")
     return keys
-
-
-def _least_bits(key: Any) -> int:  # noqa: ANN401  a key of the cryptography library
-    return _LEAST_RSA_BITS if type(key).__name__.startswith("RSA") else 0
 
 
 def _in_pem(content: bytes, rule: AccessRule) -> list[_Key]:

@@ -1,4 +1,4 @@
-"""Users of other applications: the rules that say who decides about readers. Worker threads."""
+"""Admin pages for the rules about users of other applications, and for tokens. Worker threads."""
 
 import time
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ _ADDRESS = "The server asks there what a user may read: https, or http on its ow
 
 
 class AccessAdmin:
-    """The rules, one for each collection that has one."""
+    """The rules that say which application decides about the readers of a collection."""
 
     def __init__(self, serving: Serving) -> None:
         self._library = serving.library
@@ -107,7 +107,7 @@ class AccessAdmin:
         if collection_id not in names:
             raise Refusal(400, "Choose a collection.")
         known = self._rules.of(collection_id)
-        # Fields of a form end their lines as no file of ours does.
+        # Browsers send forms with CRLF.
         key = visit.sent("key").replace("\r\n", "\n")
         if not (key or known):
             raise Refusal(400, "The public key is needed.")
@@ -150,8 +150,6 @@ def _row(rule: AccessRule, name: str) -> list[Html | str]:
     return [name, rule.issuer, rule.audience, ", ".join(rule.algorithms), rule.address, link]
 
 
-# Tokens: made, shown once, and revoked. Worker threads.
-
 _TOKENS_PATH = "/admin/tokens"
 _DAY_S = 86_400.0
 _MOST_DAYS = 36_500
@@ -167,7 +165,7 @@ _ONCE = "Enter it in the program as the key. It is shown this once and kept nowh
 
 
 class TokenAdmin:
-    """The tokens of the server."""
+    """Makes tokens, shows the secret of each once, and revokes them."""
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
@@ -187,10 +185,8 @@ class TokenAdmin:
         rows = [_token_row(t, uses.get(t.token_id, 0.0), names) for t in self._serving.tokens.all()]
         heads = ("Token", "Allows", "Collections", "Web origins", "Rate", "Made", "Last used",
                  "Ends", "")  # fmt: skip
-        body = stacked(
-            table(heads, rows, empty="There are no tokens yet."),
-            section("New token", self._form(visit, names)),
-        )
+        added = section("New token", self._form(visit, names))
+        body = stacked(table(heads, rows, empty="There are no tokens yet."), added)
         return Shown("Tokens", body)
 
     def _form(self, visit: Visit, collections: dict[str, str]) -> Html:

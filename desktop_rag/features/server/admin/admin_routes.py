@@ -1,4 +1,4 @@
-"""The admin page: login, logout, and the pages behind it. The server's thread and its workers.
+"""The admin page: login, logout, and some of the pages behind it. The server's thread and workers.
 
 For browsers of this server's own pages alone: a form counts only with the Origin of the server, the
 cookie of a session and the key that the session's forms hold.
@@ -66,8 +66,6 @@ from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.serving import Serving
 from desktop_rag.features.server.values.usage_figures import DAY_S, Usage, usage_since
 
-# Usage: requests, answers, characters and times, by token and day. Worker threads.
-
 _USAGE_PATH = "/admin/usage"
 _SPANS = {"7": "7 days", "30": "30 days", "90": "90 days", "1": "24 hours"}
 _HEADS = ("Requests", "Answers", "Refused", "Errors", "Characters asked", "Characters answered",
@@ -80,7 +78,7 @@ _NOTE = (
 
 
 class UsageAdmin:
-    """Figures with bars."""
+    """Requests, answers, characters and times, by token and day."""
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
@@ -137,14 +135,12 @@ def _seconds(ms: int) -> str:
     return f"{ms / 1000:,.2f} s" if ms else "–"
 
 
-# Saved prompts: added, changed, deleted. Worker threads.
-
 _PROMPTS_PATH = "/admin/prompts"
 _PREVIEW = 160
 
 
 class PromptAdmin:
-    """The prompts that people and programs use by name."""
+    """Adds, changes and deletes the prompts that people and programs use by name."""
 
     def __init__(self, chat: Chat) -> None:
         self._prompts = chat.prompts
@@ -217,11 +213,8 @@ def _preview(text: str) -> str:
     return f"{line[:_PREVIEW]} …" if len(line) > _PREVIEW else line
 
 
-# The first page: what there is, and what is being done. Worker threads.
-
-
 class OverviewAdmin:
-    """Figures of the library and of those who may ask it."""
+    """The first page: figures of the library, and what is being done."""
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
@@ -262,8 +255,6 @@ def _figure(label: str, number: int, path: str) -> Html:
     return tag("li", tag("a", tag("strong", f"{number:,}"), " ", label, href=path))
 
 
-# Models and assistants: which tokens may ask which. Worker threads.
-
 _MODELS_PATH = "/admin/models"
 _NAMED = note(
     "Models of your endpoints are answered without documents. They are exposed to the tokens that"
@@ -272,7 +263,7 @@ _NAMED = note(
 
 
 class ModelAdmin:
-    """The names that programs ask, by token."""
+    """The models and assistants, and which tokens may ask which."""
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
@@ -345,14 +336,12 @@ def _kind(name: ModelName) -> str:
     return "collection" if name.collection_id else "all documents"
 
 
-# Feedback: what people said about answers. Worker threads.
-
 _PATH = "/admin/feedback"
 _KINDS = {"liked": "good", "disliked": "bad", "rewritten": "", "withdrawn": ""}
 
 
 class FeedbackAdmin:
-    """Likes, dislikes and rewrites, by model and one by one."""
+    """Likes, dislikes and rewrites of answers, by model and one by one."""
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
@@ -387,9 +376,6 @@ class FeedbackAdmin:
         return Shown("Feedback", body)
 
 
-# The list of the admin pages, and which handler answers which path.
-
-
 class AdminPage(Protocol):
     """A page with what can be done on it. Handlers run on worker threads."""
 
@@ -399,7 +385,7 @@ class AdminPage(Protocol):
 
 
 class AdminPages:
-    """All pages in the order of the list."""
+    """All pages in their order, with the handler of each path."""
 
     def __init__(self, serving: Serving) -> None:
         library = serving.library
@@ -428,11 +414,8 @@ class AdminPages:
         return [handled for _, page in self._pages for handled in page.handlers()]
 
 
-# The page that asks for an admin token. Pure.
-
-
 def login_page(fault: str = "") -> Html:
-    """The form, with what was wrong with the last try."""
+    """The page that asks for an admin token, with what was wrong with the last one."""
     said = tag("p", fault, class_="said bad", role="alert") if fault else None
     asked = tag(
         "form",
@@ -467,8 +450,6 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a request says, read before a worker takes it."""
-
     exchange: Exchange
     session_id: str
     query: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""One request to the admin page, and what its pages answer with. Values, pure."""
+"""Sessions of the admin page, requests to it, and what its pages answer with."""
 
 import hmac
 import secrets
@@ -12,8 +12,6 @@ from desktop_rag.features.server.access.access_tokens import Token, digest_of
 from desktop_rag.features.server.html_writer import Html
 from desktop_rag.features.server.refusals import Refusal
 
-# Who is logged in to the admin page, in memory only. Any thread.
-
 IDLE_S = 20 * 60.0
 _LONGEST_S = 8 * 3600.0
 _MOST = 32
@@ -21,10 +19,7 @@ _MOST = 32
 
 @dataclass(slots=True)
 class AdminSession:
-    """One browser that has logged in with a token.
-
-    Each form holds `form_key`, so that no other page can send it. `said` is shown once.
-    """
+    """A browser that has logged in. Its forms hold `form_key`; what is `said` is shown once."""
 
     token: Token
     form_key: str = field(default_factory=lambda: secrets.token_urlsafe(24))
@@ -34,7 +29,7 @@ class AdminSession:
 
 
 class AdminSessions:
-    """Opens and ends sessions. One ends when it rests too long, or its token is revoked."""
+    """Opens and ends sessions, in memory. One ends when idle, or with its token. Any thread."""
 
     def __init__(
         self, is_admin: Callable[[str], bool], clock: Callable[[], float] = time.monotonic
@@ -126,7 +121,7 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A page that is shown."""
+    """A page as the answer."""
 
     title: str
     body: Html
@@ -135,7 +130,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Another page is shown, with a sentence about what was done."""
+    """A redirect to another page, with a sentence about what was done."""
 
     path: str
     said: str = ""

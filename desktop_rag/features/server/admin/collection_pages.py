@@ -1,4 +1,4 @@
-"""Collections: what is in each; adding, renaming, removing them. Worker threads."""
+"""Admin pages for collections, crawls and documents. Worker threads."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _PUBLIC = "Pages are fetched from public addresses only."
 
 
 class CollectionAdmin:
-    """The collections with the state of their documents."""
+    """Lists the collections with the state of their documents; adds, renames and removes them."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -60,18 +60,10 @@ class CollectionAdmin:
         sources = self._library.sources.all()
         rows = [self._row(each, sources) for each in self._library.collections.all()]
         heads = ("Collection", "Sources", "Documents", "Searchable", "Unread", "Failed", "Model")
-        added = form(
-            visit, _PATH,
-            form_field("Name", "name", required=True, maxlength=80),
-            tag("p", button("Add collection")),
-        )  # fmt: skip
-        return Shown(
-            "Collections",
-            stacked(
-                table(heads, rows, empty="There are no collections yet."),
-                section("New collection", added),
-            ),
-        )
+        listed = table(heads, rows, empty="There are no collections yet.")
+        name = form_field("Name", "name", required=True, maxlength=80)
+        added = form(visit, _PATH, name, tag("p", button("Add collection")))
+        return Shown("Collections", stacked(listed, section("New collection", added)))
 
     def _row(self, collection: Collection, sources: Sequence[Source]) -> list[str]:
         own = [s for s in sources if s.collection_id == collection.collection_id]
@@ -176,8 +168,6 @@ class CollectionAdmin:
         raise Refusal(404, "There is no such collection.")
 
 
-# Crawls: web pages as sources, when they are fetched, and what was refused. Worker threads.
-
 _CRAWL_PATH = "/admin/crawls"
 _HOUR_S = 3600.0
 _MOST_REFUSALS = 100
@@ -185,7 +175,7 @@ _REFUSED = (DocumentState.FAILED, DocumentState.SKIPPED)
 
 
 class CrawlAdmin:
-    """The links of the library."""
+    """Web pages as sources: when they are fetched, and what was refused."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -207,13 +197,9 @@ class CrawlAdmin:
             if (links := source.links)
         ]
         heads = ("Link", "Collection", "State", "Pages", "Refused", "Last run", "Next run", "")
-        return Shown(
-            "Crawls",
-            stacked(
-                table(heads, rows, empty="No web pages are in the library."),
-                note("Links are added in the window, on the command line or by the API."),
-            ),
-        )
+        listed = table(heads, rows, empty="No web pages are in the library.")
+        how = note("Links are added in the window, on the command line or by the API.")
+        return Shown("Crawls", stacked(listed, how))
 
     def _row(
         self, visit: Visit, source: Source, links: WebLinks, collection: str
@@ -238,15 +224,9 @@ class CrawlAdmin:
         pages = self._library.documents.all(source_id=source.source_id)
         refused = [d for d in pages if d.state in _REFUSED]
         rows = [_refused_row(d) for d in refused[rows_of_page(visit, refused)]]
+        last, following = when(source.refreshed_at), _next_run(source, links)
         body = stacked(
-            tag(
-                "p",
-                "Last run: ",
-                when(source.refreshed_at),
-                ". Next: ",
-                _next_run(source, links),
-                ".",
-            ),
+            tag("p", "Last run: ", last, ". Next: ", following, "."),
             form(visit, f"{path}/run", tag("p", button("Run now"))),
             section("Links", tag("ul", [tag("li", url) for url in links.urls])),
             *_report(self._library.sources.crawls().get(source.source_id)),
@@ -279,7 +259,6 @@ def _next_run(source: Source, links: WebLinks) -> Child:
 
 
 def _report(report: CrawlReport | None) -> Sequence[Child]:
-    """What came of the last fetching, or how far the one under way is."""
     if report is None:
         return ()
     cut = "A limit left pages out." if report.is_cut_off else ""
@@ -307,8 +286,6 @@ def _refused_row(document: Document) -> Sequence[Child]:
     return [document.url or str(document.path), document.state.value, document.reason]
 
 
-# Documents: found by name, state and reason; read again, or left out. Worker threads.
-
 _DOCUMENTS = "/admin/documents"
 _TONES = {
     DocumentState.SEARCHABLE: "good",
@@ -322,7 +299,7 @@ _SHOWN_TEXT = 20_000
 
 
 class DocumentAdmin:
-    """The documents of the library, a page at a time."""
+    """Finds documents by name, state and reason; reads them again, or leaves them out."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -409,13 +386,8 @@ class DocumentAdmin:
                     formaction=f"{_DOCUMENTS}/remove")),
         )  # fmt: skip
         cut = note(f"The first {_SHOWN_TEXT:,} characters.") if len(text) > _SHOWN_TEXT else None
-        body = stacked(
-            head,
-            again,
-            section(
-                "Text", cut, tag("pre", text[:_SHOWN_TEXT]) if text else note("There is none.")
-            ),
-        )
+        shown = tag("pre", text[:_SHOWN_TEXT]) if text else note("There is none.")
+        body = stacked(head, again, section("Text", cut, shown))
         return Shown(document.title or document.name, body)
 
     # --- what is done ----------------------------------------------------------------------
@@ -429,7 +401,7 @@ class DocumentAdmin:
         return Moved(_DOCUMENTS, f"{number:,} documents are read again.")
 
     def _remove(self, visit: Visit) -> Shown | Moved:
-        """Asks first; the second form says yes."""
+        """Asks first; the second form confirms."""
         ticked = _ticked(visit)
         documents = self._library.documents.of_ids(ticked)
         if visit.sent("sure"):
@@ -450,7 +422,7 @@ class DocumentAdmin:
         return Shown("Remove documents", body)
 
     def _gone(self, documents: Sequence[Document]) -> int:
-        """Files are left out from now on; what a program sent is deleted. Returns how many."""
+        """Leaves files out from now on, and deletes what programs sent. Returns how many."""
         sent = {d.document_id: each for d in documents if (each := self._library.sent.find(d))}
         number = 0
         for document in documents:

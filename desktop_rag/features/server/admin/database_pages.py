@@ -1,6 +1,6 @@
-"""The database server of the library: its size, its indexes, what is slow. Worker threads."""
+"""Admin pages for the library's database server, and for the log. Worker threads."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 
 from desktop_rag.activity.activity import EventFilter
@@ -61,7 +61,7 @@ _STATEMENTS_NOTE = (
 
 
 class DatabaseAdmin:
-    """Facts about the server; nothing can be changed here."""
+    """The size of the database, its indexes and what is slow; nothing can be changed here."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -169,8 +169,6 @@ def _statements(state: ServerState) -> Sequence[Html]:
     return [note(_STATEMENTS_NOTE), table(heads, rows, empty="None is recorded yet.")]
 
 
-# The log: requests of programs, and the app's own calls to endpoints. Worker threads.
-
 _PATH = "/admin/log"
 _CALLS = "calls"
 _SHOWN = {
@@ -189,7 +187,7 @@ _OFF = (
 
 
 class LogAdmin:
-    """The newest requests first, a page at a time."""
+    """Requests of programs, and calls to endpoints: the newest first, a page at a time."""
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
@@ -209,44 +207,29 @@ class LogAdmin:
         found = self._calls(visit) if visit.asked("kind") == _CALLS else self._requests(visit)
         return Shown("Log", stacked(chosen, found))
 
-    # --- requests --------------------------------------------------------------------------
-
     def _requests(self, visit: Visit) -> Html:
         wanted = RequestSearch(visit.asked("kind"), visit.asked("token"), visit.asked("words"))
         first = visit.page * PAGE_ROWS
         fitting = (r for r in self._serving.requests.newest_first() if r.fits(wanted))
         # One more tells whether there is another page: to count all of them takes a while.
-        records = list(islice(_from(fitting, first), PAGE_ROWS + 1))
-        more = tag("a", "Older", href=visit.with_page(visit.page + 1))
-        newer = tag("a", "Newer", href=visit.with_page(visit.page - 1))
+        records = list(islice(fitting, first, first + PAGE_ROWS + 1))
+        has_more = len(records) > PAGE_ROWS
+        older = tag("a", "Older", href=visit.with_page(visit.page + 1)) if has_more else None
+        newer = tag("a", "Newer", href=visit.with_page(visit.page - 1)) if visit.page else None
         heads = ("When", "Token", "Request", "Model", "Result", "Seconds")
         return stacked(
             note(_ON if self._serving.settings().logs_text else _OFF),
             table(heads, [_row(r) for r in records[:PAGE_ROWS]], empty="No request matches."),
-            tag(
-                "p",
-                newer if visit.page else None,
-                more if len(records) > PAGE_ROWS else None,
-                class_="pager",
-            ),
+            tag("p", newer, older, class_="pager"),
         )
-
-    # --- calls to endpoints ----------------------------------------------------------------
 
     def _calls(self, visit: Visit) -> Html:
         wanted = EventFilter(frozenset({EventKind.CALL}), visit.asked("words"))
         found = self._serving.activity.find(wanted)
         rows = [_call_row(each) for each in found.events[rows_of_page(visit, found.events)]]
         heads = ("When", "For", "Model", "Host", "Result", "Tokens in", "Tokens out", "Seconds")
-        return stacked(
-            note(found.totals.in_words()),
-            table(heads, rows, empty="No call fits."),
-            pager(visit, len(found.events)),
-        )
-
-
-def _from(records: Iterator[RequestRecord], first: int) -> Iterator[RequestRecord]:
-    return islice(records, first, None)
+        listed = table(heads, rows, empty="No call fits.")
+        return stacked(note(found.totals.in_words()), listed, pager(visit, len(found.events)))
 
 
 def _row(record: RequestRecord) -> Sequence[Child]:
@@ -254,11 +237,7 @@ def _row(record: RequestRecord) -> Sequence[Child]:
     if record.user:
         who += f", user {record.user}"
     result = chip(str(record.status) if record.status else "left", _LOG_TONES.get(record.kind, ""))
-    said = [
-        tag("small", text)
-        for text in (record.refusal, _logged_sizes(record))
-        if text
-    ]  # fmt: skip
+    said = [tag("small", text) for text in (record.refusal, _logged_sizes(record)) if text]
     if record.question:
         said.append(tag("small", tag("strong", "Asked: "), record.question))
     if record.answer:

@@ -1,6 +1,4 @@
-"""The verb `mcp`: the library for programs that start a command, such as Claude Desktop, and the
-entry for it in the settings of these programs.
-"""
+"""The verb `mcp`: serves the library to a program that starts it, and enters it in its settings."""
 
 import argparse
 import threading

@@ -108,7 +108,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 def _answering(services: "Services", ended: threading.Event) -> AppServer:
-    """Answers the command line, as an open window does: `index`, `status`, `ask`, `quit`."""
+    """Answers other commands as an open window does: `index`, `status`, `ask`, `quit`."""
     from desktop_rag.cli.verb_table import answered_verbs
 
     handlers = {name: partial(verb, services) for name, verb in answered_verbs().items()}
@@ -116,7 +116,6 @@ def _answering(services: "Services", ended: threading.Event) -> AppServer:
 
 
 def _chosen(settings: ServerSettings, arguments: argparse.Namespace) -> ServerSettings:
-    """The settings with what the command line says in their place."""
     given = {
         "port": arguments.port,
         "host": arguments.host,

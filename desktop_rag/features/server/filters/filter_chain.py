@@ -13,17 +13,14 @@ from desktop_rag.features.server.access.callers import Caller, Exchange
 from desktop_rag.features.server.asked import Asked
 from desktop_rag.features.server.worker_events import Workers
 
-# What a filter of requests is: a step that each request passes, and at which it may be refused.
-#
-# Filters of one's own derive from it. Worker threads, several at a time.
-
 AnswerEvents = Generator[AnswerEvent | AnswerChanged]
 
 
 class RequestFilter:
-    """Lets everything pass; each method may raise `Refusal`, whose message reaches the client.
+    """The base of all filters, which lets everything pass; used by several threads at a time.
 
-    The methods are called in this order, each for all filters in the order of the chain.
+    The methods are called in this order, each for all filters in the order of the chain. Each may
+    raise `Refusal`, whose message reaches the client.
     """
 
     name: ClassVar[str] = ""
@@ -38,8 +35,7 @@ class RequestFilter:
     def pass_on(self, asked: Asked, events: AnswerEvents) -> AnswerEvents:
         """Pass on the events of an answer, from the last filter of the chain to the first.
 
-        Text that was passed on can't be taken back: who wants to see the whole answer first has to
-        keep it back until AnswerDone.
+        To see a whole answer before the client does, hold its text until AnswerDone.
         """
         del asked
         yield from events
@@ -61,10 +57,9 @@ class FilterChain:
         own: Sequence[NamedFilter] = (),
         last: Sequence[NamedFilter] = (),
     ) -> None:
-        """Each filter with the names of the models it is for, as a pattern: `*` is every request.
+        """Filters, each with a pattern of the models it is for: `*` is every request.
 
-        A filter for some models sees questions and searches only, not the other requests. The `own`
-        ones stand between the `first` and the `last`, and can be replaced.
+        Others see questions and searches only. `own` ones stand in between, and can be replaced.
         """
         self._first = tuple(first)
         self._last = tuple(last)
@@ -113,14 +108,12 @@ class FilterChain:
         return cast("tuple[NamedFilter, ...]", exchange.filters)
 
 
-# The layer around the whole server in which a request begins and ends. The server's thread.
-
-# Asked every few seconds by whatever watches over the server.
+# Polled every few seconds by monitoring.
 _UNSEEN = ("/health",)
 
 
 class FilteredApp:
-    """Tells the filters of every request that has ended, also of one that never reached a route."""
+    """Tells the filters when a request ends, whether routed or not. The server's thread."""
 
     def __init__(self, app: ASGIApp, chain: FilterChain, workers: Workers) -> None:
         self._app = app

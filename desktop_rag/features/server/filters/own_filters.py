@@ -1,12 +1,11 @@
-"""Filters of one's own: entry points of installed packages, loaded only where the settings name
-them. Worker threads.
+"""Filters of installed packages (entry points) that the settings name. Worker threads.
 
-One that fails refuses the request, and is loud in the log: nothing passes a filter that did not
-look.
+One that fails refuses the request and is logged as an error: nothing passes unchecked.
 """
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import entry_points
 
 from desktop_rag.core.conversation import AnswerDone
@@ -26,10 +25,7 @@ GROUP = "desktop_rag.request_filters"
 
 
 def own_filters(named: Sequence[str]) -> list[NamedFilter]:
-    """The filters of these names, in this order; `NAME=MODELS` limits one to models by a pattern.
-
-    AppError when one can't be loaded: without it, nothing may be served.
-    """
+    """The named filters in order (`NAME=MODELS` limits one). AppError if one can't be loaded."""
     return [
         (pattern.strip() or "*", GuardedFilter(name.strip(), _loaded(name.strip())))
         for name, _, pattern in (each.partition("=") for each in named)
@@ -61,7 +57,7 @@ def _loaded(name: str) -> RequestFilter:
 
 
 class GuardedFilter(RequestFilter):
-    """A filter of another package, whose failures refuse."""
+    """A filter of another package; its failures become refusals."""
 
     def __init__(self, name: str, own: RequestFilter) -> None:
         self._name = name
@@ -76,7 +72,7 @@ class GuardedFilter(RequestFilter):
             raise
         except Exception as exc:
             raise self._failed(exc) from exc
-        # Who it is was told by the filter for that.
+        # Only the filter for that says who it is.
         exchange.caller = caller
 
     def prepare(self, asked: Asked) -> Asked:
@@ -90,7 +86,7 @@ class GuardedFilter(RequestFilter):
         except Exception as exc:
             raise self._failed(exc) from exc
         limited = asked.caller.limited(prepared.setup)
-        return Asked(asked.caller, asked.model, prepared.messages, limited)
+        return replace(prepared, caller=asked.caller, model=asked.model, setup=limited)
 
     def pass_on(self, asked: Asked, events: AnswerEvents) -> AnswerEvents:
         """Let the filter pass the answer on; one that keeps it back refuses."""
@@ -105,9 +101,8 @@ class GuardedFilter(RequestFilter):
             raise self._failed(exc) from exc
         if not has_ended:
             log.error("the filter %s kept an answer back", self._name)
-            raise Refusal(
-                403, f"The filter “{self._name}” keeps this answer back.", code="filtered"
-            )
+            said = f"The filter “{self._name}” keeps this answer back."
+            raise Refusal(403, said, code="filtered")
 
     def finish(self, exchange: Exchange) -> None:
         """Let the filter look at what became of a request."""

@@ -1,4 +1,4 @@
-"""The filters that every request passes, in their order. Worker threads."""
+"""The filters that every request passes, in their order, and the log. Worker threads."""
 
 import json
 import logging
@@ -28,19 +28,16 @@ from desktop_rag.features.server.values.usage_figures import RequestRecord
 
 log = logging.getLogger(__name__)
 
-# The log of requests to the local server: who asked what, when, and how it ended.
-#
-# Questions and answers are in it only where the settings want it; keys and tokens never are. Any
-# thread; processes with the same home append to the same files.
-
-
 _LIMITS = LogLimits(file_bytes=2_000_000, total_bytes=16_000_000, days=90)
 _LONGEST_TEXT = 20_000
 _LONGEST_NAME = 300
 
 
 class RequestLog:
-    """Keeps the latest records in a folder, bounded in bytes and days."""
+    """The latest requests in a folder, bounded in bytes and days. Any thread; processes share it.
+
+    Questions and answers are in it only if the settings want that; keys and tokens never are.
+    """
 
     def __init__(self, folder: Path) -> None:
         """The folder is created with the first record."""
@@ -72,7 +69,7 @@ class RequestLog:
 
 
 def _stored(record: RequestRecord) -> dict[str, Any]:
-    """The fields that say something, none of them too long."""
+    """The fields that are not empty, cut to their limits."""
     longest = {"question": _LONGEST_TEXT, "answer": _LONGEST_TEXT}
     return {
         name: value[: longest.get(name, _LONGEST_NAME)] if isinstance(value, str) else value
@@ -187,7 +184,7 @@ class LogFilter(RequestFilter):
 
 
 class RetrieveFilter(RequestFilter):
-    """Limits what is searched to what whoever asks may read."""
+    """Limits a search to what the caller may read."""
 
     name: ClassVar[str] = "retrieve"
 
@@ -197,7 +194,7 @@ class RetrieveFilter(RequestFilter):
 
 
 class ResponseFilter(RequestFilter):
-    """Limits the answers of a token that are under way at a time."""
+    """Limits how many answers of a token are under way at a time."""
 
     name: ClassVar[str] = "response"
 

@@ -20,8 +20,6 @@ from desktop_rag.features.server.responses import refused
 if TYPE_CHECKING:
     from asyncio import Transport
 
-# The Host and Origin of a request, against DNS rebinding and foreign web pages. Pure.
-
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 Headers = Iterable[tuple[bytes, bytes]]
@@ -29,10 +27,9 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """The names under which the server may be asked. `names` are added to those of loopback.
+    """The names that a request may ask for, against DNS rebinding; `names` are added to loopback's.
 
-    `public` is the address that others use: its host is accepted as it stands there, and its pages
-    are the server's own.
+    `public` is the address that others use: its host is accepted as is, and its pages are our own.
     """
 
     scheme: str
@@ -111,9 +108,7 @@ class RequestGuard:
         origins: Callable[[], Iterable[str]],
         limits: RequestLimits | None = None,
     ) -> None:
-        """`addresses` are those of the server now; `origins` gives the web origins that may use it
-        now, beside its own.
-        """
+        """Gets the server's current `addresses`, and the web `origins` allowed beside its own."""
         self._app = app
         self._addresses = addresses
         self._origins = origins
@@ -131,9 +126,8 @@ class RequestGuard:
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers, addresses = scope["headers"], self._addresses()
         if not addresses.accepts_host(headers):
-            await refused(Refusal(421, "This server is not asked by that name."))(
-                scope, receive, send
-            )
+            refusal = Refusal(421, "This server is not asked by that name.")
+            await refused(refusal)(scope, receive, send)
             return
         origin = origin_of(headers)
         is_foreign = origin is not None and not addresses.is_own(origin)
@@ -142,7 +136,7 @@ class RequestGuard:
             return
         allowed = origin if is_foreign else None
         Exchange.of(scope).origin = allowed or ""
-        # What is too long to be read would be taken for the next requests.
+        # The unread rest of a long body would be taken for further requests.
         is_last = _declared(headers) > self._limits.body_bytes
         sending = self._sending(send, allowed, is_last=is_last)
         if scope["method"] == "OPTIONS":
@@ -225,17 +219,14 @@ def _too_large(most: int) -> Refusal:
     return Refusal(413, f"The request is larger than {most:,} bytes.", code="too_large")
 
 
-# HTTP/1.1 as uvicorn speaks it, without clients that never finish a request. Its thread.
-
 # From the connection to the end of the headers.
 _HEADERS_S = 10.0
-# From a response to the end of a body that nothing has read.
+# From a response to the end of an unread body.
 _BODY_S = 30.0
 
 
 class PacedProtocol(H11Protocol):
-    """Closes a connection whose first request's headers do not come in time, and one whose body
-    goes on long after its response.
+    """Closes connections with late first headers, or a body that goes on long after its response.
 
     uvicorn limits the pause between two requests, but not how long one may take to arrive.
     """

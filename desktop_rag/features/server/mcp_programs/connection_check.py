@@ -17,10 +17,9 @@ _LIMIT_S = 60.0
 
 
 def tools_of(entry: Mapping[str, Any]) -> list[str]:
-    """The names of the tools that the command of this entry offers.
+    """The tools that an entry's command offers. AppError when it doesn't answer as an MCP server.
 
-    It is started as programs start it: with little of this process's environment. AppError when it
-    can't be started, or doesn't answer as an MCP server.
+    It is started as programs start it: with little of this process's environment.
     """
     command = str(entry.get("command", ""))
     if shutil.which(command) is None:

@@ -16,17 +16,12 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import HOME_VARIABLE, find_home
 from desktop_rag.desktop.launching import terminal_command
 
-# The programs that start MCP servers, where each keeps its list of them, and in which form. Pure
-# but for looking which folders there are.
-#
-# The places are those that the programs documented, or that their source used, in November 2026.
-
 _STORE_PACKAGES = "Claude_*/LocalCache/Roaming/Claude"
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The system and the folders of the person: `linux`, `darwin` or `win32`, as `sys.platform`."""
+    """The system (as `sys.platform`) and the folders of the person."""
 
     system: str
     home: Path
@@ -102,14 +97,6 @@ def _claude(around: Surroundings) -> Path:
     return around.settings / "Claude" / file
 
 
-def _cursor(around: Surroundings) -> Path:
-    return around.home / ".cursor" / "mcp.json"
-
-
-def _vs_code(around: Surroundings) -> Path:
-    return around.settings / "Code" / "User" / "mcp.json"
-
-
 def _zed(around: Surroundings) -> Path:
     if around.system == "darwin":
         return around.home / ".config" / "zed" / "settings.json"
@@ -137,11 +124,16 @@ def _jan(around: Surroundings) -> Path:
     return (folder if folder.is_absolute() else usual) / "mcp_config.json"
 
 
+# The places are those of their documentation or source in November 2026.
 PROGRAMS = (
     MCPProgram("claude", "Claude Desktop", _claude, restart="Quit Claude Desktop and start it."),
-    MCPProgram("cursor", "Cursor", _cursor, has_comments=True, restart="Restart Cursor."),
     MCPProgram(
-        "vscode", "VS Code", _vs_code, "servers", {"type": "stdio"}, has_comments=True,
+        "cursor", "Cursor", lambda around: around.home / ".cursor" / "mcp.json",
+        has_comments=True, restart="Restart Cursor.",
+    ),
+    MCPProgram(
+        "vscode", "VS Code", lambda around: around.settings / "Code" / "User" / "mcp.json",
+        "servers", {"type": "stdio"}, has_comments=True,
         restart="VS Code asks whether you trust the server when it is first started.",
     ),
     MCPProgram(
@@ -163,10 +155,7 @@ def program_named(name: str) -> MCPProgram | None:
     return None
 
 
-# JSON with comments, changed in one place: all else keeps its bytes. Pure.
-#
-# Editors write their settings with comments and commas at the end of lists. Reading such a file and
-# writing it again would lose them, so a value is replaced where it stands.
+# JSON with comments, changed in one place: all else keeps its bytes.
 
 _BLANK = re.compile(r"[ \t\r\n\ufeff]+")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -186,9 +175,7 @@ class NotJSONError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value at [start, end) of the text. An object also has `members`: the last of a name counts,
-    as programs read it.
-    """
+    """A value at [start, end) of the text; of equal names in `members` the last one counts."""
 
     start: int
     end: int
@@ -200,9 +187,9 @@ class Node:
 
 
 def parse(text: str, *, comments: bool = True) -> Node | None:
-    """The one value in the text, None where there is only blank space.
+    """The value in the text, None where there is only blank space.
 
-    Raises NotJSONError, also for comments and commas at the end where `comments` is False.
+    Raises NotJSONError, also for comments and trailing commas where `comments` is False.
     """
     reader = _Reader(text, is_lenient=comments)
     start = reader.skip(0)
@@ -370,11 +357,6 @@ class _Reader:
             raise NotJSONError(self._text, at)
 
 
-# Enters the library's command in the file where a program lists its MCP servers. Worker threads.
-#
-# A file is changed in one place and kept otherwise, with a copy beside it; one that can't be read
-# is left alone.
-
 SERVER_NAME = "desktop-rag"
 _LARGEST_BYTES = 8 << 20
 
@@ -409,7 +391,10 @@ class Written:
 
 
 class ProgramFiles:
-    """Reads and changes the files of the programs on this computer."""
+    """Enters the command in the files where programs list their MCP servers.
+
+    A file is changed in one place, with a copy beside it; one that can't be read is left alone.
+    """
 
     def __init__(
         self, command: list[str], environment: Mapping[str, str], around: Surroundings
@@ -452,10 +437,8 @@ class ProgramFiles:
         """Enter the command. AppError when the program is not there, or its file can't be read."""
         path = program.place(self._around)
         if not path.parent.is_dir():
-            raise AppError(
-                f"{program.title} was not found on this computer.",
-                f"Start it once; it makes {path.parent}.",
-            )
+            hint = f"Start it once; it makes {path.parent}."
+            raise AppError(f"{program.title} was not found on this computer.", hint)
         # Settings are often links to files kept elsewhere.
         path = path.resolve()
         before = _read(path)
@@ -474,7 +457,7 @@ class ProgramFiles:
     def _entered(self, program: MCPProgram, path: Path, text: str) -> str:
         wanted = program.entry_for(self._command, self._environment)
         place = [program.servers, SERVER_NAME]
-        # One that is reached at an address has nothing in common with one that is started.
+        # An entry with an address shares nothing with one that starts a command.
         is_remote = "url" in (self.entry(program) or {})
         put = with_value if is_remote else merged
         try:
@@ -487,7 +470,7 @@ class ProgramFiles:
 
 
 def _read(path: Path) -> str:
-    """The text of a file, "" where there is none; its line ends and its mark of order stay."""
+    """The text of a file, "" where there is none, with its line ends and byte order mark."""
     try:
         if path.stat().st_size > _LARGEST_BYTES:
             raise AppError(f"{path} can't be read.", "It is very large.")
@@ -500,7 +483,6 @@ def _read(path: Path) -> str:
 
 
 def _copy(path: Path) -> Path:
-    """A copy beside the file, with its rights."""
     backup = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}.bak")
     shutil.copy2(path, backup)
     return backup
@@ -525,7 +507,7 @@ def _unreadable(path: Path, error: NotJSONError) -> AppError:
 
 @dataclass(frozen=True, slots=True)
 class CheckedProgram:
-    """What was written for a program, and the tools that its entry was seen to offer."""
+    """What was written for a program, and the tools that its command offers."""
 
     title: str
     path: Path
@@ -557,8 +539,7 @@ class ProgramSetup:
     def set_up(self, name: str) -> CheckedProgram:
         """Enter the command for the program of this name and start it once as the program would.
 
-        AppError for an unknown program, one that is not there, a file that can't be read, and a
-        command that doesn't answer.
+        AppError for an unknown or absent program, a bad file, or a command that doesn't answer.
         """
         program = program_named(name)
         if program is None:

@@ -1,7 +1,7 @@
 """The library as an MCP server: tools, documents as resources, saved prompts. Any event loop.
 
-It knows no transport: calls go through a function, which over HTTP reaches the services of this
-process, and over standard input and output those of the running app.
+`LibraryMCP` knows no transport. Its calls go through a function: over HTTP to the services of this
+process, over standard input and output to those of the running app.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ Made = Callable[[dict[str, Any]], dict[str, Any]]
 
 NAME = "desktop-rag"
 DOCUMENT = "desktop-rag://document/"
-# Where a page of documents begins, as the page before it says.
+# The offset of a page of documents, as the page before it names it.
 _CURSOR = r"[0-9]{1,12}"
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _INSTRUCTIONS = (
@@ -157,10 +157,7 @@ class LibraryMCP(MCPServer[Any]):
     async def _handle_list_resources(
         self, ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None
     ) -> ListResourcesResult:
-        """A page of documents; the SDK's own server gives one page only.
-
-        MCPError for a cursor that no page had.
-        """
+        """A page of documents: the SDK gives only one. MCPError for an unknown cursor."""
         cursor = params.cursor if params else None
         if cursor is not None and not re.fullmatch(_CURSOR, cursor):
             raise MCPError(INVALID_PARAMS, "There is no such cursor.")
@@ -181,7 +178,7 @@ class LibraryMCP(MCPServer[Any]):
         )
 
     async def list_resource_templates(self) -> list[ResourceTemplate]:
-        """How the address of a document is made from its id."""
+        """The address of a document by its id."""
         return [
             ResourceTemplate(
                 uri_template=f"{DOCUMENT}{{id}}", name="document", mime_type="text/plain",
@@ -220,9 +217,7 @@ class LibraryMCP(MCPServer[Any]):
         arguments: dict[str, Any] | None = None,
         context: Context[Any, Any] | None = None,
     ) -> GetPromptResult:
-        """A saved prompt with its placeholders filled in. MCPError for an unknown name, or
-        when one is missing.
-        """
+        """A saved prompt, filled in. MCPError for an unknown name or a missing placeholder."""
         found = await self._called("list_prompts", {})
         texts = {row["name"]: row["text"] for row in found["prompts"]}
         if name not in texts:
@@ -239,7 +234,7 @@ class LibraryMCP(MCPServer[Any]):
 
 
 def _found(answer: dict[str, Any]) -> dict[str, Any]:
-    """Results in the form that clients for research expect, and the passages as numbered text."""
+    """Results in the form that research clients expect, and the passages as numbered text."""
     rows = answer["results"]
     passages = [
         f"[{n}] {row['title']}{f', {place}' if (place := row['place']) else ''}: {row['url']}\n"
@@ -254,14 +249,12 @@ def _gaps(text: str) -> list[str]:
     return list(dict.fromkeys(gap[2:-2].strip() for gap in re.findall(GAP, text)))
 
 
-# MCP over streamable HTTP, at `/mcp` of the local server. The server's thread.
-
 # Who sent the request that a tool is called for. Requests share no session, so none is mixed up.
 _caller: ContextVar[Caller] = ContextVar("caller")
 
 
 class MCPOverHTTP:
-    """Lets requests with a valid token through to the MCP server."""
+    """MCP at `/mcp` for requests with a valid token, over streamable HTTP. The server's thread."""
 
     def __init__(self, serving: Serving, version: str) -> None:
         self._serving = serving
@@ -308,8 +301,6 @@ def _run(calls: LibraryCalls, name: str, arguments: dict[str, Any]) -> dict[str,
         raise Refusal(401, "Nobody is known to have sent this.")
     return calls.call(caller, name, arguments)
 
-
-# MCP over standard input and output, for programs that start a command. Its own process.
 
 # The person at this computer, whose own command reaches the library.
 _PERSON = Caller(Token("", "", "", frozenset({TokenScope.ADMIN})))

@@ -1,7 +1,7 @@
 """The certificate of the local server and its key, checked before they are used. Any thread.
 
-A key behind a password can't be used: the server starts without a person who could type it. What is
-in a key goes into no message.
+A key behind a password is refused: the server starts without a person who could type it. No message
+contains any of a key.
 """
 
 import ssl
@@ -19,10 +19,7 @@ _IN_PEM = "A PEM file has lines such as -----BEGIN CERTIFICATE-----."
 
 
 def server_tls(settings: ServerSettings) -> ssl.SSLContext | None:
-    """What encrypts the connections; None without a certificate.
-
-    AppError when a file can't be read or used, or the key belongs to another certificate.
-    """
+    """The TLS context, None without a certificate. AppError for unusable files or another key."""
     if not settings.certificate:
         return None
     certificate = Path(settings.certificate)
@@ -40,10 +37,7 @@ def server_tls(settings: ServerSettings) -> ssl.SSLContext | None:
 
 
 def certificate_facts(settings: ServerSettings) -> CertificateFacts | None:
-    """What the certificate says; None without one.
-
-    AppError as for `server_tls`, and for a certificate that is not valid now.
-    """
+    """What the certificate says, None without one. AppError as `server_tls`, or if invalid now."""
     if server_tls(settings) is None:
         return None
     path = Path(settings.certificate)
@@ -87,10 +81,8 @@ def _content(path: Path) -> bytes:
 
 
 def _refuse_password() -> str:
-    raise AppError(
-        "The key is protected by a password.",
-        "The server starts without asking for one: choose a key without a password.",
-    )
+    hint = "The server starts without asking for one: choose a key without a password."
+    raise AppError("The key is protected by a password.", hint)
 
 
 def _key_error(path: Path, exc: ssl.SSLError) -> AppError:

@@ -23,10 +23,8 @@ def listening(settings: ServerSettings) -> socket.socket:
         except OSError as exc:
             fault = exc
     said = fault.strerror if fault and fault.strerror else str(fault)
-    raise AppError(
-        "The local server cannot listen.",
-        f"{settings.host}, port {settings.port} and after: {said}.",
-    ) from fault
+    hint = f"{settings.host}, port {settings.port} and after: {said}."
+    raise AppError("The local server cannot listen.", hint) from fault
 
 
 def check_port(settings: ServerSettings) -> None:

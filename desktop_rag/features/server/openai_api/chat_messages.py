@@ -1,4 +1,4 @@
-"""Messages of a request as a conversation of the app. Pure."""
+"""What OpenAI's APIs send: messages and images as a conversation, and parameters. Pure."""
 
 import base64
 import binascii
@@ -14,8 +14,6 @@ from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.features.server.asked import message_of
 from desktop_rag.features.server.refusals import Refusal
-
-# Images in the messages of a request. Pure.
 
 _DATA = re.compile(r"data:(image/(?:png|jpeg|webp|gif));base64,(.*)", re.DOTALL)
 
@@ -42,8 +40,6 @@ def _refused(message: str) -> Refusal:
 
 _INSTRUCTING = ("system", "developer")
 _TEXT_PARTS = ("text", "input_text", "output_text")
-
-
 _IMAGE_PARTS = ("image_url", "input_image")
 
 
@@ -93,12 +89,8 @@ def text_of(message: GivenMessage) -> str:
         return message.content or ""
     for part in message.content:
         if part.type not in (*_TEXT_PARTS, *_IMAGE_PARTS):
-            raise Refusal(
-                400,
-                f"Parts of the type “{part.type}” are not supported; text and images are.",
-                param="messages",
-                code="unsupported_content",
-            )
+            said = f"Parts of the type “{part.type}” are not supported; text and images are."
+            raise _refused(said)
     return "\n".join(part.text for part in message.content if part.type in _TEXT_PARTS)
 
 
@@ -117,11 +109,6 @@ def _images_of(message: GivenMessage) -> tuple[Image, ...]:
     return tuple(image_at(part.image_url) for part in parts if part.type in _IMAGE_PARTS)
 
 
-# The parameters of OpenAI's APIs: which are used, which have no effect, which are refused. Pure.
-#
-# Nothing is dropped in silence: a parameter without effect is named in the response under
-# `desktop_rag.ignored`, one that would change the answer is refused, and so is an unknown one.
-
 _Fields = TypeVar("_Fields", bound=BaseModel)
 
 # Wishes about how the model writes: the app and the person's settings decide that.
@@ -137,8 +124,11 @@ _WITHOUT_EFFECT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The parameters of one API. `neutral` ones are refused unless they have one of these values,
-    which ask for nothing; null always asks for nothing.
+    """Which parameters of an API are used, which have no effect, and which are refused.
+
+    Those without effect are named in the response (`desktop_rag.ignored`). Unknown ones are
+    refused, as are `neutral` ones, unless they are null or have one of these values, which ask for
+    nothing.
     """
 
     neutral: Mapping[str, tuple[object, ...]]

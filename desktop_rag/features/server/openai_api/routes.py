@@ -1,4 +1,4 @@
-"""The routes of OpenAI's APIs. The server's thread."""
+"""OpenAI's APIs: chat completions, responses, embeddings, models and rails. The server's thread."""
 
 import base64
 import json
@@ -24,7 +24,7 @@ from desktop_rag.core.text import rough_token_counts
 from desktop_rag.features.rails.assistants.rail_names import BUILT_IN, folder_of, is_built_in
 from desktop_rag.features.server.access.access_tokens import TokenScope
 from desktop_rag.features.server.access.callers import Caller
-from desktop_rag.features.server.answer_run import AnswerRun, FinishedRun, TextPiece
+from desktop_rag.features.server.answer_run import AnswerRun, FinishedRun
 from desktop_rag.features.server.asked import Asked, with_instructions
 from desktop_rag.features.server.model_names import slug_of
 from desktop_rag.features.server.openai_api.chat_messages import (
@@ -49,15 +49,13 @@ from desktop_rag.features.server.serving import Serving
 from desktop_rag.features.server.wire_sources import annotations, extension, nested
 from desktop_rag.models.ports import Embedder
 
-# The tokens of a request, as clients expect them. Pure.
-#
-# An estimate: what the endpoint counts covers the app's own prompt and sources, and several
-# requests at times. It covers what the caller sent and got.
-
 
 @dataclass(frozen=True, slots=True)
 class EstimatedUsage:
-    """Estimated tokens of the messages that came and of the text that went."""
+    """Estimated tokens of what the caller sent and got.
+
+    The endpoint's own count covers the app's prompt and sources, at times of several requests.
+    """
 
     given: int
     answered: int
@@ -86,12 +84,6 @@ class EstimatedUsage:
         }
 
 
-# `/v1/responses`: the app as a model of OpenAI's newer API.
-#
-# Nothing is stored, so a response can't be continued by its id: the whole conversation comes with
-# each request.
-
-
 class GivenItem(GivenMessage):
     """A message of the input. Its `type` may be left out."""
 
@@ -100,7 +92,10 @@ class GivenItem(GivenMessage):
 
 
 class ResponseRequest(BaseModel):
-    """The parameters that are used."""
+    """The parameters of `/v1/responses` that are used.
+
+    Nothing is stored, so no response is continued by its id: requests have whole conversations.
+    """
 
     model: str
     input: str | list[GivenItem]
@@ -150,7 +145,8 @@ class ResponseMaker:
                         for name, fields in self._closing(piece):
                             yield counter.event(name, fields)
                     elif piece.text:
-                        yield counter.event("response.output_text.delta", self._delta(piece))
+                        delta = self._place() | {"delta": piece.text, "logprobs": []}
+                        yield counter.event("response.output_text.delta", delta)
                     else:
                         yield KEEP_ALIVE
         except Refusal as refusal:
@@ -188,9 +184,6 @@ class ResponseMaker:
         usage = EstimatedUsage.of([m.text for m in self.run.asked.messages], finished.text)
         return response | {"usage": usage.of_response(), "desktop_rag": extra}
 
-    def _delta(self, piece: TextPiece) -> dict[str, Any]:
-        return self._place() | {"delta": piece.text, "logprobs": []}
-
     def _place(self) -> dict[str, Any]:
         return {"item_id": self.item_id, "output_index": 0, "content_index": 0}
 
@@ -226,8 +219,6 @@ class ResponseMaker:
 
 
 class _Counter:
-    """Numbers the events of a stream."""
-
     def __init__(self) -> None:
         self._next = 0
 
@@ -241,23 +232,15 @@ def _part(text: str, found: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": found, "logprobs": []}
 
 
-# `guardrails` in a request, and `/v1/rails/configs`: rails by their name. Worker threads.
-#
-# A name stands for a set of the app, or for a folder that the person gave to an assistant. A
-# request names no folder, and takes no rails away from an assistant.
-
-
 class Guardrails(BaseModel):
-    """The rails that a request asks for."""
+    """The rails that a request asks for: a set of the app, or the folder of an assistant."""
 
     model_config = ConfigDict(extra="forbid")
     config_id: str
 
 
 def named_rails(assistants: Sequence[Assistant]) -> dict[str, str]:
-    """The names that a request may use, each with what an assistant keeps: the sets of the app,
-    then the folders of these assistants.
-    """
+    """The rails that a request may name: the app's sets, then the folders of these assistants."""
     named = {known.name: known.name for known in BUILT_IN}
     folders = dict.fromkeys(a.rails for a in assistants if a.rails and not is_built_in(a.rails))
     for rails in folders:
@@ -286,14 +269,12 @@ def guarded(setup: Setup, wanted: Guardrails, assistants: Sequence[Assistant]) -
     return replace(setup, assistant=replace(assistant, rails=rails))
 
 
-# `/v1/embeddings`: vectors of the library's embedding model. Worker threads.
-
 _MOST_TEXTS = 256
 _BATCH = 16
 
 
 class EmbeddingRequest(BaseModel):
-    """The parameters that are used."""
+    """The parameters of `/v1/embeddings` that are used."""
 
     model: str
     input: str | list[str]
@@ -310,12 +291,8 @@ def embeddings(request: EmbeddingRequest, embedder: Embedder) -> dict[str, Any]:
     """The vectors of all texts in their order. Refuses what the model can't do."""
     texts = [request.input] if isinstance(request.input, str) else request.input
     if request.model not in (model_name(embedder), embedder.name):
-        raise Refusal(
-            404,
-            f"There is no embedding model “{request.model}”; this is {model_name(embedder)}.",
-            param="model",
-            code="model_not_found",
-        )
+        said = f"There is no embedding model “{request.model}”; this is {model_name(embedder)}."
+        raise Refusal(404, said, param="model", code="model_not_found")
     if request.dimensions not in (None, embedder.dimensions):
         said = f"The vectors have {embedder.dimensions} numbers."
         raise Refusal(400, said, param="dimensions", code="unsupported_parameter")
@@ -342,12 +319,6 @@ def _encoded(vector: Any, request: EmbeddingRequest) -> Any:  # noqa: ANN401  on
     return vector.tolist()
 
 
-# `/v1/chat/completions`: the app as a model of OpenAI's older API.
-#
-# Sources come in three layers: `annotations` in a last delta before the finish reason,
-# `desktop_rag` in the chunk with it, and on request a list in Markdown at the end of the text.
-
-
 class StreamOptions(BaseModel):
     """Options of a stream. The tokens of `include_usage` are estimated."""
 
@@ -357,7 +328,7 @@ class StreamOptions(BaseModel):
 
 
 class ChatRequest(BaseModel):
-    """The parameters that are used."""
+    """The parameters of `/v1/chat/completions` that are used."""
 
     model: str
     messages: list[GivenMessage]
@@ -368,7 +339,10 @@ class ChatRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ChatCompletion:
-    """The response to one request, whole or in chunks."""
+    """The response to one request, whole or in chunks.
+
+    The last chunk has the sources as `desktop_rag`, a delta before it as `annotations`.
+    """
 
     run: AnswerRun
     model: str
@@ -537,7 +511,6 @@ class OpenAIRoutes:
         return Asked(caller, model, messages, instructed, images_of_question(given))
 
     def _assistants(self, caller: Caller) -> list[Assistant]:
-        """Those that the caller may ask."""
         ids = {name.assistant_id for name in self._serving.names.of(caller)}
         every = self._serving.chat.assistants.all()
         return [assistant for assistant in every if assistant.assistant_id in ids]

@@ -1,4 +1,4 @@
-"""Collections and their sources for other programs. JSON values out; worker threads."""
+"""Collections, sources, access rules and saved prompts for other programs. JSON; worker threads."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -129,8 +129,7 @@ class CollectionCalls:
     def _check_embedder(self, embedder: str) -> None:
         """Refuses a model that the person has not chosen yet for some collection.
 
-        An address would be sent the text of every document, and a folder would be opened: neither
-        is for whoever has a token.
+        An address would get the text of every document, and a folder would be opened.
         """
         used = {collection.embedder for collection in self._library.collections.all()}
         if embedder not in used | {BUNDLED, BUNDLED_MULTILINGUAL}:
@@ -201,9 +200,6 @@ def _source_json(source: Source, documents: int) -> dict[str, Any]:
     }
 
 
-# The rules of users of another application, by REST. JSON values out; worker threads.
-
-
 class AccessCalls:
     """Says which application decides about the readers of a collection."""
 
@@ -254,9 +250,6 @@ def _rule_json(rule: AccessRule) -> dict[str, Any]:
         "audience": rule.audience,
         "address": rule.address,
     }
-
-
-# The saved prompts for other programs. JSON values out; worker threads.
 
 
 class PromptCalls:

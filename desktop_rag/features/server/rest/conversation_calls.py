@@ -1,8 +1,7 @@
 """Conversations that are stored for a program, and opinions of their answers. Worker threads.
 
-A token, and each user of another application, has its own; one that may administer has those of
-all. Nothing else is reached here: the
-person's own chats are not.
+A token, and each user of another application, has its own; an admin token has all of these. The
+person's own chats are out of reach.
 """
 
 from collections.abc import Sequence
@@ -74,11 +73,9 @@ class ConversationCalls:
 
     def store(self, conversation: Conversation, *messages: Message) -> None:
         """Store messages at its end."""
+        key = conversation.conversation_id
         for message in messages:
-            stored = replace(
-                message, conversation_id=conversation.conversation_id, scope=ALL_DOCUMENTS
-            )
-            self._history.programs.add(stored)
+            self._history.programs.add(replace(message, conversation_id=key, scope=ALL_DOCUMENTS))
 
     # --- opinions ------------------------------------------------------------------------------
 

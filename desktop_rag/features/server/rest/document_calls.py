@@ -1,4 +1,4 @@
-"""Documents for other programs: rows, texts, chunks. JSON values out; worker threads."""
+"""Documents and the state of indexing for other programs. JSON; worker threads."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -148,8 +148,6 @@ def _chunk_json(document_id: str, chunks: Sequence[Chunk], place: int) -> dict[s
     }
 
 
-# What is indexed, what waits and what failed, for other programs. Worker threads.
-
 _MOST_FAULTS = 100
 
 
@@ -161,10 +159,7 @@ class StatusCalls:
         self._readable = readable
 
     def status(self, caller: Caller) -> dict[str, Any]:
-        """The state of indexing and of the documents; no name of what is being read.
-
-        The stage is that of the whole library, and so not for everyone.
-        """
+        """The state of what the caller may read; the library's stage only if that is all of it."""
         indexing = self._library.indexing
         documents = [d for d in self._readable.documents(caller) if not d.parent_id]
         states = Counter(document.state for document in documents)

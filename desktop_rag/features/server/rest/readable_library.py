@@ -15,10 +15,7 @@ class ReadableLibrary:
         self._library = library
 
     def collections(self, caller: Caller) -> list[Collection]:
-        """The collections of the caller, the oldest first.
-
-        One of which they may read some documents exists for them when it has one of these.
-        """
+        """The caller's collections, oldest first; a shared one if it has a readable document."""
         every = self._library.collections.all()
         own = [c for c in every if caller.may_read_collection(c.collection_id)]
         whole = {c.collection_id for c in own if sees_all_of(caller, c.collection_id)}
@@ -86,7 +83,7 @@ class ReadableLibrary:
 
 
 def sees_all_of(caller: Caller, collection_id: str) -> bool:
-    """True when the caller may read each document of a collection that they may read of."""
+    """True when the caller may read every document of a collection of theirs."""
     return collection_id not in caller.shared_ids
 
 
@@ -98,7 +95,7 @@ def need_whole_rights(caller: Caller) -> None:
 
 
 def need_every_collection(caller: Caller) -> None:
-    """Refuses a token of some collections: what it asks for is in none of them."""
+    """Refuses a token limited to some collections."""
     need_whole_rights(caller)
     if caller.is_limited:
         raise Refusal(403, "This token is for some collections only.", code="not_allowed")

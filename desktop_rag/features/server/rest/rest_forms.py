@@ -1,6 +1,6 @@
-"""What the REST API takes: the bodies, queries and paths of its requests. Declarations.
+"""What the REST API takes: the bodies, queries and paths of its requests, and its operations.
 
-They check requests and are the OpenAPI document, so neither can say something else.
+They check requests and make the OpenAPI document, so the two can't differ.
 """
 
 from collections.abc import Callable
@@ -346,8 +346,6 @@ class Nothing(Form):
     """Nothing."""
 
 
-# One operation of the REST API, as its route and the OpenAPI document use it. Frozen values.
-
 _Kind = TypeVar("_Kind", bound=Form)
 Result = dict[str, Any] | tuple[int, dict[str, Any]]
 
@@ -366,8 +364,7 @@ class Given:
 class Operation:
     """What may be asked, by whom, and how it is answered; `run` works on a worker thread.
 
-    `statuses` are those of success, the usual one first. `run` is None for what is answered in a
-    stream.
+    `statuses` are those of success, the usual one first. `run` is None for an answer in a stream.
     """
 
     method: str

@@ -1,4 +1,4 @@
-"""The routes of the REST API, its OpenAPI document and the page of it. The server's thread."""
+"""The routes of the REST API, its OpenAPI document and page, and questions. The server's thread."""
 
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -53,11 +53,6 @@ from desktop_rag.features.server.rest.sending_calls import SendingCalls
 from desktop_rag.features.server.serving import Serving
 from desktop_rag.features.server.wire_sources import annotations, extension
 
-# The parts of a request, checked against their declarations. The server's thread.
-#
-# Every fault of a request is a refusal that names the field; no text gets in that the library can't
-# store.
-
 _Kind = TypeVar("_Kind", bound=Form)
 _MOST_FAULTS = 5
 _NOT_FOUND = 404
@@ -76,7 +71,7 @@ async def read_request(request: Request, operation: Operation) -> Given:
 def checked_form(fields: Mapping[str, Any], form: type[_Kind], *, is_strict: bool = False) -> _Kind:
     """The fields as a value of the form; refuses them with all faults in words.
 
-    `is_strict` takes no number for a text and the like, which in a query is all there is.
+    `is_strict` converts nothing, such as "1" to 1; the values of a query are all texts.
     """
     try:
         return form.model_validate(fields, strict=is_strict)
@@ -100,7 +95,7 @@ def _path(given: Mapping[str, Any], form: type[_Kind]) -> _Kind:
     try:
         return checked_form(_clean(given), form)
     except Refusal as refusal:
-        # What can't be a name is not there.
+        # An invalid name names nothing.
         raise Refusal(_NOT_FOUND, refusal.message, param=refusal.param, code="not_found") from None
 
 
@@ -148,8 +143,6 @@ def _clean(value: Any) -> Any:  # noqa: ANN401  any JSON
     return value
 
 
-# The page that shows the OpenAPI document: plain HTML of our own, all text escaped. Pure.
-
 STYLE = """\
 :root { color-scheme: light dark; }
 body { margin: 0 auto; max-width: 60rem; padding: 2rem 1rem; font: 1rem/1.5 system-ui, sans-serif; }
@@ -170,7 +163,7 @@ POLICY = (
 
 
 def openapi_page(document: Mapping[str, Any]) -> str:
-    """The page."""
+    """The page of the OpenAPI document: plain HTML of our own, all text escaped."""
     info, schemas = document["info"], document["components"]["schemas"]
     groups: dict[str, list[str]] = {tag["name"]: [] for tag in document["tags"]}
     for path, methods in document["paths"].items():
@@ -263,8 +256,6 @@ def _worded(text: str) -> str:
     return "".join(f"<code>{p}</code>" if n % 2 else p for n, p in enumerate(pieces))
 
 
-# The OpenAPI document of the REST API, made of the table of its operations. Pure.
-
 PREFIX = "/api/v1"
 _REF = "#/components/schemas/{model}"
 _DESCRIPTION = (
@@ -293,7 +284,7 @@ Refs = dict[tuple[Model, JsonSchemaMode], Any]
 
 
 def openapi_document(operations: Sequence[Operation], version: str) -> dict[str, Any]:
-    """The document for these operations."""
+    """The OpenAPI document of these operations."""
     refs, definitions = _schemas(operations)
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
@@ -370,21 +361,13 @@ def _parameters(form: type[Form], place: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for name, field in schema.get("properties", {}).items():
         kinds = [kind for kind in field.get("anyOf", ()) if kind.get("type") != "null"]
-        plain = {key: value for key, value in field.items() if key != "anyOf"} | (
-            kinds[0] if kinds else {}
-        )
+        plain = {key: value for key, value in field.items() if key != "anyOf"}
+        plain |= kinds[0] if kinds else {}
         if plain.get("default", "") is None:
             plain.pop("default")
-        found.append(
-            {"name": name, "in": place, "required": place == "path" or name in needed,
-             "schema": plain}
-        )  # fmt: skip
+        is_needed = place == "path" or name in needed
+        found.append({"name": name, "in": place, "required": is_needed, "schema": plain})
     return found
-
-
-# Questions over the REST API: an answer whole or as it comes, stored on request.
-#
-# The server's thread.
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,10 +410,7 @@ class RestAnswer:
         }
 
     def _stored(self, answer: Message) -> Conversation | None:
-        """The conversation that the question and its answer are in now, if they are to be stored.
-
-        Only here, so that a question without an answer leaves nothing behind.
-        """
+        """Stores a question and its answer, if wanted; without an answer nothing is stored."""
         kept, question = self.kept, self.run.asked.messages[-1]
         if self.begins_one:
             kept = self.conversations.begun(self.run.asked.caller, "new", question.text)
@@ -506,8 +486,6 @@ class Asking:
 
 # Nobody reads the answer to a client that has left.
 _CLIENT_LEFT = 499
-# Ids of applications may have slashes.
-_WITH_SLASHES = ("own_id",)
 _CODES = {
     400: "invalid_request", 401: "invalid_api_key", 403: "not_allowed", 404: "not_found",
     409: "conflict", 502: "answer_failed", 503: "unavailable",
@@ -543,7 +521,9 @@ class RestRoutes:
             method = "GET" if request.method == "HEAD" else request.method
             return await handlers[method](request)
 
-        return Route(_routed(path), handle, methods=list(handlers))
+        # Ids of applications may have slashes.
+        routed = PREFIX + path.replace("{own_id}", "{own_id:path}")
+        return Route(routed, handle, methods=list(handlers))
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -609,16 +589,10 @@ def _run(operation: Operation, caller: Caller, given: Given) -> tuple[int, dict[
     except DiskFullError as error:
         raise Refusal.of_error(error, 503) from error
     except AppError as error:
-        # The environment fails in reading; what is asked for can be at fault in the rest.
+        # Only the environment fails a GET; other requests may ask for something wrong.
         raise Refusal.of_error(error, 503 if operation.method == "GET" else 400) from error
     status, body = result if isinstance(result, tuple) else (operation.statuses[0], result)
     return status, operation.answer.model_validate(body).model_dump(mode="json")
-
-
-def _routed(path: str) -> str:
-    for name in _WITH_SLASHES:
-        path = path.replace(f"{{{name}}}", f"{{{name}:path}}")
-    return PREFIX + path
 
 
 def _longest_first(found: list[Operation]) -> list[str]:

@@ -56,7 +56,8 @@ class SearchCalls:
             except AppError as error:
                 raise Refusal.of_error(error) from error
         page = found[search.offset : end]
-        rows = {d.document_id: d for d in self._library.documents.of_ids(_ids(page))}
+        ids = list(dict.fromkeys(passage.document_id for passage in page))
+        rows = {d.document_id: d for d in self._library.documents.of_ids(ids)}
         sources = {source.source_id: source for source in self._readable.sources(caller)}
         return {
             "results": [
@@ -99,7 +100,7 @@ class SearchCalls:
         )
 
     def _name(self, caller: Caller, search: Search) -> str:
-        """The name of the model that the filters of requests know the search by."""
+        """The model name by which request filters know the search."""
         if search.collection_ids and len(search.collection_ids) == 1:
             collection = self._readable.collection(caller, search.collection_ids[0])
             return f"{COLLECTION}{collection.name}"
@@ -125,7 +126,3 @@ class SearchCalls:
             "relevance": round(passage.relevance, 6),
             "metadata": dict(sent.metadata) if sent else {},
         }
-
-
-def _ids(passages: list[Passage]) -> list[str]:
-    return list(dict.fromkeys(passage.document_id for passage in passages))

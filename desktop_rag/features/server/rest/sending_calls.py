@@ -117,8 +117,7 @@ class SendingCalls:
     def begin_round(self, caller: Caller, collection_id: str, application: str) -> dict[str, Any]:
         """Begin to send everything: what is not sent before the end of the round is deleted."""
         self._readable.writable(caller, collection_id)
-        number = self._library.sent.begin_round(collection_id, application)
-        return {"round": number}
+        return {"round": self._library.sent.begin_round(collection_id, application)}
 
     def end_round(
         self, caller: Caller, collection_id: str, number: int, application: str

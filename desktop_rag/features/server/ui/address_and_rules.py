@@ -1,7 +1,4 @@
-"""Who reaches the local server: its port, its names and its certificate. Qt thread.
-
-Files, the port and the names of this computer are looked at through the bridge.
-"""
+"""How the local server is reached, and the dialogs of access rules. Qt thread."""
 
 import re
 from collections.abc import Mapping
@@ -64,7 +61,7 @@ _BETWEEN_NAMES = re.compile(r"[\s,;]+")
 
 
 class AddressSection(SettingsSection):
-    """Edits a part of ServerSettings. It is stored once the server could work with it."""
+    """The port, names and certificate of the server; stored once the server can work with them."""
 
     def __init__(
         self,
@@ -300,12 +297,9 @@ class AddressSection(SettingsSection):
 
 
 def _is_alike(one: ServerSettings, other: ServerSettings) -> bool:
-    """True when both are reached in the same way."""
     names = ("host", "host_names", "port", "certificate", "certificate_key")
     return all(getattr(one, name) == getattr(other, name) for name in names)
 
-
-# The dialogs that set and remove a rule for the users of another application. Qt thread.
 
 _WIDTH_PX = 520
 _LONGEST = 2_000
@@ -316,10 +310,7 @@ _ADDRESS_NOTE = tr(
 
 
 class RuleDialog(QDialog):
-    """Asks which application decides about the readers of a collection.
-
-    `submitted` carries the AccessRule.
-    """
+    """Asks which application decides about readers; `submitted` carries the AccessRule."""
 
     submitted = Signal(object)
 
@@ -450,12 +441,8 @@ class RemoveRuleQuestion(QMessageBox):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWindowTitle(tr("Remove rule"))
-        self.setText(
-            tr(
-                "Let every token for “{name}” read all its documents again?",
-                name=one_line(collection),
-            )
-        )
+        name = one_line(collection)
+        self.setText(tr("Let every token for “{name}” read all its documents again?", name=name))
         button = self.addButton(tr("Remove"), QMessageBox.ButtonRole.DestructiveRole)
         self.setDefaultButton(self.addButton(QMessageBox.StandardButton.Cancel))
         button.clicked.connect(self.confirmed)

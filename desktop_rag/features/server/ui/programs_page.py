@@ -1,4 +1,4 @@
-"""The page about other programs: the local server, and the tokens that let them in. Qt thread."""
+"""The page about other programs: the local server, its use, tokens and access rules. Qt thread."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -45,8 +45,6 @@ from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note, show_checked
 from desktop_rag.ui.widgets.scrolled_page import ContentScroll, ScrolledPage
 
-# Users of other applications: the rules that say who decides about readers. Qt thread.
-
 _USERS_INTRO = tr(
     "An application with users of its own, such as a wiki, can decide which documents of a"
     " collection each of them may read. Its requests carry a signed token of the user (JWT). For"
@@ -55,7 +53,7 @@ _USERS_INTRO = tr(
 
 
 class UsersSection(SettingsSection):
-    """Lists the rules, and lets them be set, changed and removed."""
+    """Lists the rules about users of other applications; sets, changes and removes them."""
 
     def __init__(
         self, bridge: Bridge, records: ProgramRecords, parent: QWidget | None = None
@@ -174,8 +172,6 @@ class UsersSection(SettingsSection):
         )
 
 
-# What was asked of the local server: figures, the switch of the log, the way to it. Qt thread.
-
 _INTRO = tr("Who asked, when, for how long and how it ended is kept for up to 90 days.")
 _TEXT = tr(
     "Off, only their lengths are kept. The text is on this computer, in the app's folder, and shown"
@@ -186,7 +182,7 @@ _MOST_TOKENS = 12
 
 
 class UsageSection(SettingsSection):
-    """`log_wanted` says that the requests are to be shown."""
+    """Figures of use, and the switch of the log; `log_wanted` asks for the requests."""
 
     log_wanted = Signal()
 
@@ -285,11 +281,8 @@ def _seconds(ms: int) -> str:
     return f"{decimal_in_words(ms / 1000, 2)} s" if ms else "–"
 
 
-# The tokens with all that is known of them, and what can be done with each. Qt thread.
-
-
 class TokenList(QWidget):
-    """Both signals carry the TokenFacts of a row."""
+    """The tokens with what is known of them; both signals carry the TokenFacts of a row."""
 
     models_wanted = Signal(object)
     revoke_wanted = Signal(object)
@@ -334,8 +327,6 @@ class TokenList(QWidget):
         return row
 
 
-# The dialog that limits a token to certain models and assistants. Qt thread.
-
 _WIDTH_PX = 480
 _NOTE = tr(
     "With none ticked, it may use everything that is exposed, now and later. Tick a model of an"
@@ -344,7 +335,7 @@ _NOTE = tr(
 
 
 class ExposureDialog(QDialog):
-    """`submitted` carries the keys that are ticked."""
+    """Limits a token to certain models and assistants; `submitted` carries the ticked keys."""
 
     submitted = Signal(object)
 
@@ -561,8 +552,6 @@ class ProgramsPage(ScrolledPage):
 
         add = self._access.records.add_token
         self._bridge.run(dialog, lambda: add(wish), done, dialog.show_error)
-
-    # --- what was asked ----------------------------------------------------------------------
 
     @Slot()
     def _show_requests(self) -> None:

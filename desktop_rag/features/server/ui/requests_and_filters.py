@@ -1,4 +1,4 @@
-"""The log of requests to the local server, with filters and details. Qt thread."""
+"""The log of requests to the local server, and the filters of installed packages. Qt thread."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -45,8 +45,6 @@ from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, add_clear_bu
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note
 from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
 
-# Requests to the local server as a table. Qt thread.
-
 Index = QModelIndex | QPersistentModelIndex
 NO_INDEX = QModelIndex()
 KIND_ROLE = Qt.ItemDataRole.UserRole
@@ -78,7 +76,7 @@ RESULTS = {
 
 
 class RequestModel(QAbstractTableModel):
-    """One row per request, the newest first."""
+    """Requests as a table, the newest first."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -310,8 +308,6 @@ def _role_of(index: QModelIndex | QPersistentModelIndex) -> str:
     return _ROLES.get(index.data(KIND_ROLE), "muted")
 
 
-# Filters of installed packages: which ones requests pass, and in which order. Qt thread.
-
 _INTRO = tr(
     "Installed Python packages may have filters that every request passes. They run inside the app"
     " and may do anything: tick only those that you trust."
@@ -326,7 +322,7 @@ _EVERY = "*"
 
 
 class FiltersSection(SettingsSection):
-    """Those of the settings in their order, then the others that are installed."""
+    """The filters in use in their order, then the others that are installed."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The dialogs that make and revoke a token. Qt thread."""
+"""Tokens in words, and the dialogs that make and revoke them. Qt thread."""
 
 from collections.abc import Iterable, Mapping
 
@@ -23,8 +23,6 @@ from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_tip
 from desktop_rag.ui.widgets.form_fields import note, number_field
 from desktop_rag.ui.widgets.scrolled_page import ContentScroll
-
-# Words for tokens and what they allow. Pure.
 
 ALLOWED = {
     "ask": tr("ask questions"),
@@ -53,11 +51,9 @@ def limits_in_words(token: TokenFacts) -> str:
 
 def times_in_words(token: TokenFacts, now: float) -> str:
     """When it was used last, and when it ends."""
-    used = (
-        tr("Last used {time}", time=day_and_time(token.used_at))
-        if token.used_at
-        else tr("Never used")
-    )
+    used = tr("Never used")
+    if token.used_at:
+        used = tr("Last used {time}", time=day_and_time(token.used_at))
     if not token.ends_at:
         return used
     if now >= token.ends_at:
@@ -69,13 +65,11 @@ def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(one_line(name) for name in names)
 
 
-# A choice of several, one box for each. Qt thread.
-
 _LONGEST = 44
 
 
 class TickedList(QWidget):
-    """The choices by their keys. Long names are cut; their tips are not."""
+    """A choice of several by key, with a box for each. Long names are cut; their tips are not."""
 
     def __init__(
         self, name: str, choices: Mapping[str, str], ticked: Iterable[str] = (),
@@ -106,8 +100,6 @@ class TickedList(QWidget):
         return tuple(key for key, box in self._boxes.items() if box.isChecked())
 
 
-# The limits of a new token, and how it is answered. Qt thread.
-
 _ORIGIN_LINES = 2
 _USUAL_RATE = 120
 _LISTS = tr("For programs that show no sources: otherwise they are beside the text only.")
@@ -115,7 +107,7 @@ _MOST_RATE, _MOST_DAYS = 100_000, 3_650
 
 
 class TokenLimits(QWidget):
-    """Fields that limit nothing but the rate as they are."""
+    """The limits of a new token; as they are, they limit its rate only."""
 
     def __init__(self, collections: Mapping[str, str], parent: QWidget | None = None) -> None:
         """`collections` has their names by id."""
@@ -196,10 +188,7 @@ _ONCE = tr(
 
 
 class NewTokenDialog(QDialog):
-    """Asks for the program and what it may do, then shows the secret.
-
-    `submitted` carries the TokenWish.
-    """
+    """Asks for a TokenWish, which `submitted` carries, then shows the secret of the token."""
 
     submitted = Signal(object)
 

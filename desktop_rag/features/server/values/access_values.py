@@ -1,4 +1,4 @@
-"""A collection whose readers another application decides about. A frozen value."""
+"""Access rules, certificates and tokens of the local server. Frozen values, pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -43,18 +43,15 @@ class AccessRule:
         return cls(algorithms=tuple(algorithms), **texts)
 
 
-# What a certificate of the local server says of itself. Frozen values, pure.
-
-
 @dataclass(frozen=True, slots=True)
 class CertificateFacts:
-    """The names and addresses that it is for, and its end in Unix time."""
+    """The names and addresses that a certificate is for, and its end in Unix time."""
 
     names: tuple[str, ...]
     ends_at: float
 
     def left_out(self, names: Iterable[str]) -> list[str]:
-        """Those of these names that it is not for: programs refuse it when they ask by one."""
+        """The names that it is not for: programs that ask by one refuse it."""
         return [name for name in names if not any(_is_for(known, name) for known in self.names)]
 
 
@@ -63,9 +60,6 @@ def _is_for(known: str, name: str) -> bool:
     known, name = known.casefold(), name.casefold()
     star, _, rest = known.partition(".")
     return known == name or (star == "*" and bool(rest) and name.partition(".")[2] == rest)
-
-
-# Tokens of the local server as people see them, without their secrets. Frozen values.
 
 
 @dataclass(frozen=True, slots=True)

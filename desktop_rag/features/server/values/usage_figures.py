@@ -1,4 +1,4 @@
-"""How much the local server was used: figures by token and day, from its log. Pure."""
+"""Requests to the local server, as its log keeps them, and figures by token and day. Pure."""
 
 import time
 from collections import defaultdict
@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
-
-# One request to the local server, as its log keeps it. A frozen value, pure.
 
 _CLIENT_FAULT, _SERVER_FAULT = 400, 500
 
@@ -79,10 +77,7 @@ DAY_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The figures of one day or one token, or of all; times are in milliseconds.
-
-    The times are those of answers, 0 without any.
-    """
+    """The figures of a day, a token, or all; the times are those of answers, 0 without any."""
 
     label: str
     requests: int = 0
@@ -97,10 +92,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class UsageFigures:
-    """All figures since a time: `days` the newest first, `tokens` those with most requests first.
-
-    `""` is the label of requests without a valid token.
-    """
+    """Figures since a time: `days` newest first, `tokens` busiest first ("" for no valid one)."""
 
     whole: Usage
     days: tuple[Usage, ...] = ()

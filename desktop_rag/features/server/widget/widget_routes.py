@@ -1,7 +1,4 @@
-"""The routes of the chat to embed: its files, which anybody may read, and what it asks for.
-
-The server's thread.
-"""
+"""The chat to embed in pages: its files, which anybody may read, and its answers."""
 
 import re
 from collections.abc import AsyncGenerator, Callable
@@ -41,14 +38,6 @@ from desktop_rag.features.server.serving import Serving
 from desktop_rag.features.server.wire_sources import extension, source_json
 from desktop_rag.features.server.worker_events import Nothing
 
-# The files of the embedded chat: its script, its client, the page that shows it. Pure but for
-# reading them.
-#
-# The sources are ES modules. The script that pages load is one file: the modules one after the
-# other in one function, without what joins them, without comments, indentation and the blanks of
-# the style that mean nothing. Their lines stay otherwise as they are, and can be read in a
-# debugger.
-
 _HEAD = """\
 // The chat of desktop-rag. Its sources, with comments, are in resources/web.
 (() => {
@@ -82,7 +71,11 @@ def web_file(name: str) -> str:
 
 @cache
 def chat_script() -> str:
-    """The chat as one file, for a `script` element or a copy on another server."""
+    """The chat as one file, for a `script` element or a copy on another server.
+
+    The ES modules stand one after the other in one function, without imports, comments and
+    indentation. Their lines stay as they are for a debugger.
+    """
     body = "".join(_joined(web_file(name)) for name in _PARTS)
     return f"{_HEAD}{body}{_END}"
 
@@ -93,14 +86,8 @@ def _joined(module: str) -> str:
     return _STYLE_FILE.sub(lambda style: _BLANKS.sub(r"\1\2", style[0]), module)
 
 
-# An answer as it grows, for the chat in a page: everything that its reader can see change.
-#
-# The server's thread. Other programs get the finished answer at once, in OpenAI's form; a chat
-# shows the sources before the text, and the text before its check.
-
-
 async def growing(run: AnswerRun) -> AsyncGenerator[bytes]:
-    """The events of an answer; a refusal is one too. `end` is the last of a whole stream."""
+    """All of an answer that a reader sees change; a refusal is an event too, `end` the last."""
     try:
         async with aclosing(run.events()) as events:
             async for each in events:
@@ -174,7 +161,7 @@ class ChatQuestion(BaseModel):
 
 
 class WidgetRoutes:
-    """Serves the chat and answers it."""
+    """Serves the chat and answers it. The server's thread."""
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving

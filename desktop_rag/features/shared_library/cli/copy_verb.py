@@ -1,4 +1,4 @@
-"""The verb `copy`: a library into another engine or another home, or a collection of it."""
+"""The verb `copy`: a library or a collection of it into another engine or home."""
 
 import argparse
 from collections.abc import Callable
@@ -14,8 +14,6 @@ from desktop_rag.core.paths import Home, find_home
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.shared_library.copy.library_copy import Copied, OpenHome, copy_library
 from desktop_rag.store.opening import engine_names, open_engine, open_engine_to_read
-
-_NOUNS = {"documents": "documents", "passages": "passages", "vectors": "vectors"}
 
 
 def add_copy(parser: argparse.ArgumentParser) -> None:
@@ -42,8 +40,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _lines(done: dict[str, Any]) -> list[str]:
-    counts = ", ".join(f"{done[key]:,} {noun}" for key, noun in _NOUNS.items())
-    lines = [f"In both libraries alike: {counts}."]
+    counts = (f"{done[noun]:,} {noun}" for noun in ("documents", "passages", "vectors"))
+    lines = [f"In both libraries alike: {', '.join(counts)}."]
     entries = sum(done["added"].values())
     lines += [f"Chats, folders and the like that were added: {entries:,}."] if entries else []
     return [*lines, *(f"Left out, a part is there: {path}" for path in done["left_out"])]
@@ -52,10 +50,10 @@ def _lines(done: dict[str, Any]) -> list[str]:
 def copied_library(
     home: Home, source: str, target: str, *, collection: str = "", tell: Callable[[str], None]
 ) -> Copied:
-    """Copy a library into another one, which is made if it isn't there; see `copy_library`.
+    """Copy a library into another one, which is created if needed; see `copy_library`.
 
-    Each is named by an engine, for the library of `home` in it, or by the folder of another home.
-    AppError when the two are the same or one is in use.
+    The name of an engine means the library of `home` in it, a folder another home. AppError when
+    the two are the same or one is in use.
     """
     here, there = _named_library(home, source), _named_library(home, target)
     if (here[0].root.resolve(), here[1].store) == (there[0].root.resolve(), there[1].store):

@@ -1,7 +1,7 @@
-"""The face of copies: a library into another one, whole or a collection, and whether it arrived.
+"""Copies a library or a collection into another library, and compares the two.
 
-Between engines and homes alike: it knows the contract of the store only. Any one worker thread; no
-other may change the two libraries meanwhile, or the check at the end tells a difference.
+Works between engines and homes, by the contract of the store. One worker thread at a time; if
+others change the libraries meanwhile, the comparison at the end fails.
 """
 
 import hashlib
@@ -26,14 +26,12 @@ from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.precious import Entry
 from desktop_rag.store.contract.vectors import ROUNDING, ModelRow
 
-# The entries of a copy: everything that can't be made again, or one collection's part. Pure.
-
 _HOSTS = "intranet_hosts"
 
 
 @dataclass(frozen=True, slots=True)
 class CopiedEntries:
-    """The entries to put, and how the other library calls what it has already.
+    """The entries to add to the other library, and the ids of what it has already.
 
     `sources` maps the id of each source whose documents are to be copied to its id there.
     `left_out` are the paths of sources that overlap with one that is there.
@@ -45,7 +43,7 @@ class CopiedEntries:
 
 
 def chosen_entries(entries: Sequence[Entry], collection_id: str) -> tuple[list[Entry], list[Entry]]:
-    """The entries of a copy, and the images that go with them."""
+    """The entries of a library, or of one collection, to copy, and their images."""
     chosen = selected(entries, collection_id)
     images = [e for e in entries if e.kind == "image" and e.key in chosen.image_ids]
     return coherent(chosen.entries), images
@@ -56,8 +54,8 @@ def copied_entries(
 ) -> CopiedEntries:
     """What the copy adds to the entries that are there.
 
-    It merges as a backup does, except that a collection keeps the hosts it may reach: both
-    libraries are of the same person.
+    It merges as a backup does, except that collections keep the hosts they may reach: both
+    libraries belong to the same person.
     """
     done = merge(present, incoming, places)
     hosts = {e.key: e.row[_HOSTS] for e in incoming if e.kind == "collection"}
@@ -86,7 +84,7 @@ def _with_hosts(entry: Entry, hosts: Mapping[str, str]) -> Entry:
 
 
 def _collections_there(present: Sequence[Entry], incoming: Sequence[Entry]) -> dict[str, str]:
-    """The id there of each collection that is known by its name only."""
+    """The id there of each collection that is there under another id, by name."""
     by_name = {e.row["name"].casefold(): e.key for e in _of_kind(present, "collection")}
     known = {e.key for e in _of_kind(present, "collection")}
     return {
@@ -97,17 +95,11 @@ def _collections_there(present: Sequence[Entry], incoming: Sequence[Entry]) -> d
 
 
 def _place(entry: Entry, collection_id: str = "") -> tuple[str, str, str]:
-    """What makes two sources the same one: the collection, and the links or else the path."""
+    """What identifies a source: the collection, and the links or else the path."""
     row = entry.row
     where = "links" if row["links"] else "path"
     return collection_id or str(row["collection_id"]), where, str(row[where])
 
-
-# Copies documents with their texts, passages and vectors. Any one worker thread.
-#
-# A document that is there already and equal is left alone, so that a copy that was interrupted goes
-# on where it ended. Vectors go first: a document that is searchable here is searchable there at
-# once.
 
 _MOST_DOCUMENTS = 64
 _MOST_CHUNKS = 4_000
@@ -125,7 +117,11 @@ class SourcePlace:
 
 
 class CopiedDocuments:
-    """Copies the documents of one source at a time from one open library to another."""
+    """Copies the documents of a source with their texts, passages and vectors.
+
+    Equal documents are left alone, so that an interrupted copy goes on where it ended. Vectors go
+    first, so that what is searchable here is searchable there at once.
+    """
 
     def __init__(self, here: Engine, there: Engine, cancel: Event) -> None:
         self._here = here
@@ -134,10 +130,7 @@ class CopiedDocuments:
         self._models = here.models.stored()
 
     def of_source(self, place: SourcePlace) -> Iterator[int]:
-        """Copy the documents of a source; yields how many were done, in batches.
-
-        Cancelled on `cancel`, after a whole batch.
-        """
+        """Copy the documents of a source; yields the size of each batch, Cancelled between them."""
         for batch in self._batches(place):
             if self._cancel.is_set():
                 raise Cancelled
@@ -145,14 +138,14 @@ class CopiedDocuments:
             yield len(batch)
 
     def expected(self, place: SourcePlace) -> list[Document]:
-        """The rows of a source's documents as they have to be there; without parts."""
+        """The rows of a source's documents as they should be there, without parts."""
         rows = [d for d in self._here.documents.documents(place.source_id) if not d.parent_id]
         taken = self._taken_paths(place, {row.document_id for row in rows})
         expected = (moved_row(row, place) for row in rows)
         return [row for row in expected if str(row.path) not in taken]
 
     def _taken_paths(self, place: SourcePlace, ids: set[str]) -> set[str]:
-        """The files that the source there knows under ids of its own."""
+        """The files that the source there has under other ids."""
         rows = self._there.documents.documents(place.there_id)
         return {str(row.path) for row in rows if not row.parent_id and row.document_id not in ids}
 
@@ -182,7 +175,7 @@ class CopiedDocuments:
         known = {d.document_id for d in self._there.documents.get([r.document_id for r in rows])}
         waiting = {r.document_id: replace(r, state=DocumentState.WAITING) for r in rows}
         added = [row for key, row in waiting.items() if key not in known]
-        changed = {key: _becomes(row) for key, row in waiting.items() if key in known}
+        changed = {k: (lambda _, row=row: row) for k, row in waiting.items() if k in known}
         self._there.documents.apply_changes(place.there_id, added, changed, [])
         self._there.documents.settle(outcomes)
 
@@ -211,7 +204,7 @@ def copy_vectors(here: Engine, there: Engine, model: ModelRow, hashes: Sequence[
 
 
 def digest(engine: Engine, row: Document) -> str:
-    """A checksum of a document's text, places and passages, and of those inside it."""
+    """A checksum of the text, places and passages of a document and of those inside it."""
     checksum = hashlib.sha256()
     for each in (row, *engine.documents.parts(row.document_id)):
         text, places = engine.documents.content(each.document_id)
@@ -224,7 +217,7 @@ def digest(engine: Engine, row: Document) -> str:
 
 
 def bare(row: Document) -> Document:
-    """The row as it is stored: without what the library adds when it is read."""
+    """The row as it is stored, without what reading adds."""
     return replace(row, given_tags=(), site_url="")
 
 
@@ -236,12 +229,7 @@ def moved_row(row: Document, place: SourcePlace) -> Document:
     return replace(bare(row), source_id=place.there_id, path=path)
 
 
-def _becomes(row: Document) -> Callable[[Document], Document]:
-    return lambda _: row
-
-
 Tell = Callable[[str], None]
-_IMAGE = "image"
 _MOST_NAMED = 5
 _VECTORS_AT_ONCE = 4_000
 
@@ -256,7 +244,7 @@ class OpenHome:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """The outcome of a copy: what is in both now, by kind, and what was left out.
+    """The outcome of a copy: what was added, what both have now, and what was left out.
 
     `documents` and `passages` were compared by checksum, `vectors` by value.
     """
@@ -282,9 +270,9 @@ def copy_library(
 ) -> Copied:
     """Copy a library, or the collection of this name with its chats, and compare the two.
 
-    What is there already stays, also when it is called for again: a copy that was interrupted goes
-    on. AppError when the collection is unknown, a version differs, the disk refuses, or something
-    did not arrive as it is here; Cancelled on `cancel`.
+    What is there already stays, so that an interrupted copy goes on. AppError when the collection
+    is unknown, the versions differ, the disk refuses, or something did not arrive as it is here;
+    Cancelled on `cancel`.
     """
     cancel = cancel or Event()
     if here.stores.precious.schema != there.stores.precious.schema:
@@ -339,7 +327,7 @@ def _put_entries(
 
 
 def _copy_files(here: Home, there: Home, sources: Mapping[str, str]) -> None:
-    """Fetched pages and sent documents: the sources of both are folders of the home."""
+    """Copy fetched pages and sent documents, whose sources are folders of the home."""
     try:
         for source_id, there_id in sources.items():
             for folder, copied in ((here.pages, there.pages), (here.sent, there.sent)):
@@ -381,7 +369,7 @@ def _copy_documents(
 
 
 def _answer_alike(here: Engine, there: Engine, incoming: Sequence[Entry]) -> None:
-    """Let the same models answer for the collections that came along."""
+    """Let the same models answer for the copied collections."""
     copied = {entry.key for entry in incoming if entry.kind == "collection"}
     known = {collection.collection_id for collection in there.sources.collections()}
     answering = there.models.answering()
@@ -391,13 +379,10 @@ def _answer_alike(here: Engine, there: Engine, incoming: Sequence[Entry]) -> Non
             there.models.answer(vectors.model_id, [collection_id])
 
 
-# --- whether it arrived --------------------------------------------------------------------------
-
-
 def _compared(
     copier: CopiedDocuments, places: Sequence[SourcePlace], here: Engine, there: Engine
 ) -> tuple[int, int, int]:
-    """The numbers of documents, passages and vectors that are in both alike; AppError if not."""
+    """The numbers of documents, passages and vectors, equal in both; AppError if they differ."""
     documents = passages = 0
     wrong: list[str] = []
     hashes: set[str] = set()
@@ -422,7 +407,7 @@ def _compared(
 
 
 def _vectors_alike(here: Engine, there: Engine, hashes: Sequence[str]) -> int:
-    """The number of vectors of all models that are in both; AppError when one is missing."""
+    """The number of vectors of all models; AppError when one is missing there or differs."""
     count = 0
     for model in here.models.stored():
         made = here.models.vectors(model.name, model.dimensions)
@@ -444,7 +429,7 @@ def _check_entries(there: Engine, put: Iterable[Entry]) -> None:
     stored: dict[tuple[str, str], Entry] = {}
 
     def take(entry: Entry) -> None:
-        if entry.kind != _IMAGE:
+        if entry.kind != "image":
             stored[entry.kind, entry.key] = entry
 
     there.precious.read(take)

@@ -1,6 +1,6 @@
-"""One library made of the own one and a shared one, which is only read.
+"""One library made of the person's own and a shared one, which is only read. Any thread.
 
-Questions see both; whatever is written or personal is in the own library.
+Questions see both. What is written or personal, and the reading of files, is in the own library.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -49,17 +49,14 @@ from desktop_rag.store.sql.bm25_ranking import weighted
 from desktop_rag.store.sql.edit_distance import edits
 from desktop_rag.store.sql.file_names import plain, plain_name, squeezed, stem
 
-# Finds documents of two libraries by the names of their files. Any thread.
-
 # More edits than any search by name allows.
 _MANY_EDITS = 8
 
 
 class JoinedNameStore:
-    """The names of the documents of both."""
+    """Finds the documents of both by file name; `documents` are those of both."""
 
     def __init__(self, own: NameStore, documents: DocumentStore, shared: SharedSide) -> None:
-        """`documents` are those of both."""
         self._own = own
         self._documents = documents
         self._shared = shared
@@ -72,7 +69,7 @@ class JoinedNameStore:
         scope: Scope,
         limit: int,
     ) -> tuple[list[NamedDocuments], int]:
-        """Documents by the parts that their file names contain; and the number of all of both."""
+        """Documents by the parts that their file names contain, and the number of all."""
         nothing: tuple[list[NamedDocuments], int] = ([], 0)
         begun = begin_within(
             self._shared,
@@ -85,7 +82,7 @@ class JoinedNameStore:
             self._own.matching(words, beginnings, pieces, here, limit) if here else nothing
         )
         others, count_there = begun()
-        # A side that the scope leaves out counts for the number of all.
+        # The number of all includes a side that the scope leaves out.
         every = Scope(readable=scope.readable)
         if here is None and (all_here := scope_here(every)):
             _, count = self._own.matching((), (), (), all_here, 0)
@@ -137,13 +134,13 @@ class JoinedNameStore:
         return [row.document_id for row in known[:limit]]
 
     def folders(self, scope: Scope) -> list[str]:
-        """The folders that directly hold documents of either."""
+        """The folders that directly contain documents of either."""
         begun = begin_within(self._shared, scope, lambda e, part: e.names.folders(part), [])
         here = scope_here(scope)
         return sorted({*(self._own.folders(here) if here else ()), *begun()})
 
     def fingerprint(self, scope: Scope) -> str:
-        """A text of both; "" while a part of the scope is in a library that is away."""
+        """The fingerprint of both; "" while a part of the scope is in a library that is away."""
         begun = begin_within(self._shared, scope, lambda e, part: e.names.fingerprint(part), "")
         here = scope_here(scope)
         own = self._own.fingerprint(here) if here else "0"
@@ -167,7 +164,7 @@ _Find = Callable[[NameStore, Scope], list[tuple[str, str]]]
 def _grouped(
     found: list[NamedDocuments], others: list[NamedDocuments], limit: int
 ) -> list[NamedDocuments]:
-    """The groups of both, those with the same parts as one."""
+    """The groups of both; those with the same parts become one."""
     groups = {group.parts: group for group in found}
     for group in others:
         own = groups.get(group.parts, NamedDocuments(group.parts, 0, ()))
@@ -176,13 +173,8 @@ def _grouped(
     return list(groups.values())
 
 
-# Finds chunks by words in two libraries as in one. Any thread.
-#
-# Weights are made of the counts of both, so that scores are those of one library that holds all.
-
-
 class JoinedLexicalStore:
-    """Ranks the chunks of both libraries by the words of a question."""
+    """Ranks the chunks of both by words, with the scores of one library that has all chunks."""
 
     def __init__(self, own: LexicalStore, shared: SharedSide) -> None:
         self._own = own
@@ -193,7 +185,7 @@ class JoinedLexicalStore:
         return weighted(self.count(words, readable))
 
     def count(self, words: Words, readable: Readable | None = None) -> WordCounts:
-        """What the weights are made of, in both together."""
+        """The counts of both, of which weights are made."""
         nothing = WordCounts(0, 0, dict.fromkeys(words, 0))
         scope = Scope(readable=readable)
         begun = begin_within(
@@ -271,7 +263,7 @@ class JoinedLexicalStore:
         return dict(sorted(total.items(), key=lambda pair: (-pair[1], pair[0])))
 
     def nearest_term(self, term: str, errors: int, readable: Readable | None = None) -> str:
-        """The nearer of the terms that both name; of equally near ones that in most chunks."""
+        """The nearest term of both; among equally near ones, that in most chunks."""
         scope = Scope(readable=readable)
         begun = begin_within(
             self._shared,
@@ -290,7 +282,7 @@ class JoinedLexicalStore:
     def terms_completing(
         self, word: str, limit: int, readable: Readable | None = None
     ) -> tuple[str, ...]:
-        """Those of both that begin with the word, most chunks first; else the longest stem."""
+        """The terms of both that begin with the word, most chunks first; else the longest stem."""
         scope, nothing = Scope(readable=readable), tuple[str, ...]()
         begun = begin_within(
             self._shared,
@@ -334,13 +326,11 @@ def _first(values: Mapping[int, float], limit: int) -> list[tuple[int, float]]:
     return sorted(values.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
 
 
-# Searches the vectors of the same model in two libraries. Any thread.
-#
-# A model is the same where its name and its dimensions are. Vectors are added to the own library.
-
-
 class JoinedModelStore:
-    """The models of the own library, whose searches cover both."""
+    """The models of the own library, which gets new vectors; searches cover both.
+
+    A model is the same where its name and its dimensions are.
+    """
 
     def __init__(self, own: ModelStore, shared: SharedSide) -> None:
         self._own = own
@@ -355,7 +345,7 @@ class JoinedModelStore:
 
 
 class JoinedVectorSearch:
-    """Search over the vectors of one model."""
+    """Search over the vectors of one model in both."""
 
     def __init__(self, own: VectorSearch, model: ModelRow, shared: SharedSide) -> None:
         self._own = own
@@ -367,16 +357,7 @@ class JoinedVectorSearch:
     ) -> VectorMatches:
         """The `limit` chunks of both most similar to a unit vector, best first."""
         nothing = _no_matches(len(query))
-        begun = (
-            begin_within(
-                self._shared,
-                scope,
-                lambda e, part: self._there(e).nearest(query, limit, part),
-                nothing,
-            )
-            if self._is_there
-            else (lambda: nothing)
-        )
+        begun = self._begin(scope, lambda there, part: there.nearest(query, limit, part), nothing)
         here = scope_here(scope)
         own = self._own.nearest(query, limit, here) if here else nothing
         found = _together(own, begun())
@@ -390,26 +371,28 @@ class JoinedVectorSearch:
 
     def compare(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> VectorMatches:
         """The chunks that have a vector, in any order."""
-        nothing = _no_matches(len(query))
-        begun = (
-            begin_within(
-                self._shared,
-                Scope(chunk_ids=tuple(chunk_ids)),
-                lambda e, part: self._there(e).compare(query, part.chunk_ids or ()),
-                nothing,
-            )
-            if self._is_there
-            else (lambda: nothing)
+        begun = self._begin(
+            Scope(chunk_ids=tuple(chunk_ids)),
+            lambda there, part: there.compare(query, part.chunk_ids or ()),
+            _no_matches(len(query)),
         )
         return _together(self._own.compare(query, own_chunks(chunk_ids)), begun())
 
-    @property
-    def _is_there(self) -> bool:
-        return (self._model.name, self._model.dimensions) in self._shared.facts.models
+    def _begin(
+        self,
+        scope: Scope,
+        search: Callable[[VectorSearch, Scope], VectorMatches],
+        nothing: VectorMatches,
+    ) -> Callable[[], VectorMatches]:
+        model = self._model
+        if (model.name, model.dimensions) not in self._shared.facts.models:
+            return lambda: nothing
 
-    def _there(self, engine: Engine) -> VectorSearch:
-        vectors = engine.models.vectors(self._model.name, self._model.dimensions)
-        return engine.models.search(vectors.model_id)
+        def read(engine: Engine, part: Scope) -> VectorMatches:
+            vectors = engine.models.vectors(model.name, model.dimensions)
+            return search(engine.models.search(vectors.model_id), part)
+
+        return begin_within(self._shared, scope, read, nothing)
 
 
 def _no_matches(dimensions: int) -> VectorMatches:
@@ -427,10 +410,6 @@ def _together(own: VectorMatches, other: VectorMatches) -> VectorMatches:
         np.concatenate([own.window_similarities, other.window_similarities]),
     )
 
-
-# The documents, sources and collections of two libraries. Any thread.
-#
-# Whatever writes, and whatever serves the reading of files, is about the own library alone.
 
 K = TypeVar("K")
 
@@ -492,7 +471,7 @@ class JoinedDocumentStore:
         return DocumentCounts(_added(found.by_state, begun().by_state if begun else {}))
 
     def facets(self) -> LibraryFacets:
-        """The formats and folders of the documents of both, with their numbers."""
+        """The formats and folders of the documents of both, with counts."""
         begun = self._shared.begin(lambda e: e.documents.facets(), LibraryFacets())
         own = self._own.facets()
         other = begun()
@@ -513,7 +492,7 @@ class JoinedDocumentStore:
         return [*found, *map(shared_document, begun() if begun else ())]
 
     def with_sites(self, documents: Sequence[Document]) -> list[Document]:
-        """The documents with their addresses; those from there have them already."""
+        """The documents with their addresses, which shared ones have already."""
         own = self._own.with_sites([d for d in documents if not is_shared(d.document_id)])
         addressed = {d.document_id: d for d in own}
         return [addressed.get(d.document_id, d) for d in documents]
@@ -553,29 +532,24 @@ class JoinedSourceStore:
         self._own = own
         self._shared = shared
         self.add_collection, self.default_collection = own.add_collection, own.default_collection
-        self.rename_collection, self.remove_collection = (
-            own.rename_collection,
-            own.remove_collection,
-        )
+        self.rename_collection = own.rename_collection
+        self.remove_collection = own.remove_collection
         self.set_chunking, self.set_embedder = own.set_chunking, own.set_embedder
         self.set_intranet_hosts, self.set_collection = own.set_intranet_hosts, own.set_collection
         self.add_source, self.add_links = own.add_source, own.add_links
         self.add_program, self.add_attached = own.add_program, own.add_attached
-        self.attached_ids, self.set_path, self.set_rules = (
-            own.attached_ids,
-            own.set_path,
-            own.set_rules,
-        )
+        self.attached_ids = own.attached_ids
+        self.set_path, self.set_rules = own.set_path, own.set_rules
         self.set_links, self.set_base_address = own.set_links, own.set_base_address
         self.set_refreshed, self.remove_source = own.set_refreshed, own.remove_source
         self.set_put_away = own.set_put_away
 
     def collections(self) -> list[domain.Collection]:
-        """All collections, those from there last."""
+        """All collections, the shared ones last."""
         return [*self._own.collections(), *self._shared.facts.collections]
 
     def sources(self) -> list[Source]:
-        """All sources but attached files, those from there last."""
+        """All sources but attached files, the shared ones last."""
         return [*self._own.sources(), *self._shared.facts.sources]
 
 
@@ -585,7 +559,7 @@ def _added(own: Mapping[K, int], other: Mapping[K, int]) -> dict[K, int]:
 
 
 def joined_engine(own: Engine, shared: SharedSide) -> Engine:
-    """The stores of both as those of one; closing it closes the own one."""
+    """The stores of both as one engine; closing it closes the own library."""
     documents = JoinedDocumentStore(own.documents, shared)
     return replace(
         own,

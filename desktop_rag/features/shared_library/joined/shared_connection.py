@@ -1,8 +1,7 @@
-"""The connection to the shared library: made aside, given up when it is silent, made again.
+"""The connection to the shared library, which may be away. Any thread may ask.
 
-Any thread may ask. One thread connects, looks now and then for new collections, and tries again
-after a pause; no question waits for it. Each read has a thread of its own and a limit, after which
-it is given up and the library is offline.
+A background thread connects, reconnects after a pause, and looks for new collections; no question
+waits for it. Each read has a thread and a time limit, after which the library counts as offline.
 """
 
 import logging
@@ -48,10 +47,9 @@ _LOOK_LIMIT_S = 20.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenedShared:
-    """A shared library that is connected.
+    """A connected shared library, of which an `is_limited` role may read a part only.
 
-    `is_limited` when its role may read a part only. `break_off` makes all reads fail at once and
-    closes it.
+    `break_off` makes all reads fail at once and closes it.
     """
 
     library: Engine
@@ -71,10 +69,10 @@ class SharedLibrary:
         limit_s: float = _LIMIT_S,
         pause_s: float = _PAUSE_S,
     ) -> None:
-        """Nothing is connected before `apply`. `connect` raises AppError when it can't.
+        """Connects nothing before `apply`. `connect` raises AppError on failure.
 
-        `memory` is the file that keeps the names of its collections, for a start without it. A
-        SharedLibraryChanged is published to `changes` after each change of the state.
+        The file `memory` keeps the names of the collections, for a start without the library.
+        Each change of the state is published to `changes` as a SharedLibraryChanged.
         """
         self._connect = connect
         self._memory = memory
@@ -90,15 +88,13 @@ class SharedLibrary:
         self._thread: threading.Thread | None = None
         self.changes = changes or Changes()
 
-    # --- asking ------------------------------------------------------------------------------
-
     @property
     def facts(self) -> SharedFacts:
-        """What was last seen of it; it stays while the library is away."""
+        """What was last seen of the library, also while it is away."""
         return self._facts
 
     def models(self) -> dict[str, ModelRow | None]:
-        """The model whose vectors answer for each of its collections, if there is one."""
+        """The model that answers for each of its collections, None without one."""
         facts = self._facts
         ids = (each.collection_id for each in facts.collections)
         return {collection_id: facts.answering.get(collection_id) for collection_id in ids}
@@ -109,7 +105,7 @@ class SharedLibrary:
         return self._status
 
     def begin(self, read: Callable[[Engine], T], otherwise: T) -> Callable[[], T]:
-        """Begin to read, aside; what is returned waits for the result, up to the limit."""
+        """Begin to read in the background; the returned function waits for the result."""
         opened = self._opened
         if opened is None:
             return lambda: otherwise
@@ -131,13 +127,17 @@ class SharedLibrary:
             except AppError as error:
                 self._lose(opened, error)
             except TimeoutError:
-                self._lose(opened, _silent(self._limit_s))
+                silent = AppError(
+                    "The server of the shared library did not answer in time.",
+                    f"It was given {self._limit_s:g} seconds. It is tried again.",
+                )
+                self._lose(opened, silent)
             return otherwise
 
         return wait
 
     def missed(self, scope: Scope) -> tuple[str, ...]:
-        """A sentence for the answer to a question whose scope it could not be asked about."""
+        """A note for answers whose scope includes the library while it is away."""
         status = self._status
         if not status.is_away or scope_there(scope) is None:
             return ()
@@ -146,14 +146,12 @@ class SharedLibrary:
         return (tr("The shared library is offline, so it was not searched."),)
 
     def wait_until_known(self, timeout_s: float) -> None:
-        """Until it is online or known to be away, or there is none; at most so long."""
+        """Wait until it is online, known to be away, or not set."""
         with self._changed:
             self._changed.wait_for(
                 lambda: self._status.state is not SharedState.CONNECTING or self._is_closed,
                 timeout_s,
             )
-
-    # --- being told --------------------------------------------------------------------------
 
     def apply(self, settings: Settings) -> None:
         """Connect to the library of these settings, or to none. Returns at once."""
@@ -188,10 +186,10 @@ class SharedLibrary:
             self._is_hurried = True
             self._changed.notify_all()
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Free what is kept in memory of it."""
         if opened := self._opened:
-            opened.library.storage.let_go()
+            opened.library.storage.release()
 
     def close(self) -> None:
         """Close the connection; nothing is asked any more. Idempotent."""
@@ -204,8 +202,6 @@ class SharedLibrary:
         if self._thread:
             # A connection that is being made has a limit of its own, and is given up.
             self._thread.join(self._limit_s)
-
-    # --- the thread --------------------------------------------------------------------------
 
     def _run(self) -> None:
         while not self._is_closed:
@@ -220,7 +216,7 @@ class SharedLibrary:
                 self._is_hurried = False
 
     def _be_connected(self, shared: SharedLibrarySettings) -> None:
-        """Connect and stay connected, until the connection is lost or another one is wanted."""
+        """Connect, and watch the connection until it is lost or no longer wanted."""
         try:
             opened = self._connect(shared)
         except AppError as error:
@@ -238,7 +234,7 @@ class SharedLibrary:
             opened.break_off()
 
     def _stays(self, opened: OpenedShared) -> bool:
-        """Wait a while; False when the connection was lost, or is not wanted any more."""
+        """Wait a while; False when the connection was lost or is no longer wanted."""
         with self._changed:
             return not self._changed.wait_for(
                 lambda: self._is_closed or self._opened is not opened, _LOOK_S
@@ -247,15 +243,15 @@ class SharedLibrary:
     def _look(
         self, shared: SharedLibrarySettings, opened: OpenedShared, *, is_first: bool = False
     ) -> bool:
-        """Read what is there; False when this connection is not wanted any more."""
-        # A silent server would hold up this thread, and with it the way back.
+        """Read the facts; False when this connection is no longer wanted."""
+        # A silent server would block this thread, and with it reconnecting.
         guard = threading.Timer(_LOOK_LIMIT_S, opened.break_off)
         guard.daemon = True
         guard.start()
         try:
             facts = read_facts(opened.library, is_limited=opened.is_limited)
             if is_first:
-                # What every question needs is read from the server's disk now.
+                # Warms the server's cache for what every question needs.
                 opened.library.lexical.languages()
         finally:
             guard.cancel()
@@ -281,7 +277,7 @@ class SharedLibrary:
         write_object(self._memory, {"library": _name_of(shared), "collections": names})
 
     def _remembered(self, shared: SharedLibrarySettings) -> SharedFacts:
-        """Its collections when it was last connected; none of another library."""
+        """The collections at the last connection with the same library."""
         kept = read_object(self._memory)
         names = kept.get("collections")
         if kept.get("library") != _name_of(shared) or not isinstance(names, dict):
@@ -317,10 +313,3 @@ class SharedLibrary:
 
 def _name_of(shared: SharedLibrarySettings) -> str:
     return f"{shared.address}/{shared.library}"
-
-
-def _silent(limit_s: float) -> AppError:
-    return AppError(
-        "The server of the shared library did not answer in time.",
-        f"It was given {limit_s:g} seconds. It is tried again.",
-    )

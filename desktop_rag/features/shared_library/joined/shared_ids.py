@@ -1,7 +1,7 @@
-"""Ids of the shared library as the joined one has them, and back; scopes by side. Pure.
+"""Translates ids and scopes between the shared library and the joined one, and asks the former.
 
-Documents, sources and collections get a mark before their id. Numbers of chunks are moved beyond
-those of the own library, whose neighbours still differ by one.
+Documents, sources and collections get a prefix to their ids. The numbers of chunks are moved
+beyond those of the own library, so that neighbours still differ by one. Pure but for asking.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from desktop_rag.core.domain import Collection, Document, Passage, Source
 from desktop_rag.core.question import Readable
-from desktop_rag.core.question_scope import ScopeItem, ScopeKind
+from desktop_rag.core.question_scope import ScopeKind
 from desktop_rag.core.shared_library import id_there, is_shared, is_shared_item, shared_id
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import Scope
@@ -18,11 +18,8 @@ from desktop_rag.store.contract.vectors import ModelRow
 
 T = TypeVar("T")
 
-# Each library has room for 2^52 chunks, and JSON for all of their numbers.
+# Leaves 2^52 chunks for each library, and JSON can express all of their numbers.
 OFFSET = 1 << 52
-
-
-# --- values of the shared library, for the joined one ------------------------------------------
 
 
 def shared_collection(collection: Collection) -> Collection:
@@ -59,37 +56,34 @@ def shared_chunks(found: Mapping[int, T]) -> dict[int, T]:
     return {chunk_id + OFFSET: value for chunk_id, value in found.items()}
 
 
-# --- what is asked, for each of both -----------------------------------------------------------
-
-
 def own_ids(keys: Iterable[str]) -> list[str]:
-    """Those of the ids that are of the own library."""
+    """The ids that belong to the own library."""
     return [key for key in keys if not is_shared(key)]
 
 
 def ids_there(keys: Iterable[str]) -> list[str]:
-    """Those of the ids that are of the shared library, as it knows them."""
+    """The ids that belong to the shared library, as it knows them."""
     return [id_there(key) for key in keys if is_shared(key)]
 
 
 def own_chunks(chunk_ids: Iterable[int]) -> list[int]:
-    """Those of the chunks that are of the own library."""
+    """The chunks that belong to the own library."""
     return [chunk_id for chunk_id in chunk_ids if chunk_id < OFFSET]
 
 
 def chunks_there(chunk_ids: Iterable[int]) -> list[int]:
-    """Those of the chunks that are of the shared library, as it knows them."""
+    """The chunks that belong to the shared library, as it knows them."""
     return [chunk_id - OFFSET for chunk_id in chunk_ids if chunk_id >= OFFSET]
 
 
 def readable_here(readable: Readable) -> Readable | None:
-    """What of the own library may be read; None for nothing."""
+    """The readable part of the own library; None for nothing."""
     part = Readable(tuple(own_ids(readable.collection_ids)), tuple(own_ids(readable.document_ids)))
     return part if part != Readable() else None
 
 
 def readable_there(readable: Readable) -> Readable | None:
-    """What of the shared library may be read; None for nothing."""
+    """The readable part of the shared library; None for nothing."""
     part = Readable(
         tuple(ids_there(readable.collection_ids)), tuple(ids_there(readable.document_ids))
     )
@@ -98,7 +92,6 @@ def readable_there(readable: Readable) -> Readable | None:
 
 def scope_here(scope: Scope) -> Scope | None:
     """The part of a scope that is in the own library; None when it is surely empty."""
-    about = tuple(item for item in scope.about if not is_shared_item(item))
     return _limited(
         replace(
             scope,
@@ -106,7 +99,7 @@ def scope_here(scope: Scope) -> Scope | None:
             document_ids=_each(own_ids, scope.document_ids),
             chunk_ids=_each(own_chunks, scope.chunk_ids),
             attached=tuple(own_ids(scope.attached)),
-            about=about,
+            about=tuple(item for item in scope.about if not is_shared_item(item)),
             readable=readable_here(scope.readable) if scope.readable else None,
         ),
         scope,
@@ -115,6 +108,11 @@ def scope_here(scope: Scope) -> Scope | None:
 
 def scope_there(scope: Scope) -> Scope | None:
     """The part of a scope that is in the shared library; None when it is surely empty."""
+    about = tuple(
+        item if item.kind is ScopeKind.FOLDER else replace(item, key=id_there(item.key))
+        for item in scope.about
+        if item.kind is ScopeKind.FOLDER or is_shared(item.key)
+    )
     return _limited(
         replace(
             scope,
@@ -122,7 +120,7 @@ def scope_there(scope: Scope) -> Scope | None:
             document_ids=_each(ids_there, scope.document_ids),
             chunk_ids=_each(chunks_there, scope.chunk_ids),
             attached=tuple(ids_there(scope.attached)),
-            about=tuple(_item_there(item) for item in scope.about if _may_be_there(item)),
+            about=about,
             readable=readable_there(scope.readable) if scope.readable else None,
         ),
         scope,
@@ -146,24 +144,13 @@ def _each(
     return None if keys is None else tuple(chosen(keys))
 
 
-def _may_be_there(item: ScopeItem) -> bool:
-    return item.kind is ScopeKind.FOLDER or is_shared(item.key)
-
-
-def _item_there(item: ScopeItem) -> ScopeItem:
-    return item if item.kind is ScopeKind.FOLDER else replace(item, key=id_there(item.key))
-
-
-# How the joined stores ask the shared library, which may be away. Protocols and values.
-
-
 @dataclass(frozen=True, slots=True)
 class SharedFacts:
     """What was last seen of the shared library, with the ids of the joined one.
 
     `answering` has the model of each collection; `models` are the names and dimensions of all that
-    have vectors there. `visible` are the ids there of the collections that the role may read, None
-    when it may read all.
+    have vectors. `visible` are the collections, by their ids there, that the role may read; None
+    for all.
     """
 
     collections: tuple[Collection, ...] = ()
@@ -177,7 +164,7 @@ NOTHING_SEEN = SharedFacts()
 
 
 def read_facts(engine: Engine, *, is_limited: bool = False) -> SharedFacts:
-    """Look at a shared library; `is_limited` when its role may read a part of it only."""
+    """Read the facts of a library; an `is_limited` role may read a part of it only."""
     collections, answering = engine.sources.collections(), engine.models.answering()
     return SharedFacts(
         tuple(map(shared_collection, collections)),
@@ -193,42 +180,25 @@ def read_facts(engine: Engine, *, is_limited: bool = False) -> SharedFacts:
 
 
 class SharedSide(Protocol):
-    """The shared library, wherever it is."""
+    """The shared library, which may be away."""
 
     @property
     def facts(self) -> SharedFacts:
-        """What was last seen of it. Cheap; it reads nothing."""
+        """What was last seen of it. Cheap; reads nothing."""
         ...
 
     def begin(self, read: Callable[[Engine], T], otherwise: T) -> Callable[[], T]:
-        """Begin to read, aside; what is returned waits for the result.
+        """Begin to read in the background; the returned function waits for the result.
 
-        That is `otherwise` when the library can't be asked, or does not answer soon.
+        The result is `otherwise` when the library is away or does not answer soon.
         """
         ...
-
-
-class AtHand:
-    """A shared library that is always there: another engine of this process."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    @property
-    def facts(self) -> SharedFacts:
-        """What is in it now."""
-        return read_facts(self._engine)
-
-    def begin(self, read: Callable[[Engine], T], otherwise: T) -> Callable[[], T]:
-        """The result, read at once."""
-        result = read(self._engine)
-        return lambda: result
 
 
 def begin_within(
     shared: SharedSide, scope: Scope, read: Callable[[Engine, Scope], T], otherwise: T
 ) -> Callable[[], T]:
-    """Begin to read the part of a scope that is in the shared library; not if there is none."""
+    """Begin to read the part of a scope that is in the shared library, if there is one."""
     part = scope_there(scope)
     if part is not None and shared.facts.visible is not None:
         limited = part.within(shared.facts.visible)

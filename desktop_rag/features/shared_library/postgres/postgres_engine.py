@@ -63,14 +63,12 @@ from desktop_rag.store.sql.personal.conversation_store import (
 from desktop_rag.store.sql.personal.interaction_store import InteractionStore
 from desktop_rag.store.sql.precious_rows import all_rows, insert_rows, keys_of, put_rows, rows_of
 
-# All rows that can't be made again, out of a library on a server and into it. Any thread.
-
 _IMAGE = "image"
 _REFUSALS = (psycopg.DataError, psycopg.errors.DatatypeMismatch)
 
 
 class ServerPreciousStore:
-    """Reads and merges entries. Backups of the index are the server's own, as by pg_dump."""
+    """Reads and merges the rows that can't be made again; the server backs up the index itself."""
 
     schema = SCHEMA
 
@@ -78,18 +76,18 @@ class ServerPreciousStore:
         self._database = database
 
     def change_number(self) -> int:
-        """A number that grows with each change to what is precious."""
+        """A number that grows with each change of a precious row."""
         with self._database.read() as con:
             [(number,)] = con.execute("SELECT generation FROM library_state").fetchall()
         return int(number)
 
     @property
     def changes(self) -> Changes:
-        """Call `listener` after each change of a precious row by this process."""
+        """Publishes each change of a precious row by this process."""
         return self._database.changes
 
     def read(self, take: Callable[[Entry], None], *, index: Path | None = None) -> None:
-        """Pass all entries to `take`, images last and one at a time: they may be large."""
+        """Pass all entries to `take`; images, which may be large, last and one at a time."""
         if index:
             raise _no_index()
         with self._database.snapshot(of_primary=True) as snapshot:
@@ -144,19 +142,16 @@ def _no_index() -> AppError:
     )
 
 
-# Checks the rules of a library on a server. Any thread; writes only in `repair`.
-
-
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A rule; `what` are those that break it, each a row of `broken`: SQL that follows FROM."""
+    """A rule; `what` names its breaches, the rows of `broken`: SQL that follows FROM."""
 
     what: str
     broken: str
     is_precious: bool = False
 
 
-# In another collection than the source, or with a text that is.
+# Documents, or their texts, in another collection than the source.
 _ELSEWHERE = (
     "SELECT document_id FROM documents d JOIN sources s USING (source_id)"
     " WHERE d.collection_id <> s.collection_id"
@@ -205,7 +200,7 @@ _RULES = (
 
 
 class ServerInspection:
-    """The rules of one library."""
+    """Checks the rules of a library; writes only in `repair`."""
 
     def __init__(self, database: ServerDatabase, content: ServerContent) -> None:
         self._database = database
@@ -245,7 +240,7 @@ class ServerInspection:
         return JournalState(int(number), None)
 
     def repair(self) -> IndexRepair:
-        """Remove what belongs to nothing, queue documents with other passages than counted."""
+        """Remove orphans, and queue documents with other passages than counted."""
 
         def work(con: ServerConnection) -> IndexRepair:
             removed = con.execute(
@@ -260,7 +255,7 @@ class ServerInspection:
             ).fetchall()
             ids = sorted({document_id for (document_id,) in wrong})
             self._content.delete(con, ids)
-            # Those that are in no range of the document, or in another collection.
+            # Chunks outside the range of their document, or in another collection.
             con.execute("DELETE FROM chunks WHERE document_id = ANY (?::text[])", [ids])
             con.execute(
                 "UPDATE documents SET state = 'waiting', chunk_count = 0"
@@ -277,8 +272,6 @@ def _count(con: ServerConnection, rows: str) -> int:
     return int(count)
 
 
-# Sizes, indexes, connections, replica and slow searches of a library on a server. Any thread.
-
 _SLOWEST = 20
 _OTHER = "chats, settings and the rest"
 # The part that a table belongs to, by the beginning of its name.
@@ -293,7 +286,7 @@ _PARTS = {
 
 
 class PostgresWatch:
-    """Looks at the server of one library."""
+    """The sizes, indexes, connections, replica and slow searches of a library's server."""
 
     def __init__(self, database: ServerDatabase) -> None:
         self._database = database
@@ -322,7 +315,7 @@ class PostgresWatch:
 
 
 def _parts(con: ServerConnection, schema: str) -> tuple[PartSize, ...]:
-    """The largest part first; texts that a table keeps aside count as the table."""
+    """The largest part first; the TOAST of a table counts as the table."""
     rows = con.execute(
         "SELECT c.relname, greatest(c.reltuples, 0)::bigint, pg_table_size(c.oid),"
         " pg_indexes_size(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
@@ -351,7 +344,7 @@ def _index(con: ServerConnection, model_id: int, model: str, dimensions: int) ->
         f" (SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {EXACT_BELOW + 1}) few)",
         [table],
     ).fetchall()
-    # The planner has no estimate before it looked at the table.
+    # The planner has no estimate before the first ANALYZE.
     vectors = int(few if few <= EXACT_BELOW else max(estimate, few))
     # The index of the table is ready when those of all partitions are.
     found = con.execute(
@@ -370,17 +363,14 @@ def _index(con: ServerConnection, model_id: int, model: str, dimensions: int) ->
     if building:
         share = (built + (building[0] or 0)) / PARTITIONS
         return VectorIndex(model, dimensions, vectors, IndexState.BUILDING, share, size)
-    if found is None:
-        state = _state_without(int(few), dimensions)
-    else:
+    if found is not None:
         state = IndexState.READY if found[0] else IndexState.STALE
+    elif few <= EXACT_BELOW:
+        state = IndexState.NOT_NEEDED
+    else:
+        is_possible = dimensions <= MOST_INDEXED_DIMENSIONS
+        state = IndexState.MISSING if is_possible else IndexState.IMPOSSIBLE
     return VectorIndex(model, dimensions, vectors, state, None, size)
-
-
-def _state_without(vectors: int, dimensions: int) -> IndexState:
-    if vectors <= EXACT_BELOW:
-        return IndexState.NOT_NEEDED
-    return IndexState.MISSING if dimensions <= MOST_INDEXED_DIMENSIONS else IndexState.IMPOSSIBLE
 
 
 def _postings(con: ServerConnection) -> PostingsState:
@@ -406,10 +396,7 @@ class PostgresOpener:
     def __init__(
         self, address: str, library: str, tables: TableQueries, replica: Replica | None = None
     ) -> None:
-        """`address` is a connection string of libpq; passwords belong into its password file.
-
-        Searches read from the `replica`, if there is one, while it follows closely.
-        """
+        """`address` is a libpq connection string; passwords belong in its password file."""
         self._address = address
         self._library = library
         self._tables = tables
@@ -424,7 +411,7 @@ class PostgresOpener:
         return self._engine(home, self._database(is_read_only=True), memory_mb)
 
     def open_shared(self, home: Home, memory_mb: int, connect_s: int) -> OpenedShared:
-        """Open an existing library that is searched beside the own one; nothing in it changes."""
+        """Open an existing library to be searched beside the own one; nothing in it changes."""
         database = ServerDatabase(
             self._address, self._library, is_read_only=True, connect_s=connect_s
         )

@@ -1,6 +1,6 @@
-"""Tests the connection to a library on a server, and says in plain words what is wrong. Any thread.
+"""Tests the connection to a library on a server, and says what is wrong. Any thread.
 
-Nothing is changed on the server.
+Changes nothing on the server.
 """
 
 from pathlib import Path
@@ -20,15 +20,13 @@ from desktop_rag.features.shared_library.postgres.database.server_database impor
 )
 from desktop_rag.features.shared_library.postgres.database.server_schema import LATEST, version_of
 
-# The statements of a database that take longest, where the server records them. Any thread.
-
 _MOST_CHARS = 160
 
 
 def slow_statements(connection: Own, limit: int) -> tuple[SlowStatement, ...] | None:
-    """Those that take longest on average; None when none are recorded, or not for this role."""
+    """The statements that take longest on average; None where none are recorded for this role."""
     try:
-        # In a transaction, what is refused would otherwise end all of it.
+        # Without a savepoint, a refusal would end a transaction under way.
         with connection.transaction():
             row = connection.execute(
                 "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n"
@@ -64,13 +62,13 @@ _READ = (
     "library_state", "collections", "sources", "documents", "document_texts",
     "chunks", "terms", "postings", "models", "file_tags",
 )  # fmt: skip
-# What the search of a role that may read everything reads instead of `postings`.
+# What searches of a role that may read everything read instead of `postings`.
 _READ_WHOLE = ("posting_blocks", "posting_state", "dead_chunks")
 _SLOWEST = 5
 
 
 def conninfo_of(settings: SharedLibrarySettings, password: str) -> str:
-    """The connection string of libpq, with the password; it must not be shown or stored."""
+    """The libpq connection string with the password: never show or store it."""
     certificate: dict[str, str] = {}
     if settings.encryption is Encryption.VERIFIED:
         # Those that the system trusts, unless the person names one.
@@ -91,7 +89,7 @@ def conninfo_of(settings: SharedLibrarySettings, password: str) -> str:
 
 
 def check_server(settings: SharedLibrarySettings, password: str) -> SharedLibraryReport:
-    """Connect and look at the library; AppError says what is wrong and what to do about it."""
+    """Connect and look at the library; AppError says what is wrong and what to do."""
     if settings.certificate and not Path(settings.certificate).is_file():
         raise AppError(
             tr("The file with the certificate is not there."),
@@ -213,16 +211,8 @@ _REASONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
 def _checked_versions(connection: Own) -> str:
     """The version of pgvector; AppError when it or the server is too old."""
     if connection.info.server_version < _LEAST_VERSION:
-        said = connection.info.parameter_status("server_version")
-        raise AppError(
-            tr("PostgreSQL on the server is too old."),
-            tr(
-                "It is version {found}; the library needs {least} or newer. Ask whoever runs the"
-                " server.",
-                found=said,
-                least="17",
-            ),
-        )
+        found = connection.info.parameter_status("server_version")
+        raise _too_old(tr("PostgreSQL on the server is too old."), found, "17")
     row = connection.execute(
         "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
     ).fetchone()
@@ -235,16 +225,17 @@ def _checked_versions(connection: Own) -> str:
             ),
         )
     if tuple(int(n) for n in row[0].split(".")[:2]) < _LEAST_VECTOR:
-        raise AppError(
-            tr("pgvector on the server is too old."),
-            tr(
-                "It is version {found}; the library needs {least} or newer. Ask whoever runs the"
-                " server.",
-                found=row[0],
-                least="0.8",
-            ),
-        )
+        raise _too_old(tr("pgvector on the server is too old."), row[0], "0.8")
     return str(row[0])
+
+
+def _too_old(title: str, found: str | None, least: str) -> AppError:
+    hint = tr(
+        "It is version {found}; the library needs {least} or newer. Ask whoever runs the server.",
+        found=found,
+        least=least,
+    )
+    return AppError(title, hint)
 
 
 def _refuse_missing_library(connection: Own, library: str) -> None:
@@ -298,7 +289,7 @@ def _refuse_other_schema(connection: Own, library: str) -> None:
     connection.execute(sql.SQL("SET search_path TO {}, public").format(sql.Identifier(library)))
     version = version_of(connection, library)
     if version is None:
-        # Row-level security hides the version with all else, which is said next.
+        # Hidden by row-level security like all rows, which the next check reports.
         return
     if version > LATEST:
         raise AppError(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def join(app: "WindowApp") -> None:
-    """Add the page, which is imported when it is first shown, and the line."""
+    """Add the page, which is imported when first shown, and the line."""
     from desktop_rag.features.shared_library.ui.shared_line import SHARED_LIBRARY
 
     parts = _Parts(app)
@@ -23,15 +23,13 @@ def join(app: "WindowApp") -> None:
 
 
 class _Parts(QObject):
-    """What the shared library adds to the window."""
-
     def __init__(self, app: "WindowApp") -> None:
         super().__init__(app.window)
         self._app = app
         app.window.pages.built.connect(self._on_built)
 
     def page(self) -> "QWidget":
-        """Where a shared library is set."""
+        """The page that connects a shared library."""
         from desktop_rag.features.shared_library.services import SharedLibraryServices
         from desktop_rag.features.shared_library.ui.shared_library_page import shared_library_page
 

@@ -1,6 +1,6 @@
-"""The page "Shared library": its address, a test in plain words, and its state. Qt thread.
+"""The page "Shared library": its state, its address, and a test in plain words. Qt thread.
 
-The server and the keyring are reached through the bridge. A typed password goes only to them.
+The bridge reaches the server and the keyring, and a typed password goes only to these.
 """
 
 from collections.abc import Sequence
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from desktop_rag.features.shared_library.library_access import SharedLibraryAccess
     from desktop_rag.ingest.library import Library
 
-# The shared library as it is now: online or since when not, and its collections. Qt thread.
-
 _STATE_INTRO = tr(
     "Questions search your own library and the collections of the shared one together. Nothing is"
     " written there."
@@ -43,7 +41,7 @@ _STATE_INTRO = tr(
 
 
 class SharedLibraryFace(Protocol):
-    """What connects to the shared library."""
+    """The connection to the shared library."""
 
     @property
     def status(self) -> SharedLibraryStatus:
@@ -56,7 +54,7 @@ class SharedLibraryFace(Protocol):
 
 
 class SharedStateSection(SettingsSection):
-    """Says how the shared library is; hidden while there is none."""
+    """Shows the state and the collections of the shared library; hidden without one."""
 
     def __init__(
         self,
@@ -104,7 +102,7 @@ class SharedStateSection(SettingsSection):
         self._collections.setEnabled(not status.is_away)
 
     def _look(self) -> None:
-        """Ask which collections are not searched by meaning; a model may have to be loaded."""
+        """Ask which collections are searched by words only; may load a model."""
         library = self._library
         self._bridge.run(self, library.collections.by_words_only, self._on_looked)
 
@@ -133,13 +131,11 @@ def state_in_words(status: SharedLibraryStatus) -> str:
             return ""
 
 
-# What a test of the shared library found, in words. Pure.
-
 _MOST_NAMES = 12
 
 
 def report_in_words(report: SharedLibraryReport) -> str:
-    """A few lines: versions, size, collections, the index, and what is slow."""
+    """A few lines about a test: versions, size, collections, the index, slow queries."""
     lines = [
         tr(
             "All is well. PostgreSQL {server} with pgvector {vector}.",
@@ -223,7 +219,7 @@ def shared_library_page(
     shared: SharedLibraryFace,
     library: "Library",
 ) -> ScrolledPage:
-    """The page: what is shared now, and the form that connects it."""
+    """The page: the state now, and the form that connects."""
     page = ScrolledPage(SHARED_LIBRARY)
     page.column.addWidget(SharedStateSection(bridge, shared, library))
     page.column.addWidget(SharedLibrarySection(bridge, settings, access))
@@ -231,7 +227,7 @@ def shared_library_page(
 
 
 class SharedLibrarySection(SettingsSection):
-    """Edits SharedLibrarySettings: they are stored once a connection with them succeeded."""
+    """Edits SharedLibrarySettings, and stores them once a connection succeeded."""
 
     def __init__(
         self,
@@ -295,7 +291,7 @@ class SharedLibrarySection(SettingsSection):
 
     @property
     def typed(self) -> SharedLibrarySettings:
-        """The settings as they stand in the fields."""
+        """The settings in the fields."""
         return SharedLibrarySettings(
             self._host.text().strip(),
             self._port.value(),
@@ -305,14 +301,6 @@ class SharedLibrarySection(SettingsSection):
             Encryption(self._encryption.currentData()),
             self._certificate.text().strip(),
         )
-
-    def choose_encryption(self, encryption: Encryption) -> None:
-        """Choose how the connection is protected."""
-        self._encryption.setCurrentIndex(self._encryption.findData(encryption))
-
-    def choose_port(self, port: int) -> None:
-        """Choose the port of the server."""
-        self._port.setValue(port)
 
     @property
     def stored(self) -> SharedLibrarySettings:
@@ -361,8 +349,6 @@ class SharedLibrarySection(SettingsSection):
 
     def _on_password_looked_up(self, has_password: bool) -> None:
         self._kept.setText(_HAS_PASSWORD if has_password else _NO_PASSWORD)
-
-    # --- buttons ---------------------------------------------------------------------------------
 
     @Slot()
     def _on_test_clicked(self) -> None:

@@ -1,7 +1,4 @@
-"""A line about the shared library below the own files: its collections, and whether it is there.
-
-Qt thread.
-"""
+"""The line about the shared library's state and collections, below the own files. Qt thread."""
 
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
@@ -17,7 +14,7 @@ _ICON_PX = 16
 
 
 class SharedLine(QWidget):
-    """Hidden while there is no shared library."""
+    """The line; hidden while there is no shared library."""
 
     def __init__(self, theme: Theme, status: SharedLibraryStatus, parent: QWidget) -> None:
         super().__init__(parent)
@@ -33,18 +30,18 @@ class SharedLine(QWidget):
         self.show_status(status)
 
     def on_changed(self, event: SharedLibraryChanged) -> None:
-        """Follow the changes of the shared library."""
+        """Show a change of the shared library."""
         self.show_status(event.status)
 
     def show_status(self, status: SharedLibraryStatus) -> None:
-        """Show how it is now."""
+        """Show this state."""
         self.setVisible(status.state is not SharedState.NOT_SET)
         self._words.set_full_text(line_in_words(status))
         self._words.setEnabled(not status.is_away)
 
 
 def line_in_words(status: SharedLibraryStatus) -> str:
-    """One line: `Shared: Team, Contracts`, or since when it is offline."""
+    """`Shared: Team, Contracts`, or since when it is offline."""
     names = ", ".join(one_line(c.name) for c in status.collections) or tr("no collections")
     match status.state:
         case SharedState.CONNECTING:

@@ -1,6 +1,8 @@
 """Confines the parser process by what its system offers, for good.
 
-Called once by the parser process before it starts another thread.
+On Linux, Landlock limits the files it can open and a seccomp filter refuses system calls. macOS and
+Windows offer one call each; neither keeps a process from reading the files of its user. Called once
+by the parser process before it starts another thread.
 """
 
 import ctypes
@@ -22,9 +24,8 @@ from typing import IO
 import desktop_rag
 from desktop_rag.core.paths import resources_dir
 
-# Numbers of the system calls that the parser process never needs, by architecture.
-#
-# Pure. From the kernel's tables: arch/x86/entry/syscalls/syscall_64.tbl, asm-generic/unistd.h.
+# System calls that the parser process never needs, numbered as in the kernel's tables:
+# arch/x86/entry/syscalls/syscall_64.tbl, asm-generic/unistd.h.
 
 # The newest call that these tables know. One that came later is refused, whatever it does.
 NEWEST = 462
@@ -107,12 +108,6 @@ def calls_by_argument(architecture: str) -> dict[str, int]:
     return _numbers(_BY_ARGUMENT, architecture)
 
 
-# Refuses the system calls that a parser process never needs, by a seccomp filter. Linux only.
-#
-# The filter is a program for the kernel's classic BPF machine: it sees the number and the arguments
-# of each call, and holds for every thread from now on. What is not refused by name is allowed,
-# because libraries differ in what they call; a call newer than the tables is refused.
-
 _PR_SET_NO_NEW_PRIVS = 38
 _SECCOMP_CALL = {"x86_64": 317, "aarch64": 277}
 _SET_MODE_FILTER = 1
@@ -143,7 +138,12 @@ _FCNTLS = (8, 15)
 
 
 def forbid_calls() -> bool:
-    """Install the filter. False when the kernel or the architecture has none for us."""
+    """Refuse calls by a seccomp filter. False when the kernel or the architecture has none.
+
+    The filter is a program for the kernel's classic BPF machine: it sees the number and arguments
+    of each call, and holds for every thread from now on. What is not refused by name is allowed,
+    because libraries differ in what they call; a call newer than the tables is refused.
+    """
     architecture = platform.machine()
     if architecture not in ARCHITECTURES:
         return False
@@ -187,7 +187,6 @@ def filter_for(architecture: str, pid: int) -> list[bytes]:
 
 
 def _always(numbers: Iterable[int], result: int) -> list[bytes]:
-    """The same result for each of these calls."""
     return [
         instruction
         for number in numbers
@@ -214,8 +213,6 @@ def _instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> 
     return struct.pack("=HBBI", code, if_true, if_false, value)
 
 
-# The files that a parser process reads besides documents: Python, libraries, their data.
-
 # Libraries, fonts and locales of the system, the time zone, and what libraries ask of the machine.
 _SYSTEM = (
     "/usr", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store", "/etc/ld.so.cache",
@@ -228,7 +225,7 @@ _LIBRARIES = ("lxml", "numpy")
 
 @dataclass(frozen=True, slots=True)
 class ReadablePaths:
-    """Files and folders to be read whole, and folders of which only the names are needed."""
+    """What a parser process reads besides documents; of `listable` folders only the names."""
 
     readable: tuple[Path, ...]
     listable: tuple[Path, ...]
@@ -265,10 +262,6 @@ def _installation(checkout: Path) -> Iterator[Path]:
     searched = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
     yield from (Path(folder) for folder in searched if folder)
 
-
-# What macOS and Windows offer a process to confine itself: one call each.
-#
-# Neither keeps a process from reading the files of its user.
 
 _PROFILE = """(version 1)
 (allow default)
@@ -313,11 +306,6 @@ def forbid_child_processes() -> bool:
         return False
 
 
-# Limits the files that a parser process can open, by Landlock. Linux only.
-#
-# It holds for this thread and those that it starts from now on. What was opened before, and what
-# the parent passes, stays readable.
-
 # The numbers are the same on every architecture.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _ASK_VERSION = 1
@@ -337,9 +325,10 @@ def version() -> int:
 
 
 def limit_files(readable: Iterable[Path], listable: Iterable[Path] = ()) -> bool:
-    """Allow to read only what is `readable`, and to list the folders below what is `listable`.
+    """By Landlock, allow only to read what is `readable`, and to list folders below `listable`.
 
-    Nothing can be written, created, removed or executed. False when the kernel can't do it.
+    Nothing can be written, created, removed or executed, by this thread and those that it starts.
+    What was opened before, and what the parent passes, stays readable. False where it can't be.
     """
     found = version()
     if not found:

@@ -1,7 +1,4 @@
-"""Writes the blocks of a text document: headings, paragraphs, list items, tables, notes.
-
-Runs in the parser process.
-"""
+"""Writes the blocks of a text document, and finds headers of tables. Runs in the parser process."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,11 +6,7 @@ from collections.abc import Iterable, Sequence
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath, one_line
 
-# Finds the header row of a table. Pure; runs in the parser process.
-#
-# A wrong header does more harm than a missing one, so whatever is unsure is none.
-
-# So many rows of a table are looked at.
+# Rows of a table that are looked at.
 SAMPLE_ROWS = 20
 # Titles and remarks may stand above the header.
 _MAX_ABOVE = 4
@@ -29,7 +22,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 def header_row(rows: Sequence[Sequence[str]]) -> int | None:
-    """The index of the header among the first rows of a table, None if that is uncertain."""
+    """The index of the header among a table's first rows, None if unsure: a wrong one does harm."""
     width = max((_filled(row) for row in rows), default=0)
     if width < _MIN_COLUMNS:
         return None
@@ -105,20 +98,20 @@ class BlockWriter:
         self._marked_headers = 0
 
     def add_paragraph(self, text: str) -> None:
-        """A paragraph, with its notes."""
+        """Write a paragraph, with its notes."""
         self._end_table()
         if text.strip():
             self._add(text.strip())
         self._add_notes()
 
     def add_item(self, level: int, label: str, text: str) -> None:
-        """An item of a list; `level` counts from 0."""
+        """Write an item of a list; `level` counts from 0."""
         self._end_table()
         self._add(f"{_INDENT * min(level, _MAX_INDENT)}{label} {text.strip()}", is_line=True)
         self._add_notes()
 
     def add_heading(self, level: int, text: str) -> None:
-        """A heading of level 1-9; level 0 is the title of the document."""
+        """Write a heading of level 1-9; level 0 is the title of the document."""
         self._end_table()
         if level == 0 and not self.title:
             self.title = one_line(text)
@@ -131,7 +124,7 @@ class BlockWriter:
         self._add_notes()
 
     def add_row(self, cells: Iterable[str], *, is_header: bool = False) -> None:
-        """A row of a table. The next row belongs to the same table until something else comes."""
+        """Write a row of a table; the next row belongs to it too, until something else comes."""
         texts = [" ".join(cell.split()) for cell in cells]
         if not any(texts):
             return
@@ -145,18 +138,18 @@ class BlockWriter:
             self._rows.append(texts)
 
     def end_table(self) -> None:
-        """The next row belongs to another table."""
+        """End the table: the next row belongs to another."""
         self._end_table()
         self._add_notes()
 
     def add_note(self, text: str) -> None:
-        """A footnote or comment: it follows the paragraph or the table that is being written."""
+        """Add a footnote or comment, which follows the paragraph or table that is being written."""
         text = " ".join(text.split())
         if text:
             self._notes.append(text)
 
     def add_margins(self, texts: Iterable[str]) -> None:
-        """Headers and footers, each once, after everything else and under no heading."""
+        """Write headers and footers, each once, after everything else and under no heading."""
         self.end_table()
         # A mere page number has no letters.
         kept = dict.fromkeys(text.strip() for text in texts if any(map(str.isalpha, text)))

@@ -1,7 +1,4 @@
-"""The document a reader is writing: text, marks and headings, kept clean and within the limits.
-
-Runs in the parser process.
-"""
+"""The document that a reader writes, clean and within the limits. Runs in the parser process."""
 
 import re
 import string
@@ -45,7 +42,7 @@ class LimitReached(Exception):  # noqa: N818  it ends the reading, what was read
 
 
 def cleaned(text: str) -> str:
-    """The text with the characters replaced that no database takes; its length stays."""
+    """The text, its length kept, with characters replaced that databases refuse."""
     if text.isascii() and "\0" not in text:
         return text
     return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
@@ -57,7 +54,7 @@ def one_line(text: str) -> str:
 
 
 class DocumentDraft:
-    """Grows from front to back; offsets are indices into its text."""
+    """The document being written, from front to back; offsets are indices into its text."""
 
     def __init__(self, max_chars: int, ocr: Ocr | None = None, part: str = "") -> None:
         """`part` names the document among those of its file."""
@@ -72,11 +69,11 @@ class DocumentDraft:
         self._marks: list[Mark] = []
         self._headings: list[Heading] = []
         self._table_headers: list[TableHeader] = []
-        self._attachments: list[EmbeddedFile] = []
+        self.attachments: list[EmbeddedFile] = []
         self._attached_bytes = 0
 
     def fitting(self, text: str) -> str:
-        """As much of a whole text as may be added; the rest is not worth parsing."""
+        """As much of a whole text as the limit allows; the rest is not worth parsing."""
         if len(text) <= self.max_chars:
             return text
         self._warn_of_cut()
@@ -93,7 +90,7 @@ class DocumentDraft:
             raise LimitReached
 
     def mark(self, anchor: Anchor, offset: int | None = None) -> None:
-        """From `offset` (or the end so far) on, the text stands at `anchor`."""
+        """Place the text from `offset` (or the end so far) on at `anchor`."""
         if len(self._marks) < MAX_MARKS:
             self._marks.append(Mark(self.length if offset is None else offset, anchor))
 
@@ -104,7 +101,7 @@ class DocumentDraft:
         return offset - self._marks[-1].offset >= _SPARSE_CHARS
 
     def add_heading(self, level: int, title: str, offset: int | None = None) -> None:
-        """A section begins at `offset` (or the end so far). A heading without text is dropped."""
+        """Begin a section at `offset` (or the end so far). A heading without text is dropped."""
         title = one_line(title)
         if title and len(self._headings) < MAX_HEADINGS:
             self._headings.append(Heading(self.length if offset is None else offset, level, title))
@@ -116,25 +113,20 @@ class DocumentDraft:
             self._table_headers.append(TableHeader(start, self.length, header))
 
     def attach(self, name: str, data: bytes) -> None:
-        """A file inside this one, to become a document of its own. Too many are left out."""
+        """Add a file inside this one, to become a document of its own. Too many are left out."""
         room = _MAX_ATTACHED_BYTES - self._attached_bytes
-        if len(self._attachments) >= _MAX_ATTACHMENTS or len(data) > room:
+        if len(self.attachments) >= _MAX_ATTACHMENTS or len(data) > room:
             self.warn("It holds more attachments than are read.")
             return
-        self._attachments.append(EmbeddedFile(one_line(name) or "attachment", data))
+        self.attachments.append(EmbeddedFile(one_line(name) or "attachment", data))
         self._attached_bytes += len(data)
 
     def place(self, page: int) -> str:
-        """A page among all of its file, for the text of the picture on it."""
+        """The key of a page within its file, for the text of the picture on it."""
         return f"{self._part}#{page}"
 
-    @property
-    def attachments(self) -> list[EmbeddedFile]:
-        """The files inside this one, in their order."""
-        return self._attachments
-
     def warn(self, text: str) -> None:
-        """Something the person should know about this file though it was read."""
+        """Add what the person should know about this file though it was read."""
         if text not in self.warnings and len(self.warnings) < _MAX_WARNINGS:
             self.warnings.append(one_line(text))
 

@@ -1,6 +1,6 @@
 """Bytes to text: byte order mark, then UTF-8, then what the bytes look like.
 
-Runs in the parser process.
+Mail and web pages name encodings; `usual_name` is the one they mean. Runs in the parser process.
 """
 
 import codecs
@@ -89,7 +89,7 @@ def _decode(data: bytes, declared: str) -> tuple[str, str]:
 
 
 def _wide(data: bytes) -> str:
-    """UTF-16 without a byte order mark: the zeros are all on one side."""
+    """The codec of UTF-16 without a byte order mark, whose zeros are all on one side, or ""."""
     peek = data[:_PEEK_BYTES]
     units = len(peek) // 2
     sides = (("utf-16-be", peek[::2], peek[1::2]), ("utf-16-le", peek[1::2], peek[::2]))
@@ -143,10 +143,6 @@ def _guess(sample: bytes) -> str:
     }
     return _WESTERN if best.encoding in _LATIN and _WESTERN in possible else best.encoding
 
-
-# The names that mail and web pages use for encodings, and the encodings meant.
-#
-# Runs in the parser process.
 
 # Programs name the old set and write its extension. After the Encoding Standard of the WHATWG.
 _USUAL = {

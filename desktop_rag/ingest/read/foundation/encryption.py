@@ -1,6 +1,7 @@
-"""Encrypted files: the refusal without the right password, and Office files opened with it.
+"""Encrypted Office files, opened with the right password, and the gate before ZIP containers.
 
-PDF files are opened by their own reader. Runs in the parser process.
+How much a container holds is measured, not believed. PDF files are opened by their own reader. Runs
+in the parser process.
 """
 
 import io
@@ -79,14 +80,10 @@ def _opened(office: "OfficeFile", password: str) -> bytes:
     return contents.getvalue()
 
 
-# The gate before any ZIP container: how much it holds is measured, not believed.
-#
-# Runs in the parser process.
-
 _MAX_ENTRIES = 10_000
 _MAX_BYTES = 500_000_000
 _MAX_RATIO = 200
-# Below this a high ratio harms nobody: an empty table of a thousand rows has one.
+# Below this a high ratio is harmless: an empty table of a thousand rows has one.
 _RATIO_MATTERS_BYTES = 5_000_000
 _ENCRYPTED_FLAG = 0x1
 # The libraries raise these for a container that is cut short or altered.

@@ -142,7 +142,7 @@ FORMATS = (
             start=re.compile(_PICTURE_START, re.DOTALL), weak_start=re.compile(rb"BM|GIF8")
         ),
     ),
-    # What is said in it is asked for elsewhere, except in a file inside another.
+    # Its text comes from a server; this reader is for recordings inside other files.
     Format(
         RECORDING, "recordings", RECORDING_SUFFIXES, "time",
         f"{_READ}.markup.recording:read", is_transcribed=True,

@@ -1,4 +1,4 @@
-"""The language of a text, told from a piece of its middle.
+"""Tells the language of a text from a piece of its middle.
 
 Loads its model at the first text. Runs in the parser process.
 """

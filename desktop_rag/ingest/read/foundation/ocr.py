@@ -1,4 +1,4 @@
-"""Text in pictures, by the optional extra `ocr`, whose models run on this machine.
+"""Reads text in pictures, in reading order, by the optional extra `ocr` on this machine.
 
 Runs in the parser process.
 """
@@ -16,10 +16,6 @@ from desktop_rag.core.log import disable_telemetry
 from desktop_rag.core.pictures import TO_HAVE_THEM_READ, PictureText
 
 log = logging.getLogger(__name__)
-
-# The order in which a person reads lines that stand somewhere on a page.
-#
-# Pure; runs in the parser process.
 
 # A gutter between columns is wider than this part of a line's height …
 _GUTTER = 0.8
@@ -54,7 +50,7 @@ class Line:
 
 
 def in_reading_order(lines: Sequence[Line]) -> str:
-    """Columns one after the other, rows of a table as one line each, blocks set apart."""
+    """The text as a person reads it: column by column, a table's rows as lines, blocks apart."""
     blocks = _columns(list(lines), depth=0)
     return "\n\n".join(text for block in blocks for text in _paragraphs(block))
 
@@ -150,7 +146,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    # It gives boxes, texts and scores, each of them None where nothing was found.
+    # Returns boxes, texts and scores, each None where nothing was found.
     Engine = Callable[[NDArray[np.uint8]], Any]
 
 

@@ -1,7 +1,4 @@
-"""The old Office container (OLE): the names of its streams, and what is in them.
-
-Runs in the parser process.
-"""
+"""The old Office container (OLE): its streams and its title. Runs in the parser process."""
 
 import io
 import struct
@@ -36,7 +33,7 @@ class Container:
             raise Unreadable("damaged", "The file is damaged", hint) from exc
 
     def stream(self, *path: str) -> bytes | None:
-        """The bytes of a stream, None if it is missing or can't be had. Names heed no case."""
+        """The bytes of a stream, None if missing or unreadable. Names ignore letter case."""
         try:
             with self._file.openstream(list(path)) as stream:
                 return stream.read()

@@ -1,4 +1,4 @@
-"""The file given to a reader, and the exception for a file without readable text.
+"""The file given to a reader, and the refusals of files without readable text.
 
 Runs in the parser process; `open_descriptor` also in its parent.
 """
@@ -11,10 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-# Limits on the result of a reader, and the reasons for having none.
-#
-# Plain values: the parser process keeps them, its parent checks them again.
-
+# Limits on the result of a reader: the parser process keeps them, its parent checks them again.
 MAX_MARKS = 500_000
 MAX_HEADINGS = 200_000
 MAX_BOXES = 2000
@@ -28,18 +25,9 @@ MAX_VIEW_PX = 2000
 MAX_VIEW_HEIGHT_PX = 4000
 
 Reason = Literal[
-    "unsupported",
-    "encrypted",
-    "empty",
-    "damaged",
-    "too large",
-    "no text",
-    "not a file",
-    "no access",
-    "missing",
-    "crashed",
-    "timeout",
-]
+    "unsupported", "encrypted", "empty", "damaged", "too large", "no text", "not a file",
+    "no access", "missing", "crashed", "timeout",
+]  # fmt: skip
 """Why a file has no text. The first six stay true until the file changes."""
 
 
@@ -122,15 +110,11 @@ def _too_large(max_bytes: int) -> Unreadable:
     return Unreadable("too large", "The file is too large", limit)
 
 
-# Files of programs so old that no reader knows them: by their first bytes, and their refusal.
-#
-# They are not damaged, and a newer program can save them anew. Runs in the parser process.
-
 WORD = "Word before version 6"
 POWERPOINT = "PowerPoint before version 4"
 POWERPOINT_95 = "PowerPoint 4 or 95"
 
-# After the signatures that the Unix command `file` and Apache Tika know.
+# First bytes by program, after the signatures that the Unix command `file` and Apache Tika know.
 TOO_OLD: Mapping[str, tuple[bytes, ...]] = MappingProxyType(
     {
         "Excel 2": (b"\x09\x00\x04\x00",),
@@ -148,6 +132,6 @@ TOO_OLD: Mapping[str, tuple[bytes, ...]] = MappingProxyType(
 
 
 def too_old(kind: str) -> Unreadable:
-    """The refusal of such a file."""
+    """The refusal of a file of a program so old that no reader knows it; it isn't damaged."""
     hint = "Open it in a newer program, such as LibreOffice, and save it in a format of today."
     return Unreadable("unsupported", f"Too old: {kind}", hint)

@@ -1,7 +1,4 @@
-"""The fields of a message's header, in whatever way they were encoded, or were not.
-
-Runs in the parser process.
-"""
+"""The fields of a mail header, however they were encoded. Runs in the parser process."""
 
 import binascii
 from collections.abc import Sequence
@@ -20,7 +17,7 @@ _SURROGATES = range(0xDC80, 0xDD00)
 
 
 class BoundedHeaders(Compat32):
-    """Reads no more of a field than anybody does: parsing one takes the square of its length.
+    """Cuts long fields, since parsing one takes time by the square of its length.
 
     It is the old policy, under which fields are parsed when they are asked for.
     """

@@ -1,7 +1,6 @@
-"""One e-mail message: its header, the text of its body, and what is attached.
+"""E-mail messages (EML): header lines, the text of the body, attachments as documents of their own.
 
-Shared by single messages and mailboxes. Nothing it refers to is fetched. Runs in the parser
-process.
+Mailboxes share it. Nothing that a message refers to is fetched. Runs in the parser process.
 """
 
 import binascii
@@ -42,7 +41,7 @@ _DAMAGE = (LookupError, ValueError, TypeError, AttributeError, AssertionError, b
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """A part without parts. Of those with the same `choice`, not 0, a reader sees one."""
+    """A part without parts. Those with the same `choice`, unless 0, are alternatives."""
 
     part: Message
     choice: int
@@ -87,7 +86,7 @@ class MailMessage:
                 draft.add(text.strip())
 
     def _bodies(self, draft: DocumentDraft) -> list[tuple[Message, str]]:
-        """The parts to be read, with their text: of a choice the plain form, if it says enough."""
+        """The parts to read, with their text; of alternatives the plain one unless it is a stub."""
         found = [
             (leaf, text)
             for leaf in self._leaves
@@ -231,11 +230,6 @@ def _filename(part: Message) -> str:
         return "attachment"
     # Only the name: it may be a path from another computer.
     return one_line(name).replace("\\", "/").rpartition("/")[2]
-
-
-# E-mail messages (EML): header lines, body, attachments as documents of their own.
-#
-# Runs in the parser process.
 
 
 def read(source: SourceFile, draft: DocumentDraft) -> str:

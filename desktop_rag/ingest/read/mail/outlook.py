@@ -1,7 +1,4 @@
-"""Outlook messages (MSG): header lines, body, attachments as documents of their own.
-
-Runs in the parser process.
-"""
+"""Outlook messages (MSG): header lines, body and attachments. Runs in the parser process."""
 
 import base64
 import struct
@@ -19,10 +16,6 @@ from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadabl
 from desktop_rag.ingest.read.mail.mail_header import BoundedHeaders, field
 from desktop_rag.ingest.read.markup import web_page
 from desktop_rag.ingest.read.old_office import rich_text
-
-# Rich text as Outlook packs it into messages, after [MS-OXRTFCP]. Pure.
-#
-# Runs in the parser process.
 
 _HEADER = struct.Struct("<IIII")
 _COMPRESSED, _PLAIN = 0x75465A4C, 0x414C454D
@@ -42,7 +35,10 @@ class NotCompressedRtfError(ValueError):
 
 
 def decompressed(data: bytes) -> bytes:
-    """The rich text, as far as it goes. At most nine times as long as the data."""
+    """Rich text as Outlook packs it, after [MS-OXRTFCP], as far as it goes.
+
+    At most nine times as long as the data.
+    """
     if len(data) < _HEADER.size:
         raise NotCompressedRtfError
     _, size_bytes, kind, _ = _HEADER.unpack_from(data)
@@ -82,11 +78,6 @@ def _inflated(content: bytes) -> bytes:
     return bytes(output)
 
 
-# A message in an Outlook container: its fields, its forms of a body, its attachments.
-#
-# After [MS-OXMSG]: a property is a stream named after its number and type, or stands in the list of
-# those of fixed size. Damage makes fields empty. Runs in the parser process.
-
 _SUBJECT, _HEADERS, _BODY, _PAGE, _RICH_TEXT = 0x0037, 0x007D, 0x1000, 0x1013, 0x1009
 _SENDER, _SENDER_ADDRESSES = (0x0C1A, 0x0042), (0x5D01, 0x0C1F)
 _SHOWN_TO, _SHOWN_CC, _SENT, _DELIVERED = 0x0E04, 0x0E03, 0x0039, 0x0E06
@@ -121,7 +112,7 @@ class Attached:
 
 
 class _Properties:
-    """The properties in one storage of the container."""
+    """The properties in one storage: streams by number and type, or in a list of fixed size."""
 
     def __init__(self, container: Container, path: tuple[str, ...], offset: int) -> None:
         self._container = container
@@ -172,7 +163,7 @@ class _Properties:
 
 
 class OutlookItem:
-    """The message in a container, or the one in a storage of it."""
+    """A message in a container or a storage of it, after [MS-OXMSG]. Damage makes fields empty."""
 
     def __init__(self, container: Container, path: tuple[str, ...] = ()) -> None:
         self._container = container
@@ -201,7 +192,7 @@ class OutlookItem:
         return self._properties.text(_BODY, code_page=own or self._code_page)
 
     def page(self) -> bytes:
-        """The body as a web page; in `page_encoding`, or as it says itself."""
+        """The body as a web page; in `page_encoding`, or as it declares."""
         return self._properties.binary(_PAGE) or self._text(_PAGE).encode("utf-8", "replace")
 
     @property

@@ -1,7 +1,7 @@
 """The colours of source code, by the rules of its language.
 
-Runs in the parser process: the rules are regular expressions, of which some take very long for some
-texts, and then only this process is ended.
+Runs in the parser process: the rules are regular expressions, and some take very long for some
+texts; then only this process is ended.
 """
 
 from collections.abc import Iterator
@@ -11,18 +11,11 @@ from desktop_rag.ingest.read.foundation.source_file import MAX_COLOUR_SPANS
 
 # The kinds of the library by their names, which needs no import of it.
 _COLOURS: tuple[tuple[str, CodeColour], ...] = (
-    ("Comment", "comment"),
-    ("Keyword", "keyword"),
-    ("Operator.Word", "keyword"),
-    ("Literal.String", "string"),
-    ("Literal", "number"),
-    ("Name.Function", "name"),
-    ("Name.Class", "name"),
-    ("Name.Tag", "name"),
-    ("Name.Attribute", "builtin"),
-    ("Name.Builtin", "builtin"),
-    ("Name.Decorator", "builtin"),
-)
+    ("Comment", "comment"), ("Keyword", "keyword"), ("Operator.Word", "keyword"),
+    ("Literal.String", "string"), ("Literal", "number"), ("Name.Function", "name"),
+    ("Name.Class", "name"), ("Name.Tag", "name"), ("Name.Attribute", "builtin"),
+    ("Name.Builtin", "builtin"), ("Name.Decorator", "builtin"),
+)  # fmt: skip
 
 
 def colour_spans(name: str, text: str) -> Iterator[ColourSpan]:

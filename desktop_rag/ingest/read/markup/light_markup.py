@@ -1,6 +1,6 @@
-"""reStructuredText, AsciiDoc and Org: the text as it stands, with headings and line marks.
+"""reStructuredText, AsciiDoc, Org and LaTeX: the text as it stands, with headings and line marks.
 
-Only headings are looked for, line by line. Runs in the parser process.
+Only headings are looked for, line by line; LaTeX loses its comments. Runs in the parser process.
 """
 
 import re
@@ -63,12 +63,12 @@ def _text(source: SourceFile, draft: DocumentDraft) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines in which headings are looked for; none in what no person wrote."""
+    """The lines to search for headings; none of a text too long to be written by a person."""
     return text.split("\n") if len(text) <= _MAX_PARSED_CHARS else []
 
 
 def _underlined(lines: Sequence[str]) -> Headings:
-    """Titles between or above lines of one sign. Its level is the place of its sign in the file."""
+    """Titles above or between lines of one sign. Signs have levels in the order of the file."""
     headings: Headings = {}
     styles: list[tuple[str, bool]] = []
     for number, (title, rule) in enumerate(pairwise(lines), 1):
@@ -121,10 +121,6 @@ def _outside_fences(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-# LaTeX: the source without its comments, with headings and the line numbers of the file.
-#
-# Runs in the parser process.
-
 _MAX_PARSED_CHARS = 10_000_000
 _LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph")
 # Braces in braces in braces, which no title exceeds; possessive, so that it stays linear.
@@ -141,10 +137,7 @@ _COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?[ \t]*|\\|(?=[^A-Za-z]))|[{}$]")
 
 def read_latex(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft; the title is that of the title command, or nothing."""
-    text, warning = decode(source.data)
-    if warning:
-        draft.warn(warning)
-    text = draft.fitting(text)
+    text = _text(source, draft)
     if len(text) > _MAX_PARSED_CHARS:
         plain_text.write(text, draft)
         return ""
@@ -170,13 +163,13 @@ def _without_comments(text: str) -> tuple[list[int], list[str]]:
     return numbers, kept
 
 
-def _headings(text: str) -> dict[int, tuple[int, str]]:
-    """Line (from 1) → level and title; the highest kind in the file has level 1."""
+def _headings(text: str) -> Headings:
+    """The headings of LaTeX; the highest kind in the file has level 1."""
     found = list(_HEADING.finditer(text))
     if not found:
         return {}
     top = min(_LEVELS.index(heading[1]) for heading in found)
-    headings: dict[int, tuple[int, str]] = {}
+    headings: Headings = {}
     line, counted = 1, 0
     for heading in found:
         line += text.count("\n", counted, heading.start())

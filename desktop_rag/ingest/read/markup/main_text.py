@@ -23,10 +23,6 @@ from desktop_rag.ingest.read.markup.plain_text import line_offsets
 
 log = logging.getLogger(__name__)
 
-# Puts back the headings that a main text lost, where the text below them still stands. Pure.
-#
-# Runs in the parser process.
-
 _WORD = re.compile(r"\w+")
 _KEY_WORDS = 8
 _MIN_KEY_WORDS = 2
@@ -45,7 +41,7 @@ class _Section:
 
 
 def with_headings(text: str, page: ParsedDocument) -> str:
-    """The Markdown `text`, taken from the page, with the headings of the page that belong to it."""
+    """The main `text` of a page (Markdown), with the headings put back that it lost."""
     lines = text.split("\n")
     keys = [_key(line) for line in lines]
     counts = Counter(keys)
@@ -156,7 +152,7 @@ def _extracted(data: bytes, *, is_greedy: bool) -> str:
 
 
 def _write(text: str, headings: _Headings, draft: DocumentDraft) -> None:
-    """Add the text. Its lines are none of the page's, so they are no places to go to."""
+    """Add the text, without line marks, since its lines are not those of the page."""
     begin, offsets = draft.length, line_offsets(text)
     path = HeadingPath()
     for line, (level, title) in sorted(headings.items()):

@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
     from yaml import Node
 
-# The front matter of a Markdown file: a block of YAML or TOML above the text.
-#
-# YAML is read one top-level entry at a time, as a tree of strings without types and merges, so an
-# error in one entry spoils no other and an alias never multiplies. Runs in the parser process.
-
 # A person's front matter is far shorter. What is longer stays text.
 _MAX_BLOCK_CHARS = 32_000
 # Each open bracket makes every further token of YAML slower. A list of tags has one.
@@ -66,7 +61,11 @@ NONE = FrontMatter()
 
 
 def parse_front_matter(text: str) -> FrontMatter:
-    """The front matter at the beginning of the text; NONE where there is none."""
+    """The front matter (YAML or TOML) at the beginning of the text; NONE where there is none.
+
+    YAML is read one top-level entry at a time, as a tree of strings without types and merges, so an
+    error in one entry spoils no other and an alias never multiplies.
+    """
     head = text[:_MAX_BLOCK_CHARS]
     if match := _YAML_BLOCK.match(head):
         entries = _yaml_entries(match["block"])
@@ -109,9 +108,6 @@ def _tags(value: Value) -> tuple[str, ...]:
     return distinct_tags(map(one_line, value))[:MOST_TAGS]
 
 
-# --- YAML ----------------------------------------------------------------------------------------
-
-
 def _yaml_entries(block: str) -> dict[str, Value]:
     """The wanted entries; empty when the block is prose between two rules and no front matter."""
     entries: dict[str, list[str]] = {}
@@ -150,9 +146,6 @@ def _value_of(node: "Node") -> Value:
     if isinstance(node, SequenceNode):
         return [str(item.value) for item in node.value if isinstance(item, ScalarNode)]
     return str(node.value) if isinstance(node, ScalarNode) else ""
-
-
-# --- TOML ----------------------------------------------------------------------------------------
 
 
 def _toml_entries(block: str) -> dict[str, Value]:

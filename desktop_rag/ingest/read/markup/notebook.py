@@ -1,7 +1,4 @@
-"""Jupyter notebooks: cells in their order, text as Markdown, code and what it printed.
-
-Runs in the parser process.
-"""
+"""Jupyter notebooks: cells in order, with what their code printed. Runs in the parser process."""
 
 import json
 import re

@@ -1,7 +1,4 @@
-"""Plain text and source code: the text as it stands, with a mark at paragraphs and every few lines.
-
-Runs in the parser process.
-"""
+"""Plain text and code as they stand, with a mark every few lines. Runs in the parser process."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""HTML: what a browser would show, as Markdown text with headings.
+"""HTML: what a browser would show, as Markdown text with headings, and the links of a page.
 
 The page is read as a stream of events, never as a tree: nesting a hundred thousand levels deep
 costs no stack and loses nothing. Runs in the parser process.
@@ -19,10 +19,6 @@ from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, Hea
 from desktop_rag.ingest.read.foundation.encoding import decode, usual_name
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 
-# Tables of web pages: which are made for layout only, and which row is the header of the others.
-#
-# Runs in the parser process.
-
 CELL_BORDER = " | "
 CELLS = {"td", "th"}
 # Elements that show that a table cell is part of the page layout.
@@ -35,7 +31,7 @@ _MAX_CELL_CHARS = 200
 
 
 class TableSurvey:
-    """Finds the tables (by number) made for layout: their cells are parts of a page, no columns."""
+    """Finds the tables (by number) made for layout: their cells are parts of the page."""
 
     def __init__(self) -> None:
         self.layout: set[int] = set()
@@ -108,7 +104,7 @@ class HtmlTable:
             self._ends.append(offset)
 
     def close(self, draft: DocumentDraft) -> None:
-        """Tell the draft under which header row the others stand, if there is one."""
+        """Add the header row to the draft, if there is one."""
         self.end_row(draft.length)
         count = 0 if self.is_layout else self._named_rows()
         if count:
@@ -153,11 +149,11 @@ _TABLE_PARTS = {"table", "tr", "td", "th"}
 _LISTS = {"ul", "ol"}
 _FENCE = "```"
 _MAX_DIGITS = 9
-# By which a page says when it was published.
+# The names by which a page says when it was published.
 _DATES = {"article:published_time", "dcterms.date", "dc.date", "date", "datepublished"}
 _DAY_CHARS = 10
 _SPACE = re.compile(r"[ \t\n\r\f\v\xa0]+")
-# By which a heading links to itself.
+# The texts by which a heading links to itself.
 _SELF_LINKS = {"¶", "§", "#", "🔗"}
 _INDENT = "  "
 _MAX_INDENT = 6
@@ -202,7 +198,7 @@ def write(text: str, draft: DocumentDraft, place: Anchor = _ANYWHERE) -> str:
     return page.title
 
 
-def _feed(markup: bytes, target: "TableSurvey | _Page") -> None:
+def _feed(markup: bytes, target: "TableSurvey | _Page | _LinkPage") -> None:
     from lxml import etree
 
     # The stubs ask for handlers of events that lxml does without.
@@ -274,9 +270,10 @@ class _Page:
             self._end_block(tag)
 
     def data(self, text: str) -> None:
-        if self._hidden_depth or self._title_pieces is not None:
-            if not self._hidden_depth and self._title_pieces is not None:
-                self._title_pieces.append(text)
+        if self._hidden_depth:
+            return
+        if self._title_pieces is not None:
+            self._title_pieces.append(text)
         elif self._is_pre:
             self._emit(text)
         else:
@@ -427,10 +424,6 @@ class _Pending:
         return space, prefix
 
 
-# What a page says of other pages: its links, its canonical address, its wishes to robots.
-#
-# The page is read as a stream of events, as in `web_page.py`. Runs in the parser process.
-
 _SILENT = frozenset({"script", "style", "noscript", "template"})
 _LINKING = frozenset({"a", "area"})
 _NOT_FOLLOWED = frozenset({"nofollow", "ugc", "sponsored"})
@@ -440,15 +433,10 @@ _LINK_SPACE = re.compile(r"\s+")
 
 
 def read_page_links(source: SourceFile, max_chars: int) -> PageLinks:
-    """The links of an HTML page, the first MOST_LINKS of them."""
-    from lxml import etree
-
+    """The first MOST_LINKS links of an HTML page, its canonical address, its wishes to robots."""
     text = decoded(source.data, DocumentDraft(max_chars))[:max_chars]
     page = _LinkPage()
-    # The stubs ask for handlers of events that lxml does without.
-    parser = etree.HTMLParser(target=cast("Any", page), encoding="utf-8", huge_tree=True)
-    parser.feed(text.encode("utf-8", "replace"))
-    parser.close()
+    _feed(text.encode("utf-8", "replace"), page)
     return page.links()
 
 

@@ -16,11 +16,6 @@ from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, Hea
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.markup import plain_text
 
-# The paragraphs of an XML tree whose vocabulary is only half known.
-#
-# Names that many vocabularies share say what begins a paragraph, a row or a heading; elsewhere text
-# beside elements makes a paragraph, and text alone a line. Runs in the parser process.
-
 # An lxml node.
 Node = Any
 
@@ -84,7 +79,11 @@ def name_of(node: Node) -> str:
 
 
 class _Walk:
-    """Goes through the tree without recursion, which a deep one would exhaust."""
+    """Walks the tree without recursion, which a deep one would exhaust.
+
+    Names that many vocabularies share begin a paragraph, a row or a heading; elsewhere text beside
+    elements makes a paragraph, and text alone a line.
+    """
 
     def __init__(self, root: Node, entities: Mapping[str, str]) -> None:
         self._root = root

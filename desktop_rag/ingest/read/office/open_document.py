@@ -1,7 +1,4 @@
-"""OpenDocument texts (ODT) and presentations (ODP): headings, lists, tables, notes, slides.
-
-Runs in the parser process.
-"""
+"""OpenDocument texts (ODT) and presentations (ODP). Runs in the parser process."""
 
 import zipfile
 from collections.abc import Callable, Iterator
@@ -21,10 +18,6 @@ from desktop_rag.ingest.read.foundation.ooxml import (
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.office.sheet_extras import said_by
 from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter
-
-# The styles of an OpenDocument text: the title paragraph, and the lists with numbers.
-#
-# Runs in the parser process.
 
 _TITLE = "Title"
 _MAX_DEPTH = 10
@@ -61,10 +54,6 @@ class OpenStyles:
         """True when the items of a list on this level (from 0) have numbers."""
         return (list_style, level) in self._numbered
 
-
-# The text of OpenDocument elements: paragraphs, rows of tables, notes and comments.
-#
-# Runs in the parser process.
 
 # Deleted text, what is only for programs, and ruby letters above the others.
 DROPPED = {"tracked-changes", "forms", "sequence-decls", "variable-decls", "user-field-decls",
@@ -114,9 +103,7 @@ def texts_of(element: Element, met: list[Element]) -> Iterator[str]:
             yield f"[{_citation(part)}]"
         elif name in {"text-box", "annotation"}:
             met.append(part)
-        elif name == "object":
-            pass
-        elif name not in DROPPED:
+        elif name != "object" and name not in DROPPED:
             # Only what is written, not the titles that programs give to pictures.
             is_frame = name in {"frame", "g", "custom-shape", "a"}
             yield from _frame_texts(part, met) if is_frame else texts_of(part, met)
@@ -164,7 +151,7 @@ def note_text(note: Element) -> str:
 
 
 def comment_text(annotation: Element) -> str:
-    """A comment with who made it, "" for an empty one."""
+    """A comment with its author, "" for an empty one."""
     text = " ".join(paragraphs_of(annotation))
     author, date = child(annotation, "creator"), child(annotation, "date")
     said = said_by(getattr(author, "text", None) or "", getattr(date, "text", None) or "")
@@ -234,7 +221,7 @@ class _TextReader:
         self._last: dict[int, int] = {}
 
     def write(self, container: Element, list_level: int = -1, list_style: str = "") -> None:
-        """All blocks of a container in order; `list_level` counts from 0 inside a list."""
+        """Write all blocks of a container; `list_level` counts from 0 inside a list."""
         for block in children(container):
             name = local_name(block)
             if name in {"p", "h"}:
@@ -324,7 +311,7 @@ def _write_slides(body: Element, draft: DocumentDraft) -> str:
 
 
 def _collect(container: Element, slide: Slide) -> None:
-    """The shapes on a slide, in order."""
+    """Collect the shapes on a slide, in order."""
     for part in children(container):
         name = local_name(part)
         kind = attribute(part, "class")

@@ -1,7 +1,4 @@
-"""Text on an XLSX sheet beside its cells: comments, text boxes, chart titles.
-
-Runs in the parser process.
-"""
+"""Comments and drawn texts of XLSX sheets, and the text of charts. Runs in the parser process."""
 
 import zipfile
 from dataclasses import dataclass, field
@@ -120,10 +117,6 @@ def _joined(element: Element | None) -> str:
     return " ".join(text.split())
 
 
-# The text of a chart in an Office document: its titles, and the values it shows as rows.
-#
-# Runs in the parser process.
-
 _BORDER = " | "
 _MAX_SERIES = 100
 _MAX_POINTS = 1000
@@ -131,7 +124,7 @@ _DIGITS = 6
 
 
 def chart_lines(root: Element) -> list[str]:
-    """The lines of a chart part: titles, then a row of series names, then a row a category."""
+    """The lines of a chart: titles, then a row of series names, then a row of values a category."""
     lines = [_joined_labels(title) for title in descendants(root, "title")]
     series = list(islice(descendants(root, "ser"), _MAX_SERIES))
     names = [" ".join(_points(child(item, "tx")).values()) for item in series]

@@ -1,7 +1,4 @@
-"""Writes a slide of any format as text: title, blocks, notes, comments.
-
-Runs in the parser process.
-"""
+"""Writes a slide of any format: title, blocks, notes, comments. Runs in the parser process."""
 
 import re
 from collections.abc import Sequence

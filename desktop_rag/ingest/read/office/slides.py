@@ -102,7 +102,7 @@ class _SlideReader:
             self._slide.blocks.append(text)
 
     def _add_frame(self, frame: Element) -> None:
-        """A table, or a chart or diagram in a part of its own."""
+        """Add a table, or a chart or diagram in a part of its own."""
         for item in descendants(frame, "tbl", "chart", "relIds"):
             match local_name(item):
                 case "tbl":

@@ -1,4 +1,4 @@
-"""Workbooks (XLSX, XLSM, XLSB, XLS, ODS): a line for each row, with its cells as the anchor.
+"""Workbooks (XLSX, XLSM, XLSB, XLS, ODS) and CSV: a line for each row, its cells as the anchor.
 
 Runs in the parser process; calamine aborts it when a sheet is too large for the memory.
 """
@@ -29,10 +29,6 @@ from desktop_rag.ingest.read.office.sheet_extras import SheetExtras, sheet_extra
 
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet, CalamineWorkbook
-
-# Rows of cells as lines of text whose anchor is the range of cells.
-#
-# Runs in the parser process.
 
 _BORDER = " | "
 # A longer stretch of empty cells is written as one: nobody reads sixteen thousand bars.
@@ -99,7 +95,7 @@ class RowWriter:
             self._ends.append(self._draft.length)
 
     def close(self) -> None:
-        """Set the mark of the last rows, and say what they stand under."""
+        """Set the mark of the last rows, and their table header."""
         self._end_mark()
         self._end_table()
 
@@ -149,10 +145,6 @@ def _without_gaps(texts: list[str]) -> list[str]:
     return kept
 
 
-# CSV and TSV: a line for each row, with its cells as the anchor.
-#
-# Runs in the parser process.
-
 _DELIMITERS = ",;\t|"
 _SAMPLE_ROWS = 50
 _SAMPLE_CHARS = 100_000
@@ -161,7 +153,7 @@ _MAX_CELL_LINES = 200
 
 
 def read_delimited(source: SourceFile, draft: DocumentDraft) -> str:
-    """Fill the draft; there is no title."""
+    """Fill the draft from CSV or TSV; there is no title."""
     text, warning = decode(source.data)
     if warning:
         draft.warn(warning)
@@ -191,7 +183,7 @@ def _has_runaway_quote(text: str, delimiter: str) -> bool:
 
 
 def _delimiter(sample: str) -> str:
-    """The one that makes the most columns of which most rows have the same number."""
+    """The delimiter with the most columns whose number is the same in most rows."""
     return max(_DELIMITERS, key=lambda delimiter: _regularity(sample, delimiter))
 
 
@@ -206,10 +198,6 @@ def _regularity(sample: str, delimiter: str) -> float:
     usual = max(set(widths), key=widths.count)
     return (usual - 1) * (widths.count(usual) / len(widths)) ** 2
 
-
-# Merged cells of a sheet: what they say is said for each row and column they cover.
-#
-# So a row makes sense without the rows above it. Runs in the parser process.
 
 CellRange = tuple[tuple[int, int], tuple[int, int]]
 # Larger ones are titles and frames, whose text need not be said again.
@@ -227,7 +215,10 @@ class _Open:
 
 
 class MergedCells:
-    """Fills the rows of one sheet; they must come from top to bottom, counted from 0."""
+    """Repeats the text of merged cells in each row, so that it makes sense without those above.
+
+    The rows of the sheet must come from top to bottom, counted from 0.
+    """
 
     def __init__(self, ranges: Sequence[CellRange], first_column: int) -> None:
         kept = [

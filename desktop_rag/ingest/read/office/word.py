@@ -24,10 +24,6 @@ from desktop_rag.ingest.read.foundation.ooxml import (
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.office.sheet_extras import chart_lines, said_by
 
-# The paragraph styles and numbering of Word: heading, list item, number.
-#
-# Runs in the parser process.
-
 _HEADING_NAME = re.compile(r"heading (\d)", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"%(\d)")
 _MAX_OUTLINE_LEVEL = 9
@@ -46,7 +42,7 @@ class Styles:
     """The paragraph styles of a document."""
 
     def __init__(self, styles: Element | None) -> None:
-        elements = [] if styles is None else children(styles)
+        elements = children(styles)
         self._styles = {
             attribute(style, "styleId"): style for style in elements if local_name(style) == "style"
         }
@@ -65,9 +61,8 @@ class Styles:
     def numbering(self, properties: Element | None) -> tuple[str, int] | None:
         """(numbering id, level from 0) of a list item or a numbered heading, else None."""
         style_id = attribute(child(properties, "pStyle"))
-        own = [] if properties is None else [properties]
         number, level = "", ""
-        for source in (*own, *(child(style, "pPr") for style in self._chain(style_id))):
+        for source in (properties, *(child(style, "pPr") for style in self._chain(style_id))):
             numbering = child(source, "numPr")
             number = number or attribute(child(numbering, "numId"))
             level = level or attribute(child(numbering, "ilvl"))
@@ -108,7 +103,7 @@ class Numbering:
         self._levels: dict[tuple[str, int], tuple[str, str, int]] = {}
         self._counted_as: dict[str, str] = {}
         self._counts: defaultdict[str, dict[int, int]] = defaultdict(dict)
-        elements = [] if numbering is None else list(children(numbering))
+        elements = list(children(numbering))
         abstract = {
             attribute(item, "abstractNumId"): item
             for item in elements
@@ -139,7 +134,7 @@ class Numbering:
     def _add(self, number: str, item: Element, shared: str, abstract: Element | None) -> None:
         restarts = False
         overrides = [part for part in children(item) if local_name(part) == "lvlOverride"]
-        for level in [] if abstract is None else children(abstract):
+        for level in children(abstract):
             if local_name(level) == "lvl":
                 self._add_level(number, level)
         for override in overrides:
@@ -236,7 +231,7 @@ class _Reader:
         return self._blocks.title
 
     def read(self, document: Element) -> None:
-        """Write everything, in the order of reading."""
+        """Write everything in reading order."""
         self._write(document)
         # Notes that nothing refers to.
         for notes in self._notes.values():
@@ -298,7 +293,7 @@ class _Reader:
                 self._blocks.add_paragraph("\n".join(filter(None, lines)))
 
     def _add_notes(self, found: _ParagraphExtras) -> None:
-        """Each note and comment once, where it is first referred to."""
+        """Write each note and comment once, where it is first referred to."""
         for kind, number in found.notes:
             note = self._notes[_NOTE_PARTS[kind]].pop(number, None)
             if note is not None:
@@ -342,7 +337,7 @@ def _comment(comment: Element) -> str:
 
 
 def _texts(element: Element, found: _ParagraphExtras) -> Iterator[str]:
-    """The text of a paragraph piece by piece; what else is met on the way goes to `found`."""
+    """The text of a paragraph piece by piece; other elements go to `found`."""
     for part in children(element):
         name = local_name(part)
         if name == "t":

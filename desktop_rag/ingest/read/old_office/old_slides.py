@@ -1,7 +1,4 @@
-"""PowerPoint presentations of before 2007 (PPT): slides in their order, with their notes.
-
-Runs in the parser process.
-"""
+"""PowerPoint presentations of before 2007 (PPT), with their notes. Runs in the parser process."""
 
 import struct
 from collections.abc import Iterator, Sequence
@@ -18,10 +15,6 @@ from desktop_rag.ingest.read.foundation.source_file import (
 )
 from desktop_rag.ingest.read.office.sheet_extras import said_by
 from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter, given_title
-
-# The inside of a PowerPoint 97-2003 file: its tree of records, and where each slide is.
-#
-# Follows the published format ([MS-PPT]). Runs in the parser process.
 
 DOCUMENT, SLIDE, NOTES = 0x03E8, 0x03EE, 0x03F0
 SLIDE_ATOM, SLIDE_PERSIST = 0x03EF, 0x03F3
@@ -54,7 +47,7 @@ class Record:
 
 
 class OldSlidesFile:
-    """An opened presentation. Raises Unreadable if it is encrypted or damaged."""
+    """An opened presentation, after [MS-PPT]. Raises Unreadable if it is encrypted or damaged."""
 
     def __init__(self, container: Container) -> None:
         stream = container.stream("PowerPoint Document")

@@ -1,7 +1,4 @@
-"""Word documents of before 2007 (DOC): paragraphs, headings, lists, tables, notes, headers.
-
-Runs in the parser process.
-"""
+"""Word documents of before 2007 (DOC), with their tables and notes. Runs in the parser process."""
 
 import re
 import struct
@@ -15,10 +12,6 @@ from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ole import Container
 from desktop_rag.ingest.read.foundation.source_file import WORD, SourceFile, Unreadable, too_old
-
-# The properties of a Word 97-2003 paragraph: its heading level, and if it is in a table.
-#
-# Runs in the parser process.
 
 # Codes of single properties.
 _IN_TABLE, _ROW_END = 0x2416, 0x2417
@@ -125,11 +118,6 @@ def sprms(grpprl: bytes) -> Iterator[tuple[int, int]]:
         position += size
 
 
-# The inside of a Word 6-2003 file: its parts as text, and what is said about its paragraphs.
-#
-# Follows the published format ([MS-DOC]): the header (FIB) says where the pieces of the text are,
-# and pages of 512 bytes say how stretches of the file look. Runs in the parser process.
-
 DELETED = "\0"
 
 _WORD_MAGIC = 0xA5EC
@@ -168,7 +156,11 @@ class _Piece:
 
 
 class OldWordFile:
-    """An opened document. Raises Unreadable if it is encrypted or damaged."""
+    """An opened document of Word 6-2003. Raises Unreadable if it is encrypted or damaged.
+
+    After the published format ([MS-DOC]): the header (FIB) says where the pieces of the text are,
+    and pages of 512 bytes say how stretches of the file look.
+    """
 
     def __init__(self, container: Container) -> None:
         stream = container.stream("WordDocument")

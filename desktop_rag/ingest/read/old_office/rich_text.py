@@ -1,7 +1,4 @@
-"""Rich Text (RTF): paragraphs, headings by style, lists, tables, notes, text boxes, headers.
-
-Runs in the parser process.
-"""
+"""Rich Text (RTF), with its styles, lists, tables and notes. Runs in the parser process."""
 
 import codecs
 import re
@@ -13,10 +10,6 @@ from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.office.sheet_extras import said_by
 
-# The meaning of the control words of Rich Text, and the state that a group inherits.
-#
-# Runs in the parser process.
-
 SIGNS = {"~": " ", "_": "-", "{": "{", "}": "}", "\\": "\\"}
 WORDS = {
     "tab": "\t", "line": "\n", "lbr": "\n", "emdash": "—", "endash": "–", "bullet": "•",
@@ -24,7 +17,7 @@ WORDS = {
     "enspace": " ", "qmspace": " ", "nestcell": " ", "nestrow": " ",
 }  # fmt: skip
 PARAGRAPH_ENDS = {"par", "sect", "page"}
-# Groups that are text of their own, and what becomes of it. Whatever else is marked as optional
+# Groups that are text of their own, and the use of it. Whatever else is marked as optional
 # is skipped, and so are these groups.
 FLOWS = {
     "footnote": "note", "annotation": "comment", "atnauthor": "author", "listtext": "label",
@@ -81,10 +74,6 @@ class State:
     look: RtfParagraphState = field(default_factory=RtfParagraphState)
     opened: Flow | None = None
 
-
-# The words of Rich Text: tokens of a file, and which code page its bytes are in.
-#
-# Runs in the parser process.
 
 _TOKEN = re.compile(
     rb"\\([A-Za-z]{1,32})(-?[0-9]{1,10})?[ ]?|\\'([0-9A-Fa-f]{2})|\\([^A-Za-z])"
@@ -194,7 +183,7 @@ class _Reader:
         self._row: list[list[str]] = []
 
     def take(self, token: RtfToken) -> None:
-        """The next token."""
+        """Take the next token."""
         if token.text:
             self._take_text(token.text)
             return
@@ -236,7 +225,7 @@ class _Reader:
             self._bytes += text[skipped:]
 
     def _flush(self) -> None:
-        """Bytes wait for each other: a character may be several of them."""
+        """Decode the bytes that wait, since a character may be several of them."""
         if self._bytes:
             font = self._state.font if self._state.font >= 0 else self._default_font
             text = self._bytes.decode(self._pages.get(font) or self._page, "replace")
@@ -304,7 +293,7 @@ class _Reader:
         self._state.flow = self._state.opened = Flow(kind)
 
     def _take_definition(self, word: str, number: int | None) -> None:
-        """A word in the table of fonts or styles."""
+        """Take a word in the table of fonts or styles."""
         if self._state.table == "fonttbl":
             if word == "f":
                 self._state.font = number or 0
@@ -351,7 +340,7 @@ class _Reader:
         return True
 
     def _take_border(self, word: str) -> None:
-        """Words that end a paragraph, a cell or a row."""
+        """Take a word that ends a paragraph, a cell or a row."""
         if self._state.is_skipped:
             return
         if self._state.flow is not self._body:
@@ -368,7 +357,7 @@ class _Reader:
     # --- ends ------------------------------------------------------------------------------------
 
     def _close(self) -> None:
-        """The end of a group, and of the text that began with it."""
+        """End a group, and the text that began with it."""
         if not self._stack:
             return
         opened = self._state.opened
@@ -405,7 +394,7 @@ class _Reader:
             self._levels[self._style.style] = self._style.outline + 1
 
     def _taken(self) -> str:
-        """The text of the paragraph that ends here, after the label of a list."""
+        """Take the text of the paragraph that ends here."""
         text = self._body.text().strip()
         self._body.pieces.clear()
         return text

@@ -55,7 +55,7 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
 
 
 def _read_frames(image: "Image", draft: DocumentDraft, ocr: Ocr) -> None:
-    # A moving picture says at its beginning what it says; a TIFF may be a whole fax.
+    # Of an animation the first frame is enough; a TIFF may be a whole fax.
     count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
     is_first = True
     for number in range(1, count + 1):

@@ -1,7 +1,7 @@
-"""Is what a PDF gives as text something that a person could read?
+"""Judges whether the text that a PDF gives is legible, and has pypdf read pages where it isn't.
 
 The map from signs to characters may be missing or broken; the letters are then others than those
-on the page. No dictionary is needed to see the worst of it. Pure; runs in the parser process.
+on the page. No dictionary is needed to see the worst of it. Runs in the parser process.
 """
 
 import io
@@ -52,9 +52,7 @@ _MIN_VOWELS = 0.2
 
 
 def is_legible(text: str) -> bool:
-    """False for text that is no writing: signs without a meaning, letters of scripts thrown
-    together, letters shifted to others, or the syntax of the file itself.
-    """
+    """False for meaningless signs, mixed scripts, shifted letters or the syntax of the file."""
     solid = sum(map(len, text.split()))
     if not solid:
         return True
@@ -83,9 +81,7 @@ def _script(char: str) -> str:
 
 
 def _are_words(words: list[str]) -> bool:
-    """False when the letters of the Latin words among them are accented, or short of vowels, as
-    in no language.
-    """
+    """False when the Latin words are accented, or short of vowels, as in no language."""
     latin = [word for word in words if all(_script(char) == "LATIN" for char in word)]
     letters = sum(map(len, latin))
     accented = sum(not char.isascii() for word in latin for char in word)
@@ -97,17 +93,16 @@ def _are_words(words: list[str]) -> bool:
     return len(long) < _MIN_LATIN_WORDS or vowels >= sum(map(len, long)) * _MIN_VOWELS
 
 
-# Reads with pypdf the pages on which PDFium finds nothing, or nothing legible.
-#
-# Each knows files that the other does not. Runs in the parser process.
-
 # It is slow, and the pages of a scan have no text for any reader.
 _MAX_BYTES = 32_000_000
 _MAX_IN_VAIN = 8
 
 
 class SecondReader:
-    """The other reader of one file, opened when the first page asks for it."""
+    """Reads with pypdf, opened at the first such page, where PDFium finds nothing legible.
+
+    Each knows files that the other does not.
+    """
 
     def __init__(self, source: SourceFile) -> None:
         self._source = source

@@ -33,10 +33,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Making words, titles and headings of what stands on a PDF's pages.
-#
-# Pure; runs in the parser process.
-
 # PDFium writes U+FFFE for a hyphen at a line's end and joins the line below.
 _JOINT = re.compile(r"(\w*)(?:\ufffe|\u00ad\n?)(\w*)")
 _WORD = re.compile(r"\w+(?:-\w+)*")

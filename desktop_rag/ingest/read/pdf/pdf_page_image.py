@@ -27,10 +27,6 @@ from desktop_rag.ingest.read.pdf.pdf_pages import load_page, open_pdf, raw_text
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
-# Writes pictures as PNG: enough of it for a page on its way to the window, and no library.
-#
-# Pure; runs in the parser process.
-
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _EIGHT_BITS_RGB = bytes([8, 2, 0, 0, 0])
 # Pages are mostly white; more effort makes them hardly smaller.
@@ -38,7 +34,7 @@ _EFFORT = 2
 
 
 def encode_png(rgb: bytes, width_px: int, height_px: int, stride_bytes: int) -> bytes:
-    """Rows of red, green and blue bytes, from the top, each row `stride_bytes` after the last."""
+    """A PNG of rows of red, green and blue bytes from the top, `stride_bytes` apart."""
     row_bytes = 3 * width_px
     # Each row begins with the number of its filter: none.
     rows = b"".join(
@@ -152,7 +148,7 @@ class _Words:
         return tuple(found)
 
     def all(self) -> Iterator[PageWord]:
-        """Each word, in the order of the text; of one that goes on in the next line its begin."""
+        """Each word in the order of the text; of one that is broken over lines its first part."""
         for word in islice(re.finditer(r"\S+", self._plain), MAX_PAGE_WORDS):
             box = next(self._boxes(*word.span()), None)
             if box:

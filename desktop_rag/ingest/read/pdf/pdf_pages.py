@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
 
-# Mends what PDFium makes of Arabic script: letters in the wrong order, words that run together.
-#
-# Runs in the parser process.
-
 # One sign stands for the letter lam with an alef behind it; the two come out the wrong way round.
 _SWAPPED = re.compile("[\u0622\u0623\u0625\u0627]\u0644")
 _SEAM = re.compile(
@@ -36,7 +32,7 @@ _SEAM = re.compile(
 
 
 def in_written_order(text_page: "PdfTextPage", text: str) -> str:
-    """The page's text, as long as before, with the two letters of one sign put right.
+    """The page's text, as long as before, with the two letters of an Arabic sign put right.
 
     An article is spelled like the swapped letters, but its two letters stand side by side.
     """
@@ -64,16 +60,12 @@ def _are_one_sign(text_page: "PdfTextPage", text: str, offset: int) -> bool:
     return min(places) >= 0 and text_page.get_charbox(places[0]) == text_page.get_charbox(places[1])
 
 
-# What people typed onto a page of a PDF without its being drawn there: comments, form values.
-#
-# Native code on foreign bytes; runs in the parser process.
-
 _MAX_NOTE_BYTES = 200_000
 _HIDDEN = 2
 
 
 def note_of(annotation: object, kind: int) -> str:
-    """The text of an annotation as a line of the page, "" if it has none or is hidden."""
+    """The text of a comment or form value as a line of the page, "" if none or hidden."""
     import pypdfium2.raw as pdfium
 
     if pdfium.FPDFAnnot_GetFlags(annotation) & _HIDDEN:
@@ -90,7 +82,7 @@ def note_of(annotation: object, kind: int) -> str:
 
 
 def unseen(notes: Iterable[str], text: str) -> list[str]:
-    """The notes whose words the page does not show anyway."""
+    """The notes whose words the text of the page lacks."""
     shown = " ".join(text.split())
     found = dict.fromkeys(notes)
     return [n for n in found if n and n.removeprefix("[Comment: ").removesuffix("]") not in shown]
@@ -146,9 +138,9 @@ class PageText:
 def pages_of(
     document: "PdfDocument", draft: DocumentDraft, second: SecondReader
 ) -> Iterator[PageText]:
-    """Every page in turn; the draft's OCR reads those without text, and gets their attachments.
+    """Every page in turn; its attachments become the draft's.
 
-    Pages on which PDFium finds nothing legible are left to the `second` reader before.
+    Where PDFium finds nothing legible, the `second` reader is tried, then the draft's OCR.
     """
     from pypdfium2 import PdfiumError
 
@@ -213,7 +205,7 @@ def raw_text(text_page: "PdfTextPage") -> str:
 
 
 def attach_files(document: "PdfDocument", draft: DocumentDraft) -> None:
-    """The files the document carries, as the draft's attachments."""
+    """Attach the files that the document carries to the draft."""
     import pypdfium2.raw as pdfium
 
     for index in range(min(pdfium.FPDFDoc_GetAttachmentCount(document), _MAX_ANNOTATIONS)):
@@ -329,9 +321,7 @@ def _has_fields(page: "PdfPage", draft: DocumentDraft | None, notes: list[str] |
 
 
 def _attach(raw: object, document: "PdfDocument", draft: DocumentDraft) -> None:
-    """One file, unless it is empty, damaged or too large to be unpacked."""
-    import ctypes
-
+    """Attach a file, unless it is empty, damaged or too large to be unpacked."""
     import pypdfium2.raw as pdfium
     from pypdfium2 import PdfAttachment, PdfiumError
 
@@ -348,16 +338,12 @@ def _attach(raw: object, document: "PdfDocument", draft: DocumentDraft) -> None:
         draft.warn("A file inside it is damaged.")
 
 
-# Opens a PDF file with PDFium, with one of its passwords if it needs one.
-#
-# Runs in the parser process.
-
 _PASSWORD_ERROR = 4
 _NO_PDF = b"no PDF"
 
 
 def open_pdf(source: SourceFile) -> "tuple[PdfDocument, bool]":
-    """The opened file, and True when it took a password.
+    """The file opened with PDFium, and True when it took a password.
 
     Raises Unreadable when none of the passwords is right, and PdfiumError for a damaged file.
     """

@@ -1,4 +1,4 @@
-"""The entries of a feed as pages: made from the feed's text, or fetched.
+"""Reads feeds (RSS, Atom, JSON Feed) and takes their entries as pages: from the feed, or fetched.
 
 Runs on the thread of the link refresher.
 """
@@ -10,22 +10,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from html import escape
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from xml.parsers import expat
 
-from desktop_rag.ingest.web.crawler import CacheValidators, FetchedPage
+from desktop_rag.ingest.web.crawler import CacheValidators, Crawler, FetchedPage
 from desktop_rag.ingest.web.page_address import PageRefused, RefusalKind, host_of, joined
 from desktop_rag.ingest.web.page_type import HTML
 from desktop_rag.ingest.web.source_pages import SourcePages
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.web.crawler import Crawler
-
-# Reads feeds: RSS, Atom and JSON Feed. Pure.
-#
-# The XML is untrusted: it is read by the standard library's parser, and any DTD is refused, so
-# nothing can expand and no external resource is loaded. What an entry holds is foreign HTML, which
-# only the parser process reads.
 
 _START = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*<(?:rss|(?:[\w.-]+:)?feed|rdf:RDF)[\s>]",
@@ -43,7 +34,7 @@ _FIELDS = {
     "published": "published", "date": "published", "updated": "updated", "modified": "updated",
     "description": "summary", "summary": "summary", "encoded": "content", "content": "content",
 }  # fmt: skip
-# Elements of other vocabularies have the same names: `media:content` is no text.
+# The vocabularies of feeds. Others have the same names: `media:content` is no text.
 _SPACES = re.compile(r"purl\.org|/atom|Atom|rss|^$|backend\.userland", re.IGNORECASE)
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -75,7 +66,11 @@ def is_feed(data: bytes) -> bool:
 
 
 def parse_feed(data: bytes) -> tuple[FeedEntry, ...]:
-    """The entries of a feed that have an address, as it lists them. Raises FeedError."""
+    """The entries of a feed that have an address, as it lists them. Raises FeedError.
+
+    The XML is untrusted: any DTD is refused, so nothing can expand and no external resource is
+    loaded. What an entry holds is foreign HTML, which only the parser process reads.
+    """
     if _JSON_START.match(data[:_PEEK_BYTES]):
         return _json_entries(data)
     handler = _FeedHandler()
@@ -233,7 +228,7 @@ def feed_in(link: str, page: FetchedPage, content: bytes) -> FoundFeed | None:
 class FeedPages:
     """Takes the entries of feeds that are not in the library yet."""
 
-    def __init__(self, crawler: "Crawler", pages: SourcePages) -> None:
+    def __init__(self, crawler: Crawler, pages: SourcePages) -> None:
         self._crawler = crawler
         self._pages = pages
 

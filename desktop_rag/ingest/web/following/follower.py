@@ -2,20 +2,18 @@
 
 import hashlib
 import re
-import threading
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from desktop_rag.core.crawling import PageLinks, robots_wishes
 from desktop_rag.core.domain import WebLinks
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
-from desktop_rag.ingest.web.crawler import AGENT, FetchedPage
+from desktop_rag.ingest.web.crawler import AGENT, Crawler, FetchedPage
 from desktop_rag.ingest.web.page_address import (
     PageRefused,
     RefusalKind,
@@ -28,18 +26,14 @@ from desktop_rag.ingest.web.page_type import HTML, drop, save
 from desktop_rag.ingest.web.sitemap_walk import refuse_list
 from desktop_rag.ingest.web.source_pages import SourcePages
 
-if TYPE_CHECKING:
-    from desktop_rag.ingest.web.crawler import Crawler
-
-# Reads the links of fetched pages in a parser process of its own. Runs on the thread that asks.
-#
-# Foreign HTML goes through native code, which the app's own process must not run on it.
-
 _NAME = ".links.html"
 
 
 class LinkReader:
-    """Asks the parser process for links; it starts with the first page."""
+    """Reads the links of pages in a parser process, which starts with the first page.
+
+    Foreign HTML goes through native code, which the app's own process must not run on it.
+    """
 
     def __init__(self, make_parser: Callable[[], ParserProcess]) -> None:
         self._make_parser = make_parser
@@ -51,16 +45,16 @@ class LinkReader:
             self._parser.close()
             self._parser = None
 
-    def links_in(self, copy: Path, *, cancel: threading.Event) -> PageLinks:
-        """The links of a stored page; none of one that can't be read. Cancelled as it says."""
+    def links_in(self, copy: Path, *, cancel: Event) -> PageLinks:
+        """The links of a stored page, none if it can't be read. Cancelled when `cancel` is set."""
         self._parser = self._parser or self._make_parser()
         try:
             return self._parser.page_links(copy, cancel=cancel)
         except ParseFailed:
             return PageLinks()
 
-    def links_of(self, body: bytes, folder: Path, *, cancel: threading.Event) -> PageLinks:
-        """The links of a page that is not stored yet. AppError when the disk takes nothing."""
+    def links_of(self, body: bytes, folder: Path, *, cancel: Event) -> PageLinks:
+        """The links of a page that is not stored yet. AppError when the disk refuses."""
         copy = folder / _NAME
         save(copy, body)
         try:
@@ -68,10 +62,6 @@ class LinkReader:
         finally:
             drop(copy)
 
-
-# Which links are followed: those on the host, and below the path, of the link they come from.
-#
-# Pure.
 
 # Parameters that name the visit and not the page.
 _VISITS = re.compile(
@@ -99,7 +89,7 @@ _MOST_REPEATS = 2
 _DIGITS = re.compile(r"\d+")
 _DATE = re.compile(r"(?:^|\D)(\d{4})[-/=_](?:(?:month=)?)(\d{1,2})(?=\D|$)")
 _YEAR = re.compile(r"(?:^|[?&])(?:year|jahr|annee|ano|y)=(\d{4})(?=&|$)", re.IGNORECASE)
-# What is further ahead is a number of another kind.
+# Numbers further ahead are no years.
 _MOST_AHEAD = 100
 
 
@@ -194,12 +184,6 @@ def _without_dots(path: str) -> str:
     return "/".join(kept)
 
 
-# The links that were found and are to be followed, nearest first. Used by one thread.
-#
-# Traps are bounded here, so that a site without end neither fills memory nor uses up the pages of
-# its other parts: addresses that differ in their numbers only are of one shape, and no shape gets
-# more than half of all pages.
-
 _LEAST_OF_A_SHAPE = 25
 _WAITING_PER_PAGE = 10
 _LEAST_WAITING = 1_000
@@ -219,7 +203,12 @@ class Step:
 
 
 class Frontier:
-    """A queue that takes each address once."""
+    """The queue of links to follow, the nearest first, which takes each address once.
+
+    Traps are bounded, so that a site without end neither fills memory nor uses up the pages of its
+    other parts: addresses that differ in their numbers only are of one shape, and no shape gets
+    more than half of all pages.
+    """
 
     def __init__(self, page_limit: int) -> None:
         self.is_cut_off = False
@@ -235,7 +224,7 @@ class Frontier:
         return len(self._steps)
 
     def see(self, url: str) -> None:
-        """Take note of an address that is being visited without having been in the queue."""
+        """Note an address that is visited without having been in the queue."""
         self._seen.add(page_identity(url))
 
     def add(self, step: Step) -> None:
@@ -263,9 +252,9 @@ _LEAST_REQUESTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """What a follower works with; `folder` takes pages while their links are read."""
+    """What a follower needs; pages are in `folder` while their links are read."""
 
-    crawler: "Crawler"
+    crawler: Crawler
     pages: SourcePages
     reader: LinkReader
     folder: Path
@@ -301,7 +290,7 @@ class Follower:
 
     @property
     def is_complete(self) -> bool:
-        """False when what was not visited may still be there."""
+        """False when known pages were not visited, which may still be there."""
         return not self._is_out_of_requests
 
     def begin(self, url: str, page: FetchedPage | None) -> None:
@@ -388,7 +377,7 @@ class Follower:
         self._pages.leave_out(url)
 
     def _is_copy(self, url: str, page: FetchedPage | None, found: PageLinks) -> bool:
-        """True for the words of another page: its links would lead in circles."""
+        """True for the same words as another page: following its links would go in circles."""
         return self._contents.get(self._content_key(url, page, found), url) != url
 
     def _is_of_canonical(self, step: Step, page: FetchedPage | None, found: PageLinks) -> bool:
@@ -422,8 +411,6 @@ class Follower:
                     self._pages.log.refuse(target, reason)
                 continue
             self._frontier.add(Step(target, step.depth + 1, step.scope))
-
-    # --- content -----------------------------------------------------------------------------
 
     def _links_of(self, url: str, page: FetchedPage | None) -> PageLinks:
         work = self._work

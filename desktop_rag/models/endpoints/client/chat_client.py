@@ -1,4 +1,7 @@
-"""The chat model behind an OpenAI-compatible endpoint. Runs on the calling worker thread."""
+"""The chat model behind an OpenAI-compatible endpoint. Runs on the calling worker thread.
+
+The model's profile, measured or learned from refusals, decides the shape of a request.
+"""
 
 import base64
 import copy
@@ -46,10 +49,6 @@ from desktop_rag.models.endpoints.client.streams.thinking import ThinkingSplitte
 from desktop_rag.models.endpoints.providers import with_quirks
 from desktop_rag.models.ports import ChatTurn, Delta, HeardAnswer
 
-# The body of a chat request in the shape that its model accepts. Pure.
-#
-# The model's profile says which, as measured or learned from a refusal.
-
 _SYSTEM_REFUSED = re.compile(
     r"(?i)system (?:role|message|prompt|instruction)s?\b.{0,40}\b(?:not|un)\s?(?:support|allow)"
     r"|(?:not|n't) (?:support|allow|accept|enable)\w*\b.{0,40}['\"` ]system['\"` ]"
@@ -60,7 +59,7 @@ _ORDER_REFUSED = re.compile(
     r"(?i)roles? must (?:strictly )?alternat|must alternate|alternating"
     r"|(?:two|multiple|consecutive) (?:user|assistant|same[- ]role) (?:messages|turns)"
 )
-# Many text-only servers name the type of the unknown part.
+# Many text-only servers name the type of the unsupported part.
 _IMAGES_REFUSED = re.compile(
     r"(?i)image_url|image (?:input|content|url)s?\b"
     r"|images?\b.{0,60}\b(?:not|n't|un)\s?(?:support|allow|accept|enable)"
@@ -69,7 +68,7 @@ _IMAGES_REFUSED = re.compile(
     r"|content.{0,60}(?:must be|should be|expected)\W{0,4}(?:a |valid )*string"
 )
 _USAGE_REFUSED = re.compile(r"(?i)stream_options|include_usage")
-# The last one is what OpenAI says to organisations that it has not verified.
+# The last one is OpenAI's message to unverified organisations.
 _STREAM_REFUSED = re.compile(
     r"(?i)\bstream(?:ing|ed)?\b.{0,60}\b(?:not|n't|un|isn't|cannot be)\s?"
     r"(?:yet |currently )?(?:support|allow|accept|enable|available|permit|implement)"
@@ -80,7 +79,7 @@ _STREAM_REFUSED = re.compile(
 
 
 def chat_body(model: str, turns: Sequence[ChatTurn], profile: ModelProfile) -> dict[str, Any]:
-    """The body of a request for an answer, streamed unless the model is known to refuse that."""
+    """The body of a chat request, streamed unless the model is known to refuse that."""
     messages = [{"role": t.role, "content": _content(t)} for t in shaped(turns, profile)]
     is_streamed = profile.streams is not False
     body: dict[str, Any] = {"model": model, "stream": is_streamed, "messages": messages}
@@ -161,12 +160,10 @@ def _alternating(turns: list[ChatTurn]) -> list[ChatTurn]:
 
 log = logging.getLogger(__name__)
 
-# The retries of a question that failed with 429, an overloaded server or no connection. Pure.
-
 # Pauses before automatic retries; when a server asks for a longer one, the error is reported.
 _PAUSES_S = (0.5, 2.0)
 _LONGEST_PAUSE_S = 60.0
-# A server that loads its model says so at once, so it is asked often and for long.
+# A server that is loading its model answers at once, so it is asked often and for long.
 _LOADING_PAUSES_S = (1.0, 2.0, 3.0)
 _LOADING_PAUSE_S = 5.0
 _LONGEST_LOADING_S = 300.0
@@ -177,7 +174,7 @@ _PASSING_STATUSES = frozenset({408, 409, 425, *range(500, 600)})
 
 
 class Retries:
-    """The retries of one question. One thread."""
+    """The retries of one question, after passing faults such as 429. For one thread."""
 
     def __init__(self) -> None:
         self._pauses_s = iter(_PAUSES_S)
@@ -207,11 +204,6 @@ def _may_pass(error: EndpointFaultError) -> bool:
     return error.is_passing or error.fault in _OFTEN_PASSING or is_theirs
 
 
-# The context length as far as refusals tell, kept apart from the measured one. Pure.
-#
-# A refusal may be passing, or about something else: too many bytes, or too many tokens a minute. So
-# a limit is learned only where it fits what was sent and what was measured, and it is tried again.
-
 # The share of a refused request that is sent next, where the server doesn't state its limit.
 _SHORTER = 0.5
 SHORTEST_CONTEXT_TOKENS = 512
@@ -228,7 +220,7 @@ def fitting_tokens(
 ) -> int:
     """The context for which the next request may be short enough; 0 when none would be.
 
-    Pictures are the cause of requests with too many bytes: text left out would not help.
+    Too many bytes are due to pictures: leaving out text would not help.
     """
     if error.fault not in _SHORTEN:
         return 0
@@ -242,7 +234,11 @@ def fitting_tokens(
 def learned_limit(
     error: EndpointFaultError, turns: Sequence[ChatTurn], profile: ModelProfile, now: float
 ) -> LearnedLimit | None:
-    """The limit to remember after a refusal, `now` as Unix time; None when it tells of none."""
+    """The limit to remember after a refusal, `now` as Unix time; None when it implies none.
+
+    The refusal may be passing, or about bytes or tokens a minute: a limit must fit what was sent
+    and measured, and is tried again later.
+    """
     if error.fault is not Fault.TOO_LONG:
         return None
     if error.limit_tokens and _is_credible(error.limit_tokens, turns):
@@ -267,7 +263,7 @@ def _is_credible(limit: int, turns: Sequence[ChatTurn]) -> bool:
 
 
 LONGEST_ANSWER_CHARS = 400_000
-# Shorter requests consist mostly of the markers that a server puts around turns.
+# Shorter requests consist mostly of the markers around turns.
 _TELLING_TOKENS = 400
 _NOT_STREAMED = "This endpoint does not stream: the answer appears once it is complete."
 _MOVED = 0.05
@@ -275,10 +271,7 @@ _SURELY_READ_SHARE = 0.8
 
 
 class ChatClient:
-    """Implements ChatModel. One per endpoint setting, for any thread, closed at the end.
-
-    The model's profile decides the shape of a request; refusals update the profile.
-    """
+    """A `ChatModel`. One per endpoint setting, for any thread, closed at the end."""
 
     def __init__(
         self,
@@ -409,7 +402,7 @@ class ChatClient:
     def _raise_if_too_long(
         self, exc: EndpointFaultError, turns: Sequence[ChatTurn], has_begun: bool
     ) -> None:
-        """Raise an error that says how long the next request may be, if a shorter one may help."""
+        """Raise an error with the length for the next request, if a shorter one may help."""
         fits = 0 if has_begun else fitting_tokens(exc, turns, self.context_tokens)
         if fits:
             raise TooLongError(exc.title, exc.hint, fits) from exc
@@ -417,8 +410,7 @@ class ChatClient:
     def _learn_ratio(self, turns: Sequence[ChatTurn], counted: int) -> None:
         """Update the ratio of counted to estimated tokens from a request that is long enough.
 
-        A lower ratio is believed only if the request fits into the measured context, so that it was
-        not truncated.
+        A lower ratio is believed only if the request surely was not truncated.
         """
         estimated = sum(rough_token_counts([turn.text for turn in turns]))
         if estimated < _TELLING_TOKENS or not LEAST_RATIO <= counted / estimated <= MOST_RATIO:

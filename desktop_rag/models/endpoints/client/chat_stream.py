@@ -18,58 +18,51 @@ from desktop_rag.models.endpoints.client.refusals.error_body import (
     server_message,
 )
 
-# Why an answer ended: the reasons that servers give, and the fault that each one means. Pure.
-#
-# Only a reason known to be good counts as the end of a whole answer. One that nobody has heard of
-# is told to the person, because an answer that was cut must never look complete.
-#
-# The names come from the references of OpenAI, Anthropic, Google (Gemini), Mistral, Cohere,
-# DeepSeek, Zhipu, Tencent, Baidu, IBM watsonx and Amazon Bedrock, and from the sources of vLLM,
-# SGLang, TGI, llama.cpp, Ollama and LM Studio.
-
 DONE = "done"
-_KINDS = {
-    "whole": (
-        "stop done end eos eos_token eos_found eod eot stop_sequence stop_token end_turn"
-        " end_of_text end_of_sequence complete completed finish finished success normal"
-    ),
-    "too long": (
-        "length max_tokens max_token max_length max_new_tokens max_output_tokens model_length"
-        " length_limit error_limit token_limit token_limit_reached context_length"
-        " context_length_exceeded context_length_reached context_window_exceeded"
-        " max_predicted_tokens_reached model_context_window_exceeded incomplete limit"
-        " max_completion_tokens"
-    ),
-    "withheld": (
-        "content_filter content_filtered content_policy safety image_safety recitation blocklist"
-        " prohibited_content spii error_toxic toxic refusal sensitive guardrail guardrails"
-        " guardrail_intervened moderation policy language blocked harmful"
-    ),
-    "tools": (
-        "tool_calls tool_call tool_use function_call function_calls unexpected_tool_call"
-        " malformed_function_call too_many_tool_calls pause_turn"
-    ),
-    "broken": (
-        "error abort aborted cancel cancelled canceled user_cancel user_stopped timeout time_limit"
-        " insufficient_system_resource network_error server_error internal_error overloaded"
-        " preempted not_finished failed model_error disconnect"
-    ),
-}
-_WHOLE = frozenset(_KINDS["whole"].split())
-_TOO_LONG = frozenset(_KINDS["too long"].split())
-_WITHHELD = frozenset(_KINDS["withheld"].split())
-_TOOLS = frozenset(_KINDS["tools"].split())
-_BROKEN = frozenset(_KINDS["broken"].split())
-# What some servers send in every event while there is no reason yet.
+
+
+def _set_of(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+# The reasons for the end of an answer, from the references of OpenAI, Anthropic, Google (Gemini),
+# Mistral, Cohere, DeepSeek, Zhipu, Tencent, Baidu, IBM watsonx and Amazon Bedrock, and from the
+# sources of vLLM, SGLang, TGI, llama.cpp, Ollama and LM Studio.
+_WHOLE = _set_of(
+    "stop done end eos eos_token eos_found eod eot stop_sequence stop_token end_turn"
+    " end_of_text end_of_sequence complete completed finish finished success normal"
+)
+_TOO_LONG = _set_of(
+    "length max_tokens max_token max_length max_new_tokens max_output_tokens model_length"
+    " length_limit error_limit token_limit token_limit_reached context_length"
+    " context_length_exceeded context_length_reached context_window_exceeded"
+    " max_predicted_tokens_reached model_context_window_exceeded incomplete limit"
+    " max_completion_tokens"
+)
+_WITHHELD = _set_of(
+    "content_filter content_filtered content_policy safety image_safety recitation blocklist"
+    " prohibited_content spii error_toxic toxic refusal sensitive guardrail guardrails"
+    " guardrail_intervened moderation policy language blocked harmful"
+)
+_TOOLS = _set_of(
+    "tool_calls tool_call tool_use function_call function_calls unexpected_tool_call"
+    " malformed_function_call too_many_tool_calls pause_turn"
+)
+_BROKEN = _set_of(
+    "error abort aborted cancel cancelled canceled user_cancel user_stopped timeout time_limit"
+    " insufficient_system_resource network_error server_error internal_error overloaded"
+    " preempted not_finished failed model_error disconnect"
+)
+# Sent by some servers in every event while there is no reason yet.
 _NO_REASON = frozenset({"null", "none", "unspecified", "not_finished_yet"})
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _LONGEST_SHOWN_CHARS = 60
 
 
 def reason_in(written: str) -> str:
-    """The reason in one spelling: `MAX_TOKENS`, `max-tokens` and `maxTokens` are `max_tokens`.
+    """The reason in one spelling, `max_tokens` for `MAX_TOKENS`, `max-tokens` and `maxTokens`.
 
-    Empty for what only says that the answer goes on.
+    "" while the answer goes on.
     """
     plain = _HUMP.sub("_", written.strip()).replace("-", "_").replace(" ", "_").lower()
     plain = plain.removeprefix("finish_reason_").removeprefix("stop_reason_")
@@ -77,10 +70,10 @@ def reason_in(written: str) -> str:
 
 
 def check_ending(reason: str, *, has_answer: bool) -> None:
-    """Return if an answer that ended with this reason is whole.
+    """Check that an answer that ended with this reason is whole.
 
     Raises:
-        StreamError: when it is not, or when that can't be told.
+        StreamError: when it is not, or for an unknown reason: a cut answer must not look complete.
     """
     if not reason:
         raise StreamError(Fault.CUT)
@@ -103,17 +96,16 @@ def is_whole(reason: str) -> bool:
     return reason in _WHOLE
 
 
-# Repairs what servers do to the messages of one stream, before it is read. Pure.
-#
-# A character split over two events, as halves or as bytes, becomes one again, and a last event that
-# repeats the whole answer beside its delta adds nothing.
-
 # Bytes that are no UTF-8, as the decoder of events passes them on.
 _BYTES = re.compile("[\udc80-\udcff]")
 
 
 class MessageRepairs:
-    """One per stream: it remembers what has come."""
+    """Repairs the messages of one stream before they are parsed.
+
+    A character split over two events, as halves or as bytes, is joined, and a last event that
+    repeats the whole answer beside its delta adds nothing.
+    """
 
     def __init__(self) -> None:
         self._half = ""
@@ -130,7 +122,7 @@ class MessageRepairs:
         if isinstance(delta, dict):
             self._join_halves(cast("dict[str, Any]", delta))
         if choice.get("finish_reason") is not None and _BYTES.match(self._half):
-            # Its other bytes do not come any more.
+            # Its other bytes will not come.
             self._half = ""
             ending = cast("dict[str, Any]", choice.setdefault("delta", {}))
             ending["content"] = (ending.get("content") or "") + "\N{REPLACEMENT CHARACTER}"
@@ -143,7 +135,7 @@ class MessageRepairs:
         content, self._half = self._half + content, ""
         if "\ud800" <= content[-1] <= "\udbff":
             content, self._half = content[:-1], content[-1]
-        # Half a character that stays alone is removed by the reader.
+        # The parser removes a lone half of a character.
         halves = content.encode("utf-16-le", "surrogatepass")
         delta["content"] = self._joined_bytes(halves.decode("utf-16-le", "surrogatepass"))
 
@@ -169,7 +161,7 @@ def _first_choice(event: object) -> dict[str, Any] | None:
 
 _LARGEST_EVENT_CHARS = 4_000_000
 _LARGEST_JSON_BYTES = 8 * 1024 * 1024
-# Two servers' names for it, then names that others give it.
+# The names that two servers use, then those of others.
 _THINKING_FIELDS = (
     "reasoning_content", "reasoning", "thinking", "reasoning_text", "thought", "thoughts",
 )  # fmt: skip
@@ -186,18 +178,15 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class StreamPart:
-    """The content of one event, or of a complete answer if `is_whole`.
-
-    `thinking_field` is the name of the field with thinking; `status` says why there is a wait.
-    """
+    """The content of one event, or of a complete answer if `is_whole`."""
 
     text: str = ""
     thinking: str = ""
     finish_reason: str = ""
-    thinking_field: str = ""
+    thinking_field: str = ""  # the name of the field with thinking
     usage: Usage | None = None
     is_whole: bool = False
-    status: str = ""
+    status: str = ""  # the reason for a wait
 
 
 # Marks the end of an answer, however the server ended its stream.
@@ -229,7 +218,7 @@ class EventDecoder:
         lines = self._decode(chunk, is_last).split("\n")
         for line in lines[:-1]:
             if not line and not self._held_chars:
-                continue  # it ends no line
+                continue  # an empty line without an event
             self._buffer(line)
             yield from self._take(self._whole_line())
         self._buffer(lines[-1])
@@ -244,7 +233,7 @@ class EventDecoder:
             raise StreamError(Fault.UNREADABLE)
 
     def _whole_line(self) -> str:
-        # A proxy that joins streams leaves byte order marks inside.
+        # Proxies that join streams leave byte order marks inside.
         line = "".join(self._line).removesuffix("\r").removeprefix("\ufeff")
         self._line = []
         return line
@@ -286,7 +275,7 @@ class EventDecoder:
             self._repairs.repair(event)
             piece = read_event(event)
         except StreamError as exc:
-            # Named events may contain anything; none of them is part of the answer.
+            # Named events may contain anything, and are not part of the answer.
             if exc.fault is Fault.UNREADABLE and name not in ("", "message", "error"):
                 return
             if exc.fault is Fault.UNREADABLE and self._is_read:
@@ -332,7 +321,7 @@ def read_completion(body: bytes) -> StreamPart:
     piece = read_event(completion)
     if not isinstance(completion, dict) or "choices" not in completion:
         raise StreamError(Fault.UNREADABLE, *server_message(completion))
-    # It came as a whole, so nothing was cut, even if nobody says why it ended.
+    # It came as a whole, so nothing was cut, even without a reason.
     reason = piece.finish_reason or (DONE if piece.text else "")
     return replace(piece, is_whole=True, finish_reason=reason)
 
@@ -380,7 +369,7 @@ def _reason(choice: dict[str, Any]) -> str:
 
 
 def _details(details: object) -> str:
-    """The thinking in a list of its parts, which some servers send in place of a field."""
+    """The thinking in a list of parts, which some servers send in place of a field."""
     parts = cast("list[Any]", details) if isinstance(details, list) else []
     fields = [cast("dict[str, Any]", part) for part in parts if isinstance(part, dict)]
     return "".join(_text(part.get("text")) or _text(part.get("summary")) for part in fields)

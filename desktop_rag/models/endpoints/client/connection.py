@@ -1,5 +1,7 @@
-"""The HTTP client for an endpoint: it sends nothing about this computer, follows no redirects and
-limits the size of answers. Runs on the calling thread.
+"""The HTTP client for an endpoint. Runs on the calling thread.
+
+It sends nothing about this computer, uses the system's proxy, follows no redirects, decompresses
+bodies and limits their size.
 """
 
 import urllib.request
@@ -32,13 +34,11 @@ from desktop_rag.models.endpoints.providers import Auth, ListShape, list_shape_a
 if TYPE_CHECKING:
     from openai import OpenAI
 
-# The proxy of this computer, as the system or the environment names it. Any thread.
-
 
 def proxy_for(base_url: str) -> str:
-    """The system's proxy for a normalised address; always "" for this computer.
+    """The proxy of system or environment for a normalised address; "" for this computer.
 
-    It may contain a name and a password: never show or log it.
+    It may contain a name and a password: never show or log it. Any thread.
     """
     parts = urlsplit(base_url)
     if is_this_computer(base_url) or urllib.request.proxy_bypass(parts.hostname or ""):
@@ -47,11 +47,8 @@ def proxy_for(base_url: str) -> str:
     return proxies.get(parts.scheme) or proxies.get("all") or ""
 
 
-# Reads bodies that a server compressed without being asked. Runs on the calling thread.
-#
-# Only what the standard library reads is read: gzip and deflate. Decompression is in small pieces,
-# so that a few bytes can't become many in memory.
-
+# Bodies that a server compressed without being asked; in small pieces, as a few bytes may become
+# many.
 _PIECE_BYTES = 64 * 1024
 _MOST_LAYERS = 2
 _PLAIN = frozenset({"", "identity"})
@@ -80,7 +77,7 @@ def unreadable_encoding(headers: Headers) -> str:
 
 
 def without_encoding(headers: Headers) -> list[tuple[bytes, bytes]]:
-    """The headers as they are for the body once it is read."""
+    """The headers for the decompressed body."""
     dropped = (b"content-encoding", b"content-length")
     is_plain = not encodings_of(headers)
     return [pair for pair in headers if is_plain or pair[0].lower() not in dropped]
@@ -98,7 +95,7 @@ def decoded(parts: Iterable[bytes], encodings: Sequence[str]) -> Iterator[bytes]
 
 
 def _checked(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """A body that is said to be plain, whose first bytes may say otherwise."""
+    """A body declared as plain, whose first bytes may prove otherwise."""
     rest = iter(parts)
     first = next((part for part in rest if part), b"")
     if first.startswith(_ZSTD_START):
@@ -142,8 +139,7 @@ _SENT_HEADERS = frozenset(
 )
 # Servers that need no key ignore it; the client library requires one.
 _NO_KEY = "none"
-# A header for the transport alone, which the client library passes on: the path of the list of
-# models, where it isn't the usual one. It is never sent.
+# A header for our transport, never sent: the path of the list of models, if not the usual one.
 LIST_PATH = "desktop-rag-list-path"
 
 
@@ -187,10 +183,7 @@ def patience(silence_s: float) -> httpx2.Timeout:
 
 
 def _own_headers(base_url: str, key: str, shape: ListShape | None = None) -> dict[str, str]:
-    """The headers by the provider, and by its list of models if given.
-
-    The key is not among them where it belongs into the query.
-    """
+    """The headers for the provider, or its list of models; no key that belongs in the query."""
     headers = dict(shape.headers) if shape else {}
     if not has_key_slot(base_url):
         provider, sent = provider_at(base_url), key or _NO_KEY
@@ -205,8 +198,7 @@ def _own_headers(base_url: str, key: str, shape: ListShape | None = None) -> dic
 class EndpointTransport(httpx2.BaseTransport):
     """Sends requests with only the headers an endpoint needs; limits the size of answers.
 
-    The key and the query of the address are added here, below the client library, so that none of
-    its messages can hold them.
+    It adds the key and the query below the client library, whose messages thus can't contain them.
     """
 
     def __init__(
@@ -275,9 +267,7 @@ class EndpointTransport(httpx2.BaseTransport):
 
 
 class _BoundedBody(httpx2.SyncByteStream):
-    """The body of a response, decompressed: that of an error is truncated, an answer that is too
-    long raises.
-    """
+    """The decompressed body of a response; a long error is truncated, a too long answer raises."""
 
     def __init__(self, answer: httpcore2.Response) -> None:
         self._answer = answer
@@ -294,7 +284,7 @@ class _BoundedBody(httpx2.SyncByteStream):
                 raise StreamError(Fault.ENDLESS)
 
     def _parts(self) -> Iterator[bytes]:
-        """The parts without compression; none of an error that can't be read: its status counts."""
+        """The decompressed parts; none of an unreadable error, whose status is enough."""
         headers = self._answer.headers
         if unreadable_encoding(headers):
             return

@@ -1,5 +1,6 @@
-"""Turns the errors of openai, its HTTP layer and our stream parser into AppErrors. Runs on the
-calling worker thread.
+"""Turns the errors of openai, its HTTP layer and our stream parser into AppErrors without the key.
+
+Runs on the calling worker thread.
 """
 
 import html
@@ -31,14 +32,12 @@ from desktop_rag.models.endpoints.client.refusals.wait_hints import wait_s_in
 if TYPE_CHECKING:
     import openai
 
-# Removes a key from what a server says, also if it is escaped, cut or partly starred. Pure.
-
 _MASK = "…"
-# So many characters in a row that are also in the key are a part of it.
+# This many characters in a row that are also in the key are a part of it.
 _PART_CHARS = 8
 # A shorter key is no secret, and removing it would garble the message.
 _SHORTEST_KEY_CHARS = 4
-# "sk-ab****wxyz", "sk-…wxyz", "gsk_abc...": what servers make of keys.
+# Abbreviated by servers: "sk-ab****wxyz", "sk-…wxyz", "gsk_abc...".
 _STARRED = re.compile(
     r"[\w\-.:/+=]{0,40}(?:\*{3,}|[•●]{3,}|(?<![a-zA-Z])x{4,}|X{4,})[\w\-.:/+=*•●]*"
 )
@@ -50,7 +49,7 @@ _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})|\\([^\w\s])")
 
 
 def without_key(said: str, key: str) -> str:
-    """The message without the key or parts of it, and without anything that looks like one."""
+    """The message without the key, even escaped, cut or starred, and without lookalikes."""
     key = key.strip()
     if len(key) >= _SHORTEST_KEY_CHARS:
         plain = next((d for d in (decode(said) for decode in _DECODERS) if key in d), said)
@@ -60,14 +59,10 @@ def without_key(said: str, key: str) -> str:
     return _CUT.sub(lambda found: _MASK if _is_of(found[0], key) else found[0], said)
 
 
-def _parts(key: str) -> set[str]:
-    size = min(len(key), _PART_CHARS)
-    return {key[at : at + size] for at in range(len(key) - size + 1)}
-
-
 def _without_parts(said: str, key: str) -> str:
     """The message with a mask in place of each run of characters that are also in the key."""
-    parts, size = _parts(key), min(len(key), _PART_CHARS)
+    size = min(len(key), _PART_CHARS)
+    parts = {key[at : at + size] for at in range(len(key) - size + 1)}
     kept: list[str] = []
     masked_until = 0
     for at, char in enumerate(said):
@@ -92,12 +87,10 @@ def _unescaped(said: str) -> str:
 _DECODERS: tuple[Callable[[str], str], ...] = (str, unquote, html.unescape, _unescaped)
 
 
-# Puts a fault into words: what happened, what to do, and what the server says. Pure.
-
 CONNECT_TIMEOUT_S = 10.0
 _LONGEST_MESSAGE_CHARS = 300
 _LONGEST_READ_CHARS = 2_000
-# Their hints hold what was said within a sentence of their own.
+# Their hints contain the server's words in a sentence of their own.
 _WITHOUT_QUOTE = frozenset(
     {Fault.REDIRECT, Fault.EMPTY, Fault.ENCODED, Fault.BROKEN_OFF, Fault.ODD_ENDING}
 )
@@ -106,7 +99,7 @@ _A_MINUTE_S, _AN_HOUR_S = 60.0, 3600.0
 
 @dataclass(frozen=True, slots=True)
 class FaultReport:
-    """A fault with all that the server told about it."""
+    """A fault with what the server states about it."""
 
     fault: Fault
     said: str = ""
@@ -136,14 +129,9 @@ def in_words(found: FaultReport, endpoint: EndpointSettings, key: str) -> Endpoi
     }
     title, hint = (" ".join(text.format(**fields).split()) for text in found.fault.value)
     return EndpointFaultError(
-        found.fault,
-        title,
-        hint,
-        found.wait_s,
-        said=whole,
-        limit_tokens=found.limit_tokens,
-        status=found.status,
-    )
+        found.fault, title, hint, found.wait_s,
+        said=whole, limit_tokens=found.limit_tokens, status=found.status,
+    )  # fmt: skip
 
 
 def wait_in_words(wait_s: float) -> str:
@@ -172,7 +160,7 @@ def _quoted(found: FaultReport, said: str) -> str:
 
 
 _HAS_CLOSED = re.compile(r"disconnected|closed connection|incomplete")
-# Faults after which a server may say when to ask again; others have times in their words too.
+# Faults with which a server may state a wait; times in the words of others mean something else.
 _HAS_WAIT = frozenset({Fault.BUSY, Fault.LOADING, Fault.OVERLOADED, Fault.FAILED, Fault.REJECTED})
 
 

@@ -1,4 +1,4 @@
-"""The requests to one endpoint: opened, read and closed. On the calling thread.
+"""The requests to one endpoint: chat, list of models, vectors. On the calling thread.
 
 openai and its HTTP layer take more than a second to import, so the first request imports them.
 """
@@ -53,18 +53,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Tells when a stream is no answer any more: it says nothing, trickles or repeats itself. Pure.
-#
-# A person would have stopped it long ago; nobody sees the streams of short jobs.
-
-# In times of the endpoint's timeout, the longest silence of a connection (30 s by default): the
-# wait for the first words, which a prompt may take to be read, and the span that is looked back on.
+# In units of the endpoint's timeout, the longest silence of a connection (30 s by default): the
+# wait for the first words, while the prompt is read, and the window for the pace.
 SILENCES_FOR_TEXT = 10
 _SILENCES_LOOKED_BACK_ON = 4
-# A word in ten seconds is slower than any model that somebody would wait for.
+# A word in ten seconds: nobody would wait for a slower model.
 _LEAST_CHARS_A_SECOND = 1 / 3
 _MOST_BYTES_WITHOUT_TEXT = 16 * 1024 * 1024
-# Text that repeats itself: so often, and so much of it. A long table has rows that differ.
+# Text that repeats itself this often, and this much of it. The rows of a long table differ.
 _LEAST_REPEATS = 8
 _LEAST_REPEATED_CHARS = 3_000
 _LONGEST_REPEATED_CHARS = 1_500
@@ -73,7 +69,10 @@ _SIGN_CHARS = 80
 
 
 class StreamPace:
-    """The pace of one answer. `now` is a time in seconds, from any clock that only goes forward."""
+    """Stops an answer that stays silent, trickles or repeats itself; nobody may be watching.
+
+    `now` is a time in seconds of any monotonic clock.
+    """
 
     def __init__(self, timeout_s: float, now: float) -> None:
         self.text_limit_s = SILENCES_FOR_TEXT * timeout_s
@@ -87,7 +86,7 @@ class StreamPace:
         self._unlooked_chars = 0
 
     def receive(self, size_bytes: int, now: float) -> None:
-        """Bytes came, whatever is in them.
+        """Record bytes, whatever they contain.
 
         Raises:
             StreamError: when there was no text for too long.
@@ -106,7 +105,7 @@ class StreamPace:
             raise StreamError(Fault.TRICKLING)
 
     def hear(self, text: str, now: float) -> None:
-        """A piece of the answer, or of the thinking, came.
+        """Record a piece of the answer or the thinking.
 
         Raises:
             StreamError: when the text repeats itself.
@@ -127,7 +126,7 @@ class StreamPace:
 
 
 def is_repeating(text: str) -> bool:
-    """True when the end of a text is the same words again and again, and much of them."""
+    """True when a text ends in a long repetition of the same words."""
     sign = text[-_SIGN_CHARS:]
     before = text.rfind(sign, 0, len(text) - 1)
     if before < 0:
@@ -136,10 +135,6 @@ def is_repeating(text: str) -> bool:
     length = max(_LEAST_REPEATED_CHARS, _LEAST_REPEATS * unit)
     return length <= len(text) and text[-length:-unit] == text[-length + unit :]
 
-
-# The input and output of an embedding endpoint: texts in parts, vectors from its answer.
-#
-# Pure functions; they run on the calling thread.
 
 _TOKEN_CHARS = 3
 _LEAST_LENGTH = 1e-12
@@ -193,18 +188,16 @@ def _read_vector(given: object) -> Vectors:
     return np.asarray(given, dtype=np.float32)
 
 
-# Tells counts of tokens that a server made up from those of a whole request. Pure.
-
-# No server cuts a request to less than this, so a lower count of a longer one is none.
+# No server cuts a request to less than this, so a lower count of a longer one is invalid.
 _LEAST_READ_TOKENS = 256
-# What templates and proxies put around the turns.
+# For what templates and proxies add around the turns.
 _MOST_AROUND_TOKENS = 4_000
 
 
 def believable(usage: Usage | None, messages: Sequence[dict[str, Any]]) -> Usage | None:
-    """The usage, or None where it can't be that of these messages, as a count of 1 for a page.
+    """The usage, or None if it is impossible for these messages, such as a count of 1 for a page.
 
-    The last message is read by every server. The tokens of images are not known.
+    Every server reads the last message. The tokens of images are unknown.
     """
     if usage is None or not messages:
         return usage
@@ -217,8 +210,6 @@ def believable(usage: Usage | None, messages: Sequence[dict[str, Any]]) -> Usage
     return usage if min(LEAST_RATIO * last, _LEAST_READ_TOKENS) <= usage.asked <= most else None
 
 
-# A wait that can be ended. Worker threads.
-
 _STEP_S = 0.1
 
 
@@ -229,17 +220,12 @@ def pause(seconds: float, cancel: Event) -> None:
         cancel.wait(min(left_s, _STEP_S))
 
 
-# Tells by its first bytes whether an answer is one JSON body or events. The type that servers
-# declare is often another. On the calling worker thread.
-
 _BLANK = b"\xef\xbb\xbf \r\n\t"
 _MOST_BLANK_BYTES = 1 << 20
 
 
 def read_beginning(take: Callable[[], bytes | None]) -> list[bytes]:
     """The first chunk that isn't blank, if one comes soon; `take` returns None after the last.
-
-    Blank ones before it mean nothing and are let go: there may be any number of them.
 
     Raises:
         StreamError: when the connection ends before; then nothing was lost.
@@ -257,7 +243,7 @@ def read_beginning(take: Callable[[], bytes | None]) -> list[bytes]:
 
 
 def is_json(begun: Sequence[bytes]) -> bool:
-    """True for one JSON body, False for events and anything else."""
+    """True for one JSON body, False for anything else; declared types are often wrong."""
     return b"".join(begun).lstrip(_BLANK).startswith((b"{", b"["))
 
 
@@ -265,11 +251,11 @@ def is_json(begun: Sequence[bytes]) -> bool:
 _SILENCES_FOR_VECTORS = 20
 _SILENCES_FOR_LIST = 2
 _END_WAIT_S = 0.1
-# Older versions of a program, and keys with fewer rights, have the usual list alone.
+# Older versions of a program, and keys with fewer rights, have only the usual list.
 _NO_SUCH_LIST = frozenset({
     Fault.NOTHING_THERE, Fault.WEB_PAGE, Fault.REJECTED, Fault.FORBIDDEN, Fault.UNREADABLE,
 })  # fmt: skip
-# The wait for what may follow the end of the answer: the count of tokens, and [DONE].
+# The wait for the count of tokens and [DONE] after the end of the answer.
 _LAST_EVENTS_S = 2.0
 _IMAGE_TOKENS = 1_000
 
@@ -293,8 +279,8 @@ class EndpointRequests:
     ) -> None:
         """`allowances` enforce the endpoint's limits and count its costs.
 
-        Requests are recorded with this `purpose` unless they have another. Where there is a limit,
-        patient requests let others go first.
+        `purpose` is the default for recording requests. Under a limit, patient requests yield to
+        others.
         """
         self._recorder = recorder or Recorder()
         self._purpose = purpose
@@ -389,7 +375,7 @@ class EndpointRequests:
         return patience(silences * self.endpoint.timeout_s)
 
     def model_list(self, cancel: Event, shape: ListShape = USUAL_LIST) -> object:
-        """The JSON of the list of models, from where the provider has it, else the usual place.
+        """The JSON of the list of models, from the provider's path, else the usual one.
 
         Servers without one cause `Fault.NOTHING_THERE` and others.
         """
@@ -472,9 +458,7 @@ def _read_stream(
 
 
 def _next_chunk(chunks: Iterator[bytes], cancel: Event, *, is_finished: bool) -> bytes | None:
-    """The next chunk, None at the end; after a finished answer nothing is waited for long, and
-    errors are ignored.
-    """
+    """The next chunk, None at the end; errors after a finished answer are ignored."""
     import httpcore2
 
     try:
@@ -492,17 +476,10 @@ def _next_chunk(chunks: Iterator[bytes], cancel: Event, *, is_finished: bool) ->
 
 
 def _read_end(chunks: Iterator[bytes], interruption: "Interruption") -> None:
-    """After the last event, read the end of the body if it has arrived, so that the connection can
-    be reused.
-    """
-    import httpcore2
+    """Read the end of the body if it has arrived, so that the connection can be reused."""
+    import httpcore2 as http
 
-    errors = (
-        Cancelled,
-        httpcore2.NetworkError,
-        httpcore2.ProtocolError,
-        httpcore2.TimeoutException,
-    )
+    errors = (Cancelled, http.NetworkError, http.ProtocolError, http.TimeoutException)
     with suppress(*errors), interruption.by(Event(), after_s=_END_WAIT_S):
         next(chunks, None)
 

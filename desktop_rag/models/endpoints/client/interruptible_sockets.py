@@ -1,7 +1,7 @@
 """Sockets whose waits can be ended from another thread. Runs on the calling thread.
 
-A thread that waits for a server can't be interrupted, so it waits in short intervals and checks.
-The errors carry their cause as an argument, because the connection pool removes `__cause__`.
+A blocking call can't be interrupted, so it waits in short intervals and checks. The errors carry
+their cause as an argument, because the connection pool removes `__cause__`.
 """
 
 import math
@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 
 
 class _TooLate(Cancelled):
-    """Ended by the deadline. Told apart here: `cancel` may be cleared before it is looked at."""
+    """Ended by the deadline. A class of its own, as `cancel` may be cleared before a check."""
 
 
 class Interruption(local):
@@ -38,9 +38,7 @@ class Interruption(local):
 
     @contextmanager
     def by(self, cancel: Event, *, after_s: float = math.inf) -> Generator[None]:
-        """In this context, network calls of this thread raise Cancelled soon after `cancel` is set,
-        or after `after_s` seconds.
-        """
+        """Network calls of this thread raise Cancelled once `cancel` is set, or after `after_s`."""
         previous = self._cancel, self._deadline
         self._cancel, self._deadline = cancel, time.monotonic() + after_s
         try:
@@ -50,7 +48,7 @@ class Interruption(local):
 
     @contextmanager
     def within(self, limit_s: float, cancel: Event) -> Generator[None]:
-        """The same as `by`, but a server that exceeds the limit causes a StreamError."""
+        """As `by`, but a StreamError when the limit is exceeded."""
         try:
             with self.by(cancel, after_s=limit_s):
                 yield
@@ -98,11 +96,8 @@ class InterruptibleBackend(httpcore2.NetworkBackend):
                 raise
             else:
                 return SocketStream(sock, self._interruption)
-        error = (
-            httpcore2.ConnectTimeout
-            if isinstance(failure, TimeoutError)
-            else httpcore2.ConnectError
-        )
+        is_late = isinstance(failure, TimeoutError)
+        error = httpcore2.ConnectTimeout if is_late else httpcore2.ConnectError
         raise error(failure) from failure
 
     def _connect(self, sock: socket.socket, address: tuple[Any, ...], timeout_s: float) -> None:

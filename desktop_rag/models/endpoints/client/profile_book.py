@@ -1,7 +1,7 @@
 """Profiles of models, and the list of models per endpoint, in a file. Any thread.
 
-Apart from the settings, which a person chose: this was measured and may be deleted. Apart from the
-store, because it is needed before and without it.
+Not in the settings, as these were measured and may be deleted; not in the store, as they are needed
+without it.
 """
 
 from dataclasses import asdict, replace

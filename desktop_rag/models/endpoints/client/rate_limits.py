@@ -1,8 +1,7 @@
 """Limits of requests and tokens per minute and of costs per day, by endpoint. Any thread.
 
-Both are counted in a small file, so that the limits belong to the home: they survive a restart, and
-all processes of the app count together. Prices are those that the person entered, else those of the
-endpoint's list of models.
+Counts are in a small file: they survive a restart, and all processes of the app count together.
+Prices are those that the person entered, else those of the endpoint's list of models.
 """
 
 import json
@@ -29,13 +28,13 @@ _MINUTE_S = 60.0
 # A longer wait ends the answer with an error and a hint.
 _LONGEST_PAUSE_S = 20.0
 _PRICED_TOKENS = 1_000_000
-# Holders of the lock read and write a small file: a longer wait means that one was halted.
+# The lock is held to read and write a small file: a longer wait means that a process was halted.
 _LONGEST_LOCK_S = 2.0
 _LOCK_POLL_S = 0.005
 
 
 def money_in_words(amount: float) -> str:
-    """An amount with two digits, or as many as tell it from nothing: `1,204.50`, `0.00031`."""
+    """An amount with two decimals, or two significant digits below 1: `1,204.50`, `0.00031`."""
     if amount == 0 or abs(amount) >= 1:
         return f"{amount:,.2f}"
     return f"{amount:.{max(2, 1 - math.floor(math.log10(abs(amount))))}f}"
@@ -48,10 +47,10 @@ def cost_of(usage: Usage, endpoint: EndpointSettings) -> float:
 
 
 def _try_lock(path: Path, held: ExitStack) -> None:
-    """Hold the lock of this file, kept in another one since the file itself gets replaced.
+    """Hold the lock of this file, which is another file, since the file itself gets replaced.
 
-    Goes on without the lock when the file system has none or a halted process holds it: a count
-    that may be wrong is better than no answer.
+    Goes on without it when the file system has no locks or a halted process holds it: a wrong count
+    is better than no answer.
     """
     lock = FileLock(path.with_suffix(".lock"), timeout=_LONGEST_LOCK_S, poll_interval=_LOCK_POLL_S,
                     thread_local=False, fallback_to_soft=False)  # fmt: skip
@@ -77,10 +76,9 @@ class Allowances:
         self._is_saved = True
 
     def begin(self, endpoint: EndpointSettings, tokens: int, *, is_patient: bool = False) -> float:
-        """Count a request of this many tokens that is sent now.
+        """Count a request of this many tokens and return 0, or the seconds to wait before it.
 
-        Or the seconds to wait before asking again, and nothing is counted. A patient request waits
-        as long as necessary, and leaves half of each limit to others.
+        A patient request waits as long as necessary, and leaves half of each limit to others.
 
         Raises:
             AppError: when the wait is long, or the daily limit is reached.
@@ -103,10 +101,9 @@ class Allowances:
         return wait_s
 
     def _note(self, endpoint: EndpointSettings, tokens: int) -> None:
-        """Remember a request that no limit counts, should one be set within the minute.
+        """Remember a request without a limit, in case one is set within the minute.
 
-        Not in the file: it would be written to the disk for each request, and parallel ones would
-        queue for it.
+        Not in the file, which would slow down requests, parallel ones most.
         """
         with self._lock:
             noted = self._recent(self._noted.get(endpoint.base_url, []))
@@ -121,7 +118,7 @@ class Allowances:
     ) -> None:
         """Count the actual tokens and costs of a request that began with an estimate.
 
-        `is_counted` is True for the server's own count, False for an estimate.
+        `is_counted` is True for the server's count, False for an estimate.
         """
         # The answer counts towards the minute in which it ends.
         more = max(0, usage.asked + usage.answered - expected)
@@ -156,11 +153,11 @@ class Allowances:
 
     @contextmanager
     def _shared(self) -> Generator[None]:
-        """Hold the counts alone, as the processes of the home have left them."""
+        """Hold the current counts of all processes, exclusively."""
         with self._lock, ExitStack() as held:
             if self._path:
                 _try_lock(self._path, held)
-            # What could not be written is known to this process only.
+            # Counts that could not be written are known to this process only.
             if self._path and self._is_saved:
                 self._load(read_object(self._path))
             yield

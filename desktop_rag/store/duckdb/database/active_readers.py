@@ -1,4 +1,4 @@
-"""The open read cursors: the file can only be closed once they are gone. Any thread."""
+"""Tracks the open read cursors: the file can only be closed once they are gone. Any thread."""
 
 import logging
 import threading
@@ -69,7 +69,7 @@ class ActiveReaders:
 
     @contextmanager
     def held_if_none(self) -> Generator[bool]:
-        """True, with new readers waiting for the end of the context, if no reader is active."""
+        """If no reader is active, True, and new ones wait for the end of the context."""
         with self._changed:
             is_held = self._is_held = not self._cursors and not self._is_closed
             try:
@@ -79,7 +79,7 @@ class ActiveReaders:
                 self._changed.notify_all()
 
     def _interrupted(self) -> bool:
-        """True once no reader is left. With the lock held, which it gives up while it waits."""
+        """True once no reader is left. The lock must be held; it is released while waiting."""
         ends_at = time.monotonic() + _TIMEOUT_S
         while self._cursors and time.monotonic() < ends_at:
             for cursor in self._cursors:

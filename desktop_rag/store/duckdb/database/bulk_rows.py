@@ -1,4 +1,4 @@
-"""Many rows or numbers at once, as DuckDB takes them fastest. Inside a transaction."""
+"""Passes many rows or numbers to DuckDB in the fastest way. Inside a transaction."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ _FEW_ROWS = 4
 _ROWS_TOGETHER = 1000
 # At most this many numbers are written into the statement.
 _FEW_NUMBERS = 32
-# Columns that are derived from others: the table, the column, what it is made of, as SQL.
+# Derived columns by table: the column each is made of, and the SQL.
 DERIVED: Mapping[str, Mapping[str, tuple[str, Callable[[str], str]]]] = {
     "documents": {
         "plain_name": ("path", plain_name),
@@ -29,7 +29,7 @@ DERIVED: Mapping[str, Mapping[str, tuple[str, Callable[[str], str]]]] = {
 def sql_in_numbers(
     con: Connection, column: str, numbers: Iterable[int], kind: str = "BIGINT"
 ) -> str:
-    """SQL that is true when a column of a type equals one of the numbers. Until the next call.
+    """SQL that is true when a column equals one of the numbers; valid until the next call.
 
     A table of numbers is twice as fast as unnest() of a list.
     """
@@ -48,11 +48,10 @@ def insert(
     columns: Columns,
     computed: Mapping[str, tuple[str, Callable[[str], str]]] | None = None,
 ) -> None:
-    """Insert rows given as columns (name → sequence of equal length), possibly none.
+    """Insert rows given as columns of equal length by name, possibly none.
 
-    `computed` are further columns: the given column each is made of, and a function that turns its
-    name into SQL. Whole columns are five times faster than `executemany` or list parameters, except
-    for a few rows.
+    `computed` are further columns: the given column each is made of, and a function from its name
+    to SQL. Except for a few rows, whole columns are five times faster than `executemany`.
     """
     count = len(next(iter(columns.values())))
     if not count:

@@ -3,7 +3,7 @@
 import duckdb
 
 Connection = duckdb.DuckDBPyConnection
-# What it raises for a value that a column can't hold.
+# Exceptions for a value that a column can't hold.
 REFUSALS = (duckdb.ConversionException, duckdb.InvalidInputException)
 
 # No extension is downloaded.

@@ -1,8 +1,9 @@
-"""The one DuckDB file: opening it, the one write lane, read cursors, and foreign errors mapped.
+"""The one DuckDB file: opening, the write lane, read cursors, checkpoints and compaction.
 
-Any thread may call. Writes are serialised on the lane's own thread, each in one transaction;
-a read takes its own cursor and never waits for a write. Results are always fetched whole: since
-DuckDB 2.0 a connection with an unfinished result refuses other work.
+Any thread may use `Database`; everything else runs on the write lane, or before it starts. Writes
+are serialised on the lane's thread, each in one transaction; a read takes its own cursor and never
+waits for a write. Results are always fetched whole: since DuckDB 2.0 a connection with an
+unfinished result refuses other work.
 """
 
 import logging
@@ -46,33 +47,31 @@ from desktop_rag.store.sql.sql_engine import sql_in
 
 log = logging.getLogger(__name__)
 
-# The write-ahead log: who may read it, and when it is written into the library file.
-#
-# On the write lane only. The app decides the time, since DuckDB's own is the middle of a commit:
-# without room for it, all reads fail from then on until the file is opened again.
-
-
 # A small log is quickly replayed after a crash.
 _LOG_BYTES = 16_000_000
 # A checkpoint writes what the log holds and the blocks around it, in part twice.
 _LEAST_FREE_BYTES = 64_000_000
 _FREE_PER_LOG_BYTE = 4
-# What DuckDB is told in place of the size: its own checkpoints never come.
+# DuckDB's own threshold, so that it never makes a checkpoint by itself.
 NEVER = "1TB"
 
 
 class Checkpoints:
-    """The checkpoints of one library file."""
+    """Writes the write-ahead log into the library file, and keeps it private.
+
+    DuckDB would do so in the middle of a commit: if the disk has no room then, all reads fail until
+    the file is opened again.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._due_bytes = _LOG_BYTES
 
     def run_when_due(self, connection: Connection) -> None:
-        """Write a long log into the file, if the disk has room for that.
+        """Write a long log into the file if the disk has room; tried again once the log has grown.
 
-        duckdb.FatalException when the room was gone meanwhile, or kept from this user by a quota:
-        the connection is then of no more use. The next attempt comes when the log has grown.
+        duckdb.FatalException when the disk or a quota is full nevertheless: the connection is then
+        unusable.
         """
         size = _log_bytes(self._path)
         if size < self._due_bytes or not has_room(self._path):
@@ -85,9 +84,9 @@ class Checkpoints:
         self._due_bytes = _LOG_BYTES
 
     def keep_private(self) -> None:
-        """Close the log to others, as the library file is: DuckDB makes it anew after a checkpoint.
+        """Close the log to other users; DuckDB creates it anew after each checkpoint.
 
-        The mask of the process doesn't do: programs that use the package keep their own, and an
+        The process's umask doesn't suffice: programs that use the package keep their own, and an
         export lifts ours for a moment.
         """
         close_to_others(_log_file(self._path))
@@ -108,9 +107,6 @@ def _log_bytes(path: Path) -> int:
 
 def _log_file(path: Path) -> Path:
     return path.with_name(f"{path.name}.wal")
-
-
-# Opens the library file: to write, or so that nothing is written. One thread at a time.
 
 
 def open_to_write(path: Path, memory_mb: int, backups: Path) -> Connection:
@@ -156,7 +152,7 @@ def open_to_read(path: Path, memory_mb: int) -> Connection:
 
 
 def free_buffers(connection: Connection, memory_mb: int) -> None:
-    """Free the blocks of the file that are kept in memory. Nobody may read or write meanwhile."""
+    """Free the cached blocks of the file. Nobody may read or write meanwhile."""
     try:
         connection.execute("SET memory_limit = '1MB'")
     except duckdb.Error as error:
@@ -174,10 +170,7 @@ def create_or_refuse(path: Path) -> None:
 
 
 def _is_up_to_date(path: Path) -> bool:
-    """True when the file has all tables; AppError when it can't be ours to open.
-
-    It is opened read-only, so that one we must refuse stays untouched.
-    """
+    """True when the file has all tables; AppError when we must refuse it, leaving it untouched."""
     connection = duckdb.connect(str(path), read_only=True)
     try:
         found, tables = version_of(connection), tables_in(connection)
@@ -203,12 +196,6 @@ def _is_up_to_date(path: Path) -> bool:
     return found == SCHEMA and tables.issuperset(precious_tables())
 
 
-# Shrinks a library file that is mostly free space. Run when the store closes.
-#
-# DuckDB reuses free blocks, but only cuts off those at the end of the file. So the content is
-# copied into a new file, which replaces the old one atomically.
-
-
 # A file is compacted when it is this many times as large as its content, and wastes this much.
 _MAX_RATIO = 1.45
 _MIN_WASTE_BYTES = 16_000_000
@@ -226,7 +213,10 @@ def is_wasteful(connection: Connection) -> bool:
 
 
 def compact(path: Path, memory_mb: int) -> None:
-    """Replace a closed file by a copy without free space; it stays as it is when that fails."""
+    """Replace a closed file by a copy without free space; on failure it stays as it is.
+
+    DuckDB reuses free blocks, but truncates only those at the end of the file.
+    """
     fresh = path.with_name(path.name + _SUFFIX)
     remove_unfinished(path)
     try:
@@ -246,7 +236,7 @@ def remove_unfinished(path: Path) -> None:
 
 
 def _live_share(connection: Connection) -> float:
-    """The share of rows that are not deleted, in the largest tables."""
+    """The share of rows in the largest tables that are not deleted."""
     names = connection.execute(
         "SELECT table_name FROM duckdb_tables() WHERE table_name IN ('chunks', 'document_texts')"
         " OR table_name LIKE 'vectors\\_%' ESCAPE '\\'"
@@ -289,7 +279,6 @@ def _quoted(path: Path) -> str:
 
 
 T = TypeVar("T")
-
 # A cancelled verification ends after this many rows.
 _ROWS_VERIFIED = 200_000
 
@@ -303,8 +292,8 @@ class Database:
         """Open or create the file and bring its schema up to date.
 
         With `is_read_only` neither the file nor the journal is changed, and every write raises
-        AppError. A file of a newer version, of another program, damaged, or held by another process
-        is left untouched and reported as AppError; so is a missing or older one if `is_read_only`.
+        AppError. AppError, with the file untouched, if it is of a newer version, of another
+        program, damaged or held by another process; if `is_read_only`, also if missing or older.
         """
         self.path = path
         self.memory_mb = memory_mb
@@ -329,7 +318,7 @@ class Database:
         self._readers = ActiveReaders()
         self._cache = SnapshotCache()
         self.changes = Changes()
-        self.let_go_listeners: list[Callable[[], None]] = []
+        self.release_listeners: list[Callable[[], None]] = []
         self._closing = threading.Lock()
         self._lane = threading.Thread(target=self._run_lane, name="store-lane", daemon=True)
         self._lane.start()
@@ -344,7 +333,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Generator[Connection]:
-        """A cursor of the caller's own, for reading. Not to be shared between threads."""
+        """A cursor for reading, for one thread."""
         with mapping_duckdb_errors(), self._readers.cursor(lambda: self._connection) as cursor:
             yield cursor
 
@@ -360,9 +349,9 @@ class Database:
 
     @contextmanager
     def build_cursor(self) -> Generator[Connection]:
-        """A cursor that builds tables nobody reads yet, while the lane goes on writing others.
+        """A cursor for long work on tables nobody reads yet, while the lane writes others.
 
-        For long work only; a short `write` then puts the new tables in place.
+        A short `write` then puts the new tables in place.
         """
         with self.read() as con:
             yield con
@@ -376,20 +365,17 @@ class Database:
             return snapshot.cached(lookup)
 
     def write(self, work: Callable[[Connection], T], *, changes: Iterable[Entity] = ()) -> T:
-        """Change the library: run `work(connection)` on the lane in one transaction.
+        """Run `work(connection)` on the lane in one transaction; returns once it is on disk.
 
-        Returns once it is on disk. An exception rolls it back and is raised here. `changes` names
-        the precious things that the work changes; it is read after the work, which may fill it.
+        An exception rolls it back and is raised here. `changes` names the precious things that the
+        work changes; it is read after the work, which may fill it.
         """
         return self._on_lane(work, changes, invalidates=True)
 
     def write_uncached(
         self, work: Callable[[Connection], T], *, changes: Iterable[Entity] = ()
     ) -> T:
-        """The same as `write`, for tables that no cached lookup reads: vectors, conversations.
-
-        What is cached of the library stays valid.
-        """
+        """As `write`, for tables that no cached lookup reads, such as vectors and conversations."""
         return self._on_lane(work, changes, invalidates=False)
 
     def _on_lane(
@@ -401,7 +387,7 @@ class Database:
             try:
                 done = self._in_transaction(work, changes, invalidates=invalidates)
             except BaseException as error:
-                # Before the caller hears of it, who may read next.
+                # Before the caller gets the error, as it may read next.
                 self._is_broken = self._is_broken or isinstance(error, duckdb.FatalException)
                 self._reopen_when_broken()
                 result.set_exception(error)
@@ -426,9 +412,9 @@ class Database:
         which = f"{sql_in('key', document_ids)} AND {sql_in('document_id', document_ids)}"
         return which, [*map(key_of, document_ids), *document_ids]
 
-    def let_go(self) -> None:
-        """Free soon what is kept in memory of the file; it is read again when it is needed."""
-        for listener in self.let_go_listeners:
+    def release(self) -> None:
+        """Free cached memory soon; it is read again when needed."""
+        for listener in self.release_listeners:
             listener()
         self._cache.clear()
         with self._closing:
@@ -477,8 +463,7 @@ class Database:
     def close(self) -> None:
         """Finish the queued writes, interrupt active readers, then close the file. Idempotent.
 
-        When much of the file is free, it is then copied into a smaller one: about a second per
-        100 MB.
+        A file that is mostly free is then compacted: about a second per 100 MB.
         """
         with self._closing:
             if not self._is_closed:
@@ -511,9 +496,9 @@ class Database:
                 free_buffers(self._connection, self.memory_mb)
 
     def _reopen_when_broken(self) -> None:
-        """Open the file again after an error that DuckDB calls fatal: its reads all fail then.
+        """Open the file again after an error that DuckDB calls fatal, as all reads fail then.
 
-        What was committed is in the log. Without success, the next write tries again.
+        Commits are in the log. If it fails, the next write tries again.
         """
         if not self._is_broken:
             return

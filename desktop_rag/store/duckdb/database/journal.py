@@ -1,9 +1,9 @@
-"""Files beside the library that hold every precious row, as JSON lines, written with each change.
+"""The journal: files beside the library with every precious row as JSON lines, for recovery.
 
-A line is on disk before the transaction that it describes is committed. Each has the number of its
-change, and the library stores the number of its last one: a library that lost its latest changes,
-or all of them, gets them back from the lines with higher numbers. Used on the write lane only, and
-at opening before the lane starts, unless stated otherwise.
+A line is on disk before its transaction is committed. Each has the number of its change, and the
+library stores the number of its last one: a library that lost its latest changes, or all of them,
+gets them back from the lines with higher numbers. Used on the write lane only, and at opening
+before the lane starts, unless stated otherwise.
 """
 
 import json
@@ -34,7 +34,7 @@ FOLDER = "journal"
 _GENERATION = "generation"
 _REMOVALS = "removed.jsonl"
 _LINES = "*.jsonl"
-# A kind names a file, also one of a feature that is not here.
+# A kind names a file, even one of an absent feature.
 _KIND = re.compile(r"[a-z_]{1,40}")
 # This many lines are applied in one transaction.
 _BATCH = 500
@@ -88,16 +88,10 @@ class Journal:
         self._number = 0
         self._removed: set[Entity] = set()
 
-    @property
-    def number(self) -> int:
-        """The number of the last change; 0 when there never was one."""
-        return self._number
-
     def catch_up(self, connection: Connection) -> int:
-        """Bring an opened library and its files to the same state.
+        """Bring library and journal to the same state; returns the number of things restored.
 
-        Returns the number of things restored to the library. Interrupted, it starts again at the
-        next opening. OSError when the files can't be written.
+        Interrupted, it starts again at the next opening. OSError when the files can't be written.
         """
         [(stored,)] = connection.execute("SELECT generation FROM journal_state").fetchall()
         written = self._last_number()
@@ -143,7 +137,7 @@ class Journal:
         self._removed |= {line.entity for line in lines if line.is_removal}
 
     def settle(self) -> None:
-        """After the commit: erase what was removed. A failure is made up for by the next one."""
+        """After the commit: erase what was removed. After a failure, the next call tries again."""
         removed, self._removed = self._removed, set()
         for file in {self._file(entity) for entity in removed}:
             try:
@@ -179,7 +173,7 @@ class Journal:
         rows = list(all_rows(connection))
         if not rows and not self._folder.exists():
             return
-        # What features keep that are not here.
+        # The entries of absent features.
         of_others = [line for line in self._lines() if line.entity.kind not in kinds()]
         # In a folder of its own: interrupted, it is not taken for complete.
         whole = Journal(self._folder.with_name(f"{self._folder.name}.new"))
@@ -209,7 +203,7 @@ class Journal:
             os.fsync(file.fileno())
 
     def _place(self, line: Line) -> Path:
-        """The file of a line. A removal is kept apart, for a library that still has the entity."""
+        """The file of a line; removals are kept apart, for a library that still has the entity."""
         return self._folder / _REMOVALS if line.is_removal else self._file(line.entity)
 
     def _file(self, entity: Entity) -> Path:

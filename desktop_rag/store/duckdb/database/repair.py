@@ -1,7 +1,7 @@
 """Builds a new library from what can still be read of a damaged one. Nobody may have it open.
 
-The damaged file is kept under another name. Precious rows that it no longer holds come from the
-journal; what is derived is copied whole, or left to be built again from the person's files.
+The damaged file is kept under another name. Lost precious rows come from the journal; derived
+tables are copied whole, or built again from the person's files.
 """
 
 import logging
@@ -64,7 +64,7 @@ def set_aside(path: Path) -> Path:
 
 
 def _attached(connection: Connection, kept: Path) -> bool:
-    """Attach the damaged file as `old`, if need be without its log; False when it can't be read."""
+    """Attach the damaged file as `old`, if necessary without its log; False if it is unreadable."""
     quoted = "'" + str(kept).replace("'", "''") + "'"
     log_file = kept.with_name(kept.name + ".wal")
     for _ in range(2):
@@ -80,7 +80,7 @@ def _attached(connection: Connection, kept: Path) -> bool:
 
 
 def _copy_precious(connection: Connection) -> int:
-    """Copy the precious rows that can be read; returns the number of those that can't."""
+    """Copy the readable precious rows; returns the number of unreadable ones."""
     known, lost = tables_in(connection, "old"), 0
     for table in precious_tables():
         if table not in known:
@@ -103,7 +103,7 @@ def _last_row(connection: Connection, table: str, estimated: int) -> int:
 
 
 def _copy_rows(connection: Connection, table: str, first: int, last: int) -> int:
-    """Copy the rows in this range of row ids, a part at a time if need be; returns those lost."""
+    """Copy the rows in this range of row ids, if necessary in parts; returns the number lost."""
     if last < first:
         return 0
     try:
@@ -122,7 +122,7 @@ def _copy_rows(connection: Connection, table: str, first: int, last: int) -> int
 
 
 def _copy_derived(connection: Connection) -> bool:
-    """Copy everything that is derived, or nothing when a part of it can't be read."""
+    """Copy all derived tables, or nothing when a part can't be read."""
     connection.begin()
     try:
         if version_of(connection, "old") != SCHEMA:

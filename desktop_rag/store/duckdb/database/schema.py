@@ -1,4 +1,4 @@
-"""The tables of a library file: written down in schema.sql, made at once, and kept up to date.
+"""Creates and migrates the tables of a library file, which schema.sql defines.
 
 A file is created completely or not at all: built under a temporary name, then linked. One that
 DuckDB itself creates is unreadable when the process ends during the first writes.
@@ -15,13 +15,13 @@ from desktop_rag.store.contract.kinds import tables_of_features
 from desktop_rag.store.contract.precious import SCHEMA, SCHEMA_BEFORE
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
 
-# Brings a library from version n + 1 to n + 2, at place n. Each is run once, in a transaction.
+# Item n migrates a library from version n + 1 to n + 2. Each is run once, in a transaction.
 STEPS: list[Callable[[Connection], None]] = []
-# What `version_of` says of a library that is older than any that can be opened.
+# The `version_of` a library that is too old to be opened.
 TOO_OLD = -1
 
 _TABLES = Path(__file__).parents[1] / "schema.sql"
-# The last library before version 1 has its tables, and counted the steps that led to them.
+# The last version before 1 has the same tables, but a table of migrations.
 _TO_FIRST = f"""
 ALTER TABLE migrations RENAME TO library_version;
 ALTER TABLE library_version DROP COLUMN applied_at;
@@ -33,10 +33,7 @@ _INFIX = ".new-"
 
 
 def version_of(connection: Connection, database: str = "") -> int | None:
-    """The version of an open file, or of an attached one: 0 when it is empty, None when not ours.
-
-    TOO_OLD for a library that no app wrote that was ever released.
-    """
+    """The version of an open or attached file; 0 if empty, None if not ours, or TOO_OLD."""
     tables = tables_in(connection, database)
     prefix = f"{database}." if database else ""
     if "library_version" in tables:
@@ -62,7 +59,7 @@ def tables_in(connection: Connection, database: str = "") -> set[str]:
 
 
 def bring_up_to_date(connection: Connection) -> None:
-    """Make the tables that are missing, in an empty file or one of an earlier version."""
+    """Create the missing tables, in an empty file or one of an earlier version."""
     found = version_of(connection)
     connection.begin()
     try:
@@ -82,10 +79,10 @@ def bring_up_to_date(connection: Connection) -> None:
 
 
 def create(path: Path) -> None:
-    """Create an empty library of the latest version; an existing file stays as it is.
+    """Create an empty library of the latest version, unless the file exists.
 
-    When two processes create at once, one file wins and both find it. duckdb.Error or OSError
-    when the disk refuses; then there is no library file.
+    If two processes create one at once, both find the same file. duckdb.Error or OSError when the
+    disk refuses; then there is no library file.
     """
     remove_unbuilt(path)
     built = path.with_name(f"{path.name}{_INFIX}{secrets.token_hex(4)}")
@@ -107,7 +104,7 @@ def build_empty(path: Path) -> None:
 
 
 def remove_unbuilt(path: Path) -> None:
-    """Remove what an interrupted creation left."""
+    """Remove the leftovers of interrupted creations."""
     for unfinished in path.parent.glob(f"{path.name}{_INFIX}*"):
         unfinished.unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""Results of queries about the whole library, cached until a commit changes it. Any thread."""
+"""Snapshots of the library, and results of lookups cached until a commit. Any thread."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from desktop_rag.store.duckdb.database.connections import Connection
 
 T = TypeVar("T")
-# A function that reads something on a cursor; the function itself is the key of the cache.
+# A function that reads from a cursor; it is its own key in the cache.
 Lookup = Callable[[Connection], T]
 
 
@@ -28,7 +28,7 @@ class SnapshotCache:
 
     @contextmanager
     def changing(self) -> Generator[None]:
-        """Surrounds the commit of a change of the library. One at a time."""
+        """Wrap the commit of a change of the library in this. One at a time."""
         self._changes += 1
         try:
             yield
@@ -55,7 +55,7 @@ class SnapshotCache:
 
 
 class Snapshot:
-    """The library as it was at one moment, for reads that must fit together. On one thread."""
+    """The library at one moment, for consistent reads. For one thread."""
 
     def __init__(self, con: Connection, cache: SnapshotCache) -> None:
         """Begin on a cursor that has no transaction."""

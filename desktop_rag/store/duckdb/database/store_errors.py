@@ -1,8 +1,8 @@
-"""DuckDB's failures as AppErrors: damage, a fault of the disk or the system, or a closed library.
+"""Maps DuckDB's failures to AppErrors: damage, a fault of the disk or system, a closed library.
 
-Damage is only what the bytes of the file prove; a disk that is full, away or read-only is no damage
-(after SQLite's distinction of IOERR, CANTOPEN, FULL, READONLY and CORRUPT). DuckDB has one class
-for all of these, so the text of the error decides.
+Only wrong bytes in the file are damage; a disk that is full, away or read-only is not (after
+SQLite's distinction of IOERR, CANTOPEN, FULL, READONLY and CORRUPT). DuckDB has one class for all
+of these, so the text of the error decides.
 """
 
 import errno
@@ -19,7 +19,7 @@ from desktop_rag.store.contract.inspection import NotReadableNowError
 from desktop_rag.store.duckdb.database.active_readers import closed_error
 
 _CORRUPT = re.compile(r"(?i)corrupt|checksum")
-# What DuckDB says of a file that is cut, overwritten or no database at all.
+# DuckDB's errors for a file that is truncated, overwritten or no database.
 _NOT_READABLE = re.compile(
     r"(?i)corrupt|checksum|could not read enough bytes|not a valid duckdb|deserializ|replaying wal"
 )

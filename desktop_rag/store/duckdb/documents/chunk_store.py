@@ -11,6 +11,7 @@ from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.chunk_cache import table_name
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.vector_store import stored_among
+from desktop_rag.store.sql.sql_engine import fetched
 
 
 class ChunkStore:
@@ -25,13 +26,13 @@ class ChunkStore:
     def vector_counts(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> tuple[int, int]:
         """(distinct contents of the chunks, those of them without a vector)."""
         condition, parameters = _within(coverage)
-        with self._database.read() as con:
-            [(total, missing)] = con.execute(
-                "SELECT count(DISTINCT content_hash), count(DISTINCT content_hash) FILTER"
-                f" (content_hash NOT IN (SELECT content_hash FROM {table_name(model_id)}))"
-                f" FROM chunks WHERE true{condition}",
-                parameters,
-            ).fetchall()
+        [(total, missing)] = fetched(
+            self._database,
+            "SELECT count(DISTINCT content_hash), count(DISTINCT content_hash) FILTER"
+            f" (content_hash NOT IN (SELECT content_hash FROM {table_name(model_id)}))"
+            f" FROM chunks WHERE true{condition}",
+            parameters,
+        )
         return int(total), int(missing)
 
     def without_vectors(
@@ -39,36 +40,34 @@ class ChunkStore:
     ) -> list[tuple[str, str, str]]:
         """Up to `limit` contents without a vector: (content hash, context, text)."""
         condition, parameters = _within(coverage)
-        with self._database.read() as con:
-            # First the hashes, then their texts: one query would read the texts of all rows.
-            rows = con.execute(
-                "SELECT content_hash, any_value(context), any_value(text) FROM chunks"
-                " WHERE content_hash IN (SELECT DISTINCT content_hash FROM"
-                f" (SELECT content_hash FROM chunks WHERE true{condition})"
-                f" ANTI JOIN {table_name(model_id)} USING (content_hash) LIMIT {limit:d})"
-                " GROUP BY content_hash",
-                parameters,
-            ).fetchall()
+        # First the hashes, then their texts: a plain query would read the texts of all rows.
+        rows = fetched(
+            self._database,
+            "SELECT content_hash, any_value(context), any_value(text) FROM chunks"
+            " WHERE content_hash IN (SELECT DISTINCT content_hash FROM"
+            f" (SELECT content_hash FROM chunks WHERE true{condition})"
+            f" ANTI JOIN {table_name(model_id)} USING (content_hash) LIMIT {limit:d})"
+            " GROUP BY content_hash",
+            parameters,
+        )
         return [(row[0].hex, row[1], row[2]) for row in rows]
 
     def without_windows(self, model_id: int, limit: int) -> list[tuple[str, str]]:
         """Up to `limit` contents with a vector but no windows yet: (content hash, text)."""
-        table = table_name(model_id)
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT content_hash, any_value(text) FROM chunks WHERE content_hash IN"
-                f" (SELECT content_hash FROM {table} SEMI JOIN chunks USING (content_hash)"
-                f" WHERE windows IS NULL LIMIT {limit:d}) GROUP BY content_hash"
-            ).fetchall()
+        rows = fetched(
+            self._database,
+            "SELECT content_hash, any_value(text) FROM chunks WHERE content_hash IN"
+            f" (SELECT content_hash FROM {table_name(model_id)} SEMI JOIN chunks"
+            f" USING (content_hash) WHERE windows IS NULL LIMIT {limit:d}) GROUP BY content_hash",
+        )
         return [(row[0].hex, row[1]) for row in rows]
 
     def files_by_words_only(self) -> int:
         """The number of files and web pages that still wait for vectors."""
-        with self._database.read() as con:
-            [(count,)] = con.execute(
-                "SELECT count(*) FROM documents WHERE state = 'searchable by words'"
-                " AND parent_id = ''"
-            ).fetchall()
+        [(count,)] = fetched(
+            self._database,
+            "SELECT count(*) FROM documents WHERE state = 'searchable by words' AND parent_id = ''",
+        )
         return int(count)
 
     # --- writing -----------------------------------------------------------------------------
@@ -102,11 +101,10 @@ class ChunkStore:
         """Mark documents that are searchable by words as searchable, vectors or not; their ids."""
         condition, parameters = _within(coverage)
         which = f"state = 'searchable by words'{condition}"
-        with self._database.read() as con:
-            found = con.execute(
-                f"SELECT 1 FROM documents WHERE {which} LIMIT 1", parameters
-            ).fetchone()
-        if found is None:  # asked often, and a write waits for the disk
+        found = fetched(
+            self._database, f"SELECT 1 FROM documents WHERE {which} LIMIT 1", parameters
+        )
+        if not found:  # called often, and a write waits for the disk
             return []
         return self._update_documents(
             f"UPDATE documents SET state = 'searchable' WHERE {which} RETURNING document_id",
@@ -124,10 +122,9 @@ class ChunkStore:
         condition, parameters = _within(coverage)
         table = table_name(model_id)
         unused = f"content_hash NOT IN (SELECT content_hash FROM chunks WHERE true{condition})"
-        with self._database.read() as con:
-            [(count,)] = con.execute(
-                f"SELECT count(*) FROM {table} WHERE {unused}", parameters
-            ).fetchall()
+        [(count,)] = fetched(
+            self._database, f"SELECT count(*) FROM {table} WHERE {unused}", parameters
+        )
         if count:
             sql = f"DELETE FROM {table} WHERE {unused}"
             self._database.write_uncached(lambda con: con.execute(sql, parameters))

@@ -1,7 +1,6 @@
-"""The content of documents: text, places, chunks, postings. Functions on an open transaction.
+"""Stores and removes the content of documents: text, places, chunks, postings.
 
-Content is inserted and deleted with its document, so callers change the rows in the same
-transaction.
+Functions run in the transaction that changes the rows of the documents.
 """
 
 import json
@@ -21,17 +20,17 @@ from desktop_rag.store.sql.sql_engine import chunk_rows, sql_in
 # A chunk of a document, and its terms.
 ChunkRow = tuple[str, Chunk, Counter[str]]
 
-# The maximum of the columns that count terms.
+# The maximum of the columns for counts of terms.
 _MAX_COUNT = 65_535
 # The recent postings are counted once per this many chunks.
 _CHECK_INTERVAL = 1_000
 
 
 class ChunkNumbers:
-    """Allocates chunk ids, none twice. One per open file, on the write lane.
+    """Allocates unique chunk ids. One per open file, on the write lane.
 
     The last one is cached: reading it takes one of the few milliseconds that storing a document
-    takes. The ids of a transaction that failed are never used.
+    takes. The ids of a failed transaction are never used.
     """
 
     def __init__(self) -> None:

@@ -1,15 +1,16 @@
-"""Chunks and postings of large documents, written in slices before they replace the old ones.
+"""Writes the chunks and postings of large documents in slices, before they replace the old ones.
 
 A single transaction would hold all of them in memory, several times over. Until the transaction
-that stores the document, the ids of its chunks are in `unfinished_content` and searches leave them
-out: the document is wholly old or wholly new. What a crash left is removed when the file is opened.
-On the caller's thread; only the transactions are on the write lane.
+that stores the document, the ids of its chunks are in `unfinished_content` and searches skip them:
+the document is wholly old or wholly new. Opening the file removes what a crash left. On the
+caller's thread; only the transactions are on the write lane.
 """
 
 import logging
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 
 from desktop_rag.core.errors import AppError
@@ -19,7 +20,6 @@ from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.documents.content import (
     ChunkNumbers,
-    ChunkRow,
     chunks_of,
     delete_content,
     insert_chunks,
@@ -30,11 +30,11 @@ from desktop_rag.store.duckdb.documents.content import (
     text_of,
 )
 from desktop_rag.store.duckdb.search.postings import FINISHED, MERGED
-from desktop_rag.store.sql.sql_engine import Family, chunk_rows
+from desktop_rag.store.sql.sql_engine import Family, chunk_rows, fetched
 
 log = logging.getLogger(__name__)
 
-# A document with more chunks, its parts included, is written in slices of as many.
+# A document with more chunks, its parts included, is written in slices of this size.
 SLICE = 2_000
 
 
@@ -74,7 +74,7 @@ class StagedContent:
         delete_content(con, document_ids)
 
     def follow(self, con: Connection, document_ids: Sequence[str]) -> None:
-        """Nothing: content has one place, whatever the source."""
+        """No effect: content has one place, whatever the source."""
 
     def text_of(self, con: Connection, document_id: str) -> tuple[str | None, str]:
         """The whole text of a document, None without one, and its places as JSON."""
@@ -90,7 +90,7 @@ class StagedContent:
 
     @contextmanager
     def staged(self, outcomes: Sequence[IndexingOutcome]) -> Generator[Staged]:
-        """Write the large ones; what the block doesn't `insert` is removed after it."""
+        """Write large outcomes; what the block doesn't `insert` is removed after it."""
         staged = Staged([], self._numbers)
         try:
             for outcome in outcomes:
@@ -106,7 +106,7 @@ class StagedContent:
         self._discard(staged)
 
     def _written(self, outcome: IndexingOutcome, staged: Staged) -> IndexingOutcome:
-        """Write the chunks of the outcome and its parts, these with the ids that they keep."""
+        """Write the chunks of the outcome and its parts, which keep known ids."""
         outcome = self._with_known_parts(outcome)
         document_id = outcome.document.document_id
         family = (outcome, *outcome.parts)
@@ -123,23 +123,16 @@ class StagedContent:
         ids = staged.ids[document_id] = self._database.write(reserve)
         rows, first = chunk_rows(family), ids.start
         while part := list(islice(rows, SLICE)):
-            self._write(part, range(first, first + len(part)))
+            slice_ids = range(first, first + len(part))
+            self._database.write(partial(insert_chunks, rows=part, ids=slice_ids))
             first += len(part)
         return outcome
-
-    def _write(self, rows: Sequence[ChunkRow], ids: range) -> None:
-        self._database.write(lambda con: insert_chunks(con, rows, ids))
 
     def _with_known_parts(self, outcome: IndexingOutcome) -> IndexingOutcome:
         if not outcome.parts:
             return outcome
-        with self._database.read() as con:
-            known = dict(
-                con.execute(
-                    "SELECT part, document_id FROM documents WHERE parent_id = ?",
-                    [outcome.document.document_id],
-                ).fetchall()
-            )
+        sql = "SELECT part, document_id FROM documents WHERE parent_id = ?"
+        known = dict(fetched(self._database, sql, [outcome.document.document_id]))
         parts = [
             replace(p, document=replace(p.document, document_id=known[p.document.part]))
             if p.document.part in known
@@ -155,7 +148,7 @@ class StagedContent:
 
 
 def _finish(con: Connection, family: Family, ids: range) -> None:
-    """Show the chunks of a document that is now stored."""
+    """Make the chunks of a stored document visible."""
     with_chunks = [outcome for outcome in family if outcome.chunks]
     insert_texts(con, with_chunks, ids.start)
     con.execute("DELETE FROM unfinished_content WHERE first_chunk = ?", [ids.start])

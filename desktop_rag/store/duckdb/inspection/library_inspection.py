@@ -1,6 +1,8 @@
-"""Checks the rules of an open library file. Any thread; writes only in `repair`.
+"""Checks an open library file against its rules, and repairs its index. Any thread.
 
-Counting goes two ways wherever the library stores a count: the stored one against the rows.
+Rules are SQL. Wherever the library stores a count, it is compared with the rows. A repair removes
+orphans, and has documents with wrong passages or words read again from their files; vectors are
+stored by content, so that embeds little.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,24 +18,18 @@ from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.postings import MERGED
 from desktop_rag.store.sql.documents.document_store import waiting_pictures
 
-# A rule of the library as SQL, and the rules of documents, texts, chunks and postings. Pure.
-
-# Beyond this the counts of postings are cut off, see content.py.
+# Counts of postings are capped at this, see content.py.
 _MAX_COUNT = 65_535
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule; `what` are those that break it, each a row of `broken`: SQL that follows FROM.
+    """A rule of the library; `broken` is SQL that follows FROM, with a row for each violation."""
 
-    `of_documents` is True when the rows have a `document_id` whose content can be made again from
-    its file. `is_precious` is True for what can't be made again.
-    """
-
-    what: str
+    what: str  # names the violations, in the plural
     broken: str
-    of_documents: bool = False
-    is_precious: bool = False
+    of_documents: bool = False  # the rows have a `document_id` that can be read again from its file
+    is_precious: bool = False  # the rows can't be made again
 
 
 ALL_POSTINGS = (
@@ -119,11 +115,8 @@ INDEX_RULES = (
 )
 
 
-# The rules of vectors, made for the models in the library. Any thread, on an open cursor.
-
-
 def vector_rules(models: Mapping[int, int]) -> list[Rule]:
-    """The rules for these models, by number with their dimensions; each has a table."""
+    """The rules for the vectors of these models: dimensions by number; each has a table."""
     rules: list[Rule] = []
     for number, dimensions in models.items():
         table = table_name(number)
@@ -146,7 +139,7 @@ _READ = ", ".join(f"'{code}'" for code in sorted(MULTILINGUAL_MODEL))
 
 
 def contents_without_vector(models: Mapping[int, int]) -> str:
-    """SQL that follows FROM: the chunks that have no vector of any model, and should have one."""
+    """SQL that follows FROM: the chunks that lack a vector of any model."""
     joins = "".join(f" ANTI JOIN {table_name(n)} USING (content_hash)" for n in models)
     read = f"(SELECT document_id FROM documents WHERE language IN ({_READ}))"
     return f"chunks{joins} SEMI JOIN {read} USING (document_id)"
@@ -180,9 +173,7 @@ def _vector_tables(con: Connection) -> set[str]:
     return {name for (name,) in rows}
 
 
-# The rules of chats, sources and the other rows that exist nowhere else. Pure.
-
-# Table and key of the things that are listed once, with a word for them.
+# Table, unique key and noun of the precious things.
 _LISTED_ONCE = (
     ("collections", "collection_id", "collections"),
     ("sources", "source_id", "folders and links"),
@@ -246,17 +237,13 @@ def rules_of_features() -> Iterator[Rule]:
             )
 
 
-# Mends the index of a library inside a transaction: what belongs to nothing goes, documents whose
-# passages or words are wrong are read again from their files. Vectors are kept by content, so
-# reading again embeds little. On the write lane.
-
 # Files attached to chats are not read again by themselves.
 _OF_LIBRARY = "source_id NOT IN (SELECT source_id FROM sources WHERE is_attached)"
 _WAS_READ = "state IN ('searchable', 'searchable by words') AND (url = '' OR content_hash <> '')"
 
 
 def repair_index(con: Connection, models: Mapping[int, int]) -> IndexRepair:
-    """Repair; `models` are those with a table, with their dimensions."""
+    """Repair the index, in a transaction; `models` are those with a table: dimensions by number."""
     removed = _remove_vectors(con, models) + _remove_documents(con)
     read_again = _queue(con)
     removed += _remove_content(con) + _remove_postings(con)
@@ -301,7 +288,7 @@ def _remove_documents(con: Connection) -> int:
 
 
 def _queue(con: Connection) -> int:
-    """Let the documents wait whose content breaks a rule, without that content."""
+    """Queue the documents whose content breaks a rule, and remove their texts."""
     affected = " UNION ".join(
         f"SELECT document_id FROM {rule.broken}" for rule in INDEX_RULES if rule.of_documents
     )
@@ -323,35 +310,33 @@ def _queue(con: Connection) -> int:
         f" state = CASE WHEN {_WAS_READ} THEN 'waiting' ELSE state END"
         " WHERE document_id IN (FROM wrong)"
     )
-    [(count,)] = con.execute("SELECT count(*) FROM wrong").fetchall()
-    return int(count)
+    return _count(con, "wrong")
 
 
 def _remove_content(con: Connection) -> int:
     """Remove texts and chunks that belong to no document, or to one that is read again."""
     gone = "document_id IN (FROM wrong) OR document_id NOT IN (SELECT document_id FROM documents)"
     orphans = "document_id NOT IN (SELECT document_id FROM documents)"
-    [(removed,)] = con.execute(f"SELECT count(*) FROM chunks WHERE {orphans}").fetchall()
+    removed = _count(con, f"chunks WHERE {orphans}")
     removed += _deleted(con, f"document_texts WHERE {orphans}")
     ids = f"(SELECT chunk_id FROM chunks WHERE {gone})"
     con.execute(f"DELETE FROM recent_postings WHERE chunk_id IN {ids}")
     con.execute(f"INSERT INTO dead_chunks {ids} EXCEPT FROM dead_chunks")
     con.execute(f"DELETE FROM chunks WHERE {gone}")
-    return int(removed)
+    return removed
 
 
 def _remove_postings(con: Connection) -> int:
-    """Leave postings without a chunk out of every search; the next merge removes them."""
-    [(count,)] = con.execute(f"SELECT count(*) FROM {POSTINGS_OF_NOTHING}").fetchall()
+    """Hide postings without a chunk from searches; the next merge removes them."""
+    count = _count(con, POSTINGS_OF_NOTHING)
     con.execute("DELETE FROM recent_postings WHERE chunk_id NOT IN (SELECT chunk_id FROM chunks)")
     con.execute(f"INSERT INTO dead_chunks SELECT DISTINCT chunk_id FROM {POSTINGS_OF_NOTHING}")
-    return int(count)
+    return count
 
 
 def _count_terms(con: Connection) -> None:
-    """Count the terms of the sorted postings again, when a count is wrong."""
-    [(wrong,)] = con.execute(f"SELECT count(*) FROM {MISCOUNTED_TERMS}").fetchall()
-    if not wrong:
+    """Recount the terms of the sorted postings if a count is wrong."""
+    if not _count(con, MISCOUNTED_TERMS):
         return
     con.execute(
         "CREATE OR REPLACE TABLE terms AS SELECT key, term, chunks FROM"
@@ -383,7 +368,7 @@ class LibraryInspection:
             rules = [*INDEX_RULES, *vector_rules(models), *PERSONAL_RULES, *rules_of_features()]
             found = [Discrepancy("models without a table, or the reverse", stray_tables(con))]
             found += [
-                Discrepancy(rule.what, _count(con, rule), rule.is_precious)
+                Discrepancy(rule.what, _count(con, rule.broken), rule.is_precious)
                 for rule in rules
                 if may_go_on()
             ]
@@ -419,6 +404,6 @@ class LibraryInspection:
         return done
 
 
-def _count(con: Connection, rule: Rule) -> int:
-    [(count,)] = con.execute(f"SELECT count(*) FROM {rule.broken}").fetchall()
+def _count(con: Connection, rows: str) -> int:
+    [(count,)] = con.execute(f"SELECT count(*) FROM {rows}").fetchall()
     return int(count)

@@ -1,4 +1,4 @@
-"""All precious rows out of the library and into it, whole or not at all. Any thread."""
+"""Exports and imports all precious rows, and optionally the index, atomically. Any thread."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,11 +19,8 @@ from desktop_rag.store.duckdb.database.schema import tables_in, version_of
 from desktop_rag.store.duckdb.search.chunk_cache import VectorTable, create
 from desktop_rag.store.sql.precious_rows import all_rows, keys_of, put_rows, rows_of
 
-# What is derived, out of the library into a file of its own and back. Inside a transaction.
-#
-# The file holds no precious rows but those of collections, with the model that answers for each,
-# and of sources, with the paths that the documents are below.
-
+# A file with the index also holds collections, with the model that answers for each, and sources,
+# with the paths above the documents; no other precious rows.
 OUTGOING, INCOMING = "outgoing", "incoming"
 _DERIVED = (
     "chunks", "crawl_reports", "dead_chunks", "document_texts", "documents", "file_changes",
@@ -32,7 +29,7 @@ _DERIVED = (
 )  # fmt: skip
 _ANCHORS = ("collections", "sources")
 _MOST_DIMENSIONS = 65_536
-# Each counts the rows that an index made by the app does not have.
+# Rows that an index made by the app does not have.
 _FAULTS = {
     "a document of no source": "documents WHERE source_id NOT IN (SELECT source_id FROM sources)",
     "a document in no known state": "documents WHERE state NOT IN ({states})",
@@ -60,19 +57,19 @@ _FAULTS = {
 
 
 def has_documents(con: Connection) -> bool:
-    """True when there is a document, or a source that would get some."""
+    """True when there is a document."""
     return bool(con.execute("FROM documents LIMIT 1").fetchall())
 
 
 def copy_out(con: Connection) -> None:
-    """Copy what is derived into the attached, empty file."""
+    """Copy the index into the attached, empty file, in a transaction."""
     con.execute(f"COPY FROM DATABASE {_name(con)} TO {OUTGOING} (SCHEMA)")
     for table in ("library_version", *_ANCHORS, *_derived(con)):
         con.execute(f"INSERT INTO {OUTGOING}.{table} BY NAME SELECT * FROM {table}")
 
 
 def take_over(con: Connection) -> None:
-    """Make the attached file's index that of the library, which has none; AppError if it can't."""
+    """Import the attached file's index into a library that has none; AppError if it can't be."""
     if has_documents(con):
         raise AppError(
             "The library has an index already.",
@@ -103,7 +100,7 @@ def take_over(con: Connection) -> None:
 
 
 def _rebase_documents(con: Connection) -> None:
-    """Documents of a source that has another path here move with it."""
+    """Move the documents of sources that have another path here."""
     moved = con.execute(
         "SELECT i.source_id, i.path, s.path FROM sources s"
         f" JOIN {INCOMING}.sources i USING (source_id) WHERE i.path <> s.path"
@@ -160,7 +157,7 @@ def _columns(con: Connection, database: str, table: str) -> Mapping[str, str]:
 
 
 _IMAGE = "image"
-# The text of images that one transaction puts.
+# The size of the images that one transaction puts, as text.
 _IMAGE_CHARS = 4_000_000
 _ATTEMPTS = 4
 
@@ -180,7 +177,7 @@ class PreciousStore:
 
     @property
     def changes(self) -> Changes:
-        """Call `listener` on the lane after each change of a precious row."""
+        """Publishes a PreciousChanged on the lane after each change of a precious row."""
         return self._database.changes
 
     def read(self, take: Callable[[Entry], None], *, index: Path | None = None) -> None:
@@ -203,10 +200,10 @@ class PreciousStore:
     def merge(
         self, plan: Plan, images: Callable[[], Iterable[Entry]], index: Path | None = None
     ) -> int:
-        """Images go first, as no message shows them yet; then all else in one transaction.
+        """Put images first, as no message shows them yet, then all else in one transaction.
 
-        It is planned on a snapshot, while others write. What they changed meanwhile has it planned
-        again, in the end on the lane.
+        Entries are planned on a snapshot while others write, again after a change, and in the last
+        attempt on the lane.
         """
         put: list[Entity] = []
         try:
@@ -222,7 +219,7 @@ class PreciousStore:
         return len({image.key for image in put})
 
     def _put_images(self, images: Iterable[Entry], put: list[Entity]) -> None:
-        """Put those that are missing, a few at a time; they are added to `put`."""
+        """Put missing images, a few at a time, and add them to `put`."""
         with self._database.read() as con:
             known = set(keys_of(con, _IMAGE))
         for few in _few(image for image in images if image.key not in known):
@@ -278,7 +275,7 @@ def _present(con: Connection) -> list[Entry]:
 
 
 def _few(images: Iterable[Entry]) -> Iterator[list[Entry]]:
-    """The images in groups whose writing nobody notices, unless it is one large image."""
+    """The images in groups that are quick to write, unless it is one large image."""
     group: list[Entry] = []
     size = 0
     for image in images:

@@ -1,5 +1,6 @@
-"""Every chunk's length, neighbours and content, in memory: DuckDB takes longer to look up hundreds
-of chunks among a million. Any thread.
+"""Caches every chunk's length, neighbours and content; the tables of vectors. Any thread.
+
+DuckDB takes longer to look up hundreds of chunks among a million.
 """
 
 import threading
@@ -21,9 +22,9 @@ _SEGMENT = 65_536
 
 
 def content_key(content_hash: str) -> str:
-    """SQL for the number that stands for a content hash in memory.
+    """SQL for the number that represents a content hash in memory.
 
-    Two of a million contents share a number with a probability of 1 in 40 million.
+    The probability that two of a million contents share a number is 1 in 40 million.
     """
     return f"hash({content_hash})"
 
@@ -37,13 +38,11 @@ def content_keys(con: Connection, hashes: Sequence[str]) -> ContentKeys:
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
-    """Arrays of one length, by ascending chunk id: number of terms, True where the chunk before
-    belongs to the same document, key of the content.
-    """
+    """Arrays of one length, by ascending chunk id."""
 
     chunk_ids: NDArray[np.uint32]
-    terms: NDArray[np.int32]
-    continues: NDArray[np.bool_]
+    terms: NDArray[np.int32]  # their number
+    continues: NDArray[np.bool_]  # True where the chunk before belongs to the same document
     contents: ContentKeys
 
     def select(self, chunk_ids: Ids) -> "Chunks":
@@ -87,7 +86,7 @@ class ChunkSegment:
 
 @dataclass(frozen=True, slots=True)
 class CachedChunks:
-    """All chunks by ascending id, in segments: one array would be copied whole for a new chunk."""
+    """All chunks by ascending id, in segments, so that a new chunk doesn't copy all."""
 
     segments: tuple[ChunkSegment, ...]
 
@@ -116,8 +115,9 @@ class CachedChunks:
 
 
 class ChunkCache:
-    """Reads all chunks once and later only new ones: a chunk never changes, and its id is never
-    given to another. A chunk takes 25 bytes.
+    """Reads all chunks once and later only new ones: chunks never change, ids are never reused.
+
+    A chunk takes 25 bytes.
     """
 
     def __init__(self) -> None:
@@ -135,8 +135,7 @@ class ChunkCache:
     ) -> CachedChunks:
         """The chunks of a snapshot with these statistics and postings.
 
-        Newer and deleted ones may be among them, see `is_visible`; some that were deleted since may
-        be absent.
+        They may include newer and deleted ones (see `is_visible`), and lack some deleted since.
         """
         with self._lock:
             if self._cached is None or self._merges != state.merges:
@@ -152,7 +151,7 @@ class ChunkCache:
 def is_visible(
     chunk_ids: Ids, statistics: LibraryStatistics, state: PostingsState
 ) -> NDArray[np.bool_]:
-    """True for cached chunks that the snapshot with these statistics and postings contains."""
+    """True for the cached chunks in the snapshot with these statistics and postings."""
     return (chunk_ids <= statistics.last_chunk_id) & np.isin(chunk_ids, state.deleted, invert=True)
 
 
@@ -165,12 +164,6 @@ def _read_after(con: Connection, last_chunk_id: int) -> Chunks:
     return Chunks(rows["chunk_id"], rows["term_count"], rows["continues"], rows["content"])
 
 
-# The table that holds the vectors of one model: its name, its columns, how it is made.
-#
-# Each model has a table of its own, so that vectors of two models never mix. A row is a content,
-# its vector and windows, and the sign bits of the vector in columns of 64.
-
-
 def table_name(model_id: int) -> str:
     """The name of a model's table."""
     return f"vectors_{model_id:d}"
@@ -178,7 +171,10 @@ def table_name(model_id: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class VectorTable:
-    """The table of one model."""
+    """The table with the vectors of one model, so that those of two models never mix.
+
+    A row is a content, its vector and windows, and the sign bits of the vector in columns of 64.
+    """
 
     model_id: int
     dimensions: int

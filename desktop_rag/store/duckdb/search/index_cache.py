@@ -1,4 +1,4 @@
-"""The parts of the index that are kept in memory, and the rule that says when each is valid."""
+"""Caches parts of the index in memory; `IndexCache` states how long each is valid. Any thread."""
 
 import threading
 from collections import OrderedDict
@@ -36,18 +36,16 @@ from desktop_rag.store.duckdb.search.scope_sql import (
 from desktop_rag.store.duckdb.search.vector_rows import VectorRows
 from desktop_rag.store.sql.bm25_ranking import Ids, PostingList
 
-# The part of the library that somebody may read, with its own statistics. Any thread.
-#
-# Whoever may read a part must not learn from the weights of words, or from corrected spelling, what
-# stands in the rest.
-
 # Parts of users who ask at the same time; a part of a million chunks takes eight megabytes.
 _MOST_PARTS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class ReadablePart:
-    """The chunks of a part in ascending order, and its statistics as in `LibraryStatistics`."""
+    """The part of the library that a user may read: its chunks in ascending order, and statistics.
+
+    Word weights and corrected spelling must not reveal what the rest contains.
+    """
 
     chunk_ids: Ids
     terms: int
@@ -56,7 +54,7 @@ class ReadablePart:
 
 
 class ReadableParts:
-    """Keeps the parts that were asked for last, each for as long as the library is the same."""
+    """Caches the parts that were used last, until the library changes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -71,7 +69,7 @@ class ReadableParts:
     def get(
         self, readable: Readable, changes: int | None, read: Callable[[], ReadablePart]
     ) -> ReadablePart:
-        """The part in a state of the library; one without a number is read and not kept."""
+        """The part in a state of the library; not cached for a state without a number."""
         if changes is None:
             return read()
         with self._lock:
@@ -114,8 +112,6 @@ def read_part(
     )
 
 
-# The postings that recent questions read, in memory: words come back. Any thread.
-
 # With more terms in one statement, planning takes as long as reading.
 _TERMS_PER_STATEMENT = 16
 # The overhead of an entry beside its arrays; the lists of unknown terms are empty.
@@ -128,8 +124,7 @@ Read = Callable[[Connection, Sequence[int]], dict[int, PostingList]]
 
 
 class PostingCache:
-    """The sorted postings of terms, or what else `read` gives, whole, least recently used first
-    out.
+    """An LRU cache of the sorted postings of terms, or whatever `read` returns.
 
     DuckDB reads all postings of a term faster than it finds a few chunks among them.
     """
@@ -137,7 +132,7 @@ class PostingCache:
     def __init__(
         self, max_bytes: int, read: Read = read_sorted, at_once: int = _TERMS_PER_STATEMENT
     ) -> None:
-        """As many terms as `at_once` says are read together."""
+        """Up to `at_once` terms are read together."""
         self._max_bytes = max_bytes
         self._read = read
         self._at_once = at_once
@@ -178,9 +173,7 @@ class PostingCache:
 
 
 class RecentPostings:
-    """The unsorted postings of terms. One question reads them three times, and others beside it
-    have words in common with it.
-    """
+    """Caches the unsorted postings of terms: one question reads them three times."""
 
     def __init__(self, max_bytes: int) -> None:
         self._lists = PostingCache(max_bytes, read_recent, at_once=_MOST_TERMS)
@@ -198,9 +191,6 @@ class RecentPostings:
         return self._lists.get(con, changes, keys)
 
 
-# The document frequency of every term, in memory: a search needs it first. Any thread.
-
-
 @dataclass(frozen=True, slots=True)
 class _TermCounts:
     """Arrays of one length, ordered by key: a term appears once per run of sorted postings."""
@@ -211,7 +201,7 @@ class _TermCounts:
 
 
 class DocumentFrequencies:
-    """Reads all counts once per version of the sorted postings: twelve bytes a term."""
+    """The document frequency of every term, twelve bytes each; read once per version."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -247,9 +237,6 @@ def _read(con: Connection, version: Version) -> _TermCounts:
     return _TermCounts(version, rows["key"], rows["chunks"])
 
 
-# The sign bits of all vectors of a model, in memory: picking candidates here takes half the
-# processor time that DuckDB takes. Any thread.
-
 Bits = NDArray[np.int64]
 # Vectors scanned per step: smaller blocks fit the processor's cache better, but each step waits
 # for its turn among the threads.
@@ -273,7 +260,7 @@ class _Block:
 
 @dataclass(frozen=True, slots=True)
 class BinaryVectorIndex:
-    """Contents with the sign bits of their vectors; immutable."""
+    """Contents with the sign bits of their vectors; immutable. Half the CPU time of DuckDB."""
 
     blocks: tuple[_Block, ...] = ()
 
@@ -295,8 +282,7 @@ class BinaryVectorIndex:
     def nearest(self, query: Bits, limit: int) -> tuple[ContentKeys, Bits]:
         """Up to `limit` vectors at the smallest Hamming distance from the query, shape (words,).
 
-        Their contents, and their bits, shape (vectors, words). Ties are broken the same way each
-        time.
+        Returns their contents, and their bits, shape (vectors, words). Ties are deterministic.
         """
         if not len(self):
             return np.empty(0, np.uint64), np.empty((0, len(query)), np.int64)
@@ -319,7 +305,7 @@ def _split(block: _Block) -> Iterator[_Block]:
 
 
 def _radius(distances: NDArray[np.uint16], limit: int) -> int:
-    """A distance that includes at least `limit` vectors, if there are as many, and few more."""
+    """A distance that includes at least `limit` vectors, if there are enough, and few more."""
     if len(distances) <= limit:
         return int(distances.max())
     sample = distances[::_SAMPLING]
@@ -424,13 +410,10 @@ class IndexCache:
         self.postings = PostingCache(postings_bytes)
         self.recent = RecentPostings(postings_bytes // _RECENT_PART)
         self.parts = ReadableParts()
-        database.let_go_listeners.append(self.let_go)
+        database.release_listeners.append(self.release)
 
-    def let_go(self) -> None:
-        """Forget everything: the next search reads what it needs again.
-
-        Emptied in place, as every part is told of changes as long as the file is open.
-        """
+    def release(self) -> None:
+        """Clear all caches, in place: they still have to follow changes of the library."""
         for part in (self.chunks, self.frequencies, self.postings, self.recent, self.parts):
             part.clear()
         with self._lock:

@@ -1,6 +1,7 @@
 """Finds chunks by words, and the passages of chunk ids. Any thread; own cursors.
 
-The ranking is in `lexical_store.py`, the postings are in `postings.py`.
+The ranking, the same for every engine, is in `bm25_ranking.py`, the postings are in `postings.py`.
+Functions that take a snapshot may run on any thread.
 """
 
 import json
@@ -42,15 +43,13 @@ from desktop_rag.store.sql.bm25_ranking import (
 from desktop_rag.store.sql.documents.document_store import address_of, read_sites
 from desktop_rag.store.sql.neighbour_scores import neighbour_scores
 from desktop_rag.store.sql.scope_filters import key_of
-
-# The best chunks of the library by BM25, and the scores of given ones. The ranking itself is
-# the same for every engine, see `bm25_ranking.py`. Any thread, on an open snapshot.
+from desktop_rag.store.sql.sql_engine import fetched
 
 
 def counts_of(
     snapshot: IndexSnapshot, words: Words, readable: Readable | None = None
 ) -> WordCounts:
-    """What the weight of each distinct word is made of."""
+    """The statistics behind the weight of each distinct word."""
     if readable is not None:
         part = snapshot.part(readable)
         return counted(
@@ -110,7 +109,7 @@ def scores_of(
 
 @dataclass(frozen=True, slots=True)
 class _AllowedChunks:
-    """The chunks that may be found: those of `inside` (None: all) that are not deleted."""
+    """The chunks in scope: those of `inside` (None: all) that are not deleted."""
 
     inside: Ids | None
     deleted: Ids
@@ -128,7 +127,7 @@ class _AllowedChunks:
         return cls(inside, snapshot.postings_state.deleted)
 
     def only(self, postings: PostingList) -> PostingList:
-        """The postings in these chunks."""
+        """The postings of these chunks."""
         if self.inside is not None:
             postings = postings.where(np.isin(postings.chunk_ids, self.inside))
         if len(self.deleted):
@@ -148,10 +147,8 @@ def _postings(snapshot: IndexSnapshot, weights: Weights) -> WordPostings:
     return WordPostings(weights, read)
 
 
-# The vocabulary of what somebody may read. Any thread, on an open snapshot.
-
 _ALL = "(SELECT term FROM terms UNION SELECT term FROM recent_postings)"
-# Nobody means one of so many terms, and each is counted.
+# Terms counted per query.
 _COUNTED_AT_ONCE = 500
 
 
@@ -187,7 +184,7 @@ def completing_within(
 
 
 def _counts(snapshot: IndexSnapshot, terms: Sequence[str], readable: Readable) -> dict[str, int]:
-    """The number of readable chunks of each term; without those that are in none."""
+    """The number of readable chunks of each term that is in any."""
     found: dict[Any, int] = {}
     keys = {term: key_of(term) for term in terms}
     for begin in range(0, len(terms), _COUNTED_AT_ONCE):
@@ -197,11 +194,7 @@ def _counts(snapshot: IndexSnapshot, terms: Sequence[str], readable: Readable) -
 
 
 class LexicalStore:
-    """Ranks chunks by the words of a question.
-
-    A word is a tuple of alternative terms, such as its stems in several languages: any of them
-    counts as the word.
-    """
+    """Ranks chunks by the words of a question, tuples of alternative terms; see the contract."""
 
     def __init__(self, database: Database, cache: IndexCache) -> None:
         self._database = database
@@ -212,7 +205,7 @@ class LexicalStore:
         return weighted(self.count(words, readable))
 
     def count(self, words: Words, readable: Readable | None = None) -> WordCounts:
-        """What the weights are made of."""
+        """The statistics behind the weights."""
         with self._cache.snapshot() as snapshot:
             return counts_of(snapshot, words, readable)
 
@@ -225,11 +218,7 @@ class LexicalStore:
             return best(snapshot, weights, limit, scope)
 
     def scores(self, words: Words | Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
-        """BM25 of given chunks read with their neighbours; those without any word are absent.
-
-        A neighbour is the chunk before or after in the same document. Its words count
-        NEIGHBOUR_SHARE: a passage that says "it" is about what the one before names.
-        """
+        """BM25 of given chunks read with their neighbours; those without any word are absent."""
         with self._cache.snapshot() as snapshot:
             return scores_of(snapshot, _weights(snapshot, words), chunk_ids)
 
@@ -270,23 +259,20 @@ class LexicalStore:
             return dict(snapshot.part(readable).languages)
 
     def nearest_term(self, term: str, errors: int, readable: Readable | None = None) -> str:
-        """The most frequent term at the smallest edit distance, up to `errors`, or "".
-
-        Only among terms with the same first letter, a small part of the vocabulary.
-        """
+        """The most frequent term at the smallest edit distance, up to `errors`, or ""."""
         if readable is not None:
             with self._cache.snapshot() as snapshot:
                 return nearest_within(snapshot, term, errors, readable)
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT term FROM (SELECT term, chunks FROM terms UNION ALL"
-                " SELECT term, count(*) AS chunks FROM recent_postings GROUP BY term)"
-                " WHERE starts_with(term, $first) AND abs(length(term) - length($term)) <= $errors"
-                " AND damerau_levenshtein(term, $term) <= $errors"
-                " GROUP BY term ORDER BY damerau_levenshtein(term, $term), sum(chunks) DESC, term"
-                " LIMIT 1",
-                {"term": term, "errors": errors, "first": term[:1]},
-            ).fetchall()
+        rows = fetched(
+            self._database,
+            "SELECT term FROM (SELECT term, chunks FROM terms UNION ALL"
+            " SELECT term, count(*) AS chunks FROM recent_postings GROUP BY term)"
+            " WHERE starts_with(term, $first) AND abs(length(term) - length($term)) <= $errors"
+            " AND damerau_levenshtein(term, $term) <= $errors"
+            " GROUP BY term ORDER BY damerau_levenshtein(term, $term), sum(chunks) DESC, term"
+            " LIMIT 1",
+            {"term": term, "errors": errors, "first": term[:1]},
+        )
         return rows[0][0] if rows else ""
 
     def terms_completing(
@@ -300,16 +286,16 @@ class LexicalStore:
         if readable is not None:
             with self._cache.snapshot() as snapshot:
                 return completing_within(snapshot, word, stems, limit, readable)
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT term, starts_with(term, $word) AS is_longer FROM (SELECT term, chunks"
-                " FROM terms WHERE starts_with(term, $word) OR list_contains($stems, term)"
-                " UNION ALL SELECT term, count(*) AS chunks FROM recent_postings"
-                " WHERE starts_with(term, $word) OR list_contains($stems, term) GROUP BY term)"
-                " GROUP BY term ORDER BY is_longer DESC,"
-                " if(is_longer, sum(chunks), length(term)) DESC, term LIMIT $limit",
-                {"word": word, "stems": stems, "limit": limit},
-            ).fetchall()
+        rows = fetched(
+            self._database,
+            "SELECT term, starts_with(term, $word) AS is_longer FROM (SELECT term, chunks"
+            " FROM terms WHERE starts_with(term, $word) OR list_contains($stems, term)"
+            " UNION ALL SELECT term, count(*) AS chunks FROM recent_postings"
+            " WHERE starts_with(term, $word) OR list_contains($stems, term) GROUP BY term)"
+            " GROUP BY term ORDER BY is_longer DESC,"
+            " if(is_longer, sum(chunks), length(term)) DESC, term LIMIT $limit",
+            {"word": word, "stems": stems, "limit": limit},
+        )
         longer = tuple(term for term, is_longer in rows if is_longer)
         return longer or tuple(term for term, _ in rows[:1])
 

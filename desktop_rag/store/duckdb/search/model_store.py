@@ -1,7 +1,6 @@
-"""The embedding models, and whose vectors answer for which collection. Any thread.
+"""The embedding models, which of them answer for which collection, and the search by meaning.
 
-The `spec` of a model says where to find it: a folder, the address of an endpoint, or empty for the
-bundled one.
+Any thread; reads use a cursor of their own.
 """
 
 import threading
@@ -36,24 +35,24 @@ from desktop_rag.store.sql.packed_vectors import (
     unpacked_windows,
     window_bytes,
 )
+from desktop_rag.store.sql.sql_engine import fetched
 
-# Finds chunks by the vectors of one model. Any thread; reads use a cursor of their own.
-#
-# A scan of Hamming distances over the sign bits picks candidates; in a large library inner products
-# with the signs alone narrow them down; inner products with the vectors rank what is left. Windows,
-# a few sentences each, are read for the chunks that are returned.
-
-# Candidates of the Hamming scan: at least the first, and the second times the square root of the
-# number of vectors. Enough for recall@10 ≥ .99 of the exact order on the sets we measure.
+# Candidates of the Hamming scan: the factor times the square root of the number of vectors, and at
+# least the minimum. Enough for recall@10 ≥ .99 of the exact order on the sets we measure.
 _MIN_CANDIDATES = 1000
 _CANDIDATE_FACTOR = 2
-# More candidates than _MIN_CANDIDATES are narrowed down to this many: each vector that is read may
-# lie in a block of its own.
+# More candidates than the minimum are narrowed down to this many, as each vector may be in a block
+# of its own.
 _NARROWED = 300
 
 
 class VectorSearch:
-    """Search over the vectors of one model."""
+    """Finds chunks by the vectors of one model.
+
+    A scan of Hamming distances over the sign bits picks candidates; in a large library inner
+    products with the signs narrow them down; inner products with the vectors rank the rest.
+    Windows, a few sentences each, are read for the chunks that are returned.
+    """
 
     def __init__(self, table: VectorTable, cache: IndexCache) -> None:
         self._table = table
@@ -111,7 +110,7 @@ class VectorSearch:
         condition: str,
         parameters: dict[str, Any],
     ) -> ContentKeys:
-        """The contents whose vectors are compared, of `count` that may be found."""
+        """The contents whose vectors are compared, out of `count` in scope."""
         limit = max(_MIN_CANDIDATES, int(_CANDIDATE_FACTOR * count**0.5))
         [bits] = sign_bits(query[np.newaxis, :])
         index = None if condition else self._vectors.signs.get(count)
@@ -150,7 +149,6 @@ class VectorSearch:
 
 
 def _matching(con: Connection, chunk_ids: Ids, condition: str, parameters: dict[str, Any]) -> Ids:
-    """The chunks that meet a condition."""
     which = sql_in_numbers(con, "chunk_id", chunk_ids.tolist())
     rows = con.execute(f"SELECT chunk_id FROM chunks WHERE {which}{condition}", parameters)
     return rows.fetchnumpy()["chunk_id"]
@@ -197,7 +195,7 @@ class ModelStore:
 
     def _table(self, name: str, dimensions: int) -> VectorTable:
         if (name, dimensions) not in self._tables:
-            # A library that is open to be read has the tables that it has.
+            # A library open for reading can't get new tables.
             with self._database.read() as con:
                 known = find(con, name, dimensions)
             self._tables[name, dimensions] = known or self._database.write(
@@ -207,11 +205,8 @@ class ModelStore:
 
     def stored(self) -> list[ModelRow]:
         """Every model that has vectors here, by its number."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT model_id, name, dimensions, folder FROM models ORDER BY model_id"
-            ).fetchall()
-        return [ModelRow(*row) for row in rows]
+        sql = "SELECT model_id, name, dimensions, folder FROM models ORDER BY model_id"
+        return [ModelRow(*row) for row in fetched(self._database, sql)]
 
     def search(self, model_id: int) -> VectorSearch:
         """The search over the vectors of a model."""
@@ -221,11 +216,11 @@ class ModelStore:
 
     def answering(self) -> dict[str, ModelRow]:
         """Collection id → the model whose vectors answer; absent for a collection without any."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT c.collection_id, m.model_id, m.name, m.dimensions, m.folder"
-                " FROM collections c JOIN models m ON m.model_id = c.answering"
-            ).fetchall()
+        rows = fetched(
+            self._database,
+            "SELECT c.collection_id, m.model_id, m.name, m.dimensions, m.folder"
+            " FROM collections c JOIN models m ON m.model_id = c.answering",
+        )
         return {row[0]: ModelRow(*row[1:]) for row in rows}
 
     def answer(self, model_id: int, collection_ids: Sequence[str]) -> None:
@@ -238,10 +233,7 @@ class ModelStore:
         )
 
     def drop_unused(self, wanted: Collection[str]) -> None:
-        """Remove models, with their vectors, that neither answer nor are being filled.
-
-        Of each wanted spec the newest model is kept. Nobody may be using the others' vectors.
-        """
+        """Remove models, with their vectors, that neither answer nor are being filled."""
 
         def work(con: Connection) -> set[int]:
             rows = con.execute(

@@ -32,8 +32,8 @@ def _split(name: str) -> str:
     return name
 
 
-# True when a part occurs in the name at a place where it counts. Splitting a name takes ten times
-# as long as finding the part in it, so it is done only where it matters.
+# True when a part occurs in the name at a valid place. Splitting a name takes ten times as long as
+# finding the part in it, so it is done only where it matters.
 _IS_IN_PLACE = (
     "CASE WHEN ending IS NULL THEN true"
     f" WHEN contains({_words('name')}, ' ' || sought || ending) THEN true"
@@ -96,14 +96,13 @@ _PARTS_REMEMBERED = 1_000
 
 
 class _KnownNames:
-    """All names, to see at once that a question names no file: most don't, and planning one of the
-    statements takes many times as long.
+    """All names, as a fast check that a question names no file, as most don't.
+
+    Planning one of the statements takes many times as long.
     """
 
     def __init__(self, held: str, spelled: tuple[str, ...]) -> None:
-        """`held` has the names of documents that are found, a line each; `spelled` what `_spelled`
-        looks for.
-        """
+        """`held`: names of searchable documents, a line each; `spelled`: stems for `_spelled`."""
         self.spelled = spelled
         # While a question is typed, all but its last word was looked for before.
         self.holds = lru_cache(_PARTS_REMEMBERED)(held.__contains__)
@@ -146,11 +145,7 @@ class NameStore:
         scope: Scope,
         limit: int,
     ) -> tuple[list[NamedDocuments], int]:
-        """The documents by the parts that their file names contain; and the number of all.
-
-        `words` must be whole words or numbers of the name, `beginnings` must start one, `pieces`
-        may occur anywhere.
-        """
+        """The documents by the parts that their file names contain; and the number of all."""
         endings = {" ": words, "": beginnings, None: pieces}
         wanted = [(part, ending) for ending, parts in endings.items() for part in parts]
         statistics = self._cache.statistics
@@ -222,9 +217,7 @@ class NameStore:
         return f"{count}-{mixed:016x}"
 
     def _known(self, scope: Scope) -> "_KnownNames | None":
-        """All names; None for somebody who may not read all, and could tell by the time it takes
-        that a file of some name exists.
-        """
+        """All names; None with limited rights, as the time taken would reveal existing names."""
         return None if scope.readable else self._database.cached(_known_names)
 
     def _rows(
@@ -238,9 +231,9 @@ class NameStore:
 
 
 def _folded(con: Connection, parts: Sequence[str]) -> list[str]:
-    """The parts as the names are folded."""
+    """The parts, folded as names are."""
     if all(part.isascii() for part in parts):
-        # Most are; a statement would take as long as scanning a fifth of 50,000 names.
+        # Most are; a statement takes as long as scanning a fifth of 50,000 names.
         return [part.lower() for part in parts]
     sql = f"SELECT list_transform($parts, lambda part: {folded('part')})"
     [(found,)] = con.execute(sql, {"parts": list(parts)}).fetchall()

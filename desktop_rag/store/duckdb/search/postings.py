@@ -1,10 +1,10 @@
-"""Postings as arrays: the chunks a term occurs in, and how often. Any thread, on an open cursor.
+"""Reads, sorts and merges postings: the chunks a term occurs in, and how often. Any thread.
 
 There are two tables: `postings`, sorted by the key of the term so that one term is found without
 reading the rest, and `recent_postings`, in order of arrival. Once there are many of these, they are
-sorted and appended to the others as a run; `postings.py` merges all runs. In both tables the
-key of a term is the lower half of its MD5: a number is found five times faster than a text, and
-sorted numbers compress to almost nothing.
+sorted and appended to the others as a run; once the runs are a fair share, all are merged. The key
+of a term is the lower half of its MD5: a number is found five times faster than a text, and sorted
+numbers compress to almost nothing. Functions run on an open cursor.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ _MIN_RUN = 250_000
 _RUN_SHARE = 0.01
 # Recorded among the sizes of runs once for each merge of all runs.
 MERGED = 0
-# Reading a million postings takes time in proportion to their bytes.
+# Narrow types: reading a million postings takes time in proportion to their bytes.
 _COLUMNS = "chunk_id::UINTEGER AS chunk_id, tf, term_count"
 
 
@@ -38,8 +38,8 @@ _COLUMNS = "chunk_id::UINTEGER AS chunk_id, tf, term_count"
 class PostingsState:
     """The state of the postings in a snapshot.
 
-    `version` names the sorted postings: (merges, runs), never used again for others. `deleted` are
-    chunks that still have sorted postings, and those of documents that are not completely written.
+    `version` identifies the sorted postings for good: (merges, runs). `deleted` are chunks that
+    still have sorted postings, and those of documents that are not completely written.
     """
 
     version: Version
@@ -53,7 +53,7 @@ class PostingsState:
 
 
 def read_postings_state(con: Connection) -> PostingsState:
-    """Read it in one statement: the overhead of each exceeds the work."""
+    """Read the state in one statement: the overhead of each exceeds the work."""
     rows = con.execute(
         "SELECT 1 AS kind, size AS value FROM posting_runs"
         " UNION ALL SELECT 2, chunk_id FROM dead_chunks"
@@ -120,17 +120,11 @@ def _posting_list(rows: dict[str, Any]) -> PostingList:
 
 
 def _by_chunk(postings: PostingList) -> PostingList:
-    """Ordered by chunk: several threads read, so that pieces arrive in any order."""
+    """Ordered by chunk: DuckDB reads with several threads, so pieces arrive in any order."""
     ids = postings.chunk_ids
     is_ordered = bool((ids[1:] > ids[:-1]).all())
     return postings if is_ordered else postings.where(np.argsort(ids, kind="stable"))
 
-
-# Merges all postings into one sorted run, so that searches stay fast. Any thread.
-#
-# New postings are appended, and sorted in runs (see postings.py). Once these are a fair share of
-# all, everything is sorted into a new table while the old one keeps answering; only the exchange
-# takes the write lane.
 
 # Below this size a search scans all rows quickly.
 _MIN_ROWS = 200_000
@@ -142,17 +136,18 @@ _RUNS = "SELECT coalesce(sum(size), 0)::BIGINT FROM posting_runs"
 
 @dataclass(frozen=True, slots=True)
 class _Built:
-    """The content of the new tables: chunks up to `last_chunk_id` that were not `deleted`, and
-    the number of postings that were `in_runs`.
-    """
+    """The content of the new tables: the chunks up to the last id that were not deleted."""
 
     last_chunk_id: int
     deleted: list[int]
-    in_runs: int
+    in_runs: int  # the number of postings in runs
 
 
 class PostingsMerge:
-    """Merges the postings when that is due."""
+    """Merges all postings into one sorted run, so that searches stay fast.
+
+    They are sorted into a new table while the old one answers; only the exchange takes the lane.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -181,7 +176,6 @@ class PostingsMerge:
 
 
 def _build(con: Connection) -> _Built:
-    """Make the new tables."""
     con.begin()
     try:
         [(last_chunk_id, in_runs)] = con.execute(
@@ -209,8 +203,8 @@ def _build(con: Connection) -> _Built:
 def _exchange(con: Connection, built: _Built) -> None:
     [(in_runs,)] = con.execute(_RUNS).fetchall()
     if in_runs != built.in_runs:
-        # A run that the new tables lack was made meanwhile. While so much is written they would
-        # not stay merged for long: leave it to the next time.
+        # The new tables lack a run made meanwhile; with so many writes they would not stay merged
+        # for long, so leave it to the next time.
         for table in ("postings", "terms"):
             con.execute(f"DROP TABLE next_{table}")
         return
@@ -224,7 +218,7 @@ def _exchange(con: Connection, built: _Built) -> None:
         "CREATE OR REPLACE TABLE recent_postings AS"
         f" SELECT * FROM recent_postings WHERE chunk_id > {built.last_chunk_id:d}"
     )
-    # The highest id of all stays on the list, or it would be given to another chunk.
+    # The highest id of all stays on the list, or it would be reused.
     con.execute(
         "DELETE FROM dead_chunks WHERE chunk_id IN (SELECT unnest(?)) AND chunk_id <"
         " (SELECT max(last) FROM (SELECT max(chunk_id) AS last FROM chunks"

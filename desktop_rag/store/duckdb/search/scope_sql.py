@@ -1,4 +1,4 @@
-"""Translates a scope into a condition of DuckDB's SQL. Any thread, on an open cursor."""
+"""Translates a scope into SQL, and reads library-wide statistics. Any thread, on an open cursor."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,29 +15,22 @@ from desktop_rag.store.sql.scope_filters import (
     readable_rows,
 )
 
-# Library-wide facts that every question needs, cached until a commit changes them. Any thread.
-
 
 @dataclass(frozen=True, slots=True)
 class LibraryStatistics:
-    """Facts about all documents and chunks.
+    """Facts about all documents and chunks that every question needs."""
 
-    `languages` has the number of documents in each, the most frequent first ("" is unknown).
-    `indexed_documents` have chunks. `has_gone` and `has_attached` are True when some document is
-    gone or some source is attached to a chat. `terms` is the number of terms in all chunks.
-    """
-
-    languages: Mapping[str, int]
-    indexed_documents: int
+    languages: Mapping[str, int]  # documents in each ("" is unknown), the most frequent first
+    indexed_documents: int  # with chunks
     has_gone: bool
-    has_attached: bool
+    has_attached: bool  # some source is attached to a chat
     chunk_count: int
     last_chunk_id: int
-    terms: int
+    terms: int  # in all chunks
 
 
 def read_statistics(con: Connection) -> LibraryStatistics:
-    """Read them: a few milliseconds in a large library, so go through `Database.cached`."""
+    """Read the statistics; a few milliseconds in a large library, so use `Database.cached`."""
     documents = con.execute(
         "SELECT language, count(*) FILTER (chunk_count > 0), count(*) FILTER (state = 'gone'),"
         " count(*) FROM documents GROUP BY language ORDER BY count(*) DESC, language"
@@ -122,7 +115,7 @@ def condition_of(
 
 
 def _attached_only(con: Connection) -> list[str]:
-    """The contents of attached files that the library lacks: the same text may occur in both.
+    """The contents that only attached files have.
 
     A query of its own: as a part of the search it would take several times as long.
     """

@@ -1,5 +1,6 @@
-"""Reads single vectors of a large table by row number, kept in memory: DuckDB takes longer to find
-a hundred contents among a million than to read their vectors. Any thread.
+"""Reads vectors of a large table by cached row numbers. Any thread.
+
+DuckDB takes longer to find a hundred contents among a million than to read their vectors.
 """
 
 import threading
@@ -27,7 +28,7 @@ class PackedRows:
     windows: list[bytearray]
 
     def places_of(self, contents: ContentKeys) -> NDArray[np.intp]:
-        """The index of each of the contents, -1 for those that are not here."""
+        """The index of each of the contents, -1 for missing ones."""
         if not len(self.contents):
             return np.full(len(contents), -1, np.intp)
         order = np.argsort(self.contents)
@@ -85,8 +86,8 @@ class VectorRows:
     def _read(self, con: Connection, places: str) -> tuple[PackedRows, Ids]:
         """The rows whose numbers the SQL selects, and these numbers.
 
-        By row number, or DuckDB would read the vectors of all rows around. In one statement, as a
-        checkpoint moves rows under a snapshot.
+        By row number, or DuckDB would read the vectors of all rows around. In one statement, as
+        checkpoints move rows even within a snapshot.
         """
         rows = con.execute(
             f"SELECT {content_key('content_hash')} AS content, rowid AS place, vector,"
@@ -98,8 +99,9 @@ class VectorRows:
 
 
 class _RowNumbers:
-    """The row number of each content when all were read (twelve bytes a vector), and those of rows
-    that were found elsewhere since.
+    """The row number of each content when all were read, and the numbers of rows moved since.
+
+    Twelve bytes a vector.
     """
 
     def __init__(self, contents: ContentKeys, rows: NDArray[np.uint32]) -> None:
@@ -111,7 +113,7 @@ class _RowNumbers:
 
     @classmethod
     def read(cls, con: Connection, table: str) -> "_RowNumbers":
-        """Read those of the whole table."""
+        """Read the numbers of the whole table."""
         found = con.execute(
             f"SELECT {content_key('content_hash')} AS content, rowid::UINTEGER AS place"
             f" FROM {table} ORDER BY 1"
@@ -125,7 +127,7 @@ class _RowNumbers:
         return self._most_moved or len(self._moved) > many
 
     def of(self, contents: ContentKeys) -> Ids:
-        """The row numbers of those of the contents that had a vector."""
+        """The row numbers of the contents that had a vector."""
         places = np.searchsorted(self._contents, contents)
         is_inside = places < len(self._contents)
         places, asked = places[is_inside], contents[is_inside]

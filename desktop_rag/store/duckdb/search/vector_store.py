@@ -21,6 +21,7 @@ from desktop_rag.store.sql.packed_vectors import (
     unpacked,
     unpacked_windows,
 )
+from desktop_rag.store.sql.sql_engine import fetched
 
 
 class VectorStore:
@@ -46,13 +47,13 @@ class VectorStore:
 
     def missing(self, hashes: Sequence[str]) -> set[str]:
         """The content hashes that have no vector."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "WITH given AS MATERIALIZED (SELECT DISTINCT unnest(?::UUID[]) AS content_hash)"
-                f" FROM given ANTI JOIN {stored_among(self._table.name, 'given')}"
-                " USING (content_hash)",
-                [list(hashes)],
-            ).fetchall()
+        rows = fetched(
+            self._database,
+            "WITH given AS MATERIALIZED (SELECT DISTINCT unnest(?::UUID[]) AS content_hash)"
+            f" FROM given ANTI JOIN {stored_among(self._table.name, 'given')}"
+            " USING (content_hash)",
+            [list(hashes)],
+        )
         return {row[0].hex for row in rows}
 
     def stored(self, hashes: Sequence[str]) -> dict[str, NDArray[np.float32]]:
@@ -63,21 +64,18 @@ class VectorStore:
 
     def _rows(self, column: str, hashes: Sequence[str]) -> list[tuple[str, bytes]]:
         """(content hash, packed value) of those that have one."""
-        with self._database.read() as con:
-            rows = con.execute(
-                f"SELECT content_hash, {column} FROM {self._table.name} WHERE content_hash IN"
-                f" (SELECT unnest(?::UUID[])) AND {column} IS NOT NULL",
-                [list(hashes)],
-            ).fetchall()
+        rows = fetched(
+            self._database,
+            f"SELECT content_hash, {column} FROM {self._table.name} WHERE content_hash IN"
+            f" (SELECT unnest(?::UUID[])) AND {column} IS NOT NULL",
+            [list(hashes)],
+        )
         return [(key.hex, value) for key, value in rows]
 
     # --- windows -----------------------------------------------------------------------------
 
     def add_windows(self, hashes: Sequence[str], windows: Sequence[NDArray[np.float32]]) -> None:
-        """Store the unit vectors of each content's windows, shape (windows, dimensions) or (0, …).
-
-        Of contents that have a vector and no windows yet.
-        """
+        """Store the unit vectors of each content's windows; see the contract."""
         columns: dict[str, Any] = {
             "content_hash": list(hashes), "windows": [packed_windows(each) for each in windows]
         }  # fmt: skip
@@ -108,10 +106,8 @@ class VectorStore:
 
     def window_counts(self) -> tuple[int, int]:
         """(contents with a vector, those of them without windows yet)."""
-        with self._database.read() as con:
-            [(total, missing)] = con.execute(
-                f"SELECT count(*), count(*) FILTER (windows IS NULL) FROM {self._table.name}"
-            ).fetchall()
+        sql = f"SELECT count(*), count(*) FILTER (windows IS NULL) FROM {self._table.name}"
+        [(total, missing)] = fetched(self._database, sql)
         return int(total), int(missing)
 
     def drop_windows(self) -> None:

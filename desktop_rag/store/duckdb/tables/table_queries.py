@@ -1,8 +1,11 @@
 """Queries over tables in a DuckDB of their own: in memory, without files, network or settings.
 
-table_queries.py decides what may run. In addition the engine is locked down: no external access, no
-extensions, no spilling to disk, one core, little memory and a time limit. Constant folding is off:
-texts created while a query is planned don't count towards the memory limit. Any thread.
+Only one SELECT of those tables with harmless functions may run: DuckDB parses the query, and its
+syntax tree is checked against the lists here. Refused are functions that read files or settings or
+create unlimited rows or texts, and all other statements. In addition the engine is locked down: no
+external access, no extensions, no spilling to disk, one core, little memory and a time limit.
+Constant folding is off: texts created while a query is planned don't count towards the memory
+limit. Any thread.
 """
 
 import json
@@ -20,12 +23,6 @@ import duckdb
 from desktop_rag.store.contract.tables import OpenTables, QueryRefusedError, QueryResult, QueryTable
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
-
-# The queries that may run over tables: one SELECT of those tables, with harmless functions.
-#
-# DuckDB parses the query and its syntax tree is checked against the lists here. Everything else is
-# refused: functions that read files or settings or create unlimited rows or texts, and statements
-# that change anything. Pure except for the connection that parses.
 
 LONGEST_SQL_CHARS = 4_000
 _MOST_NODES = 2_000
@@ -104,7 +101,7 @@ class CheckedSelect:
 
 
 def checked_select(connection: Connection, sql: str, tables: Sequence[str]) -> CheckedSelect:
-    """The query if it is one SELECT of these tables alone, else QueryRefusedError says why."""
+    """The query, if it is one allowed SELECT of these tables; else QueryRefusedError."""
     if len(sql) > LONGEST_SQL_CHARS:
         raise QueryRefusedError("The statement is too long.")
     [(written,)] = connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchall()
@@ -139,10 +136,10 @@ def checked_select(connection: Connection, sql: str, tables: Sequence[str]) -> C
 
 
 def rows_statement(checked: CheckedSelect) -> tuple[dict[str, Any], bool] | None:
-    """A query for the numbers of the rows that the result is based on: its last column, `rowid`.
+    """A query whose last column, `rowid`, has the numbers of the rows that the result is based on.
 
-    None when the query names more than one table. True in second place means that its other columns
-    are those of the query itself, which then need not run.
+    True if its other columns are those of the query itself, which then need not run. None when the
+    query names more than one table.
     """
     node = checked.statement["node"]
     source = node.get("from_table") or {}
@@ -189,8 +186,7 @@ def _nodes(value: object, *, into_queries: bool = True) -> Iterator[dict[str, An
 
 
 def _entries(nodes: Sequence[dict[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """The WITH clauses of a query."""
-    for node in nodes:
+    for node in nodes:  # the WITH clauses
         yield from (node.get("cte_map") or {}).get("map", ())
 
 
@@ -296,7 +292,7 @@ class TableQueries:
 
 
 class _TableDatabase:
-    """Implements OpenTables."""
+    """An `OpenTables` over one connection."""
 
     dialect = "DuckDB"
 

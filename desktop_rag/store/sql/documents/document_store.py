@@ -1,4 +1,6 @@
-"""Documents: a row per file, with text and chunks. Any thread may call; writes take the lane.
+"""Documents: a row per file, with text and chunks. Any thread; writes take the lane.
+
+Functions that take a connection run inside a transaction, or on an open cursor.
 
 A document inside another one (an attachment) has a `parent_id`; it is added, moved and removed with
 its parent, in the same transaction.
@@ -26,9 +28,7 @@ from desktop_rag.store.contract.database import Connection, Database, Entity
 from desktop_rag.store.contract.documents import DocumentClaims, IndexingOutcome, KnownRow, ReadRow
 from desktop_rag.store.sql.documents.tag_store import follow_moves
 from desktop_rag.store.sql.scope_filters import readable_documents
-from desktop_rag.store.sql.sql_engine import DocumentContent, StagedOutcomes, sql_in
-
-# The rows of documents as values and back. Inside a transaction or on an open cursor.
+from desktop_rag.store.sql.sql_engine import DocumentContent, StagedOutcomes, fetched, sql_in
 
 DOCUMENT = (
     "document_id, source_id, path, title, format, size_bytes, mtime_ns, inode, content_hash,"
@@ -47,7 +47,7 @@ def rows_of(con: Connection, document_ids: Sequence[str]) -> list[Document]:
 
 
 def taken_rows(database: Database, con: Connection, document_ids: Sequence[str]) -> list[Document]:
-    """Remove rows that others will replace, and return them: one statement does both."""
+    """Remove and return rows that others will replace, in one statement."""
     which, values = database.with_ids(document_ids)
     rows = con.execute(
         f"DELETE FROM documents WHERE {which} RETURNING {DOCUMENT}", values
@@ -101,9 +101,7 @@ def document_from(row: tuple[object, ...]) -> Document:
     )  # fmt: skip
 
 
-# The addresses of files whose folders mirror a site. Inside a transaction or on an open cursor.
-
-# The folder and the base address of each source that has one, by the id of the source.
+# The folder and the base address of each source that mirrors a site, by the id of the source.
 Sites = Mapping[str, tuple[Path, str]]
 
 
@@ -120,20 +118,6 @@ def address_of(sites: Sites, source_id: str, path: str) -> str:
     site = sites.get(source_id)
     return site_address(site[1], site[0], Path(path)) if site else ""
 
-
-def with_sites(documents: Sequence[Document], sites: Sites) -> list[Document]:
-    """The documents with their addresses on the sites that their folders mirror."""
-    if not sites:
-        return list(documents)
-    return [
-        replace(d, site_url=address_of(sites, d.source_id, str(d.path)))
-        if d.source_id in sites
-        else d
-        for d in documents
-    ]
-
-
-# What happened to files in the last days. Inside a transaction, or on an open cursor.
 
 _KEPT_S = 8 * 86_400.0
 _COLUMNS = ("noted_at", "kind", "document_id", "source_id", "name", "reason")
@@ -198,9 +182,6 @@ def _note(
     database.insert(con, "file_changes", columns)
 
 
-# Outcomes of reading beside the rows as they are now, and parts beside their parents. Pure.
-
-
 def is_current(now: Document | None, outcome: IndexingOutcome) -> bool:
     """True when the document still waits, with the file that was read."""
     if now is None or now.state is not DocumentState.WAITING:
@@ -218,7 +199,7 @@ def merged(now: Document, outcome: IndexingOutcome) -> IndexingOutcome:
 def parts_of(
     outcome: IndexingOutcome, before: Mapping[tuple[str, str], str]
 ) -> list[IndexingOutcome]:
-    """The outcomes inside one, placed with their parent; a part with a known name keeps its id."""
+    """The parts of an outcome, placed with their parent; one with a known name keeps its id."""
     parent = outcome.document
     placed: list[IndexingOutcome] = []
     for part in outcome.parts:
@@ -271,42 +252,36 @@ class DocumentStore:
         """The documents of a source (else the library), or in one state, by path and part."""
         inside, parameters = readable_documents(readable)
         parameters |= {"source": source_id, "state": state.value if state else ""}
-        with self._database.read() as con:
-            rows = con.execute(
-                f"SELECT {DOCUMENT} FROM documents WHERE {_OF_ONE_OR_ALL}{inside}"
-                " AND ($state = '' OR state = $state) ORDER BY path, part",
-                parameters,
-            ).fetchall()
-        return self.with_sites([document_from(row) for row in rows])
+        which = f"{_OF_ONE_OR_ALL}{inside} AND ($state = '' OR state = $state)"
+        return self.with_sites(self._selected(f"{which} ORDER BY path, part", parameters))
 
     def of_sources(self, source_ids: Sequence[str]) -> list[Document]:
         """The documents of these sources, by path and part."""
-        with self._database.read() as con:
-            rows = con.execute(
-                f"SELECT {DOCUMENT} FROM documents WHERE source_id IN (SELECT unnest(?::VARCHAR[]))"
-                " ORDER BY path, part",
-                [list(source_ids)],
-            ).fetchall()
-        return self.with_sites([document_from(row) for row in rows])
+        which = "source_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY path, part"
+        return self.with_sites(self._selected(which, [list(source_ids)]))
+
+    def _selected(self, which: str, parameters: object) -> list[Document]:
+        sql = f"SELECT {DOCUMENT} FROM documents WHERE {which}"
+        return [document_from(row) for row in fetched(self._database, sql, parameters)]
 
     def counts(self, source_id: str = "", readable: Readable | None = None) -> DocumentCounts:
         """The number of files and web pages of the source (or of all) in each state."""
         inside, parameters = readable_documents(readable)
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT state, count(*) FROM documents WHERE parent_id = ''"
-                f" AND {_OF_ONE_OR_ALL}{inside} GROUP BY state",
-                parameters | {"source": source_id},
-            ).fetchall()
+        rows = fetched(
+            self._database,
+            "SELECT state, count(*) FROM documents WHERE parent_id = ''"
+            f" AND {_OF_ONE_OR_ALL}{inside} GROUP BY state",
+            parameters | {"source": source_id},
+        )
         return DocumentCounts({DocumentState(state): n for state, n in rows})
 
     def counts_by_source(self) -> dict[str, DocumentCounts]:
         """As `counts`, for each source that has files or web pages."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT source_id, state, count(*) FROM documents WHERE parent_id = ''"
-                " GROUP BY source_id, state"
-            ).fetchall()
+        rows = fetched(
+            self._database,
+            "SELECT source_id, state, count(*) FROM documents WHERE parent_id = ''"
+            " GROUP BY source_id, state",
+        )
         found: dict[str, dict[DocumentState, int]] = {}
         for source_id, state, n in rows:
             found.setdefault(source_id, {})[DocumentState(state)] = n
@@ -330,24 +305,24 @@ class DocumentStore:
 
     def known_files(self, source_id: str) -> list[KnownRow]:
         """The rows that a scan compares with the disk; plain tuples, as there may be 50,000."""
-        with self._database.read() as con:
-            return con.execute(
-                "SELECT document_id, path, size_bytes, mtime_ns, inode, CASE WHEN state = 'skipped'"
-                " AND content_hash = '' THEN reason ELSE '' END, gone_at"
-                " FROM documents WHERE source_id = ? AND parent_id = ''",
-                [source_id],
-            ).fetchall()
+        return fetched(
+            self._database,
+            "SELECT document_id, path, size_bytes, mtime_ns, inode, CASE WHEN state = 'skipped'"
+            " AND content_hash = '' THEN reason ELSE '' END, gone_at"
+            " FROM documents WHERE source_id = ? AND parent_id = ''",
+            [source_id],
+        )
 
     def read_files(self, sizes_bytes: Collection[int]) -> list[ReadRow]:
         """Files of all sources that were read and have one of these sizes."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT source_id, content_hash, document_id, path, size_bytes, mtime_ns, inode,"
-                " '', gone_at FROM documents WHERE parent_id = '' AND url = ''"
-                f" AND content_hash <> '' AND size_bytes IN (SELECT unnest(?::BIGINT[]))"
-                f" AND {_OF_LIBRARY}",
-                [list(sizes_bytes)],
-            ).fetchall()
+        rows = fetched(
+            self._database,
+            "SELECT source_id, content_hash, document_id, path, size_bytes, mtime_ns, inode,"
+            " '', gone_at FROM documents WHERE parent_id = '' AND url = ''"
+            f" AND content_hash <> '' AND size_bytes IN (SELECT unnest(?::BIGINT[]))"
+            f" AND {_OF_LIBRARY}",
+            [list(sizes_bytes)],
+        )
         return [(row[0], row[1], row[2:]) for row in rows]
 
     def get(self, document_ids: Sequence[str]) -> list[Document]:
@@ -358,14 +333,17 @@ class DocumentStore:
 
     def parts(self, document_id: str) -> list[Document]:
         """The documents inside this one, in order of their parts."""
-        with self._database.read() as con:
-            select = f"SELECT {DOCUMENT} FROM documents WHERE parent_id = ? ORDER BY part"
-            rows = con.execute(select, [document_id]).fetchall()
-        return self.with_sites([document_from(row) for row in rows])
+        return self.with_sites(self._selected("parent_id = ? ORDER BY part", [document_id]))
 
     def with_sites(self, documents: Sequence[Document]) -> list[Document]:
         """The documents with their addresses on the sites that their folders mirror."""
-        return with_sites(documents, self._database.cached(read_sites))
+        sites = self._database.cached(read_sites)
+        return [
+            replace(d, site_url=address_of(sites, d.source_id, str(d.path)))
+            if d.source_id in sites
+            else d
+            for d in documents
+        ]
 
     def text(self, document_id: str) -> str | None:
         """The whole extracted text; None when the document is unknown."""
@@ -383,31 +361,24 @@ class DocumentStore:
 
     def outdated(self, collection_id: str, chunking: str, limit: int) -> list[Document]:
         """Up to `limit` documents of a collection whose chunks were made with other settings."""
-        with self._database.read() as con:
-            rows = con.execute(
-                f"SELECT {DOCUMENT} FROM documents WHERE chunk_count > 0 AND chunking <> ?"
-                " AND state IN ('searchable', 'searchable by words') AND source_id IN"
-                " (SELECT source_id FROM sources WHERE collection_id = ?)"
-                " ORDER BY document_id LIMIT ?",
-                [chunking, collection_id, limit],
-            ).fetchall()
-        return [document_from(row) for row in rows]
+        return self._selected(
+            "chunk_count > 0 AND chunking <> ? AND state IN ('searchable', 'searchable by words')"
+            " AND source_id IN (SELECT source_id FROM sources WHERE collection_id = ?)"
+            " ORDER BY document_id LIMIT ?",
+            [chunking, collection_id, limit],
+        )
 
     def with_reason(self, words: str) -> list[Document]:
         """Files whose reason, or that of a document inside them, has these words."""
-        with self._database.read() as con:
-            rows = con.execute(
-                f"SELECT {DOCUMENT} FROM documents WHERE {_OF_LIBRARY} AND document_id IN (SELECT"
-                " CASE WHEN parent_id = '' THEN document_id ELSE parent_id END FROM documents"
-                " WHERE reason LIKE ?)",
-                [f"%{words}%"],
-            ).fetchall()
-        return [document_from(row) for row in rows]
+        return self._selected(
+            f"{_OF_LIBRARY} AND document_id IN (SELECT CASE WHEN parent_id = '' THEN document_id"
+            " ELSE parent_id END FROM documents WHERE reason LIKE ?)",
+            [f"%{words}%"],
+        )
 
     def content_hashes(self) -> set[str]:
         """The hashes of the content of all documents."""
-        with self._database.read() as con:
-            rows = con.execute("SELECT DISTINCT content_hash FROM documents").fetchall()
+        rows = fetched(self._database, "SELECT DISTINCT content_hash FROM documents")
         return {row[0] for row in rows}
 
     def changes_since(self, at: float) -> list[FileChange]:
@@ -426,9 +397,7 @@ class DocumentStore:
     ) -> list[Document]:
         """Store the result of a scan in one transaction; returns the new and the changed rows.
 
-        `changed` maps an id to a function from its current row to the new one. A row that becomes
-        skipped loses its content. Documents inside another one follow it. No effect when the
-        source was removed meanwhile.
+        `changed` maps an id to a function from its current row to the new one.
         """
         entities = list[Entity]()
 
@@ -445,7 +414,8 @@ class DocumentStore:
             delete_rows(con, [*gone, *(d.document_id for d in now)])
             insert_rows(self._database, con, [*added, *now])
             parts = self._parts_following(con, now)
-            moved = {a.document_id for a, b in zip(now, before, strict=True) if _is_moved(a, b)}
+            pairs = zip(now, before, strict=True)
+            moved = {a.document_id for a, b in pairs if a.source_id != b.source_id}
             inside = [part.document_id for part in parts if part.parent_id in moved]
             self._content.follow(con, [*moved, *inside])
             return [*added, *now, *parts]
@@ -456,9 +426,6 @@ class DocumentStore:
         """Store the outcomes of reading in one transaction, in place of the old content.
 
         The chunks of a large document are written before, unseen, in transactions of their own.
-        Documents are searchable by words once this returns. Skipped are documents that no longer
-        wait, because they were deleted or excluded, and those that changed again; one that moved
-        keeps its new path. Returns the rows as stored. Ids must be distinct.
         """
         ids = [outcome.document.document_id for outcome in outcomes]
         assert len(set(ids)) == len(ids), "two outcomes for one document"
@@ -481,10 +448,7 @@ class DocumentStore:
             return self._database.write(partial(work, staged=staged))
 
     def recut(self, outcome: IndexingOutcome) -> Document | None:
-        """Replace the chunks of a document whose text stays; None when it changed meanwhile.
-
-        `outcome.document` is its row as it was when chunking began, with the new count.
-        """
+        """Replace the chunks of a document whose text stays; None when it changed meanwhile."""
         wanted = outcome.document
 
         def work(con: Connection, staged: StagedOutcomes) -> Document | None:
@@ -538,7 +502,7 @@ class DocumentStore:
 
         return self._database.write(work)
 
-    # --- what is inside a document
+    # --- documents inside others -------------------------------------------------------------
 
     def _parts_following(self, con: Connection, parents: Sequence[Document]) -> list[Document]:
         """Move and hide the documents inside others with their parents; returns their new rows."""
@@ -573,31 +537,25 @@ class DocumentStore:
 
     def count_orphans(self) -> int:
         """The number of chunks without a document: 0 unless the file was damaged."""
-        with self._database.read() as con:
-            [(count,)] = con.execute(f"SELECT count(*) FROM {_ORPHANS}").fetchall()
+        [(count,)] = fetched(self._database, f"SELECT count(*) FROM {_ORPHANS}")
         return int(count)
 
     def count_inconsistent(self) -> int:
         """The number of documents with two rows, or with other chunks than their row says."""
-        with self._database.read() as con:
-            [(count,)] = con.execute(
-                "SELECT count(*) FROM (SELECT document_id, count(*) AS times, sum(chunk_count) AS n"
-                " FROM documents GROUP BY document_id) d LEFT JOIN (SELECT document_id, count(*)"
-                " AS found, count(DISTINCT position) AS positions, min(chunk_id) AS lowest,"
-                " max(chunk_id) AS highest FROM chunks"
-                f" WHERE {self._content.finished} GROUP BY document_id) c USING (document_id)"
-                " LEFT JOIN document_texts t USING (document_id) WHERE times > 1"
-                " OR n <> coalesce(found, 0) OR found <> positions OR lowest <> first_chunk"
-                " OR highest <> last_chunk OR coalesce(found, 0) <>"
-                " coalesce(last_chunk - first_chunk + 1, 0)"
-            ).fetchall()
+        [(count,)] = fetched(
+            self._database,
+            "SELECT count(*) FROM (SELECT document_id, count(*) AS times, sum(chunk_count) AS n"
+            " FROM documents GROUP BY document_id) d LEFT JOIN (SELECT document_id, count(*)"
+            " AS found, count(DISTINCT position) AS positions, min(chunk_id) AS lowest,"
+            " max(chunk_id) AS highest FROM chunks"
+            f" WHERE {self._content.finished} GROUP BY document_id) c USING (document_id)"
+            " LEFT JOIN document_texts t USING (document_id) WHERE times > 1"
+            " OR n <> coalesce(found, 0) OR found <> positions OR lowest <> first_chunk"
+            " OR highest <> last_chunk OR coalesce(found, 0) <>"
+            " coalesce(last_chunk - first_chunk + 1, 0)",
+        )
         return int(count)
 
     def purge_orphans(self) -> int:
         """Remove content without a document; returns the number of chunks removed."""
         return self._database.write(self._content.purge_orphans)
-
-
-def _is_moved(now: Document, before: Document) -> bool:
-    """True when a file has come under another source."""
-    return now.source_id != before.source_id

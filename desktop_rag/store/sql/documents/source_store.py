@@ -1,4 +1,4 @@
-"""Collections and their sources. Any thread may call; writes take the lane."""
+"""Collections, their sources, and what is known of web pages. Any thread; writes take the lane."""
 
 import json
 import time
@@ -14,7 +14,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.store.contract.database import Connection, Database, Entity
 from desktop_rag.store.contract.sources import WebPage
-from desktop_rag.store.sql.sql_engine import DocumentContent
+from desktop_rag.store.sql.sql_engine import DocumentContent, fetched
 
 _SOURCE = (
     "source_id, collection_id, path, added_at, rules, links, refreshed_at, base_address, program"
@@ -75,35 +75,21 @@ class SourceStore:
 
     def set_chunking(self, collection_id: str, chunking: ChunkSettings) -> Collection:
         """Set how its documents are chunked from now on."""
-
-        def work(con: Connection) -> Collection:
-            con.execute(
-                "UPDATE collections SET chunking = ? WHERE collection_id = ?",
-                [json.dumps(asdict(chunking)), collection_id],
-            )
-            return _collection(con, collection_id)
-
-        return self._database.write(work, changes=[_collection_entity(collection_id)])
+        return self._set_collection(collection_id, "chunking", json.dumps(asdict(chunking)))
 
     def set_embedder(self, collection_id: str, embedder: str) -> Collection:
         """Set the model that embeds its documents from now on."""
-
-        def work(con: Connection) -> Collection:
-            con.execute(
-                "UPDATE collections SET embedder = ? WHERE collection_id = ?",
-                [embedder, collection_id],
-            )
-            return _collection(con, collection_id)
-
-        return self._database.write(work, changes=[_collection_entity(collection_id)])
+        return self._set_collection(collection_id, "embedder", embedder)
 
     def set_intranet_hosts(self, collection_id: str, hosts: Sequence[str]) -> Collection:
         """Set the hosts of the local network that its links may name."""
+        return self._set_collection(collection_id, "intranet_hosts", "\n".join(hosts))
 
+    def _set_collection(self, collection_id: str, column: str, value: str) -> Collection:
         def work(con: Connection) -> Collection:
             con.execute(
-                "UPDATE collections SET intranet_hosts = ? WHERE collection_id = ?",
-                ["\n".join(hosts), collection_id],
+                f"UPDATE collections SET {column} = ? WHERE collection_id = ?",
+                [value, collection_id],
             )
             return _collection(con, collection_id)
 
@@ -124,11 +110,8 @@ class SourceStore:
 
     def sources(self) -> list[Source]:
         """All sources but attached files, the oldest first."""
-        with self._database.read() as con:
-            rows = con.execute(
-                f"SELECT {_SOURCE} FROM sources WHERE NOT is_attached ORDER BY added_at"
-            ).fetchall()
-        return [_source_from(row) for row in rows]
+        sql = f"SELECT {_SOURCE} FROM sources WHERE NOT is_attached ORDER BY added_at"
+        return [_source_from(row) for row in fetched(self._database, sql)]
 
     def add_source(
         self, path: Path, collection_id: str, rules: SourceRules | None = None
@@ -149,8 +132,9 @@ class SourceStore:
     def add_program(self, program: str, folder: Path, collection_id: str) -> Source:
         """Add the documents that a program sends; they are kept in a folder below this one."""
         source_id = uuid.uuid4().hex
-        path = folder / source_id
-        return self._insert(Source(source_id, collection_id, path, time.time(), program=program))
+        return self._insert(
+            Source(source_id, collection_id, folder / source_id, time.time(), program=program)
+        )
 
     def add_attached(self, path: Path, collection_id: str) -> Source:
         """Add a file that is attached to a chat."""
@@ -159,8 +143,7 @@ class SourceStore:
 
     def attached_ids(self) -> frozenset[str]:
         """The ids of the sources that are attached files."""
-        with self._database.read() as con:
-            rows = con.execute("SELECT source_id FROM sources WHERE is_attached").fetchall()
+        rows = fetched(self._database, "SELECT source_id FROM sources WHERE is_attached")
         return frozenset(row[0] for row in rows)
 
     def set_path(self, source_id: str, path: Path) -> None:
@@ -301,26 +284,20 @@ def _source_from(row: Sequence[Any]) -> Source:
     return source
 
 
-# The cache validators of web pages, so that an unchanged page is not transferred again, and what
-# came of fetching.
-#
-# Any thread may call; writes take the lane.
-
-
 class WebPageStore:
-    """One row per document that came from the web."""
+    """The cache validators of web pages, so that none is transferred twice; reports of fetching."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def get(self, document_ids: Sequence[str]) -> dict[str, WebPage]:
         """The validators of these documents; absent for documents without any."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT document_id, etag, last_modified, fetched_at, listed_in FROM web_pages"
-                " WHERE document_id IN (SELECT unnest(?::VARCHAR[]))",
-                [list(document_ids)],
-            ).fetchall()
+        rows = fetched(
+            self._database,
+            "SELECT document_id, etag, last_modified, fetched_at, listed_in FROM web_pages"
+            " WHERE document_id IN (SELECT unnest(?::VARCHAR[]))",
+            [list(document_ids)],
+        )
         return {document_id: WebPage(*known) for document_id, *known in rows}
 
     def put(self, document_id: str, page: WebPage) -> None:
@@ -351,8 +328,7 @@ class WebPageStore:
 
     def reports(self) -> dict[str, CrawlReport]:
         """What came of the last fetching of each source, by its id."""
-        with self._database.read() as con:
-            rows = con.execute("SELECT source_id, made_of FROM crawl_reports").fetchall()
+        rows = fetched(self._database, "SELECT source_id, made_of FROM crawl_reports")
         return {source_id: _report_from(made_of) for source_id, made_of in rows}
 
     def put_report(self, source_id: str, report: CrawlReport) -> None:

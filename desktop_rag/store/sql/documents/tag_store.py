@@ -1,4 +1,4 @@
-"""Tags given to files, a row per path. Any thread may call; writes take the lane."""
+"""Tags given to files, a row per path. Any thread; writes take the lane."""
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,8 +8,8 @@ from desktop_rag.core.domain import MOST_TAGS, Document, TagCount, with_changes
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.database import Connection, Database, Entity
 from desktop_rag.store.sql.scope_filters import folded
+from desktop_rag.store.sql.sql_engine import fetched
 
-_KIND = "tagging"
 # Attached files are no part of the library; gone ones are found by no search.
 _FOUND = "state <> 'gone' AND source_id NOT IN (SELECT source_id FROM sources WHERE is_attached)"
 _IN_USE = (
@@ -34,11 +34,11 @@ class TagStore:
 
     def counts(self) -> list[TagCount]:
         """All tags in use with the number of their files, by name."""
-        with self._database.read() as con:
-            rows = con.execute(
-                f"SELECT min(tag), count(DISTINCT path) FROM ({_IN_USE})"
-                f" GROUP BY {folded('tag')} ORDER BY {folded('min(tag)')}"
-            ).fetchall()
+        rows = fetched(
+            self._database,
+            f"SELECT min(tag), count(DISTINCT path) FROM ({_IN_USE})"
+            f" GROUP BY {folded('tag')} ORDER BY {folded('min(tag)')}",
+        )
         return [TagCount(name, files) for name, files in rows]
 
     def change(self, document_ids: Sequence[str], add: Sequence[str], remove: Sequence[str]) -> int:
@@ -108,7 +108,7 @@ def _put(con: Connection, tags: Mapping[str, tuple[str, ...]]) -> list[Entity]:
                 [tagging_id, path, "\n".join(own)],
             )
             changed.append(tagging_id)
-    return [Entity(_KIND, tagging_id) for tagging_id in changed]
+    return [Entity("tagging", tagging_id) for tagging_id in changed]
 
 
 def _refuse_too_many(changed: Iterable[tuple[str, ...]]) -> None:

@@ -4,6 +4,7 @@ import json
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.store.contract.database import Connection, Database, Entity
+from desktop_rag.store.sql.sql_engine import fetched
 
 
 class AssistantStore:
@@ -14,8 +15,7 @@ class AssistantStore:
 
     def all(self) -> list[Assistant]:
         """Assistants that are not hidden, by name."""
-        with self._database.read() as con:
-            rows = con.execute("SELECT made_of FROM assistants WHERE NOT is_deleted").fetchall()
+        rows = fetched(self._database, "SELECT made_of FROM assistants WHERE NOT is_deleted")
         found = [Assistant.from_json(json.loads(made_of)) for (made_of,) in rows]
         return sorted(found, key=lambda a: (a.name.casefold(), a.assistant_id))
 

@@ -1,4 +1,7 @@
-"""Conversations with their messages and the sources shown with each answer. Any thread."""
+"""Conversations: messages and their sources, attachments, unfinished answers, other programs' ones.
+
+Any thread; writes take the lane.
+"""
 
 import json
 import time
@@ -29,7 +32,7 @@ from desktop_rag.store.contract.records import UnfinishedAnswer
 from desktop_rag.store.sql.documents.source_store import delete_source
 from desktop_rag.store.sql.line_files import append_lines, mapping_journal_errors
 from desktop_rag.store.sql.scope_filters import folded
-from desktop_rag.store.sql.sql_engine import DocumentContent
+from desktop_rag.store.sql.sql_engine import DocumentContent, fetched
 
 CONVERSATION = "conversation_id, title, collection_id, updated_at, is_pinned, assistant_id, kept_by"
 _MESSAGE = (
@@ -37,7 +40,7 @@ _MESSAGE = (
     " error_title, error_hint, thinking, is_own_knowledge, follow_ups, claims, notes, remembered,"
     " attachments, copy_of, scope"
 )
-# Orders the list. The time of the last change is only shown: the clock may be set back.
+# Orders the list: the time of the last change is only shown, as the clock may be set back.
 _NEXT_CHANGE = "(SELECT coalesce(max(change_number), 0) + 1 FROM conversations)"
 # Feedback belongs to the original of an answer, and so to all its copies.
 _SAID_FIRST = "coalesce(nullif(copy_of, ''), message_id)"
@@ -61,8 +64,7 @@ class ConversationStore:
         """A new, empty conversation, with this id if given."""
         now = time.time()
         made = conversation_id or uuid.uuid4().hex
-        conversation = Conversation(made, title, collection_id, now, assistant_id=assistant_id)
-        row = [conversation.conversation_id, title, collection_id, now, now, False, assistant_id]
+        row = [made, title, collection_id, now, now, False, assistant_id]
         self._database.write_uncached(
             lambda con: con.execute(
                 "INSERT INTO conversations (conversation_id, title, collection_id, created_at,"
@@ -70,41 +72,37 @@ class ConversationStore:
                 f" SELECT ?, ?, ?, ?, ?, ?, ?, {_NEXT_CHANGE}",
                 row,
             ),
-            changes=[conversation_entity(conversation.conversation_id)],
+            changes=[conversation_entity(made)],
         )
-        return conversation
+        return Conversation(made, title, collection_id, now, assistant_id=assistant_id)
 
     def get(self, conversation_id: str) -> Conversation:
         """The conversation; an unknown id is a bug (KeyError)."""
-        with self._database.read() as con:
-            rows = con.execute(
-                f"SELECT {CONVERSATION} FROM conversations WHERE conversation_id = ?",
-                [conversation_id],
-            ).fetchall()
+        sql = f"SELECT {CONVERSATION} FROM conversations WHERE conversation_id = ?"
+        rows = fetched(self._database, sql, [conversation_id])
         if not rows:
             raise KeyError(conversation_id)
         return Conversation(*rows[0])
 
     def all(self) -> list[Conversation]:
         """Conversations that are not hidden: pinned ones first, then by last change."""
-        with self._database.read() as con:
-            rows = con.execute(
-                f"SELECT {CONVERSATION} FROM conversations"
-                " WHERE NOT is_deleted AND kept_by = ''"
-                " ORDER BY is_pinned DESC, change_number DESC"
-            ).fetchall()
+        rows = fetched(
+            self._database,
+            f"SELECT {CONVERSATION} FROM conversations WHERE NOT is_deleted AND kept_by = ''"
+            " ORDER BY is_pinned DESC, change_number DESC",
+        )
         return [Conversation(*row) for row in rows]
 
     def containing(self, text: str) -> frozenset[str]:
         """The ids of conversations that are not hidden and have this text in a title or message."""
         wanted = folded("$text")
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT conversation_id FROM conversations WHERE NOT is_deleted AND kept_by = ''"
-                f" AND (contains({folded('title')}, {wanted}) OR conversation_id IN (SELECT"
-                f" conversation_id FROM messages WHERE contains({folded('text')}, {wanted})))",
-                {"text": text},
-            ).fetchall()
+        rows = fetched(
+            self._database,
+            "SELECT conversation_id FROM conversations WHERE NOT is_deleted AND kept_by = ''"
+            f" AND (contains({folded('title')}, {wanted}) OR conversation_id IN (SELECT"
+            f" conversation_id FROM messages WHERE contains({folded('text')}, {wanted})))",
+            {"text": text},
+        )
         return frozenset(row[0] for row in rows)
 
     def rename(self, conversation_id: str, title: str) -> None:
@@ -249,37 +247,36 @@ class ConversationStore:
 
     def feedback_log(self, message_id: str) -> list[tuple[float, Feedback]]:
         """All feedback on an answer, the oldest first."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT noted_at, value FROM feedback"
-                f" WHERE message_id = {_SAID_FIRST_OF} ORDER BY number",
-                {"id": message_id},
-            ).fetchall()
+        rows = fetched(
+            self._database,
+            f"SELECT noted_at, value FROM feedback WHERE message_id = {_SAID_FIRST_OF}"
+            " ORDER BY number",
+            {"id": message_id},
+        )
         return [(noted_at, Feedback(value)) for noted_at, value in rows]
 
     def all_feedback(self) -> list[GivenFeedback]:
         """All feedback in conversations that are not hidden, the last given first."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "WITH answers AS ("
-                f" SELECT {_SAID_FIRST} AS id, conversation_id, model, (copy_of <> '')::INT AS rank"
-                " FROM messages UNION ALL"
-                " SELECT interaction_id, conversation_id, model, 2 FROM interactions)"
-                " SELECT noted_at, value, arg_min(conversation_id, rank), arg_min(model, rank)"
-                " FROM feedback f JOIN answers a ON a.id = f.message_id"
-                f" WHERE a.{_IS_SHOWN} GROUP BY number, noted_at, value ORDER BY number DESC"
-            ).fetchall()
+        rows = fetched(
+            self._database,
+            "WITH answers AS ("
+            f" SELECT {_SAID_FIRST} AS id, conversation_id, model, (copy_of <> '')::INT AS rank"
+            " FROM messages UNION ALL"
+            " SELECT interaction_id, conversation_id, model, 2 FROM interactions)"
+            " SELECT noted_at, value, arg_min(conversation_id, rank), arg_min(model, rank)"
+            " FROM feedback f JOIN answers a ON a.id = f.message_id"
+            f" WHERE a.{_IS_SHOWN} GROUP BY number, noted_at, value ORDER BY number DESC",
+        )
         return [GivenFeedback(at, Feedback(value), *place) for at, value, *place in rows]
 
     def places_of(self, id_starts: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Conversation and model of the messages whose ids begin like this, unless hidden."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT start, conversation_id, model FROM unnest(?::VARCHAR[]) s(start)"
-                " JOIN messages ON starts_with(message_id, start)"
-                f" WHERE start <> '' AND {_IS_SHOWN}",
-                [list(id_starts)],
-            ).fetchall()
+        rows = fetched(
+            self._database,
+            "SELECT start, conversation_id, model FROM unnest(?::VARCHAR[]) s(start)"
+            f" JOIN messages ON starts_with(message_id, start) WHERE start <> '' AND {_IS_SHOWN}",
+            [list(id_starts)],
+        )
         return {start: (conversation_id, model) for start, conversation_id, model in rows}
 
     def _set(self, conversation_id: str, column: str, value: str | bool) -> None:
@@ -291,7 +288,7 @@ class ConversationStore:
 
 
 def conversation_entity(conversation_id: str) -> Entity:
-    """A conversation, as what is precious."""
+    """The entity of a conversation."""
     return Entity("conversation", conversation_id)
 
 
@@ -404,11 +401,8 @@ def _message_from(
     )  # fmt: skip
 
 
-# The attachments of conversations, and attached images. Any thread; writes take the lane.
-
-
 class AttachmentStore:
-    """Reads and writes attachments; each method is one transaction."""
+    """The attachments of conversations, and attached images; each method is one transaction."""
 
     def __init__(self, database: Database, content: DocumentContent) -> None:
         self._database = database
@@ -416,10 +410,8 @@ class AttachmentStore:
 
     def of(self, conversation_id: str) -> tuple[Attachment, ...]:
         """The attachments of the conversation."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT attachments FROM conversations WHERE conversation_id = ?", [conversation_id]
-            ).fetchall()
+        sql = "SELECT attachments FROM conversations WHERE conversation_id = ?"
+        rows = fetched(self._database, sql, [conversation_id])
         return attachments_from_json(rows[0][0]) if rows else ()
 
     def set(self, conversation_id: str, attachments: Sequence[Attachment]) -> None:
@@ -427,7 +419,7 @@ class AttachmentStore:
         row = [attachments_to_json(attachments), conversation_id]
         sql = "UPDATE conversations SET attachments = ? WHERE conversation_id = ?"
         self._database.write_uncached(
-            lambda con: con.execute(sql, row), changes=[Entity("conversation", conversation_id)]
+            lambda con: con.execute(sql, row), changes=[conversation_entity(conversation_id)]
         )
 
     def put_image(self, attachment_id: str, image: Image) -> None:
@@ -440,10 +432,8 @@ class AttachmentStore:
 
     def image(self, attachment_id: str) -> Image | None:
         """The image of an attachment; None when it has none."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT mime, data FROM attached_images WHERE attachment_id = ?", [attachment_id]
-            ).fetchall()
+        sql = "SELECT mime, data FROM attached_images WHERE attachment_id = ?"
+        rows = fetched(self._database, sql, [attachment_id])
         return Image(rows[0][0], bytes(rows[0][1])) if rows else None
 
     def purge(self, before: float) -> None:
@@ -478,11 +468,8 @@ def _purge(con: Connection, before: float, content: DocumentContent) -> list[Ent
     ]
 
 
-# Conversations that are kept for other programs. Any thread; writes take the lane.
-
-
 class KeptConversationStore:
-    """Which conversations are kept for which program; each method is one transaction."""
+    """The conversations kept for other programs; each method is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -499,25 +486,24 @@ class KeptConversationStore:
 
     def of(self, keeper: str = "") -> list[Conversation]:
         """The conversations kept for a program, or for any, the last changed first."""
-        with self._database.read() as con:
-            rows = con.execute(
-                f"SELECT {CONVERSATION} FROM conversations WHERE NOT is_deleted AND kept_by <> ''"
-                " AND ($keeper = '' OR kept_by = $keeper) ORDER BY change_number DESC",
-                {"keeper": keeper},
-            ).fetchall()
+        rows = fetched(
+            self._database,
+            f"SELECT {CONVERSATION} FROM conversations WHERE NOT is_deleted AND kept_by <> ''"
+            " AND ($keeper = '' OR kept_by = $keeper) ORDER BY change_number DESC",
+            {"keeper": keeper},
+        )
         return [Conversation(*row) for row in rows]
 
-
-# What was shown of answers in progress, as a file each beside the library. Any thread.
-#
-# Not in the library file: a save must be cheap and must not wait behind indexing on the write lane.
-# A file holds each word once, in the order it was shown, and goes when the answer is stored.
 
 _SUFFIX = ".jsonl"
 
 
 class UnfinishedAnswerStore:
-    """The files of one library."""
+    """What was shown of answers in progress, in a file for each beside the library.
+
+    Not in the library: a save must be cheap and must not wait behind indexing on the write lane.
+    A file holds each word once, in the order it was shown, until the answer is stored.
+    """
 
     def __init__(self, folder: Path) -> None:
         """The folder is created with the first answer."""
@@ -532,10 +518,7 @@ class UnfinishedAnswerStore:
         thinking: str,
         is_restated: bool = False,
     ) -> None:
-        """Add what was shown since; `about` replaces the one before.
-
-        With `is_restated`, the text and the thinking replace those before too.
-        """
+        """Add what was shown since; `about` replaces the one before, if restated the texts, too."""
         line = {"about": about, "text": text, "thinking": thinking, "is_restated": is_restated}
         content = json.dumps({name: value for name, value in line.items() if value})
         with mapping_journal_errors():

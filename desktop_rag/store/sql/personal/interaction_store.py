@@ -1,4 +1,4 @@
-"""Interactions, and the search for those similar to a question. Any thread.
+"""Stores interactions and finds those similar to a question. Any thread.
 
 A question is compared with all of them: ten thousand take a few milliseconds.
 """
@@ -14,6 +14,7 @@ from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import Feedback, Interaction, InteractionOutcome
 from desktop_rag.store.contract.database import Connection, Database, Entity
 from desktop_rag.store.sql.packed_vectors import packed, unpacked
+from desktop_rag.store.sql.sql_engine import fetched
 
 _STORED = (
     "interaction_id, conversation_id, question, asked, answer, outcome, ended_at, model,"
@@ -95,24 +96,24 @@ class InteractionStore:
         most: int,
     ) -> list[Interaction]:
         """The most similar ones that may serve as examples, liked ones first."""
-        with self._database.read() as con:
-            rows = con.execute(
-                f"SELECT interaction_id, vector, {_OPINION} AS opinion FROM interactions i"
-                " WHERE embedder = $embedder AND octet_length(vector) = $bytes"
-                " AND assistant_id = $assistant"
-                " AND conversation_id <> $outside AND outcome = $done AND model <> ''"
-                f" AND NOT has_several_steps AND {_STANDS} AND NOT {_IS_HIDDEN}"
-                f" AND {_OPINION} <> $disliked",
-                {
-                    "embedder": embedder,
-                    # An endpoint may serve another model under the same name.
-                    "bytes": len(vector),
-                    "assistant": assistant_id,
-                    "outside": outside,
-                    "done": InteractionOutcome.DONE.value,
-                    "disliked": Feedback.DISLIKED.value,
-                },
-            ).fetchall()
+        rows = fetched(
+            self._database,
+            f"SELECT interaction_id, vector, {_OPINION} AS opinion FROM interactions i"
+            " WHERE embedder = $embedder AND octet_length(vector) = $bytes"
+            " AND assistant_id = $assistant"
+            " AND conversation_id <> $outside AND outcome = $done AND model <> ''"
+            f" AND NOT has_several_steps AND {_STANDS} AND NOT {_IS_HIDDEN}"
+            f" AND {_OPINION} <> $disliked",
+            {
+                "embedder": embedder,
+                # An endpoint may serve another model under the same name.
+                "bytes": len(vector),
+                "assistant": assistant_id,
+                "outside": outside,
+                "done": InteractionOutcome.DONE.value,
+                "disliked": Feedback.DISLIKED.value,
+            },
+        )
         if not rows:
             return []
         alike = unpacked([row[1] for row in rows], len(vector)) @ vector
@@ -127,12 +128,12 @@ class InteractionStore:
 
     def _backed(self, interaction_ids: Sequence[str]) -> set[str]:
         """The interactions whose answer was checked, and has no claim without support."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT message_id, claims FROM messages"
-                " WHERE message_id IN (SELECT unnest(?::VARCHAR[])) AND claims <> '[]'",
-                [list(interaction_ids)],
-            ).fetchall()
+        rows = fetched(
+            self._database,
+            "SELECT message_id, claims FROM messages"
+            " WHERE message_id IN (SELECT unnest(?::VARCHAR[])) AND claims <> '[]'",
+            [list(interaction_ids)],
+        )
         return {message_id for message_id, claims in rows if _is_backed(json.loads(claims))}
 
     def without_vector_of(self, embedder: str, most: int) -> list[Interaction]:
@@ -158,10 +159,8 @@ class InteractionStore:
 
     def count(self) -> int:
         """The number of interactions that are not hidden."""
-        with self._database.read() as con:
-            [(count,)] = con.execute(
-                f"SELECT count(*) FROM interactions WHERE NOT {_IS_HIDDEN}"
-            ).fetchall()
+        sql = f"SELECT count(*) FROM interactions WHERE NOT {_IS_HIDDEN}"
+        [(count,)] = fetched(self._database, sql)
         return int(count)
 
     def forget(self, interaction_ids: Sequence[str]) -> None:
@@ -185,9 +184,7 @@ class InteractionStore:
         self._database.write_uncached(work, changes=changes)
 
     def _read(self, sql: str, values: list[Any]) -> list[Interaction]:
-        with self._database.read() as con:
-            rows = con.execute(sql, values).fetchall()
-        return [_interaction(row) for row in rows]
+        return [_interaction(row) for row in fetched(self._database, sql, values)]
 
 
 def _interaction(row: tuple[Any, ...]) -> Interaction:

@@ -40,8 +40,6 @@ from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
-# What happened to files, as rows of a table. The rows are made on a worker; Qt thread.
-
 CHANGE_ROLE = Qt.ItemDataRole.UserRole
 _Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()
@@ -70,7 +68,7 @@ class ChangeRow(NamedTuple):
 
 
 def rows_of(changes: Iterable[FileChange]) -> list[ChangeRow]:
-    """The rows, of several changes of a file that are alike only the last one."""
+    """The rows; of several like changes of a file, only the last one. Any thread."""
     latest: dict[tuple[str, FileChangeKind], FileChange] = {}
     for change in changes:
         latest.setdefault((change.document_id, change.kind), change)
@@ -161,7 +159,7 @@ def _row(change: FileChange) -> ChangeRow:
     return ChangeRow(change, at, one_line(name), one_line(folder))
 
 
-# Read again at most this often while files change.
+# While files change, they are read at most this often.
 _REFRESH_MS = 1000
 _PADDING_PX = 34
 _DAYS = {tr("Today"): 0, tr("Since yesterday"): 1, tr("Last 7 days"): 6}
@@ -181,11 +179,6 @@ _ROLES = {
 }
 
 
-def _role_of(index: QModelIndex | QPersistentModelIndex) -> str:
-    change: FileChange = index.data(CHANGE_ROLE)
-    return _ROLES.get(change.kind, "muted")
-
-
 class ChangesTable(RowTable):
     """One row per file and kind of change."""
 
@@ -194,10 +187,15 @@ class ChangesTable(RowTable):
         # Styled as the table of files.
         self.setObjectName("files")
         self.setAccessibleName(tr("Changed files"))
-        self.setItemDelegateForColumn(ChangeColumn.CHANGE, RoleDelegate(theme, _role_of, self))
+        self.setItemDelegateForColumn(
+            ChangeColumn.CHANGE,
+            RoleDelegate(
+                theme, lambda index: _ROLES.get(index.data(CHANGE_ROLE).kind, "muted"), self
+            ),
+        )
 
     def _fit_columns(self) -> None:
-        """Show what happened whole; names and reasons share what is left, and give way."""
+        """Show the kinds of change whole; names and reasons share the rest, and give way."""
         text_px = self.fontMetrics().horizontalAdvance
         kinds = [value_in_words(kind, begins=True) for kind in FileChangeKind]
         samples = {**_SAMPLES, ChangeColumn.CHANGE: max(kinds, key=text_px)}
@@ -209,10 +207,7 @@ class ChangesTable(RowTable):
 
 
 class ChangesPanel(QWidget):
-    """Reads the changes when it is shown and while files change.
-
-    `read_requested` carries the id of a document.
-    """
+    """Reads the changes while it is shown. `read_requested` carries a document id."""
 
     read_requested = Signal(str)
 
@@ -225,14 +220,12 @@ class ChangesPanel(QWidget):
         self._model = ChangesModel(self)
         self._job: Job | None = None
         self._chips: dict[FileChangeKind | None, TextButton] = {}
-        self._refresh = QTimer(self)
-        self._refresh.setSingleShot(True)
-        self._refresh.setInterval(_REFRESH_MS)
+        self._refresh = QTimer(self, singleShot=True, interval=_REFRESH_MS)
         self._refresh.timeout.connect(self._read)
         self._build(theme)
 
     def refresh_soon(self) -> None:
-        """Read the changes again, unless nobody looks."""
+        """Read the changes again, if the panel is visible."""
         if self.isVisible() and not self._refresh.isActive():
             self._refresh.start()
 
@@ -288,12 +281,10 @@ class ChangesPanel(QWidget):
 
     def _show(self, rows: list[ChangeRow]) -> None:
         self._model.set_rows(rows)
-        self._show_counts(counts_of(rows), len(rows))
-        self._show_emptiness()
-
-    def _show_counts(self, counts: Mapping[FileChangeKind, int], total: int) -> None:
+        counts = counts_of(rows)
         for kind, chip in self._chips.items():
-            chip.setText(_words(kind, total if kind is None else counts.get(kind, 0)))
+            chip.setText(_words(kind, len(rows) if kind is None else counts.get(kind, 0)))
+        self._show_emptiness()
 
     @Slot(QAbstractButton)
     def _on_kind_chosen(self, chosen: QAbstractButton) -> None:

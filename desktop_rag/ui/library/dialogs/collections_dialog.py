@@ -25,14 +25,12 @@ from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, plain_tooltip
 from desktop_rag.ui.widgets.form_fields import note, number_field, show_number
 
-# The members of a collection, as checkboxes over all folders, files and links. Qt thread.
-
 _MIN_ROWS = 3
 _ROW_PX = 26
 
 
 class MemberList(QListWidget):
-    """One checkbox per source: checked if it is in the collection, else with the one it is in."""
+    """One checkbox per source: checked for members, otherwise with the collection it is in."""
 
     def __init__(
         self, collections: Sequence[Collection], sources: Sequence[Source], parent: QWidget
@@ -54,7 +52,7 @@ class MemberList(QListWidget):
         return frozenset(item.data(Qt.ItemDataRole.UserRole) for item in checked)
 
     def show_members(self, collection_id: str) -> None:
-        """Show what is in this collection; in a new one, whose id is empty, there is nothing."""
+        """Show the members of this collection; a new one, whose id is empty, has none."""
         names = {c.collection_id: one_line(c.name) for c in self._collections}
         others = [name for key, name in names.items() if key != collection_id]
         self.clear()
@@ -89,8 +87,8 @@ _METHODS: dict[ChunkMethod, str] = {
 class CollectionsDialog(QDialog):
     """Edits one collection at a time; nothing changes until the person saves or confirms.
 
-    `saved` carries a Collection with its new name and settings, whose id is empty if it is new, and
-    the ids of its members; `removed` carries its id.
+    `saved` carries a Collection with its new name and settings (its id is empty if it is new) and
+    the ids of its members; `removed` carries an id.
     """
 
     saved = Signal(object, object)

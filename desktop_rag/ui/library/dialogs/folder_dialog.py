@@ -41,8 +41,6 @@ from desktop_rag.ui.widgets.form_fields import note, number_field, show_number
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
-# Form fields for the rules of a folder. Qt thread.
-
 _DELAY_MS = 400
 _LINES = 3
 _MARGIN_PX = 16
@@ -55,9 +53,7 @@ class RulesForm(QWidget):
 
     def __init__(self, rules: SourceRules, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._delay = QTimer(self)
-        self._delay.setSingleShot(True)
-        self._delay.setInterval(_DELAY_MS)
+        self._delay = QTimer(self, singleShot=True, interval=_DELAY_MS)
         self._delay.timeout.connect(self.changed)
         self._gitignore = QCheckBox(tr("Skip files ignored by .gitignore"))
         self._hidden = QCheckBox(tr("Include hidden files and folders"))
@@ -127,13 +123,11 @@ class RulesForm(QWidget):
         self._delay.start()
 
 
-# A preview of a folder: its files, the time to index them, and the excluded ones. Qt thread.
-
 _MAX_FORMATS = 6
 
 
 class PreviewPanel(Card):
-    """Shows a FolderPreview, or that files are still being counted."""
+    """Shows a FolderPreview: files, indexing time and excluded files; or that they are counted."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -227,8 +221,8 @@ _HEIGHT_PX = 520
 class FolderDialog(QDialog):
     """Adds a folder, or edits the rules of one in the library.
 
-    `submitted` carries the collection's name, the rules, and the address of the site that the
-    folder mirrors, "" for none, when the person confirms.
+    When the person confirms, `submitted` carries the collection's name, the rules, and the address
+    of the site that the folder mirrors ("" for none).
     """
 
     submitted = Signal(str, object, str)
@@ -301,7 +295,6 @@ class FolderDialog(QDialog):
 
     @Slot()
     def _count(self) -> None:
-        """Count the folder again, cancelling an earlier count."""
         self._cancel.set()
         if self._job:
             self._job.cancel()
@@ -311,15 +304,9 @@ class FolderDialog(QDialog):
         self._job = self._bridge.run(
             self,
             lambda: library.sources.preview(path, rules, cancel=cancel),
-            self._show,
-            self._fail,
+            self._preview.show_preview,
+            self._preview.show_error,
         )
-
-    def _show(self, preview: FolderPreview) -> None:
-        self._preview.show_preview(preview)
-
-    def _fail(self, error: AppError) -> None:
-        self._preview.show_error(error)
 
     @Slot()
     def _on_confirm_clicked(self) -> None:

@@ -25,15 +25,13 @@ from desktop_rag.ui.library.collection_field import CollectionField
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note, number_field
 
-# Form fields for following the links of pages. Qt thread.
-
 _MOST_STEPS = 100
 _USUAL_STEPS = 3
 _INDENT_PX = 24
 
 
 class FollowForm(QWidget):
-    """Edits whether, and how far, links are followed."""
+    """Edits whether links of pages are followed, and how far."""
 
     def __init__(self, links: WebLinks, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -85,15 +83,13 @@ class FollowForm(QWidget):
         self._fields.setVisible(self._follows.isChecked())
 
 
-# What came of fetching a source of links, and how far it is. Qt thread.
-
 _LINES = 5
 _MARGIN_PX = 16
 _UNDER_WAY = (CrawlState.RUNNING, CrawlState.PAUSED)
 
 
 class CrawlPanel(Card):
-    """Shows a CrawlReport. `stop_requested` follows when the person ends a fetching."""
+    """Shows the result or progress of fetching links; `stop_requested` asks to end it."""
 
     stop_requested = Signal()
 
@@ -126,7 +122,7 @@ class CrawlPanel(Card):
         column.addWidget(self._refused)
 
     def show_report(self, report: CrawlReport) -> None:
-        """Show how far it is, or what came of it."""
+        """Show the progress or the result."""
         self._summary.setText(_summary(report))
         self._stop.setVisible(report.state in _UNDER_WAY)
         pieces = [count_of(report.requests, tr("request"), tr("requests"))]
@@ -139,7 +135,7 @@ class CrawlPanel(Card):
         if report.refused_count > len(lines):
             lines.append(tr("and {more:,} more", more=report.refused_count - len(lines)))
         text = "\n".join(lines)
-        # What is being read keeps its place.
+        # Unchanged text keeps its scroll position.
         if self._refused.toPlainText() != text:
             self._refused.setPlainText(text)
         for each in (self._title, self._refused):
@@ -183,7 +179,7 @@ class LinksDialog(QDialog):
 
     Its last value is True when the person wants addresses that can't be fetched now. The dialog
     stays open until the links are added, so that nothing typed is lost. `stop_requested` follows
-    when the person ends the fetching of the links that are changed.
+    when the person stops fetching the edited links.
     """
 
     submitted = Signal(str, object, bool)
@@ -251,12 +247,14 @@ class LinksDialog(QDialog):
             (tr("Update"), self._refresh),
             (tr("Collection"), self._collection),
         ):
+            title = PlainLabel(label)
             row = QHBoxLayout()
-            row.addWidget(PlainLabel(label), 1)
+            row.addWidget(title, 1)
             row.addWidget(field, 2)
             column.addLayout(row)
             if field is self._collection and self._source:
-                _hide(row)
+                title.hide()
+                field.hide()
         column.addWidget(self._follow)
         column.addWidget(self._panel)
         buttons = QHBoxLayout()
@@ -268,7 +266,7 @@ class LinksDialog(QDialog):
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
     def show_report(self, report: CrawlReport) -> None:
-        """Show what came of fetching the links, or how far it is."""
+        """Show the progress or the result of fetching the links."""
         self._panel.show_report(report)
         if self._panel.isHidden():
             self._panel.show()
@@ -319,10 +317,3 @@ class LinksDialog(QDialog):
 
     def _urls(self) -> tuple[str, ...]:
         return tuple(self._addresses.toPlainText().split())
-
-
-def _hide(row: QHBoxLayout) -> None:
-    for position in range(row.count()):
-        item = row.itemAt(position)
-        if item and (field := item.widget()):
-            field.hide()

@@ -1,4 +1,4 @@
-"""What the list of facets shows: the values of each with their words and counts. Pure."""
+"""The content of the list of facets: the values of each with their labels and counts. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from desktop_rag.ui.library.facets.facet_values import (
     source_and_folder,
 )
 
-# Shown even while no file is in them, so that the list doesn't jump during indexing.
+# Shown even without files, so that the list doesn't jump during indexing.
 _LASTING = (StateGroup.SEARCHABLE, StateGroup.IN_PROGRESS, StateGroup.FAILED)
 
 
@@ -84,12 +84,14 @@ class Places:
 def facet_groups(
     shown: FileFilter, counts: tuple[ValueCounts, ValueCounts], totals: KeyCounts, places: Places
 ) -> tuple[FacetGroup, ...]:
-    """The facets worth showing: those with more than one value, and those with a choice.
+    """The facets worth showing: those with more than one value, and those with a chosen one.
 
     `counts` are those of files, and of documents inside files.
     """
     files, inside = counts
-    existing = {facet: _existing(shown, totals, facet) for facet in Facet}
+    existing = {
+        facet: {value for key in totals for value in shown.values_of(key, facet)} for facet in Facet
+    }
     groups: list[FacetGroup] = []
     for facet in Facet:
         chosen = shown.values(facet)
@@ -110,14 +112,10 @@ def facet_groups(
     return tuple(groups)
 
 
-def _existing(shown: FileFilter, totals: KeyCounts, facet: Facet) -> set[str]:
-    return {value for key in totals for value in shown.values_of(key, facet)}
-
-
 def _offered(
     facet: Facet, existing: set[str], chosen: frozenset[str], places: Places
 ) -> Iterable[tuple[str, str, int]]:
-    """The values of a facet in their lasting order, each with its label and depth."""
+    """The values of a facet in a stable order, each with its label and depth."""
     match facet:
         case Facet.STATE:
             states = [g for g in StateGroup if g in _LASTING or g in existing]
@@ -136,7 +134,7 @@ def _offered(
 def _folders(
     existing: set[str], chosen: frozenset[str], places: Places
 ) -> Iterable[tuple[str, str, int]]:
-    """The sources, and the folders in those that are chosen, or in the only one."""
+    """The sources, and the folders in those that are chosen, or in the only source."""
     opened = {source_and_folder(value)[0] for value in chosen}
     if len(places.sources) == 1:
         opened = {places.sources[0].source_id}

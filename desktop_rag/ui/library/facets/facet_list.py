@@ -1,4 +1,4 @@
-"""The facets beside the table: values with counts, any of which filter it. Qt thread."""
+"""The facets beside the table, and the chosen values above it. Qt thread."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -96,9 +96,9 @@ class FacetBox(QCheckBox):
 
 
 class FacetSection(QWidget):
-    """One facet. `toggled` carries a value that was chosen, or is no longer.
+    """One facet. `toggled` carries a value whose choice changed.
 
-    `rebuilt` follows when there are other boxes, at the end of the Tab order.
+    `rebuilt` follows when the boxes were replaced; new ones are last in the Tab order.
     """
 
     toggled = Signal(str)
@@ -183,7 +183,7 @@ class FacetSection(QWidget):
 
 
 class FacetList(QScrollArea):
-    """All facets, one below the other. `toggled` carries the facet and the value."""
+    """All facets, one below the other. `toggled` carries a facet and a value."""
 
     toggled = Signal(object, str)
 
@@ -239,8 +239,6 @@ class FacetList(QScrollArea):
         self.setFixedWidth(_WIDTH_CHARACTERS * self.fontMetrics().averageCharWidth())
 
 
-# The filters in force, each removed by a press. Qt thread.
-
 _MOST_CHIPS = 5
 _ICON_PX = 16
 
@@ -254,7 +252,7 @@ class ActiveFilter(NamedTuple):
 
 
 class FilterChip(ElidedButton):
-    """A filter in force; a press removes it."""
+    """A chosen value; a press removes it."""
 
     _PADDING_PX = 48
 
@@ -272,9 +270,9 @@ class FilterChip(ElidedButton):
 
 
 class ActiveFilters(QWidget):
-    """One chip for each chosen value; all of it is hidden while there is none.
+    """One chip for each chosen value; hidden while there is none.
 
-    `removed` carries the facet and the value, `cleared` follows the press that removes all.
+    `removed` carries the facet and the value, `cleared` follows a press on “Clear filters”.
     """
 
     removed = Signal(object, str)
@@ -313,7 +311,7 @@ class ActiveFilters(QWidget):
         before: QWidget | None = None
         for position, shown in enumerate(self._shown[:_MOST_CHIPS]):
             chip = FilterChip(self._theme, shown, self)
-            chip.clicked.connect(lambda _=False, one=shown: self._on_removed(one))
+            chip.clicked.connect(lambda _=False, one=shown: self.removed.emit(one.facet, one.value))
             self._row.insertWidget(position, chip)
             chip.show()
             self._chips.append(chip)
@@ -327,6 +325,3 @@ class ActiveFilters(QWidget):
         self._others.setVisible(more > 0)
         if had_focus:
             (self._chips[0] if self._chips else self._clear).setFocus()
-
-    def _on_removed(self, one: ActiveFilter) -> None:
-        self.removed.emit(one.facet, one.value)

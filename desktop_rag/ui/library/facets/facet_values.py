@@ -1,7 +1,7 @@
-"""The facets of files: what the table can be filtered by, and how many files have each value.
+"""The facets of files: what the table can be filtered by, and the number of files per value.
 
-Pure and fast, because there may be 50,000 rows: each row has one key, few keys are different, and
-all counting is done over those. Any thread.
+Pure and fast, because there may be 50,000 rows: each row has one key, few keys differ, and all
+counting is done over the keys. Any thread.
 """
 
 from collections import Counter
@@ -47,8 +47,8 @@ _GROUP_OF_STATE: Mapping[DocumentState, StateGroup] = {
 }
 # Between the id of a source and the name of a folder in it.
 _SEPARATOR = "\0"
-# The state, the kind, the id of the source, the folder in it, the tags, and whether it is inside a
-# file; plain texts, since hashing an enum runs Python code.
+# State, kind, source id, folder in the source, tags, and True inside a file; plain texts, since
+# hashing an enum runs Python code.
 FacetKey = tuple[str, str, str, str, tuple[str, ...], bool]
 KeyCounts = Counter[FacetKey]
 # The number of files of each value of each facet.
@@ -116,12 +116,12 @@ class FileFilter:
         return self.chosen.get(facet, frozenset())
 
     def with_values(self, facet: Facet, values: Iterable[str]) -> "FileFilter":
-        """The same filter with other values of one facet."""
+        """The filter with other values of one facet."""
         chosen = {**self.chosen, facet: frozenset(values)}
         return replace(self, chosen={f: v for f, v in chosen.items() if v})
 
     def toggled(self, facet: Facet, value: str) -> "FileFilter":
-        """The same filter with one value more, or less."""
+        """The filter with one value added or removed."""
         return self.with_values(facet, self.values(facet) ^ {value})
 
     def values_of(self, key: FacetKey, facet: Facet) -> tuple[str, ...]:
@@ -140,14 +140,14 @@ class FileFilter:
                 return tags
 
     def admits(self, key: FacetKey, *, but: Facet | None = None) -> bool:
-        """True when files with this key are shown; `but` is a facet that is not asked."""
+        """True if files with this key are shown; the facet `but` is ignored."""
         return all(
             facet is but or not wanted.isdisjoint(self.values_of(key, facet))
             for facet, wanted in self.chosen.items()
         )
 
     def admitted(self, keys: Iterable[FacetKey]) -> AbstractSet[FacetKey]:
-        """Those keys whose files are shown."""
+        """The keys whose files are shown."""
         return {key for key in keys if self.admits(key)}
 
     def counts(self, facet: Facet, of_keys: KeyCounts, *, inside: bool = False) -> Counter[str]:

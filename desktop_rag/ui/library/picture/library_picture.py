@@ -1,4 +1,4 @@
-"""One picture of the library: tiles as large as their numbers of files. Qt thread.
+"""A treemap of the library: tiles as large as their numbers of files. Qt thread.
 
 Folders are divided by type, or types by folder; each tile shows the states of its files.
 """
@@ -33,7 +33,6 @@ from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.facets.facet_groups import Places
 from desktop_rag.ui.library.facets.facet_values import (
     Facet,
-    FacetKey,
     FileFilter,
     KeyCounts,
     StateGroup,
@@ -42,10 +41,6 @@ from desktop_rag.ui.library.facets.facet_values import (
 )
 from desktop_rag.ui.widgets.controls import ElidedButton, TextButton, plain_tooltip, press_by_enter
 from desktop_rag.ui.widgets.flow_row import WrappingRow
-
-# Divides a rectangle into areas of given sizes, as square as possible. Pure; any thread.
-#
-# After Bruls, Huizing and van Wijk, "Squarified Treemaps" (2000).
 
 
 class Area(NamedTuple):
@@ -58,7 +53,10 @@ class Area(NamedTuple):
 
 
 def squarified(sizes: Sequence[float], room: Area) -> list[Area]:
-    """An area for each size, in the same order; sizes are positive, the largest first."""
+    """An area for each size, as square as possible; sizes are positive, the largest first. Pure.
+
+    After Bruls, Huizing and van Wijk, "Squarified Treemaps" (2000).
+    """
     total = sum(sizes)
     if not total or room.width <= 0 or room.height <= 0:
         return [Area(room.x, room.y, 0, 0) for _ in sizes]
@@ -102,8 +100,6 @@ def _placed(row: Sequence[float], room: Area) -> tuple[list[Area], Area]:
         x += size / height
     return areas, Area(room.x, room.y + height, room.width, room.height - height)
 
-
-# The parts of the picture of the library: folders of types, or types of folders. Pure.
 
 _MOST_GROUPS = 12
 _MOST_PARTS = 8
@@ -155,13 +151,13 @@ class _Pile:
 
 
 def picture_parts(totals: KeyCounts, places: Places, grouping: Grouping) -> tuple[Part, ...]:
-    """The groups of files with their parts, the largest first; small ones are put together."""
+    """The groups of files with their parts, the largest first; small ones are merged."""
     has_several = len(places.sources) > 1
     piles: dict[str, _Pile] = {}
     for key, number in totals.items():
         if is_inside(key):
             continue
-        folder, kind = _folder_of(key, inside=not has_several), key[1]
+        folder, kind = folder_value(key[2], "" if has_several else key[3]), key[1]
         outer, inner = (folder, kind) if grouping is Grouping.FOLDER else (kind, folder)
         pile = piles.setdefault(outer, _Pile())
         pile.states[key[0]] += number
@@ -177,14 +173,9 @@ def picture_parts(totals: KeyCounts, places: Places, grouping: Grouping) -> tupl
     return tuple(groups)
 
 
-def _folder_of(key: FacetKey, *, inside: bool) -> str:
-    return folder_value(key[2], key[3] if inside else "")
-
-
 def _group(
     outer: Facet, inner: Facet, values: Sequence[str], piles: Mapping[str, _Pile], places: Places
 ) -> Part:
-    """The group of these values of a facet, divided by the other."""
     states: Counter[str] = Counter()
     found: dict[str, Counter[str]] = {}
     for value in values:
@@ -223,12 +214,7 @@ def states_of(parts: Iterable[Part]) -> Counter[str]:
     return sum((part.states for part in parts), Counter[str]())
 
 
-# A tile of the picture: an area divided by the states of its files. Qt thread.
-#
-# States differ by colour and by pattern. Each tile is a button, so that the keyboard and screen
-# readers reach it.
-
-# The background and the colour of the pattern, with the pattern; none where there is most of it.
+# Background, colour of the pattern, and pattern; the most common state has none.
 _LOOKS: Mapping[StateGroup, tuple[str, str, Qt.BrushStyle]] = {
     StateGroup.SEARCHABLE: ("success_soft", "success", Qt.BrushStyle.NoBrush),
     StateGroup.IN_PROGRESS: ("accent_soft", "accent", Qt.BrushStyle.Dense6Pattern),
@@ -251,7 +237,7 @@ def paint_state(painter: QPainter, theme: Theme, state: StateGroup, area: QRectF
 
 
 class PictureTile(QAbstractButton):
-    """Some files of the library; a press shows them. Its name has the numbers."""
+    """A button for some files, whose name has the numbers; states differ by colour and pattern."""
 
     def __init__(self, theme: Theme, part: Part, words: str, parent: QWidget) -> None:
         """`words` is the label on the tile, shorter than its name."""
@@ -341,8 +327,6 @@ class PictureTile(QAbstractButton):
             painter.drawText(place, flags | Qt.TextFlag.TextSingleLine, text)
 
 
-# The legend of the picture: each state with its colour and pattern, and its number. Qt thread.
-
 _SWATCH = QSize(18, 14)
 
 
@@ -352,7 +336,7 @@ class _StateButton(ElidedButton):
 
 
 class StateLegend(QWidget):
-    """A press on a state shows its files; `chosen` carries it."""
+    """A button per state with its colour, pattern and count; `chosen` carries the pressed state."""
 
     chosen = Signal(object)
 
@@ -404,7 +388,7 @@ _GAP_PX = 3
 
 
 class PictureCanvas(QWidget):
-    """The tiles in their places. `chosen` carries the Part that was pressed."""
+    """Lays out the tiles. `chosen` carries the pressed Part."""
 
     chosen = Signal(object)
 
@@ -440,7 +424,7 @@ class PictureCanvas(QWidget):
         for place, group in enumerate(parts):
             title = ElidedButton(group.label, "action", self)
             title.setProperty("part", "title")
-            title.clicked.connect(lambda _=False, place=place: self._on_group(place))
+            title.clicked.connect(lambda _=False, place=place: self.chosen.emit(self._parts[place]))
             tiles = [PictureTile(self._theme, part, part.name, self) for part in group.parts]
             for tile in tiles:
                 tile.clicked.connect(lambda _=False, tile=tile: self.chosen.emit(tile.part))
@@ -448,9 +432,6 @@ class PictureCanvas(QWidget):
             self._tiles.append(tiles)
             for widget in (title, *tiles):
                 widget.show()
-
-    def _on_group(self, place: int) -> None:
-        self.chosen.emit(self._parts[place])
 
     def _arrange(self) -> None:
         room = Area(0, 0, self.width(), self.height())
@@ -481,9 +462,7 @@ class LibraryPicture(QWidget):
         self._clicks = ClickWatch()
         self._grouping = Grouping.FOLDER
         self._choices: dict[Grouping, TextButton] = {}
-        self._refresh = QTimer(self)
-        self._refresh.setSingleShot(True)
-        self._refresh.setInterval(_REFRESH_MS)
+        self._refresh = QTimer(self, singleShot=True, interval=_REFRESH_MS)
         self._refresh.timeout.connect(self._show)
         self._build()
         model.counts_changed.connect(self._on_counts_changed)
@@ -507,10 +486,16 @@ class LibraryPicture(QWidget):
         self._choices[self._grouping].setChecked(True)
         group.buttonClicked.connect(self._on_grouping_chosen)
         self._legend = StateLegend(self._theme, self)
-        self._legend.chosen.connect(self._on_state_chosen)
+        self._legend.chosen.connect(
+            lambda state: self.filter_chosen.emit(
+                self._filter({Facet.STATE: frozenset([str(state)])})
+            )
+        )
         gap = QWidget(self)
         self._canvas = PictureCanvas(self._theme, self)
-        self._canvas.chosen.connect(self._on_part_chosen)
+        self._canvas.chosen.connect(
+            lambda part: self.filter_chosen.emit(self._filter(dict(part.chosen)))
+        )
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
@@ -544,14 +529,6 @@ class LibraryPicture(QWidget):
     def _on_grouping_chosen(self, chosen: QAbstractButton) -> None:
         self._grouping = next(g for g, button in self._choices.items() if button is chosen)
         self._show()
-
-    @Slot(object)
-    def _on_part_chosen(self, part: Part) -> None:
-        self.filter_chosen.emit(self._filter(dict(part.chosen)))
-
-    @Slot(object)
-    def _on_state_chosen(self, state: str) -> None:
-        self.filter_chosen.emit(self._filter({Facet.STATE: frozenset([str(state)])}))
 
     def _filter(self, chosen: dict[Facet, frozenset[str]]) -> FileFilter:
         return FileFilter(chosen=chosen, collections=self._places.collection_of_source)

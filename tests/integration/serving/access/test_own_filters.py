@@ -1,5 +1,6 @@
 """Filters of other packages: found by entry points, obeyed, never passed when they fail."""
 
+import json
 import logging
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,11 @@ import pytest
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.server.services import ServerServices
 from tests.integration.serving.conftest import Serve, Server
+from tests.integration.serving.test_parameters import PIXEL
 from tests.servers.chat_server import ChatServer
+
+pytestmark = pytest.mark.slow
+
 
 MODULE = '''
 from dataclasses import replace
@@ -108,6 +113,16 @@ def ask(server: Server, question: str = "When is the lamp lit?", **headers: str)
     with server.client(**headers) as client:
         answer = client.post("/v1/chat/completions", json=body)
     return answer.status_code, answer.text
+
+
+def test_images_pass_a_filter(serve: Serve, endpoint: ChatServer) -> None:
+    server = serve(filters=("failing",))
+    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
+    content = [{"type": "text", "text": "When is the lamp lit?"}, image]
+    body = {"model": "desktop-rag", "messages": [{"role": "user", "content": content}]}
+    with server.client() as client:
+        assert client.post("/v1/chat/completions", json=body).status_code == 200
+    assert PIXEL in json.dumps(endpoint.chats)
 
 
 def test_a_filter_refuses_requests_questions_and_answers_in_its_own_words(

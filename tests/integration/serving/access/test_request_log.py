@@ -2,11 +2,16 @@
 
 from pathlib import Path
 
+import pytest
+
 from desktop_rag.features.server.filters.standard_filters import RequestLog
 from desktop_rag.features.server.services import ServerServices
 from desktop_rag.features.server.values.usage_figures import RequestRecord
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
+
+pytestmark = pytest.mark.slow
+
 
 _QUESTION = {"role": "user", "content": "When is the lamp of the lighthouse lit?"}
 

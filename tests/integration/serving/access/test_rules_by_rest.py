@@ -2,9 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from desktop_rag.features.server.access.access_tokens import TokenScope
 from tests.integration.serving.conftest import Server
 from tests.servers.rights_app import PRIVATE, PUBLIC, make_keys
+
+pytestmark = pytest.mark.slow
+
 
 API = "/api/v1"
 

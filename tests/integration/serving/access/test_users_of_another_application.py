@@ -20,6 +20,9 @@ from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 from tests.servers.rights_app import AUDIENCE, ISSUER, PRIVATE, PUBLIC, RightsApp, make_keys, signed
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = [{"role": "user", "content": "What is the code of the safe?"}]
 
 

@@ -20,6 +20,9 @@ from tests.servers.chat_server import ChatServer
 from tests.servers.rights_app import PRIVATE, PUBLIC, make_keys
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
+
 HOSTILE = "\"><img src=x onerror=alert(1)>&lt;'"
 
 

@@ -10,9 +10,8 @@ from desktop_rag import app, upkeep
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings, StoreSettings
-from desktop_rag.diagnosis.diagnosis import check_database
+from desktop_rag.diagnosis.diagnosis import check_database, check_library
 from desktop_rag.diagnosis.finding import State
-from desktop_rag.diagnosis.library_check import check_library
 from tests.engines import UNTESTED
 from tests.integration.serving.admin.admin_browser import AdminBrowser
 from tests.integration.serving.admin.test_admin_pages import text_of
@@ -20,7 +19,7 @@ from tests.integration.serving.conftest import Serve
 
 needs_server = pytest.mark.skipif("postgres" in UNTESTED, reason=UNTESTED.get("postgres", ""))
 # The package that brings the server.
-pytestmark = pytest.mark.filterwarnings("ignore:XDG_RUNTIME_DIR")
+pytestmark = [pytest.mark.filterwarnings("ignore:XDG_RUNTIME_DIR"), pytest.mark.slow]
 
 
 @pytest.fixture

@@ -81,6 +81,7 @@ def test_forms_of_one_judgement(written: str, found: Judgement | None) -> None:
     assert read_judgements(written, (101,)).get(101) == found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "written",
     [

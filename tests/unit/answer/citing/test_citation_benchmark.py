@@ -4,6 +4,11 @@ import importlib.util
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
+
 _SCRIPT = Path(__file__).parents[4] / "benchmarks" / "answers" / "citation_forms.py"
 
 

@@ -244,6 +244,7 @@ def test_an_added_marker_is_located_like_any_other() -> None:
     assert not second.is_cited
 
 
+@pytest.mark.slow
 @given(TEXTS)
 def test_finished_twice_is_finished_once(answer: str) -> None:
     text, sources = finish_answer(answer, SOURCES)
@@ -251,6 +252,7 @@ def test_finished_twice_is_finished_once(answer: str) -> None:
     assert finish_answer(text, again) == (text, sources)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["The lamp is lit. [1] ", "`a` lamp. ", "The lamp.\n\n", "`"])
 def test_a_long_answer_keeps_its_text(part: str) -> None:
     sources = [source(1, "The lamp is lit. A tower.")]

@@ -154,6 +154,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", [part * times for part, times in HOSTILE] + ["[" * 3000 + "9]" * 3000]
 )

@@ -27,6 +27,9 @@ from desktop_rag.models.ports import EmbedderFaultError, Vectors
 from desktop_rag.store.contract.engine import Engine
 from tests.conftest import BUNDLED, DEMO, bundled_embedder
 
+pytestmark = pytest.mark.slow
+
+
 # The same question twice.
 ALIKE = (
     ("When is the lamp lit?", "At what time do they light the lamp?"),

@@ -11,6 +11,9 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.store.contract.engine import Engine
 
+pytestmark = pytest.mark.slow
+
+
 SOURCE = SourceRef(1, "d", "/docs/a.md", "A", Anchor(line=3), "passage", 0.5, is_cited=True)
 
 

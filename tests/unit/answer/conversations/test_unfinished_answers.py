@@ -120,6 +120,7 @@ def test_an_answer_that_is_given_up_is_kept_to_its_last_word(engine: Engine) -> 
     assert states(engine, chat)[1:] == [("At noon [1].", MessageState.CUT)]
 
 
+@pytest.mark.slow
 def test_a_cut_answer_is_stored_once(engine: Engine) -> None:
     chat = asked(engine)
     answer_id = cut_off(engine, AnswerStart(chat, "tiny", is_open=False), "At ", "noon [1][9].")
@@ -135,6 +136,7 @@ def test_a_cut_answer_is_stored_once(engine: Engine) -> None:
     assert engine.unfinished.all() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", [MessageState.STOPPED, MessageState.FAILED, MessageState.CUT])
 def test_a_cut_answer_replaces_one_that_was_not_whole(engine: Engine, state: MessageState) -> None:
     chat = asked(engine)
@@ -159,6 +161,7 @@ def test_an_answer_of_a_removed_chat_is_forgotten(engine: Engine) -> None:
     assert engine.conversations.all() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage", [b"", b"\0\0\0", b'{"text": "At', b"[1]", b'{"about": {"message": 7}, "text": "x"}']
 )

@@ -172,6 +172,7 @@ def test_a_question_longer_than_the_context_is_cut() -> None:
 PASSAGES = st.lists(st.text(max_size=400) | st.integers(1, 400).map(words), max_size=12)
 
 
+@pytest.mark.slow
 @given(PASSAGES, PASSAGES, st.integers(700, 5000), st.integers(1, 800))
 def test_the_budget_holds(old: list[str], texts: list[str], context: int, asked: int) -> None:
     history = [said((Role.USER, Role.ASSISTANT)[n % 2], text) for n, text in enumerate(old)]

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, Prompt, PromptExtras, build_prompt
 from desktop_rag.core.conversation import Interaction, InteractionOutcome, Message, Role
 from tests.unit.answer.prompting.test_prompt import (
@@ -81,6 +83,7 @@ def test_they_take_a_tenth_at_most() -> None:
     assert count_words([before])[0] < 0.1 * 8192
 
 
+@pytest.mark.slow
 def test_they_give_way_before_history_does() -> None:
     history = [said(Role.USER, words(150)), said(Role.ASSISTANT, words(150))]
     rooms = range(1200, 3000, 20)

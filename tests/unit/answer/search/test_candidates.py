@@ -1,5 +1,7 @@
 """The candidates of a search, where some passages have no vector yet."""
 
+import pytest
+
 from desktop_rag.answer.search.candidates import AnsweringIndex
 from desktop_rag.answer.search.question_terms import SearchQuestion
 from desktop_rag.core.query import Query
@@ -7,6 +9,8 @@ from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE
 from tests.stored_rows import put
 from tests.unit.answer.search.test_retriever import Letters, retriever_of
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_passage_without_a_vector_is_as_near_as_the_farthest(engine: Engine) -> None:

@@ -7,6 +7,9 @@ from desktop_rag.core.query import parse_query
 from desktop_rag.store.contract.engine import Engine
 from tests.stored_rows import put
 
+pytestmark = pytest.mark.slow
+
+
 TEXTS = ("The thermostat of the boiler keeps the lamp room warm.", "Its lens was cleaned.")
 
 

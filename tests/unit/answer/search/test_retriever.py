@@ -15,6 +15,9 @@ from desktop_rag.models.ports import Vectors
 from desktop_rag.store.contract.engine import Engine
 from tests.stored_rows import put
 
+pytestmark = pytest.mark.slow
+
+
 MANY = 600
 
 

@@ -38,6 +38,7 @@ def test_a_text_is_not_compared_with_itself() -> None:
     assert SimilarityCalibration().unrelated(Orthogonal()) == 0.0
 
 
+@pytest.mark.slow
 def test_the_bundled_model_finds_little_in_unrelated_texts() -> None:
     scale, embedder = SimilarityCalibration(), OnnxEmbedder(FOLDER)
     assert 0.0 < scale.unrelated(embedder) < 0.15

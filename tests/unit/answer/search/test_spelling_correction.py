@@ -5,6 +5,9 @@ from desktop_rag.core.query import parse_query
 from desktop_rag.store.contract.engine import Engine
 from tests.stored_rows import put
 
+pytestmark = pytest.mark.slow
+
+
 TEXT = (
     "The government may receive a report on photosynthesis from the database. The tanker set out, "
     "we live on cattle, Ovid and the papal envoy made plans of translation, and must work."

@@ -83,6 +83,7 @@ def test_what_was_thinking_leaves_the_text() -> None:
     assert (draft.text, draft.thinking) == ("Before. So.", "Hm.x")
 
 
+@pytest.mark.slow
 def test_a_long_line_is_not_gone_through_again_and_again() -> None:
     line = "The lamp is lit [1]. " * 2000
     assert shown_after([line[at : at + 40] for at in range(0, len(line), 40)])[-1] == line

@@ -3,8 +3,6 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import stats
-from sklearn.metrics import cohen_kappa_score
 
 from desktop_rag.features.evaluation.values.paired_comparison import agreement, cohens_kappa
 
@@ -18,6 +16,8 @@ def judged(pick: random.Random, count: int, noise: float) -> tuple[list[str], li
 
 @pytest.mark.parametrize("tables", [100, pytest.param(1000, marks=pytest.mark.deep)])
 def test_kappa_equals_scikit_learns_on_random_tables(tables: int) -> None:
+    from sklearn.metrics import cohen_kappa_score
+
     pick = random.Random(3)
     for _ in range(tables):
         one, other = judged(pick, pick.randrange(2, 40), pick.random())
@@ -27,6 +27,9 @@ def test_kappa_equals_scikit_learns_on_random_tables(tables: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_interval_equals_scipys_bootstrap_of_scikit_learns_kappa(seed: int) -> None:
+    from scipy import stats
+    from sklearn.metrics import cohen_kappa_score
+
     one, other = judged(random.Random(seed), 30, 0.5)
     codes = [np.array([KINDS.index(said) for said in judge]) for judge in (one, other)]
     with warnings.catch_warnings():

@@ -2,7 +2,6 @@ import random
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from desktop_rag.features.evaluation.values.paired_comparison import (
     Outcome,
@@ -15,7 +14,10 @@ QUESTIONS = 40
 COMPARISONS = 100
 
 
+@pytest.mark.slow
 def test_the_sign_test_equals_scipys_on_1000_random_tables() -> None:
+    from scipy import stats
+
     pick = random.Random(1)
     for _ in range(1_000):
         better, worse = pick.randrange(200), pick.randrange(200)
@@ -23,7 +25,10 @@ def test_the_sign_test_equals_scipys_on_1000_random_tables() -> None:
         assert sign_test(better, worse) == pytest.approx(expected, rel=1e-9, abs=1e-15)
 
 
+@pytest.mark.slow
 def test_the_bootstrap_equals_scipys_on_1000_random_tables() -> None:
+    from scipy import stats
+
     chance = np.random.default_rng(2)
     for _ in range(1_000):
         values = chance.choice([-1.0, -0.5, 0.0, 0.25, 1.0], size=int(chance.integers(2, 40)))
@@ -43,6 +48,7 @@ def simulated(difference: float, seed: int) -> Outcome:
     return compare(first.tolist(), second.tolist()).outcome
 
 
+@pytest.mark.slow
 def test_a_planted_better_run_is_found_in_95_of_100_and_an_equal_one_called_so_in_5() -> None:
     planted = [simulated(0.2, seed) for seed in range(COMPARISONS)]
     assert planted.count(Outcome.BETTER) >= 95

@@ -107,6 +107,7 @@ def test_any_run_of_words_is_found_however_it_is_spaced(
     assert " ".join(words)[slice(*place)].split() == words[start:end]
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32))
 def test_a_long_quote_with_every_tenth_word_changed_is_found(seed: int) -> None:
     chance = random.Random(seed)
@@ -118,6 +119,7 @@ def test_a_long_quote_with_every_tenth_word_changed_is_found(seed: int) -> None:
     assert " ".join(words)[slice(*place)].split() == words[start : start + 100]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("quote", "text"),
     [

@@ -127,6 +127,7 @@ def cut_book(make: MakeDocument, method: ChunkMethod = "structure") -> list[Chun
     return cut(make(BOOK), method)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("make", DOCUMENTS)
 @pytest.mark.parametrize("edit", EDITS)
@@ -162,6 +163,7 @@ def test_what_did_not_change_is_cut_as_before(make: MakeDocument) -> None:
     assert cut(make(BOOK), "structure", before) == before
 
 
+@pytest.mark.slow
 def test_many_edits_one_after_the_other_leave_no_crumbs() -> None:
     rnd = random.Random(3)
     paragraphs = BOOK[:300]
@@ -174,6 +176,7 @@ def test_many_edits_one_after_the_other_leave_no_crumbs() -> None:
     assert max(count_words([c.embedded_text for c in chunks])) <= 254
 
 
+@pytest.mark.slow
 def test_a_moved_page_changes_places_and_costs_nothing() -> None:
     before = cut_book(on_pages)
     paragraphs = [*BOOK[:60], *BOOK[66:], *BOOK[60:66]]

@@ -1,5 +1,6 @@
 from itertools import accumulate, pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,6 +80,7 @@ def test_kept_spans_rise_and_hold_text_of_before(texts: list[str], text: str) ->
     assert all(any(text[a:b] in chunk.text for chunk in before) for a, b in spans)
 
 
+@pytest.mark.slow
 def test_a_long_text_that_changed_all_over_keeps_nothing() -> None:
     old = [f"The committee noted with thanks that {n} reports were made." for n in range(25_000)]
     new = "\n".join(text.replace("reports", "papers") for text in old)

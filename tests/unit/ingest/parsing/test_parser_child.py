@@ -115,7 +115,6 @@ def test_memory_is_refused_by_the_system(build: Build, odd: Path) -> None:
     with pytest.raises(ParseFailed) as caught:
         process.parse(odd)
     assert caught.value.reason == "too large"
-    assert process.consecutive_crashes == 0
     assert process.parse(odd.with_name("good.txt")).text == "good words"
 
 

@@ -87,11 +87,13 @@ PART = st.builds(ParsedPart, TEXT.filter(bool), documents(has_parts=False)) | st
 )
 
 
+@pytest.mark.slow
 @given(documents())
 def test_a_document_survives_the_way(document: ParsedDocument) -> None:
     assert assembled(list(encode_document(document))) == document
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("char", ["a", "é", "\N{GRINNING FACE}", "\x01", '"'])
 def test_a_long_document_comes_in_small_frames(char: str) -> None:
     marks = tuple(

@@ -29,6 +29,7 @@ def parse(name: str, content: bytes, *passwords: str, is_safe: bool = False) -> 
     return read_as(detect(source), source, MAX_CHARS, is_safe=is_safe)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("is_safe", [False, True], ids=["", "safe"])
 def test_the_right_password_among_others_opens_it(name: str, is_safe: bool) -> None:
@@ -50,6 +51,7 @@ def test_a_password_is_no_matter_to_a_file_without_one() -> None:
     assert (document.text, document.warnings) == (WORDS, ())
 
 
+@pytest.mark.slow
 def test_an_attachment_is_opened_with_the_password_of_its_mail() -> None:
     mail = EmailMessage()
     mail["From"], mail["Subject"], mail["Date"] = "ada@example.org", "Lease", "1 May 2026 10:00 +0"

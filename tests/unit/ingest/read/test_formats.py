@@ -88,6 +88,7 @@ def test_parts_of_one_name_are_told_apart() -> None:
     assert list(parts(document)) == ["a.txt", "a (2).txt", "a (3).txt"]
 
 
+@pytest.mark.slow
 def test_only_so_many_parts_are_read() -> None:
     document = parse("a.eml", mail("body", *((f"{n}.txt", b"words") for n in range(203))))
     assert len(document.parts) == 200

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from desktop_rag.models.embedding.joined_embedding import KeptVectors
 from desktop_rag.models.ports import Vectors
@@ -46,6 +47,7 @@ def test_another_model_begins_anew(tmp_path: Path) -> None:
     assert path.stat().st_size < 44 + 2 * (36 + 12)
 
 
+@pytest.mark.slow
 def test_whatever_is_damaged_is_embedded_again(tmp_path: Path) -> None:
     path = tmp_path / "kept.bin"
     texts = ["one", "three", "sixteen"]

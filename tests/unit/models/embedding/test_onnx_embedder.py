@@ -55,6 +55,7 @@ def test_neighbours_in_a_batch_hardly_change_a_vector(embedder: OnnxEmbedder) ->
         assert embedder.embed_passages([text])[0] @ vector > 0.98
 
 
+@pytest.mark.slow
 def test_no_text_no_vectors_and_long_text_is_cut(embedder: OnnxEmbedder) -> None:
     assert embedder.embed_passages([]).shape == (0, 384)
     assert embedder.embed_passages(["word " * 5000]).shape == (1, 384)
@@ -107,9 +108,7 @@ def test_a_damaged_folder_is_a_clear_error(
     assert "Words are still searched" in caught.value.hint
 
 
-def test_a_model_that_was_let_go_comes_back_when_it_is_needed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_released_model_comes_back_when_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     sessions: list[object] = []
     load = joined_embedding.ort.InferenceSession
 
@@ -128,12 +127,12 @@ def test_a_model_that_was_let_go_comes_back_when_it_is_needed(
     monkeypatch.setattr(joined_embedding, "Tokenizer", SimpleNamespace(from_file=counted_tokenizer))
     embedder = OnnxEmbedder(FOLDER, threads=1)
     before = embedder.embed_query("the lamp")
-    embedder.let_go()
+    embedder.release()
     assert embedder.count_tokens(["the lamp"]) == [2]
     assert (len(sessions), len(tokenizers)) == (1, 2)
     np.testing.assert_array_equal(embedder.embed_query("the lamp"), before)
     assert len(sessions) == 2
-    embedder.let_go()
+    embedder.release()
     embedder.prepare()
     embedder.prepare()
     assert (len(sessions), len(tokenizers)) == (3, 3)
@@ -142,6 +141,7 @@ def test_a_model_that_was_let_go_comes_back_when_it_is_needed(
     assert len(tokenizers) == 3
 
 
+@pytest.mark.slow
 def test_the_model_for_many_languages_waits_for_the_first_text(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -164,7 +164,7 @@ def test_the_model_for_many_languages_waits_for_the_first_text(
     vector = multilingual.embed_query("die Lampe")
     assert len(vector) == multilingual.dimensions
     assert read_files == [NAMES[BUNDLED], NAMES[BUNDLED_MULTILINGUAL]]
-    opener.let_go()
+    opener.release()
     opener.prepare()
     assert len(read_files) == 4
     assert english.embed_query("the lamp").any()

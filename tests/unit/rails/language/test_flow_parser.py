@@ -6,9 +6,11 @@ from itertools import islice
 
 import pytest
 
+from desktop_rag.features.rails.language.expression_syntax import Expression
 from desktop_rag.features.rails.language.expression_values import ExpressionError, evaluate, fill_in
-from desktop_rag.features.rails.language.flow_parser import parse_expression, parse_flows
+from desktop_rag.features.rails.language.flow_parser import parse_flows
 from desktop_rag.features.rails.language.flow_syntax import (
+    Assign,
     BotSays,
     Execute,
     FlowSyntaxError,
@@ -190,6 +192,7 @@ def malformed(seed: int) -> Iterator[tuple[str, FlowSyntaxError]]:
             yield text, error
 
 
+@pytest.mark.slow
 def test_two_hundred_malformed_files_each_give_a_line_and_a_column() -> None:
     for text, error in islice(malformed(25), 200):
         assert 1 <= error.place.line <= text.count("\n") + 1, text
@@ -197,6 +200,7 @@ def test_two_hundred_malformed_files_each_give_a_line_and_a_column() -> None:
         assert error.problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["(" * 5_000, "  $x = " + "[" * 9_000, "not " * 30_000 + "1"])
 def test_deep_nesting_is_an_error_of_the_file(text: str) -> None:
     with pytest.raises(FlowSyntaxError):
@@ -228,7 +232,15 @@ CONTEXT = {"name": "Ada", "n": 3, "shop": {"city": "Bonn"}, "none": None, "items
     ],
 )
 def test_expressions(written: str, value: object) -> None:
-    assert evaluate(parse_expression(written), CONTEXT) == value
+    assert evaluate(assigned(written), CONTEXT) == value
+
+
+def assigned(written: str) -> Expression:
+    """The expression of a flow that gives it to a variable."""
+    [flow] = parse_flows(f"define flow\n  $value = {written}\n", "written.co").flows
+    [statement] = flow.body
+    assert isinstance(statement, Assign)
+    return statement.expression
 
 
 @pytest.mark.parametrize(
@@ -248,7 +260,7 @@ def test_expressions(written: str, value: object) -> None:
 )
 def test_an_expression_without_a_value_is_an_error_and_runs_nothing(written: str) -> None:
     with pytest.raises(ExpressionError):
-        evaluate(parse_expression(written), CONTEXT)
+        evaluate(assigned(written), CONTEXT)
 
 
 def test_only_variables_that_are_set_are_filled_in() -> None:

@@ -5,6 +5,7 @@
 
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,6 +30,9 @@ from desktop_rag.features.rails.rail_events import (
 )
 from desktop_rag.features.rails.runtime.event_steps import receive, replay
 from desktop_rag.features.rails.runtime.next_step import RailsState, next_step
+
+pytestmark = pytest.mark.slow
+
 
 FLOWS = """
 define bot b

@@ -135,6 +135,7 @@ _topic = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(_topic, max_size=4))
 def test_topics_without_a_problem_are_written_and_read_again(topics: list[RailTopic]) -> None:
     if any(problems(topics)):

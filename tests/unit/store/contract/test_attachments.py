@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from desktop_rag.core.conversation import Attachment, AttachmentKind, Image, Message, Role
 from desktop_rag.core.domain import Document
@@ -34,6 +35,7 @@ def asked_with(engine: Engine, *attachments: Attachment) -> str:
     return conversation_id
 
 
+@pytest.mark.slow
 def test_it_is_found_in_a_scope_of_its_own_only(engine: Engine) -> None:
     put(engine, "a.txt", BOTH, "the lamp oil")
     row = attach(engine, "sold.txt", BOTH, ATTACHED)
@@ -50,6 +52,7 @@ def test_it_is_found_in_a_scope_of_its_own_only(engine: Engine) -> None:
     assert named.document_ids == (row.document_id,)
 
 
+@pytest.mark.slow
 def test_by_meaning_the_same_text_is_found_where_the_library_has_it(engine: Engine) -> None:
     put(engine, "a.txt", BOTH)
     row = attach(engine, "sold.txt", BOTH, ATTACHED)
@@ -99,6 +102,7 @@ def test_what_is_attached_comes_back_as_it_was(engine: Engine) -> None:
     assert engine.attachments.image("1") is None
 
 
+@pytest.mark.slow
 def test_what_no_conversation_speaks_of_is_purged_and_nothing_else(engine: Engine) -> None:
     put(engine, "a.txt", BOTH)
     asked, held, left = (attach(engine, f"{n}.txt", ATTACHED) for n in range(3))

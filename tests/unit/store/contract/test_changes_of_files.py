@@ -4,6 +4,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from desktop_rag.core.domain import DocumentState, FileStat
 from desktop_rag.core.library_events import FileChange
 from desktop_rag.store.contract.engine import Engine
@@ -14,6 +16,7 @@ def kinds(engine: Engine, at: float = 0.0) -> list[tuple[str, str]]:
     return sorted((c.kind.value, c.document_id) for c in engine.documents.changes_since(at))
 
 
+@pytest.mark.slow
 def test_files_that_come_change_move_and_go(engine: Engine) -> None:
     began_at = time.time()
     row = put(engine, "a.txt", "word")

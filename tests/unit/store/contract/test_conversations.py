@@ -222,6 +222,7 @@ def test_feedback_goes_with_its_conversation(store: ConversationStore) -> None:
     assert store.feedback_log("a") == []
 
 
+@pytest.mark.slow
 def test_feedback_is_about_an_answer_and_its_copies_as_long_as_one_is_there(
     store: ConversationStore,
 ) -> None:

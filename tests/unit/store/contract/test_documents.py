@@ -55,6 +55,7 @@ def test_text_and_chunks_come_back_as_they_were_stored(engine: Engine) -> None:
     assert engine.documents.chunks("unknown") == []
 
 
+@pytest.mark.slow
 def test_documents_are_listed_by_path_in_the_order_of_code_points(engine: Engine) -> None:
     names = ["b", "a b", "a", "Z", "é", "a-b", "ab", "漢"]
     add(engine, *map(document, names))
@@ -81,6 +82,7 @@ def test_chunks_of_a_document_are_numbered_in_reading_order(engine: Engine) -> N
     assert min(numbers.values()) > 0
 
 
+@pytest.mark.slow
 def test_no_number_of_a_chunk_is_given_twice(engine: Engine) -> None:
     put(engine, "a.txt", "same one", "same two")
     before = ids(engine, "same")
@@ -96,6 +98,7 @@ def test_no_number_of_a_chunk_is_given_twice(engine: Engine) -> None:
     assert max(before.values()) < numbers["same four"] < numbers["same five"]
 
 
+@pytest.mark.slow
 def test_indexing_again_replaces_text_and_words(engine: Engine) -> None:
     put(engine, "a.txt", "lighthouse keeper", "second part")
     wait_again(engine, "a.txt")
@@ -108,6 +111,7 @@ def test_indexing_again_replaces_text_and_words(engine: Engine) -> None:
     assert engine.documents.count_inconsistent() == 0
 
 
+@pytest.mark.slow
 def test_replacing_one_document_leaves_its_neighbours(engine: Engine) -> None:
     for n in range(3):
         put(engine, f"{n}.txt", f"shared word{n}", "shared tail")
@@ -117,6 +121,7 @@ def test_replacing_one_document_leaves_its_neighbours(engine: Engine) -> None:
     assert found(engine, "word2") == ["shared word2"]
 
 
+@pytest.mark.slow
 def test_each_of_many_documents_keeps_its_own_chunks_and_gives_them_up(engine: Engine) -> None:
     rows = [document(f"{n}.txt") for n in range(30)]
     add(engine, *rows)
@@ -179,6 +184,7 @@ def test_a_document_that_changed_again_while_it_was_read_still_waits(engine: Eng
     assert states(engine) == [DocumentState.WAITING]
 
 
+@pytest.mark.slow
 def test_a_refused_document_keeps_its_row_and_loses_its_words(engine: Engine) -> None:
     row = put(engine, "a.txt", "lighthouse")
     wait_again(engine, "a.txt")
@@ -212,6 +218,7 @@ def test_what_a_scan_found_in_a_removed_source_is_not_stored(engine: Engine) -> 
     assert engine.documents.documents() == []
 
 
+@pytest.mark.slow
 def test_removing_a_source_removes_its_documents_only(engine: Engine) -> None:
     kept = put(engine, "a.txt", "lighthouse")
     removed = put(engine, "b.txt", "lighthouse too")
@@ -251,6 +258,7 @@ def test_files_that_were_read_are_found_by_their_size(engine: Engine) -> None:
     assert engine.documents.read_files([]) == []
 
 
+@pytest.mark.slow
 def test_formats_and_folders_are_counted_of_what_can_be_found(engine: Engine) -> None:
     for name, form in (("taxes/a", "PDF"), ("taxes/b", "text"), ("c", "PDF")):
         row = replace(document(name, add_source(engine, name)), format=form)

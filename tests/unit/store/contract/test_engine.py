@@ -38,6 +38,7 @@ def test_this_suite_knows_the_contract_only() -> None:
     assert all(name.startswith("contract.") for name in imported)
 
 
+@pytest.mark.slow
 def test_what_was_written_is_there_after_opening_again(open_engine: Open, tmp_path: Path) -> None:
     first = open_engine(tmp_path)
     row = put(first, "a.txt", "lighthouse keeper", "its lamp")
@@ -90,6 +91,7 @@ def test_a_failing_write_changes_nothing_and_is_raised_as_it_is(engine: Engine) 
     assert engine.documents.apply_changes(row.source_id, [new], {}, []) == [new]
 
 
+@pytest.mark.slow
 def test_content_that_cannot_be_stored_leaves_all_of_the_old(engine: Engine) -> None:
     first, second = put(engine, "a.txt", "lighthouse"), put(engine, "b.txt", "harbour")
     for row in (first, second):
@@ -117,6 +119,7 @@ def test_a_document_settled_twice_is_a_bug_and_stores_nothing(engine: Engine) ->
     assert engine.documents.count_inconsistent() == 0
 
 
+@pytest.mark.slow
 def test_reads_during_a_write_see_what_was_there_before(engine: Engine) -> None:
     row = put(engine, "a.txt", "lighthouse")
     is_writing, may_end = threading.Event(), threading.Event()
@@ -145,6 +148,7 @@ def test_reads_during_a_write_see_what_was_there_before(engine: Engine) -> None:
     assert found(engine, "lighthous") == []
 
 
+@pytest.mark.slow
 def test_what_a_write_looks_at_no_other_changes_meanwhile(engine: Engine) -> None:
     row = document("a.txt")
     add(engine, row)
@@ -160,6 +164,7 @@ def test_a_default_collection_is_made_once_by_many(engine: Engine) -> None:
     assert [c.name for c in engine.sources.collections()] == ["Papers"]
 
 
+@pytest.mark.slow
 def test_documents_are_found_whole_while_they_are_replaced(engine: Engine) -> None:
     row = put(engine, "a.txt", "lamp 0", "lamp 0 too")
     is_done, seen = threading.Event(), list[list[str]]()
@@ -181,6 +186,7 @@ def test_documents_are_found_whole_while_they_are_replaced(engine: Engine) -> No
     assert all(texts in whole for texts in seen)
 
 
+@pytest.mark.slow
 def test_upkeep_runs_beside_reads_and_writes(engine: Engine) -> None:
     put(engine, "a.txt", "lamp first")
 
@@ -212,6 +218,7 @@ def test_after_closing_everything_is_refused(engine: Engine) -> None:
             work()
 
 
+@pytest.mark.slow
 def test_closing_waits_for_the_write_under_way(open_engine: Open, tmp_path: Path) -> None:
     engine = open_engine(tmp_path)
     row = document("a.txt")

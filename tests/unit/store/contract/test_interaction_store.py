@@ -79,6 +79,7 @@ def test_what_is_kept_comes_back_equal(engine: Engine, store: InteractionStore) 
     assert store.count() == 1
 
 
+@pytest.mark.slow
 def test_it_is_there_when_the_library_is_opened_again(open_engine: Open, tmp_path: Path) -> None:
     engine = open_engine(tmp_path)
     kept = answered(engine, "a")
@@ -89,6 +90,7 @@ def test_it_is_there_when_the_library_is_opened_again(open_engine: Open, tmp_pat
     engine.close()
 
 
+@pytest.mark.slow
 def test_the_most_similar_come_first_and_those_far_off_not_at_all(
     engine: Engine, store: InteractionStore
 ) -> None:
@@ -98,6 +100,7 @@ def test_the_most_similar_come_first_and_those_far_off_not_at_all(
     assert found(store, most=1) == ["nearest"]
 
 
+@pytest.mark.slow
 def test_liked_ones_come_first_and_disliked_ones_never(
     engine: Engine, store: InteractionStore
 ) -> None:
@@ -139,6 +142,7 @@ def check(engine: Engine, kept: Interaction, *verdicts: Verdict) -> None:
     engine.conversations.set_post_answer(replace(answer, claims=tuple(map(claim_with, verdicts))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verdict", [Verdict.CONTRADICTED, Verdict.NOT_IN_SOURCES])
 def test_an_answer_that_says_what_no_source_does_is_none_unless_it_is_liked(
     engine: Engine, store: InteractionStore, verdict: Verdict
@@ -207,6 +211,7 @@ def test_an_answer_that_was_replaced_is_none_until_it_is_put_back(
     assert found(store) == ["a"]
 
 
+@pytest.mark.slow
 def test_deleted_conversations_hide_theirs_and_take_them_along(
     engine: Engine, store: InteractionStore
 ) -> None:

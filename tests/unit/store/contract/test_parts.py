@@ -38,6 +38,7 @@ def test_attachments_are_stored_below_their_mail(engine: Engine) -> None:
     assert engine.documents.count_inconsistent() == 0
 
 
+@pytest.mark.slow
 def test_an_attachment_that_is_read_again_keeps_its_id(engine: Engine) -> None:
     engine.documents.settle([mail(engine, ("report.txt", "lighthouse"), ("old.txt", "harbour"))])
     before = by_part(engine.documents.documents())
@@ -71,6 +72,7 @@ def test_attachments_move_with_their_mail(engine: Engine) -> None:
     assert {d.path for d in engine.documents.documents()} == {Path("/docs/new/a.eml")}
 
 
+@pytest.mark.slow
 def test_what_is_gone_for_now_is_not_found_and_comes_back(engine: Engine) -> None:
     engine.documents.settle([mail(engine, ("report.txt", "lighthouse"))])
     [source] = engine.sources.sources()
@@ -119,6 +121,7 @@ def test_a_document_that_changed_while_it_was_cut_anew_is_left_alone(engine: Eng
     assert [c.text for c in engine.documents.chunks("a.txt")] == ["lighthouse keeper"]
 
 
+@pytest.mark.slow
 def test_what_older_readers_read_or_refused_waits_again(engine: Engine) -> None:
     old, refused, new = document("old.txt"), document("refused.bin"), document("new.txt")
     add(engine, old, refused, new)
@@ -131,6 +134,7 @@ def test_what_older_readers_read_or_refused_waits_again(engine: Engine) -> None:
     assert found(engine, "lighthous") == ["lighthouse"]
 
 
+@pytest.mark.slow
 def test_files_are_found_by_the_words_of_their_reason(engine: Engine) -> None:
     waits, other = document("scan.pdf"), document("other.pdf")
     add(engine, waits, other)

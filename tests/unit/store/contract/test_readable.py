@@ -94,6 +94,7 @@ def everything_told(engine: Engine, readable: Readable | None) -> dict[str, Any]
     }
 
 
+@pytest.mark.slow
 def test_nothing_that_is_told_depends_on_what_may_not_be_read(
     alone: Engine, shared: Engine, readable: Readable
 ) -> None:
@@ -111,6 +112,7 @@ def test_somebody_who_may_read_nothing_finds_nothing(shared: Engine) -> None:
     assert told["counts"].total == 0
 
 
+@pytest.mark.slow
 def test_what_may_be_read_follows_the_library(open_engine: Open, tmp_path: Any) -> None:
     with closing(open_engine(tmp_path)) as engine:
         readable = Readable((), ("one", "two"))

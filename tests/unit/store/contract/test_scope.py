@@ -152,6 +152,7 @@ def test_a_type_can_be_a_format_with_an_ending(
     assert found(filled, Scope(filters=filters)) == chunks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("written", "chunks"),
     [
@@ -176,6 +177,7 @@ def test_a_tag_is_found_with_those_below_it(
     assert found(engine, Scope(filters=parse_query(f"lamp {written}").filters)) == chunks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("written", "chunks"),
     [
@@ -246,6 +248,7 @@ def test_a_part_of_a_scope_is_never_wider(filled: Engine) -> None:
     assert Scope().of_documents(()) is None
 
 
+@pytest.mark.slow
 def test_what_is_gone_for_now_lies_in_no_scope(engine: Engine) -> None:
     filled = fill(engine)
     [row] = filled.documents.get([NAMES[0]])

@@ -23,6 +23,9 @@ from desktop_rag.store.contract.search import (
 from tests.engines import Open
 from tests.stored_rows import add, document, found, ids, indexed, put, ranked, remove
 
+pytestmark = pytest.mark.slow
+
+
 TEXTS = ("the lamp is lit", "the lamp and the lens of the lamp", "gate", "the gate is shut")
 
 

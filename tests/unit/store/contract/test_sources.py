@@ -111,6 +111,7 @@ def test_what_was_said_last_of_a_page_is_known(engine: Engine) -> None:
     assert pages.get([]) == {}
 
 
+@pytest.mark.slow
 def test_pages_go_with_their_documents(engine: Engine) -> None:
     add(engine, document("kept"), document("gone"))
     engine.web_pages.put("kept", WebPage('"1"'))

@@ -12,6 +12,8 @@ from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import Scope
 from tests.stored_rows import add, add_source, document, indexed, put, ranked, remove
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def filled(engine: Engine) -> Engine:

@@ -11,6 +11,9 @@ from desktop_rag.store.contract.search import Scope
 from desktop_rag.store.contract.vectors import EXACT_UP_TO, ROUNDING, VectorStore
 from tests.stored_rows import collection_id, ids, put, remove, wait_again
 
+pytestmark = pytest.mark.slow
+
+
 DIMENSIONS = 100
 
 

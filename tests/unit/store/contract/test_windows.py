@@ -26,6 +26,7 @@ def similarities(
     return {chunk_id: similar for chunk_id, similar in pairs if not math.isnan(similar)}
 
 
+@pytest.mark.slow
 def test_the_best_window_of_a_passage_is_its_similarity(engine: Engine) -> None:
     store, _, numbers = with_vectors(engine, 3)
     windows = {"text 0": unit_vectors(6)[:3], "text 1": unit_vectors(6)[3:]}
@@ -65,6 +66,7 @@ def test_windows_go_with_their_passages(engine: Engine) -> None:
     assert store.window_counts() == (3, 3)
 
 
+@pytest.mark.slow
 def test_windows_that_were_dropped_are_missing_again(engine: Engine) -> None:
     store, by_text, numbers = with_vectors(engine, 2)
     rows = engine.chunks.without_windows(store.model_id, 9)

@@ -29,6 +29,7 @@ from tests.unit.store.joined.team_server import TeamServer, team_server
 pytestmark = [
     pytest.mark.skipif("postgres" in UNTESTED, reason=UNTESTED.get("postgres", "")),
     pytest.mark.filterwarnings("ignore:XDG_RUNTIME_DIR"),
+    pytest.mark.slow,
 ]
 WAIT_S = 60.0
 LIMIT_S = 5.0

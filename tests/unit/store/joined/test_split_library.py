@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from desktop_rag.core.query import Filters
 from desktop_rag.core.shared_library import shared_id
 from desktop_rag.features.shared_library.joined.joined_engine import joined_engine
-from desktop_rag.features.shared_library.joined.shared_ids import AtHand
 from desktop_rag.ingest.chunking.document_chunker import content_hash
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
-from tests.engines import UNTESTED, Open, duckdb_in, postgres_in
+from tests.engines import UNTESTED, AtHand, Open, duckdb_in, postgres_in
 from tests.stored_rows import put
 
 WORDS = ["lamp", "keeper", "gate", "porter", "dusk", "wick", "lens", "sea", "storm", "rope"]

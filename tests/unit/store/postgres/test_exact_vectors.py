@@ -14,6 +14,9 @@ from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 from tests.engines import UNTESTED
 from tests.stored_rows import collection_id, put
 
+pytestmark = pytest.mark.slow
+
+
 DIMENSIONS = 8
 PASSAGES = 120
 

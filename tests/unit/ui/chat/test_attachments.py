@@ -17,6 +17,9 @@ from desktop_rag.ui.composer.composer import Composer, QuestionField
 from desktop_rag.ui.widgets.controls import ElidedLabel
 from tests.unit.ui.chat_room import Room, ask, click, is_answered, named
 
+pytestmark = pytest.mark.slow
+
+
 # Text recognition loads its models with the first image.
 _READING_MS = 30_000
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from desktop_rag.core.library_events import Notice
+
+pytestmark = pytest.mark.slow
 
 
 def test_an_empty_chat_says_what_can_be_asked(room: Room, qtbot: QtBot) -> None:

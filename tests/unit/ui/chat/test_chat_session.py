@@ -24,6 +24,7 @@ def closed_chat(tmp_path: Path) -> Iterator[Chat]:
     chat.close()
 
 
+@pytest.mark.slow
 def test_a_question_that_cannot_be_stored_stays_and_is_sent_again(
     bridge: Bridge, closed_chat: Chat, qtbot: QtBot
 ) -> None:

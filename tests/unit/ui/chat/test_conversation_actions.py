@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from PySide6.QtWidgets import QAbstractButton, QFileDialog, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from desktop_rag.core.library_events import Notice
+
+pytestmark = pytest.mark.slow
 
 
 def test_an_edited_question_is_asked_in_a_copy(room: Room, qtbot: QtBot) -> None:

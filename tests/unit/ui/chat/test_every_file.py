@@ -1,11 +1,15 @@
 """Asking every file separately, after a confirmation if it takes many requests."""
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
 
 from tests.servers.chat_server import ChatServer
 from tests.unit.ui.chat_room import Room, ask, choose, is_answered, use
+
+pytestmark = pytest.mark.slow
+
 
 EVERY_FILE = "Ask every file"
 

@@ -67,6 +67,7 @@ def test_a_large_image_is_scaled_down_proportionally(tmp_path: Path, qtbot: QtBo
     assert (pasted.width(), pasted.height()) == (LONGEST_SIDE_PX, 1)
 
 
+@pytest.mark.slow
 def test_an_image_too_large_as_png_is_sent_as_jpeg(qtbot: QtBot) -> None:
     image = encode_image(noise(900, 700))
     assert image.mime == "image/jpeg"

@@ -18,6 +18,9 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.viewers.viewer import DocumentSpan
 from tests.unit.ui.rooms import button, field, make_library, texts
 
+pytestmark = pytest.mark.slow
+
+
 Widget = TypeVar("Widget", bound=QWidget)
 FRONT_MATTER = "---\ndate: 2024-05-01\ntags: [roof, oil lamp]\n---\n"
 TEXT = "# Lamp\n\nThe 🔦 keeper trims the wick at dusk.\n\n# Oil\n\nOil comes by boat.\n"

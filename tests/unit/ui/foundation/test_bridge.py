@@ -31,6 +31,7 @@ def test_a_result_comes_back_on_the_qt_thread(bridge: Bridge, qtbot: QtBot) -> N
     assert seen == [(1, False, True)]
 
 
+@pytest.mark.slow
 def test_posts_of_each_thread_arrive_in_order(bridge: Bridge, qtbot: QtBot) -> None:
     seen: list[Any] = []
     bridge.hear(object, seen.append)
@@ -47,6 +48,7 @@ def test_posts_of_each_thread_arrive_in_order(bridge: Bridge, qtbot: QtBot) -> N
         assert [n for thread, n in seen if thread == t] == list(range(2000))
 
 
+@pytest.mark.slow
 def test_many_slow_deliveries_leave_the_loop_alive(bridge: Bridge, qtbot: QtBot) -> None:
     done_at_ticks: list[int] = []
     timer, done = QTimer(interval=0), []

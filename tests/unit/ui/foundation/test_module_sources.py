@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 _IMPORTS = """
 import linecache, sys
 if {is_called}:
@@ -25,6 +27,7 @@ def test_no_source_is_read() -> None:
     assert not is_read(is_called=True)
 
 
+@pytest.mark.slow
 def test_without_it_pyside_reads_them() -> None:
     """Else the module can go."""
     assert is_read(is_called=False)

@@ -184,6 +184,7 @@ def test_a_source_that_is_known_later_shortens_the_folders(model: DocumentModel)
     assert model.index(row, Column.FOLDER).data() == "late"
 
 
+@pytest.mark.slow
 def test_many_scattered_changes_emit_few_signals(model: DocumentModel) -> None:
     documents = [make_document(f"{n:05}.md") for n in range(50_000)]
     model.set_table(make_table(documents, ROOTS))
@@ -224,6 +225,7 @@ def random_batch(rnd: random.Random) -> list[Document]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_any_series_of_changes_ends_like_a_fresh_start(
     seed: int, qtmodeltester: ModelTester

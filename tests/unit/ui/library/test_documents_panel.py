@@ -133,6 +133,7 @@ def test_a_folder_shows_those_inside_it(panel: DocumentsPanel, qtbot: QtBot) -> 
     assert names(panel) == ["x.md"]
 
 
+@pytest.mark.slow
 def test_a_long_facet_is_whole_on_request(panel: DocumentsPanel, qtbot: QtBot) -> None:
     model = table(panel).model()
     assert isinstance(model, DocumentModel)
@@ -242,6 +243,7 @@ def test_columns_give_way_where_there_is_little_room(panel: DocumentsPanel, qtbo
     qtbot.waitUntil(lambda: bar.maximum() == 0)
 
 
+@pytest.mark.slow
 def test_fifty_thousand_files_are_filtered_and_changed_in_one_pass(panel: DocumentsPanel) -> None:
     documents = [make_document(f"{n:05}.md") for n in range(50_000)]
     model = table(panel).model()

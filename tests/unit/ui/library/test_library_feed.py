@@ -89,6 +89,7 @@ def test_changes_of_a_source_being_removed_are_ignored(
     assert model.document_at(0) == other
 
 
+@pytest.mark.slow
 def test_a_source_that_could_not_be_removed_comes_back(
     feed: LibraryFeed, model: DocumentModel, store: Database, source_id: str, qtbot: QtBot
 ) -> None:

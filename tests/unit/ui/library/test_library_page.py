@@ -41,6 +41,8 @@ from tests.unit.ui.rooms import (
     texts,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def library(store: Database, bridge: Bridge, tmp_path: Path) -> Iterator[Library]:

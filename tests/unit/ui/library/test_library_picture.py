@@ -148,6 +148,7 @@ def test_a_tile_has_the_name_without_that_of_its_group(
     assert (pdfs.label, pdfs.name) == ("PDF (papers)", "PDF")
 
 
+@pytest.mark.slow
 def test_values_of_filters_are_named_in_the_language() -> None:
     """In a process of its own: the language is chosen before the rooms are imported."""
     code = """if True:

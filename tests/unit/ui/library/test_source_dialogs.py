@@ -128,6 +128,7 @@ def test_following_links_is_submitted_with_its_limits(parent: QWidget, qtbot: Qt
     )
 
 
+@pytest.mark.slow
 def test_the_options_of_links_are_changed_and_show_what_was_refused(
     bridge: Bridge, library: Library, parent: QWidget, qtbot: QtBot
 ) -> None:
@@ -183,6 +184,7 @@ def test_an_invalid_address_is_shown_in_the_dialog_and_nothing_typed_is_lost(
     assert library.sources.all() == []
 
 
+@pytest.mark.slow
 def test_an_address_that_cannot_be_fetched_is_told_before_it_is_added(
     bridge: Bridge, library: Library, parent: QWidget, qtbot: QtBot
 ) -> None:

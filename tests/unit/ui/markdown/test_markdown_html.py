@@ -263,6 +263,7 @@ def paragraphs(count: int) -> str:
     return "".join(f"Paragraph {n} says something about lamps [1].\n\n" for n in range(count))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
 def test_any_line_ending_ends_a_line(ending: str) -> None:
     assert read(f"- a{ending}- b").tags >= {"ul", "li"}

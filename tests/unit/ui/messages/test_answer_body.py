@@ -104,6 +104,7 @@ def test_another_theme_renders_again(body: AnswerBody, theme: Theme, qtbot: QtBo
     assert shown(body) == ["code"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ["A paragraph of some words [1].\n\n" * 60_000, "```py\nx = 1\n```\n\n" * 5_000],
@@ -121,6 +122,7 @@ def test_a_very_long_answer_is_cut(body: AnswerBody, qtbot: QtBot, text: str) ->
     assert show_all_button(body).isVisibleTo(body)
 
 
+@pytest.mark.slow
 def test_show_all_shows_all(body: AnswerBody, qtbot: QtBot) -> None:
     text = "A paragraph of some words.\n\n" * 2_500
     body.show_text(text, [])

@@ -291,6 +291,7 @@ def test_the_claim_with_the_worst_verdict() -> None:
     assert worst((RIGHT, RIGHT)) == 0
 
 
+@pytest.mark.slow
 def test_an_answer_gets_its_badges_and_a_press_opens_the_panel(
     room: Room, server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -315,6 +316,7 @@ def test_an_answer_gets_its_badges_and_a_press_opens_the_panel(
     assert panel.isHidden()
 
 
+@pytest.mark.slow
 def test_an_unsupported_answer_is_hidden_on_request(
     room: Room, server: ChatServer, qtbot: QtBot
 ) -> None:

@@ -1,5 +1,6 @@
 """Follow-up questions below the last answer; a click asks one."""
 
+import pytest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -16,6 +17,7 @@ def offered(page: QWidget) -> list[str]:
     return [b.question for b in buttons if b.isVisible() and b.property("kind") == "followUp"]
 
 
+@pytest.mark.slow
 def test_a_click_asks_a_follow_up_question(room: Room, server: ChatServer, qtbot: QtBot) -> None:
     use(room, server)
     server.first_answers = [ANSWER, NEXT, "It burns oil [1].", "Is the lamp lit?"]

@@ -216,6 +216,7 @@ def test_it_opens_at_the_end_and_follows_the_answer(view: MessageView, qtbot: Qt
     qtbot.waitUntil(lambda: bar.maximum() > before + 300 and bar.value() == bar.maximum())
 
 
+@pytest.mark.slow
 def test_the_scroll_position_is_kept_after_scrolling_up(view: MessageView, qtbot: QtBot) -> None:
     model = load(view, LONG, qtbot)
     bar = view.verticalScrollBar()
@@ -228,6 +229,7 @@ def test_the_scroll_position_is_kept_after_scrolling_up(view: MessageView, qtbot
     assert bar.value() == 200
 
 
+@pytest.mark.slow
 def test_a_long_conversation_builds_only_the_newest_rows(view: MessageView, qtbot: QtBot) -> None:
     messages = [replace(QUESTION, text=f"Question {n}") for n in range(100)]
     load(view, messages, qtbot)
@@ -238,6 +240,7 @@ def test_a_long_conversation_builds_only_the_newest_rows(view: MessageView, qtbo
     assert len(view.findChildren(QuestionItem)) == 80
 
 
+@pytest.mark.slow
 def test_a_long_conversation_grows_as_it_is_scrolled_and_lets_go_of_its_end(
     view: MessageView, qtbot: QtBot
 ) -> None:
@@ -344,6 +347,7 @@ def test_an_answer_says_that_it_is_not_stored_until_it_is(view: MessageView, qtb
     assert not any("not stored" in text for text in labels(view))
 
 
+@pytest.mark.slow
 def test_what_is_read_stays_in_place_when_the_view_becomes_narrower(
     view: MessageView, qtbot: QtBot
 ) -> None:

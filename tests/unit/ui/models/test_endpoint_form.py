@@ -18,6 +18,9 @@ from tests.servers.chat_server import ChatServer
 from tests.servers.model_dialects import Dialect
 from tests.unit.ui.rooms import button, deliver, field, texts
 
+pytestmark = pytest.mark.slow
+
+
 CANARY = "sk-canary-81c2f0"
 
 

@@ -99,6 +99,7 @@ def test_typing_offers_the_names_that_contain_it(box: ListedModelBox, qtbot: QtB
     assert completer.completionCount() == 2
 
 
+@pytest.mark.slow
 def test_a_test_lists_the_models_and_the_next_form_still_knows_them(
     form: EndpointForm, server: ChatServer, bridge: Bridge, chat: Chat, qtbot: QtBot
 ) -> None:
@@ -115,6 +116,7 @@ def test_a_test_lists_the_models_and_the_next_form_still_knows_them(
     assert "8,192 tokens" in later.facts.text()
 
 
+@pytest.mark.slow
 def test_a_key_in_the_address_goes_to_the_keyring(
     form: EndpointForm, chat: Chat, qtbot: QtBot
 ) -> None:
@@ -128,6 +130,7 @@ def test_a_key_in_the_address_goes_to_the_keyring(
     assert chat.models.has_key(address)
 
 
+@pytest.mark.slow
 def test_an_address_of_a_deployment_names_its_model(form: EndpointForm, qtbot: QtBot) -> None:
     pasted = "https://me.openai.azure.com/openai/deployments/gpt-x/chat/completions?api-version=1"
     with qtbot.waitSignal(form.changed) as told:
@@ -136,6 +139,7 @@ def test_an_address_of_a_deployment_names_its_model(form: EndpointForm, qtbot: Q
     assert told.args == [EndpointSettings(address, "gpt-x")]
 
 
+@pytest.mark.slow
 def test_a_blank_in_the_address_is_asked_for(form: EndpointForm, qtbot: QtBot) -> None:
     with qtbot.assertNotEmitted(form.changed):
         enter(form, qtbot, "https://YOUR-RESOURCE.openai.azure.com/openai/v1")

@@ -17,6 +17,8 @@ from tests.unit.ui.rooms import button, field, texts
 if TYPE_CHECKING:
     from desktop_rag.core.settings import EndpointSettings
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def usual(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:

@@ -184,6 +184,7 @@ def test_missing_models_and_collections_are_kept_until_changed(window: QWidget) 
     assert dialog.assistant.collection_ids == ("l",)
 
 
+@pytest.mark.slow
 def test_nothing_typed_is_lost_when_saving_fails(
     actions: AssistantActions, chat: Chat, window: QWidget, qtbot: QtBot
 ) -> None:
@@ -205,6 +206,7 @@ def test_nothing_typed_is_lost_when_saving_fails(
 # --- the list ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_without_assistants_an_introduction_is_shown(
     actions: AssistantActions, window: QWidget, qtbot: QtBot
 ) -> None:
@@ -216,6 +218,7 @@ def test_without_assistants_an_introduction_is_shown(
     open_form(window, qtbot).reject()
 
 
+@pytest.mark.slow
 def test_an_assistant_is_edited(
     listing: AssistantsDialog, actions: AssistantActions, window: QWidget, qtbot: QtBot
 ) -> None:
@@ -231,11 +234,13 @@ def test_an_assistant_is_edited(
     assert listing.selected.name == "Attendant", "it stays selected where it has moved to"
 
 
+@pytest.mark.slow
 def test_an_assistant_is_duplicated(listing: AssistantsDialog, qtbot: QtBot) -> None:
     button(listing, "Duplicate").click()
     qtbot.waitUntil(lambda: names(listing) == ["Cook", "Cook (copy)", "Keeper"])
 
 
+@pytest.mark.slow
 def test_an_assistant_is_deleted_and_restored(
     listing: AssistantsDialog, actions: AssistantActions, qtbot: QtBot
 ) -> None:
@@ -254,11 +259,13 @@ def test_an_assistant_is_deleted_and_restored(
     assert actions.choice.text() == "Cook"
 
 
+@pytest.mark.slow
 def test_errors_are_shown_in_the_dialog(listing: AssistantsDialog) -> None:
     listing.show_error(AppError("The disk is full.", "Make room."))
     assert "The disk is full." in texts(listing)
 
 
+@pytest.mark.slow
 def test_a_refusal_by_the_chat_is_shown(
     listing: AssistantsDialog, chat: Chat, qtbot: QtBot
 ) -> None:

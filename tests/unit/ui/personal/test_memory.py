@@ -78,6 +78,7 @@ def test_the_button_is_visible_only_for_answers_with_examples(theme: Theme, qtbo
         button(item, "Guided by 1 earlier answer").click()
 
 
+@pytest.mark.slow
 def test_the_dialog_shows_each_earlier_answer(dialog: PastAnswersDialog) -> None:
     seen = texts(dialog)
     assert "Question a?" in seen
@@ -87,6 +88,7 @@ def test_the_dialog_shows_each_earlier_answer(dialog: PastAnswersDialog) -> None
     assert "Question gone?" in seen
 
 
+@pytest.mark.slow
 def test_an_answer_is_deleted_and_restored(
     dialog: PastAnswersDialog, chat: Chat, qtbot: QtBot
 ) -> None:
@@ -128,6 +130,7 @@ def field(chat: Chat, bridge: Bridge, theme: Theme, qtbot: QtBot) -> MemoryField
     return field
 
 
+@pytest.mark.slow
 def test_everything_is_deleted_after_confirmation(
     field: MemoryField, chat: Chat, qtbot: QtBot
 ) -> None:

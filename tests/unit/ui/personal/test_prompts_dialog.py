@@ -16,6 +16,8 @@ from desktop_rag.ui.personal.prompt_actions import PromptActions, PromptsDialog
 from tests.unit.ui.rooms import Desktop, button, field, listening_desktop, make_chat, opened_store
 from tests.unit.ui.rooms import texts as texts_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def chat(tmp_path: Path) -> Iterator[Chat]:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from desktop_rag.app import Services
 from desktop_rag.ui.reading.document_loading import load
 from desktop_rag.ui.viewers.viewer import DocumentSpan, span_of
@@ -11,6 +13,7 @@ from tests.indexed import index_texts
 LAMP = "The lamp is lit at dusk by the keeper."
 
 
+@pytest.mark.slow
 def test_a_folder_that_was_added_again_has_its_cited_words(
     services: Services, tmp_path: Path
 ) -> None:

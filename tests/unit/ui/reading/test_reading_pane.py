@@ -28,6 +28,9 @@ from desktop_rag.ui.widgets.marked_text import MarkedText
 from tests.unit.ingest.read.samples import make_pdf
 from tests.unit.ui.rooms import button, field, make_library, marked_words, texts
 
+pytestmark = pytest.mark.slow
+
+
 PAGES = ["First page of all", "The wick is trimmed twice", "Oil comes by boat", "The wick again"]
 LAMP = "# Lamp\n\nThe 🔦 keeper **trims** the wick at dusk.\n\n# Oil\n\nOil comes by boat.\n"
 CODE = (

@@ -36,6 +36,8 @@ from desktop_rag.ui.settings.settings_page import SettingsPage
 from tests.keyrings import MemoryKeyring
 from tests.unit.ui.rooms import button, field, make_chat, opened_store, texts
 
+pytestmark = pytest.mark.slow
+
 
 class Applied(list[Settings]):
     """Records the applied settings."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QComboBox, QLineEdit, QSpinBox
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.settings import Encryption, Settings, SharedLibrarySettings
+from desktop_rag.core.settings import Settings, SharedLibrarySettings
 from desktop_rag.features.shared_library.library_access import LibraryPasswords, SharedLibraryAccess
 from desktop_rag.features.shared_library.opening import check_shared_library
 from desktop_rag.features.shared_library.ui.shared_library_page import SharedLibrarySection
@@ -53,7 +53,7 @@ def enter(section: SharedLibrarySection, shared: SharedLibrarySettings, password
     }
     for name, value in values.items():
         field(section, QLineEdit, name).setText(value)
-    section.choose_encryption(Encryption.NONE)
+    field(section, QComboBox, "Encryption").setCurrentText("No encryption")
 
 
 def waits_for(qtbot: QtBot, section: SharedLibrarySection, words: str) -> None:
@@ -95,7 +95,7 @@ def test_an_address_where_nothing_runs(section: SharedLibrarySection, qtbot: QtB
     enter(section, SharedLibrarySettings("127.0.0.1", 1, "any", "me"), "any")
     field_of_library = field(section, QLineEdit, "Library")
     field_of_library.setText("any")
-    section.choose_port(1)
+    field(section, QSpinBox, "Port").setValue(1)
     button(section, "Test").click()
     waits_for(qtbot, section, "The server can't be reached.")
     assert button(section, "Test").isEnabled(), "it can be tried again"

@@ -20,6 +20,9 @@ from desktop_rag.ui.upkeep.backup_page import BackupPage, ImportDialog
 from tests.unit.backup.filled_library import Place, fill
 from tests.unit.ui.rooms import button, texts
 
+pytestmark = pytest.mark.slow
+
+
 Widget = TypeVar("Widget", bound=QWidget)
 
 

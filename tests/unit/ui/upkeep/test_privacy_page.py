@@ -13,6 +13,9 @@ from desktop_rag.ui.upkeep.privacy_page import PrivacyPage
 from desktop_rag.ui.widgets.controls import PlainLabel
 from tests.unit.ui.rooms import button, texts
 
+pytestmark = pytest.mark.slow
+
+
 REMOTE = EndpointSettings("https://api.example.org/v1", "large")
 
 

@@ -7,8 +7,7 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.parsed import Box
 from desktop_rag.core.settings import AppearanceSettings, ColourScheme
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.viewers.page_layout import GAP_PX, PageLayout
-from desktop_rag.ui.viewers.pages_viewer import PageCanvas, PagePicture
+from desktop_rag.ui.viewers.pages_viewer import GAP_PX, PageCanvas, PageLayout, PagePicture
 
 MARK = Box(0.2, 0.2, 0.8, 0.4)
 

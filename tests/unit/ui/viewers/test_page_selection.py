@@ -7,8 +7,8 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.parsed import Box, PageWord
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.viewers.page_layout import GAP_PX
 from desktop_rag.ui.viewers.pages_viewer import (
+    GAP_PX,
     PageCanvas,
     PagePicture,
     is_on_a_word,

@@ -38,6 +38,8 @@ from desktop_rag.ui.window.main_window import MainWindow, StatusStrip
 from desktop_rag.ui.window.window_pages import CHAT, LIBRARY, SEARCH, SETTINGS, NavigationRail
 from tests.unit.ui.rooms import make_chat, make_library, opened_store
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass
 class Opened:

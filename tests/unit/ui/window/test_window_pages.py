@@ -18,6 +18,8 @@ from desktop_rag.ui.window.main_window import MainWindow
 from desktop_rag.ui.window.window_pages import CHAT, LIBRARY, SEARCH, SETTINGS
 from tests.unit.ui.rooms import button, make_chat, make_library, opened_store
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def window(theme: Theme, bridge: Bridge, qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:

@@ -1,7 +1,7 @@
-"""Rows in the binary form of COPY, made of NumPy arrays. Pure, but for sending them.
+"""Rows in the binary format of PostgreSQL's COPY, made of NumPy arrays, and sent.
 
-The form is described in PostgreSQL's documentation of COPY: a signature, rows of a count of fields,
-each with its length, a final mark; numbers are big-endian.
+The format, see COPY in PostgreSQL's manual, is big-endian: a signature, rows with the number of
+their fields, each field with its length, and a trailer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,9 +28,9 @@ def copy_arrays(
     same: tuple[str, str],
     array: tuple[str, NDArray[np.int64], NDArray[np.int64]],
 ) -> None:
-    """Insert rows of integers, a text that all have, and an array of bigint.
+    """Insert rows of integers, the `same` text (name, value), and a bigint array.
 
-    The text is (name, value), the array (name, sizes, elements of all).
+    The array is (name, sizes, elements of all rows).
     """
     name, sizes, elements = array
     if not len(sizes):
@@ -56,8 +56,8 @@ def copy_arrays(
 def _in_turns(
     heads: NDArray[Any], sizes: NDArray[np.int64], values: NDArray[Any]
 ) -> NDArray[np.unsignedinteger]:
-    """Each head with its share of the values, one after the other."""
-    # Where all sizes are even, bytes are placed in pairs.
+    """Each head followed by its share of the values."""
+    # Bytes are placed in pairs where all sizes are even.
     unit = np.uint8 if heads.itemsize % 2 else np.uint16
     head_units = heads.view(unit).reshape(len(sizes), -1)
     value_units = values.view(unit).reshape(len(values), -1)
@@ -80,7 +80,7 @@ def copy_vectors(
     vectors: NDArray[np.float32],
     collection_id: str,
 ) -> None:
-    """Insert vectors of contents in a collection, rounded to half precision."""
+    """Insert the vectors of contents in a collection, rounded to half precision."""
     count, dimensions = vectors.shape
     size = 4 + 2 * dimensions
     text = collection_id.encode()

@@ -1,8 +1,7 @@
-"""Tables in partitions by collection: all that grows with passages. Inside a transaction.
+"""Partitions by collection, of all tables that grow with passages. Inside a transaction.
 
-The key is `collection_id`, the last column of each of these tables. A row without a collection, as
-the vector of a passage that is not stored yet, has the empty one. A statement that names its
-collections leaves the other partitions out.
+The key is `collection_id`, the last column of each of these tables; it is empty for vectors of
+passages that are not stored yet. Statements that name collections skip the other partitions.
 """
 
 from collections.abc import Sequence
@@ -12,19 +11,19 @@ from desktop_rag.features.shared_library.postgres.database.server_connection imp
     ServerConnection,
 )
 
-# A search by meaning in all collections asks each: eight cost it twice, for the same recall.
+# A search by meaning asks each: eight partitions double its cost, for the same recall.
 PARTITIONS = 4
 NOWHERE = ""
 
 
 def create_partitions(connection: Own, table: str) -> None:
-    """Create the partitions of a table, so that nobody reads one past the policies of the table."""
+    """Create the partitions of a table, which can't be read past its policies."""
     for number, name in enumerate(partition_names(table)):
         share = f"MODULUS {PARTITIONS}, REMAINDER {number}"
         statement = f"CREATE TABLE {name} PARTITION OF {table} FOR VALUES WITH ({share})"
         connection.execute(statement.encode())
-        # The policies of the table hold for statements about the table. Without one of its own, a
-        # partition shows no row to a role that was granted all tables.
+        # The policies of the table hold for statements about the table only. Without a policy, a
+        # partition shows no row, even to a role that was granted all tables.
         connection.execute(f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY".encode())
 
 
@@ -44,10 +43,8 @@ def collections_of(con: ServerConnection, source_ids: Sequence[str]) -> list[str
 
 
 def policy_of_vectors(table: str) -> str:
-    """The condition by which a reader sees a vector: one of the chunks beside it can be read.
-
-    OFFSET keeps the planner from reading every chunk of the library for it first.
-    """
+    """The condition for reading a vector: a chunk with its content can be read."""
+    # OFFSET keeps the planner from reading all chunks of the library first.
     return (
         f"EXISTS (SELECT 1 FROM chunks c WHERE c.content_hash = {table}.content_hash"
         f" AND c.collection_id = {table}.collection_id OFFSET 0)"

@@ -1,9 +1,9 @@
 """Postings in blocks: a row for up to 240 chunks of a term, each posting a number of eight bytes.
 
-A question then reads a few rows a word, and storing a document writes a row a term. The number
-holds the distance from the first chunk of the block, the frequency, and the length of the chunk.
-A block holds chunks of one collection. Documents may come into a collection late, with the numbers
-that they have, so that the blocks of a term may overlap.
+A question reads a few rows per word, and storing a document writes a row per term. The number has
+the distance from the first chunk of the block, the frequency, and the length of the chunk. A block
+has chunks of one collection. Documents that move into a collection keep their chunk numbers, so
+that the blocks of a term may overlap.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +16,7 @@ from desktop_rag.features.shared_library.postgres.database.binary_rows import co
 from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
 from desktop_rag.store.sql.bm25_ranking import PostingList
 
-# As many fit into a row that is not split; four rows fill a page.
+# The most that fit into an undivided row; four rows fill a page.
 BLOCK = 240
 # The maximum of a frequency and of a length, which have two bytes each.
 MAX_COUNT = 65_535
@@ -29,7 +29,7 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Blocks as columns; `packed` are the postings of all of them, one after the other."""
+    """Blocks as columns; `packed` are the postings of all of them."""
 
     keys: Numbers
     firsts: Numbers
@@ -42,12 +42,12 @@ NO_BLOCKS = Blocks(*(np.empty(0, np.int64) for _ in range(5)))
 
 
 def signed(key: int) -> int:
-    """The key of a term as a bigint holds it."""
+    """The key of a term as a bigint."""
     return key - 2 * _SIGN if key >= _SIGN else key
 
 
 def unsigned(key: int) -> int:
-    """The key of a term that a bigint holds."""
+    """The key of a term from a bigint."""
     return key + 2 * _SIGN if key < 0 else key
 
 
@@ -73,10 +73,9 @@ def packed_blocks(keys: Numbers, chunk_ids: Numbers, tf: Numbers, lengths: Numbe
 def divided(
     rows: Sequence[tuple[int, int, bytes]], group_of: Callable[[Numbers], Numbers]
 ) -> dict[int, Blocks]:
-    """The postings of blocks (key, first chunk, packed) in new blocks for each group of chunks.
+    """Divides ordered blocks (key, first chunk, packed) into new blocks per group of chunks.
 
-    The blocks are ordered by key and first chunk. `group_of` gives the group of each chunk; a chunk
-    in one below zero is left out.
+    `group_of` gives the group of each chunk; groups below zero are left out.
     """
     parts = [packed for _, _, packed in rows]
     numbers, sizes = numbers_of(parts), sizes_of(parts)
@@ -95,7 +94,7 @@ def divided(
 
 
 def place_in(chunk_ids: Numbers, firsts: Numbers, lasts: Numbers) -> Numbers:
-    """The number of the range that each chunk is in, -1 for none; they are ordered and apart."""
+    """The index of the range of each chunk, -1 for none; ranges are ordered and disjoint."""
     if not len(firsts):
         return np.full(len(chunk_ids), -1, np.int64)
     place = np.searchsorted(firsts, chunk_ids, "right") - 1
@@ -119,7 +118,7 @@ def insert_blocks(con: ServerConnection, blocks: Blocks, collection_id: str) -> 
 
 
 def numbers_of(parts: Iterable[bytes]) -> Numbers:
-    """The elements of arrays, one after the other."""
+    """The elements of all arrays."""
     return np.frombuffer(b"".join(parts), _ELEMENT)["value"].astype(np.int64)
 
 
@@ -129,7 +128,7 @@ def sizes_of(parts: Sequence[bytes]) -> Numbers:
 
 
 def unpacked(firsts: Sequence[int], parts: Sequence[bytes]) -> PostingList:
-    """The postings of a term's blocks, one after the other."""
+    """The postings of a term's blocks."""
     numbers = numbers_of(parts)
     chunk_ids = np.repeat(np.array(firsts, np.int64), sizes_of(parts)) + (numbers >> 32)
     return PostingList(

@@ -1,8 +1,7 @@
-"""Searches on a streaming replica, as long as it is there and follows closely. Any thread.
+"""Searches on a streaming replica while it follows the primary closely. Any thread.
 
-How far a replica lags can't be asked of the replica alone: one that lost its primary believes that
-it has everything. So the primary's position is noted from time to time, and the lag is the age of
-the newest position that the replica has reached.
+A replica that lost its primary can't tell how far it lags. So the primary's position is noted from
+time to time, and the lag is the age of the newest position that the replica has reached.
 """
 
 import logging
@@ -22,30 +21,30 @@ from desktop_rag.features.shared_library.postgres.database.server_connection imp
 log = logging.getLogger(__name__)
 
 _WAIT_S = 2.0
-# One that is away is not asked again for so long: each time would cost a search the wait.
+# A replica that is away is not asked again for so long: each time, a search would wait.
 _AWAY_S = 10.0
-# The position of the primary is asked at most so often.
+# The least time between two questions for the primary's position.
 _NOTED_EVERY_S = 1.0
 _MOST_NOTED = 1_000
-# A database that is no replica, or not any more, has reached nothing.
+# A database that is no replica (any more) has reached nothing.
 _REACHED = (
     "SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() - '0/0' ELSE -1 END::bigint"
 )
-# Past all that was committed, and what is on the primary's disk: the latter is what replicas get.
+# Past all that was committed, and what is on the primary's disk, which is what replicas get.
 WRITTEN = "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint"
 SENT = "SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint"
 
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """Where searches may read, and the seconds by which it may be behind."""
+    """A replica for searches, and the most seconds that it may be behind."""
 
     address: str
     most_lag_s: float
 
 
 class ReplicaLag:
-    """How far a replica is behind, by positions of the primary that were noted."""
+    """How far a replica is behind, by noted positions of the primary."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -54,17 +53,17 @@ class ReplicaLag:
         self._written = 0
 
     def is_due(self) -> bool:
-        """True when the position of the primary was not noted for a while."""
+        """True when the position of the primary should be noted again."""
         with self._lock:
             return not self._noted or self._clock() - self._noted[-1][0] >= _NOTED_EVERY_S
 
     def note(self, asked_at: float, position: int) -> None:
-        """The primary was at a position at a time of the clock, or past it."""
+        """Note that the primary was at this position or past it at this time."""
         with self._lock:
             self._noted.append((asked_at, position))
 
     def wrote(self, position: int) -> None:
-        """This process wrote, and the primary is at this position now."""
+        """Note that this process wrote, up to this position of the primary."""
         with self._lock:
             self._written = max(self._written, position)
 
@@ -73,9 +72,9 @@ class ReplicaLag:
         return self._clock()
 
     def of(self, reached: int) -> float | None:
-        """The most seconds that a replica at a position is behind.
+        """The most seconds that a replica at this position is behind.
 
-        None when it lacks what this process wrote, or has reached no position that is known.
+        None when it lacks what this process wrote, or has reached no noted position.
         """
         with self._lock:
             while len(self._noted) > 1 and self._noted[1][1] <= reached:
@@ -95,19 +94,19 @@ class ReadReplica:
         position: Callable[[str], int],
         lag: ReplicaLag | None = None,
     ) -> None:
-        """`position` asks the primary by a statement. Opens the pool, which `close` closes."""
+        """`position` asks the primary with a statement. Opens the pool; `close` closes it."""
         self._most_lag_s = replica.most_lag_s
         self._pool = pool
         self._position = position
         self._lag = lag or ReplicaLag()
         self._away_until = 0.0
         self._is_used = True
-        # What was written before, as new tables, must be there.
+        # Earlier writes, such as new tables, must be there.
         self._lag.wrote(position(WRITTEN))
         pool.open(wait=False)
 
     def wrote(self, position: int) -> None:
-        """From now on the replica must have reached this position."""
+        """Require that the replica has reached this position from now on."""
         self._lag.wrote(position)
 
     @contextmanager
@@ -118,7 +117,7 @@ class ReadReplica:
         if own is None:
             yield None
             return
-        # Ends the transaction, or rolls it back, as the pool's own would.
+        # Commits or rolls back, as the pool's own context would.
         try:
             with own:
                 yield own
@@ -126,7 +125,7 @@ class ReadReplica:
             self._pool.putconn(own)
 
     def state(self) -> ReplicaState:
-        """How far it is behind now; asks both servers, whether it is away or not."""
+        """How far it is behind now; asks both servers, even while the replica counts as away."""
         asked_at = self._lag.now()
         sent = self._position(SENT)
         self._lag.note(asked_at, sent)

@@ -1,8 +1,8 @@
-"""Rights that the database itself enforces: what a reading transaction may see.
+"""Reading rights that the database enforces.
 
-A search for somebody who may not read everything runs as a role without a login, under row-level
-security: the transaction names the collections and documents, and one that names none sees nothing.
-Whatever a statement forgets to ask, it gets no row of anything else.
+A search for somebody who may not read everything runs as a role without login, under row-level
+security: the transaction names the collections and documents that it may see. So no statement gets
+any other row, whatever its conditions.
 """
 
 import json
@@ -12,7 +12,7 @@ from psycopg import sql
 from desktop_rag.core.question import Readable
 from desktop_rag.features.shared_library.postgres.database.server_connection import Own
 
-# One role for all libraries of a server; its rights are those that each schema grants.
+# One role for all libraries of a server; each schema grants it rights.
 READER = "desktop_rag_reader"
 _COLLECTIONS = "desktop_rag.collections"
 _DOCUMENTS = "desktop_rag.documents"
@@ -40,7 +40,7 @@ def restrict(connection: Own, table: str, condition: str) -> None:
 
 
 def become_reader(connection: Own, readable: Readable) -> None:
-    """Let the rest of this transaction see what somebody may read, and nothing else."""
+    """Limit the rest of this transaction to what somebody may read."""
     connection.execute(
         "SELECT set_config('role', %s, true), set_config(%s, %s, true), set_config(%s, %s, true)",
         [

@@ -1,4 +1,4 @@
-"""A connection to PostgreSQL that takes the SQL of `store/sql`: `?` and `$name` as parameters."""
+"""A connection to PostgreSQL that takes the SQL of `store/sql`, with `?` and `$name`."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -9,10 +9,10 @@ import numpy as np
 import psycopg
 from psycopg import sql
 from psycopg.abc import Buffer
-from psycopg.adapt import AdaptersMap, Loader
+from psycopg.adapt import Loader
 from psycopg.pq import Format
 
-# Text in quotation marks, which is left as it is, or a parameter.
+# Quoted text, which stays as it is, or a parameter.
 _PARTS = re.compile(r"'(?:[^']|'')*'|\?|\$([a-z]\w*)|%")
 # Rows of one INSERT; above that, COPY is faster.
 _FEW_ROWS = 8
@@ -25,7 +25,7 @@ Own = psycopg.Connection[tuple[Any, ...]]
 
 
 class ArrayBytes(Loader):
-    """Leaves the elements of a bigint[] as they came: NumPy reads those of many rows at once."""
+    """Leaves the elements of a bigint[] as bytes: NumPy decodes those of many rows at once."""
 
     format = Format.BINARY
 
@@ -39,7 +39,7 @@ class ServerConnection:
 
     def __init__(self, own: Own) -> None:
         self.own = own
-        # Called once the transaction is committed, and not at all when it is rolled back.
+        # Called after a commit, but not after a rollback.
         self.after_commit: list[Callable[[], object]] = []
 
     def execute(self, query: str, parameters: object = None) -> psycopg.Cursor[tuple[Any, ...]]:
@@ -60,7 +60,7 @@ class ServerConnection:
             return cursor.execute(_translated(query).encode(), values).fetchall()
 
     def insert(self, table: str, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Insert rows given as columns (name → sequence of equal length), possibly none."""
+        """Insert rows, possibly none, given as columns of equal length."""
         rows = zip(*columns.values(), strict=True)
         names = ", ".join(columns)
         if len(next(iter(columns.values()))) <= _FEW_ROWS:
@@ -80,7 +80,7 @@ class ServerConnection:
 
 @lru_cache(maxsize=2_000)
 def _translated(query: str) -> str:
-    """The statement with the placeholders of psycopg; a percent sign in it is doubled."""
+    """The statement with the placeholders of psycopg and doubled percent signs."""
     if "?" not in query and "$" not in query:
         return query
 
@@ -96,11 +96,4 @@ def _translated(query: str) -> str:
 
 
 def _sent(value: object) -> object:
-    if isinstance(value, np.generic):
-        return value.item()
-    return value
-
-
-def adapters() -> AdaptersMap:
-    """How values are sent: as psycopg does."""
-    return psycopg.adapters
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,8 +1,8 @@
-"""The connections to one library on a server: reading, writing one after the other, rights.
+"""The connections to a library on a server: for reads, snapshots and writes. Any thread may call.
 
-Any thread may call. A writing transaction begins with an advisory lock, so that writers of all
-processes take turns; a read takes a connection of the pool and never waits for a write. Snapshots
-are read from a replica, where there is one that is close enough behind.
+A writing transaction begins with an advisory lock, so that the writers of all processes take turns;
+a read takes a connection of the pool and never waits for a write. Snapshots are read from a replica
+if one follows closely enough. The server's failures become AppErrors.
 """
 
 import heapq
@@ -47,9 +47,7 @@ from desktop_rag.store.contract.database import Entity
 from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
 from desktop_rag.store.contract.precious import PreciousChanged
 
-# PostgreSQL's failures as AppErrors: a server that is away or full, missing rights. Any thread.
-
-# Another process may bring the schema up to date while this one has the library open.
+# Another process may update the schema while this one has the library open.
 _ANOTHER_SCHEMA = (
     psycopg.errors.UndefinedTable,
     psycopg.errors.UndefinedColumn,
@@ -64,7 +62,7 @@ def closed_error() -> AppError:
 
 @contextmanager
 def mapping_server_errors() -> Generator[None]:
-    """Turn failures of the server and of the way to it into AppError; others stay bugs."""
+    """Turn failures of the server and the connection into AppError; others stay bugs."""
     try:
         yield
     except PoolClosed as exc:
@@ -99,10 +97,6 @@ def _first_line(exc: Exception) -> str:
     return lines[0] if lines else type(exc).__name__
 
 
-# The slowest searches of this process in the last hours: when, by what, how long. Any thread.
-#
-# What was asked is never kept, and the number of rows has a limit.
-
 _HOUR_S = 3_600
 _HOURS = 24
 _KEPT_AN_HOUR = 20
@@ -110,7 +104,7 @@ _KEPT_AN_HOUR = 20
 
 @dataclass(slots=True)
 class _Hour:
-    """The searches that ended in one hour; `slowest` is a heap with the fastest of them first."""
+    """The searches that ended in one hour; `slowest` is a heap, the fastest first."""
 
     number: int
     searches: int = 0
@@ -118,7 +112,7 @@ class _Hour:
 
 
 class SearchTimes:
-    """How long searches took."""
+    """The slowest searches of this process in the last hours, without what was asked."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -126,7 +120,7 @@ class SearchTimes:
         self._hours: deque[_Hour] = deque(maxlen=_HOURS)
 
     def note(self, kind: str, seconds: float) -> None:
-        """A search ended now."""
+        """Note that a search ended now."""
         now = self._clock()
         entry = (1_000 * seconds, now - seconds, kind)
         with self._lock:
@@ -138,7 +132,7 @@ class SearchTimes:
                 heapq.heappushpop(hour.slowest, entry)
 
     def slowest(self, limit: int) -> tuple[tuple[SlowSearch, ...], int]:
-        """The slowest of the last 24 hours, the slowest first, and the number of all."""
+        """The slowest of the last 24 hours, slowest first, and the number of all."""
         now = self._clock()
         with self._lock:
             hours = [h for h in self._hours if h.number > now // _HOUR_S - _HOURS]
@@ -156,15 +150,17 @@ class SearchTimes:
 T = TypeVar("T")
 Lookup = Callable[[ServerConnection], T]
 _MOST_CONNECTIONS = 10
+# Cached results of lookups, for the readers of one time.
+_MOST_LOOKUPS = 64
 _WAIT_S = 30.0
 _CONNECT_TIMEOUT_S = 10
-# Look-ups in partitions are estimated dear, and take less time than a second process to help. Only
-# what reads a large library whole is dearer.
+# The planner overestimates look-ups in partitions, which take less time than starting a worker.
+# Only reading a large library whole costs more.
 _PARALLEL_FROM = 100_000
 
 
 class ServerSnapshot:
-    """The library at one moment, in a transaction of its own, for one thread."""
+    """The library at one moment, in a transaction for one thread."""
 
     def __init__(
         self, con: ServerConnection, database: "ServerDatabase", who: Readable | None
@@ -172,9 +168,9 @@ class ServerSnapshot:
         self.con = con
         self._database = database
         self.who = who
-        # True when the transaction sees a part of the library only.
+        # Whether the transaction sees only a part of the library.
         self.is_limited = who is not None or database.is_limited
-        # Begins the transaction too, without waiting in between.
+        # Also begins the transaction, in the same round trip.
         with con.own.pipeline():
             state = con.own.execute("SELECT changes FROM library_state")
         [(self.changes,)] = state.fetchall()
@@ -182,7 +178,7 @@ class ServerSnapshot:
             become_reader(con.own, who)
 
     def cached(self, lookup: Lookup[T]) -> T:
-        """The result of a lookup in this snapshot, read once per state of the library."""
+        """The result of a lookup, read once per state of the library."""
         return self._database.looked_up(lookup, self.who, self.changes, self.con)
 
 
@@ -209,7 +205,7 @@ class ServerDatabase:
         self._is_closed = False
         self.changes = Changes()
         # Called to free what is kept in memory.
-        self.let_go_listeners: list[Callable[[], None]] = []
+        self.release_listeners: list[Callable[[], None]] = []
         self._lookups: dict[tuple[Any, Readable | None], tuple[int, Any]] = {}
         self.search_times = SearchTimes()
         self._address = address
@@ -221,8 +217,9 @@ class ServerDatabase:
                     _refuse_other_version(version_of(connection, schema))
                 else:
                     bring_up_to_date(connection, schema)
-                # True when policies show the role of this connection a part of the library only.
-                self.is_limited = _is_limited(connection)
+                # Whether policies limit the role of this connection to a part of the library.
+                state = connection.execute("SELECT row_security_active('chunks')").fetchone()
+                self.is_limited = bool(state and state[0])
             self._pool = self._pool_of(address)
             self._pool.open()
             self._replica = replica and ReadReplica(
@@ -248,7 +245,7 @@ class ServerDatabase:
 
     @contextmanager
     def _connected(self) -> Generator[Own]:
-        """A connection outside of the pool, in which each statement is a transaction."""
+        """A connection outside the pool, in autocommit mode."""
         with psycopg.connect(
             self._address, autocommit=True, connect_timeout=self._connect_s
         ) as connection:
@@ -259,7 +256,7 @@ class ServerDatabase:
         settings = sql.SQL("SET search_path TO {}, public; SET parallel_setup_cost = {}")
         connection.execute(settings.format(sql.Identifier(self.schema), _PARALLEL_FROM))
         self._connections.add(connection)
-        # As text, like every other column: the stores decode it.
+        # The stores decode JSON themselves.
         connection.adapters.register_loader("json", TextLoader)
         if not connection.autocommit:
             connection.commit()
@@ -272,10 +269,9 @@ class ServerDatabase:
 
     @contextmanager
     def _lent(self) -> Generator[Own]:
-        """A connection of the pool."""
         self._refuse_closed()
         with self._pool.connection() as own:
-            # Left by a snapshot; the statement that begins the next transaction says them.
+            # Set by snapshots; sent with the statement that begins the next transaction.
             own.isolation_level, own.read_only = None, None
             yield own
 
@@ -283,10 +279,10 @@ class ServerDatabase:
     def snapshot(
         self, readable: Readable | None = None, *, of_primary: bool = False, search: str = ""
     ) -> Generator[ServerSnapshot]:
-        """The library as it is now; of it only what is `readable`, if given.
+        """The library as it is now, limited to what is `readable`, if given.
 
-        With a replica it has all that this process wrote, and lacks what others wrote within the
-        seconds that are allowed, unless it must be `of_primary`. The time of a `search` is noted.
+        A replica has all that this process wrote, but may lag behind other writers; with
+        `of_primary` none is used. The time of a `search` is noted.
         """
         began = time.perf_counter()
         with mapping_server_errors(), ExitStack() as stack:
@@ -308,7 +304,7 @@ class ServerDatabase:
 
     @contextmanager
     def outside_transactions(self) -> Generator[Own]:
-        """A connection for what can't be part of a transaction, as building an index beside it."""
+        """A connection for what can't be part of a transaction, as CREATE INDEX CONCURRENTLY."""
         with mapping_server_errors():
             self._refuse_closed()
             with self._connected() as connection:
@@ -322,7 +318,7 @@ class ServerDatabase:
     def looked_up(
         self, lookup: Lookup[T], who: Readable | None, changes: int, con: ServerConnection
     ) -> T:
-        """The result of a lookup in a state of the library, for somebody who may read a part."""
+        """The result of a lookup in a state of the library, for this reader."""
         known = self._lookups.get((lookup, who))
         if known and known[0] == changes:
             return known[1]
@@ -347,7 +343,7 @@ class ServerDatabase:
     ) -> T:
         if self.is_read_only:
             raise AppError("The library is open for reading only.", "Start the app to change it.")
-        # One connection of the pool at most waits for the lock of the server.
+        # At most one connection of the pool waits for the server's lock.
         with mapping_server_errors(), self._lane:
             with self._lent() as own:
                 own.execute("SELECT pg_advisory_xact_lock(%s)", [lock_number(self.schema)])
@@ -373,7 +369,7 @@ class ServerDatabase:
     def insert(
         self, con: ServerConnection, table: str, columns: Mapping[str, Sequence[Any]]
     ) -> None:
-        """Insert rows given as columns; those of documents with the collection of their source."""
+        """Insert rows given as columns; documents get the collection of their source."""
         if table == "documents":
             owners = collections_of(con, columns["source_id"])
             columns = {**columns, "collection_id": owners}
@@ -383,10 +379,10 @@ class ServerDatabase:
         """SQL that is true for the rows of these documents, and its parameters."""
         return "document_id = ANY (?::text[])", [list(document_ids)]
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Free what is kept in memory."""
         self._lookups.clear()
-        for listener in self.let_go_listeners:
+        for listener in self.release_listeners:
             listener()
 
     def verify(self, may_go_on: Callable[[], bool] = lambda: True) -> None:
@@ -423,7 +419,7 @@ class ServerDatabase:
                     self._replica.close()
 
     def break_off(self) -> None:
-        """Cut the connections, so that whatever waits for the server fails now; then close."""
+        """Cut the connections, so that all that waits for the server fails now; then close."""
         for connection in list(self._connections):
             with suppress(OSError, psycopg.Error):
                 cut = socket.socket(fileno=connection.fileno())
@@ -437,15 +433,6 @@ class ServerDatabase:
     def _refuse_closed(self) -> None:
         if self._is_closed:
             raise closed_error()
-
-
-def _is_limited(connection: Own) -> bool:
-    row = connection.execute("SELECT row_security_active('chunks')").fetchone()
-    return bool(row and row[0])
-
-
-# Results of lookups that are kept, for as many as ask at the same time.
-_MOST_LOOKUPS = 64
 
 
 def _refuse_other_version(version: int | None) -> None:

@@ -1,6 +1,6 @@
-"""The tables of a library on a server: written down in schema.sql, made and kept up to date.
+"""Creates and updates the tables of a library on a server, which schema.sql describes.
 
-It runs when a library is opened, with a lock so that two programs that start at once do it once.
+It runs when a library is opened, under a lock, so that of two programs one does it.
 """
 
 import re
@@ -16,15 +16,15 @@ from desktop_rag.features.shared_library.postgres.database.rights import READER,
 from desktop_rag.features.shared_library.postgres.database.server_connection import Own
 from desktop_rag.store.contract.kinds import tables_of_features
 
-# Brings a library from version n + 1 to n + 2, at place n. Each is run once, in a transaction.
+# The step at index n updates a library from version n + 1 to n + 2; once, in a transaction.
 STEPS: list[Callable[[Own], None]] = []
 LATEST = 1 + len(STEPS)
-# What `version_of` says of a library that is older than any that can be opened.
+# What `version_of` returns for a library that is too old to be opened.
 TOO_OLD = -1
 
 _TABLES = Path(__file__).parents[1] / "schema.sql"
 _PARTITIONED = ("documents", "document_texts", "chunks", "posting_blocks", "dead_chunks")
-# The last library before version 1 has its tables, and counted the steps that led to them.
+# The last library before version 1 has the same tables, and this number of migrations.
 _BEFORE = 5
 _TO_FIRST = """
 ALTER TABLE library_state ADD COLUMN version integer;
@@ -39,15 +39,12 @@ _LEAST_VECTOR = (0, 8)
 
 
 def lock_number(schema: str) -> int:
-    """The number of the advisory lock that a writer of this library holds."""
+    """The number of the advisory lock for writers of this library."""
     return zlib.crc32(schema.encode())
 
 
 def version_of(connection: Own, schema: str) -> int | None:
-    """The version of a library; None without one.
-
-    TOO_OLD for a library that no app wrote that was ever released.
-    """
+    """The version of a library; None without one, TOO_OLD for one from before the first release."""
     rows = connection.execute(
         "SELECT table_name FROM information_schema.columns WHERE table_schema = %s"
         " AND table_name IN ('library_state', 'migrations') AND column_name = 'version'",
@@ -64,13 +61,13 @@ def version_of(connection: Own, schema: str) -> int | None:
 
 
 def bring_up_to_date(connection: Own, schema: str) -> None:
-    """Create or update the tables, all of it in one transaction.
+    """Create or update the tables in one transaction.
 
     AppError when the server is too old, lacks pgvector, or has a library of another version.
     """
     _refuse_old_server(connection)
     with connection.transaction():
-        # Roles belong to the server, so that two new libraries must not both create one.
+        # Roles belong to the server: two new libraries must not both create one.
         for name in (READER, schema):
             connection.execute("SELECT pg_advisory_xact_lock(%s)", [lock_number(name)])
         found = version_of(connection, schema)
@@ -83,7 +80,7 @@ def bring_up_to_date(connection: Own, schema: str) -> None:
             STEPS[version - 1](connection)
             connection.execute("UPDATE library_state SET version = %s", [version + 1])
         for statements in tables_of_features():
-            # Each of these rows can't be made again: the order of arrival is kept.
+            # These rows can't be made again: the order of arrival is kept.
             kept = statements.replace("\n);", ",\n    ROWID\n);")
             connection.execute(translated(connection, kept).encode())
 
@@ -116,7 +113,7 @@ def _has_migrations(connection: Own, schema: str) -> bool:
 
 
 def translated(connection: Own, statements: str) -> str:
-    """Statements with PostgreSQL's words for what schema.sql says shortly."""
+    """Statements with PostgreSQL's types for the short names in schema.sql."""
     row = connection.execute(
         "SELECT 'lz4' = ANY (enumvals) FROM pg_settings WHERE name = 'default_toast_compression'"
     ).fetchone()
@@ -127,7 +124,6 @@ def translated(connection: Own, statements: str) -> str:
         "DOUBLE": "double precision",
         "ROWID": _ROWID,
     }
-    # The comments are for people.
     code = re.sub(r"--[^\n]*", "", statements)
     return re.sub(rf"\b({'|'.join(words)})\b", lambda found: words[found[1]], code)
 

@@ -1,7 +1,7 @@
-"""The vectors of contents, a row for each collection that has the content. Inside a transaction.
+"""Keeps vectors and content in the collections they belong to. Inside a transaction.
 
-A model makes the vector of a content once; every further collection gets a copy. The vector of a
-content that no chunk has yet is kept without a collection until one comes.
+A model makes the vector of a content once; each further collection with the content gets a copy.
+The vector of a content that no chunk has yet is kept without a collection.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -35,7 +35,7 @@ def tables_of(con: ServerConnection) -> list[str]:
 
 
 def places_of(con: ServerConnection, table: str, hashes: Collection[str]) -> set[Place]:
-    """Where these contents are in a table with the columns of a content and a collection."""
+    """The collections of these contents in a table with both columns."""
     rows = con.execute(
         f"SELECT DISTINCT content_hash, collection_id FROM {table}"
         " WHERE content_hash = ANY (?::uuid[])",
@@ -47,7 +47,7 @@ def places_of(con: ServerConnection, table: str, hashes: Collection[str]) -> set
 def copy_to_places(
     con: ServerConnection, tables: Sequence[str], wanted: Iterable[Place]
 ) -> set[str]:
-    """Give contents their vector in these collections where another has it; those that got one."""
+    """Copy vectors of other collections to these places; returns the contents that got one."""
     wanted, copied = set(wanted), set[str]()
     for table in tables:
         known = places_of(con, table, {content_hash for content_hash, _ in wanted})
@@ -72,12 +72,7 @@ def copy_to_places(
     return copied
 
 
-# Brings the content of documents into the collection of their source. Inside a transaction.
-#
-# Chunks keep their numbers, so that a search under way still finds its passages, and lists of
-# postings in memory stay right.
-
-# Blocks that are taken apart at a time.
+# Blocks that are divided at a time.
 _BLOCKS = 30_000
 _BEFORE_ALL = (-(1 << 63), -1)
 
@@ -92,7 +87,11 @@ def misplaced(con: ServerConnection) -> list[str]:
 
 
 def move_content(con: ServerConnection, document_ids: Sequence[str]) -> None:
-    """Move what is in another collection than the source of its document."""
+    """Move the content of documents into the collection of their source.
+
+    Chunks keep their numbers, so that searches under way still find their passages, and posting
+    lists in memory stay right.
+    """
     ids = list(document_ids)
     con.execute(
         "UPDATE documents d SET collection_id = s.collection_id FROM sources s"
@@ -127,12 +126,12 @@ def _move_rows(con: ServerConnection, ids: list[str], before: str, after: str) -
         " WHERE collection_id = ? AND document_id = ANY (?::text[])",
         [after, ids],
     ).fetchall()
-    # The rows of the former collection stay until they are pruned: other documents may need them.
+    # The vectors of the former collection stay until pruned: other documents may need them.
     copy_to_places(con, tables_of(con), ((row[0].hex, after) for row in rows))
 
 
 def _move_postings(con: ServerConnection, spans: Numbers, before: str, after: str) -> None:
-    """Take the postings of these ranges of chunks out of the blocks of one collection."""
+    """Move the postings of these ranges of chunks to blocks of another collection."""
     firsts, lasts = spans[:, 0], spans[:, 1]
 
     def is_moved(chunk_ids: Numbers) -> Numbers:

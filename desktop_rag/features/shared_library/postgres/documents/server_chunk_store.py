@@ -1,4 +1,4 @@
-"""Chunks by content, and the documents that their vectors make searchable. Any thread."""
+"""Chunks by content, and the documents that vectors make searchable. Any thread."""
 
 from typing import Any
 
@@ -18,8 +18,6 @@ class ServerChunkStore:
     def __init__(self, database: ServerDatabase) -> None:
         self._database = database
 
-    # --- reading -----------------------------------------------------------------------------
-
     def vector_counts(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> tuple[int, int]:
         """(distinct contents of the chunks, those of them without a vector)."""
         condition, parameters = _within(coverage)
@@ -38,7 +36,7 @@ class ServerChunkStore:
     ) -> list[tuple[str, str, str]]:
         """Up to `limit` contents without a vector: (content hash, context, text).
 
-        Those that another collection has a vector of get a copy here and are not among them.
+        Contents with a vector in another collection get a copy of it instead.
         """
         condition, parameters = _within(coverage)
         while True:
@@ -57,7 +55,7 @@ class ServerChunkStore:
             self._copy(model_id, {content_hash for content_hash, _ in known})
 
     def _copy(self, model_id: int, hashes: set[str]) -> None:
-        """Give contents that have a vector in one collection a copy in each that they are in."""
+        """Copy the vectors of contents to all collections that these are in."""
 
         def work(con: ServerConnection) -> None:
             copy_to_places(con, [vector_table(model_id)], places_of(con, "chunks", hashes))
@@ -86,10 +84,8 @@ class ServerChunkStore:
             ).fetchall()
         return int(count)
 
-    # --- writing -----------------------------------------------------------------------------
-
     def finish_documents(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> list[str]:
-        """Mark documents whose chunks all have vectors as searchable; returns their ids."""
+        """Mark documents whose chunks all have vectors as searchable; their ids."""
         condition, parameters = _within(coverage)
         return self._update_documents(
             "UPDATE documents SET state = 'searchable' WHERE state = 'searchable by words'"
@@ -140,7 +136,7 @@ class ServerChunkStore:
         self._database.write_uncached(lambda con: con.execute(sql, parameters))
 
 
-# Chunks of a document of the same statement.
+# The chunks of a row of `documents` in the same statement.
 _OWN = (
     "chunks c WHERE c.document_id = documents.document_id"
     " AND c.collection_id = documents.collection_id"

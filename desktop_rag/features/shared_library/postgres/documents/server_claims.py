@@ -1,7 +1,7 @@
-"""Claims on documents by locked rows, so that several indexers work on one queue. Any thread.
+"""Claims on documents by locked rows, so that several indexers share a queue. Any thread.
 
-A row for each claimed document is locked in a transaction on a connection of its own, which stays
-open until the documents are stored. The server ends it when the process dies.
+A transaction on a connection of its own locks a row for each claimed document until it is stored.
+The server ends it when the process dies.
 """
 
 import threading
@@ -36,7 +36,7 @@ class ServerClaims:
         self._held: list[_Held] = []
 
     def take(self, document_ids: Sequence[str]) -> list[str]:
-        """Those of the documents that this process may read now."""
+        """The documents, of these, that this process may index now."""
         with self._lock:
             granted = {i for held in self._held for i in held.document_ids}
             rest = sorted(set(document_ids) - granted)
@@ -47,7 +47,7 @@ class ServerClaims:
     def _claim(self, document_ids: list[str]) -> set[str]:
         with ExitStack() as stack, mapping_server_errors():
             connection = stack.enter_context(self._database.outside_transactions())
-            # Committed at once: whoever inserts the same row would wait for it.
+            # Committed at once, since others that insert the same row wait for it.
             connection.execute(
                 "INSERT INTO document_claims SELECT * FROM unnest(%s::text[])"
                 " ON CONFLICT DO NOTHING",
@@ -66,7 +66,7 @@ class ServerClaims:
             return set(claimed)
 
     def release(self, document_ids: Iterable[str]) -> None:
-        """Give claims back; a connection ends with the last of its documents."""
+        """Give claims back; a connection is closed with the last of its documents."""
         given_back = set(document_ids)
         with self._lock:
             for held in self._held:
@@ -78,7 +78,7 @@ class ServerClaims:
 
 
 def _end(held: _Held) -> None:
-    # Without the server its locks are gone too; rows that are left lock nothing.
+    # If the server is away its locks are gone too; rows that are left lock nothing.
     with suppress(AppError), mapping_server_errors():
         try:
             held.connection.execute(

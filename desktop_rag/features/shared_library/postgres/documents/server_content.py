@@ -1,11 +1,8 @@
-"""The content of documents on a server: texts, chunks, postings. Inside a transaction.
-
-Rows go by COPY in the server's binary form, which NumPy makes of whole columns at once.
-"""
+"""The content of documents on a server: texts, chunks, postings. Inside a transaction."""
 
 import json
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -37,19 +34,19 @@ _MOST_TERMS = 200_000
 
 
 def signed_key(term: str) -> int:
-    """The number of a term, as a bigint holds it."""
+    """The key of a term as a bigint."""
     return signed(key_of(term))
 
 
 @dataclass
 class _Outcomes:
-    """Outcomes to be stored; one transaction holds them, whatever their size."""
+    """Outcomes to be stored in one transaction, whatever their size."""
 
     outcomes: list[IndexingOutcome]
     stored_terms: dict[str, int]
 
     def insert(self, con: ServerConnection, families: Sequence[Family]) -> None:
-        """Store the content of these documents, in the transaction that stores their rows."""
+        """Store the content of these documents in the transaction of their rows."""
         with_chunks = [o for family in families for o in family if o.chunks]
         if with_chunks:
             _insert_content(con, with_chunks, self.stored_terms)
@@ -61,12 +58,12 @@ class ServerContent:
     finished = "true"
 
     def __init__(self) -> None:
-        # Terms that the server has for sure, with their numbers: most of a new document are here.
+        # Terms that the server surely has, with their keys: most terms of a new document.
         self._stored_terms: dict[str, int] = {}
 
     @contextmanager
     def staged(self, outcomes: Sequence[IndexingOutcome]) -> Generator[_Outcomes]:
-        """Nothing is prepared: a transaction of the server may be large."""
+        """Prepares nothing: transactions of the server may be large."""
         yield _Outcomes(list(outcomes), self._stored_terms)
 
     def delete(self, con: ServerConnection, document_ids: Sequence[str]) -> None:
@@ -131,7 +128,7 @@ def _insert_content(
 ) -> None:
     """Store text, places, chunks and postings, with consecutive chunk ids."""
     count = sum(len(item.chunks) for item in outcomes)
-    # Nobody else takes numbers meanwhile: writes have a lock. They are never given twice.
+    # Writes have a lock, so that nobody else takes numbers meanwhile.
     [(first,)] = con.execute("SELECT nextval('chunk_numbers')").fetchall()
     con.execute("SELECT setval('chunk_numbers', ?)", [first + count - 1])
     ends = np.cumsum([first - 1, *(len(item.chunks) for item in outcomes)]).tolist()
@@ -144,25 +141,21 @@ def _insert_content(
             for item, end, last, owner in zip(outcomes, ends[:-1], ends[1:], owners, strict=True)
         ),
     )
-    owner_of = {
-        item.document.document_id: owner for item, owner in zip(outcomes, owners, strict=True)
-    }
+    ids = (item.document.document_id for item in outcomes)
+    owner_of = dict(zip(ids, owners, strict=True))
     tables = tables_of(con)
     rows = chunk_rows(outcomes)
     while part := list(islice(rows, _SLICE)):
         placed = [owner_of[document_id] for document_id, _, _ in part]
-        terms = _numbered({term for _, _, count in part for term in count}, stored_terms)
+        used = {term for _, _, count in part for term in count}
+        # Working out a key takes longer than looking one up.
+        terms = {t: stored_terms[t] if t in stored_terms else signed_key(t) for t in used}
         _insert_chunks(con, part, placed, first)
         _insert_postings(con, [count for _, _, count in part], placed, first, terms)
         _insert_terms(con, terms, stored_terms)
         hashes = (chunk.content_hash for _, chunk, _ in part)
         copy_to_places(con, tables, zip(hashes, placed, strict=True))
         first += len(part)
-
-
-def _numbered(terms: Iterable[str], stored: Mapping[str, int]) -> dict[str, int]:
-    """The number of each term; that of a stored one is not worked out again."""
-    return {term: stored[term] if term in stored else signed_key(term) for term in terms}
 
 
 def _insert_chunks(
@@ -218,7 +211,7 @@ def _insert_terms(con: ServerConnection, keys: Mapping[str, int], stored: dict[s
     if not new:
         return
     ordered = sorted(new.items(), key=itemgetter(1))
-    # As literals of arrays: those are made much faster here than lists are sent.
+    # Array literals are made much faster than lists are sent.
     con.own.execute(
         "INSERT INTO terms (key, term) SELECT * FROM unnest(%s::bigint[], %s::text[])"
         " ON CONFLICT DO NOTHING",

@@ -1,6 +1,4 @@
-"""The best chunks that a transaction sees, by BM25, and the scores of given ones. The ranking
-itself is the same for every engine, see `bm25_ranking.py`. On an open snapshot.
-"""
+"""Ranks the chunks that an open snapshot sees by BM25, with the ranking of `bm25_ranking.py`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,14 +31,12 @@ from desktop_rag.store.sql.bm25_ranking import (
 from desktop_rag.store.sql.neighbour_scores import neighbour_scores
 from desktop_rag.store.sql.scope_filters import key_of
 
-# The chunks that a search by words may find, as ranges of ids. On an open snapshot.
-
 _Ranges = tuple[Ids, Ids]
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedChunks:
-    """What a chunk must be, and must not be; None means no limit."""
+    """The chunks that a search by words may find; None means no limit."""
 
     inside: _Ranges | None
     dead: _Ranges | None
@@ -51,7 +47,7 @@ class AllowedChunks:
     def of(
         cls, snapshot: ServerSnapshot, scope: Scope, postings: PostingsInMemory
     ) -> "AllowedChunks":
-        """Those of a scope that the snapshot sees."""
+        """The chunks of a scope that the snapshot sees."""
         holding = [_holding(snapshot, word, postings) for word in scope.required]
         if scope.chunk_ids is not None:
             holding.append(np.unique(np.array(scope.chunk_ids, np.int64)))
@@ -78,7 +74,7 @@ class AllowedChunks:
 
 
 def _within(ids: Ids, ranges: _Ranges) -> NDArray[np.bool_]:
-    """True for ids in one of the ranges, which are ordered and apart."""
+    """True for ids in one of the ranges, which are ordered and disjoint."""
     firsts, lasts = ranges
     if not len(firsts):
         return np.zeros(len(ids), np.bool_)
@@ -93,7 +89,7 @@ def _holding(snapshot: ServerSnapshot, word: Sequence[str], postings: PostingsIn
 
 
 def _documents(snapshot: ServerSnapshot, scope: Scope) -> _Ranges | None:
-    """The chunks of the documents in a scope, whatever they hold; None for all."""
+    """The chunks of the documents in a scope, whatever their words; None for all."""
     whole = replace(scope, required=(), excluded=(), chunk_ids=None)
     condition, parameters = document_condition(whole, visible_in(snapshot))
     if not condition:
@@ -107,12 +103,8 @@ def _documents(snapshot: ServerSnapshot, scope: Scope) -> _Ranges | None:
     return ranges[:, 0], ranges[:, 1]
 
 
-# SQL that begins with AND, and its parameters.
-Condition = tuple[str, dict[str, Any]]
-
-
 def counts_of(snapshot: ServerSnapshot, postings: PostingsInMemory, words: Words) -> WordCounts:
-    """What the weight of each distinct word is made of."""
+    """The counts of which the weights of words are made."""
     statistics = snapshot.cached(read_statistics)
     return counted(
         words,
@@ -135,7 +127,7 @@ def best(
     return best_chunks(weights, _postings(snapshot, postings, weights), allowed.only, limit, cheap)
 
 
-def condition_within(snapshot: ServerSnapshot, scope: Scope) -> Condition:
+def condition_within(snapshot: ServerSnapshot, scope: Scope) -> tuple[str, dict[str, Any]]:
     """SQL that begins with AND, for rows of `chunks` in a scope, and its parameters."""
     return chunk_condition(scope, visible_in(snapshot))
 

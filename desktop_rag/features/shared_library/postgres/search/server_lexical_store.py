@@ -34,10 +34,10 @@ from desktop_rag.store.sql.documents.document_store import address_of, read_site
 from desktop_rag.store.sql.edit_distance import edits
 from desktop_rag.store.sql.scope_filters import key_of
 
-# Share of the memory limit for postings: with 2 GB, sixty words that occur in every fourth of a
-# million chunks, at eight bytes a posting.
+# The share of the memory limit for postings, of eight bytes each: with 2 GB, sixty words that occur
+# in every fourth of a million chunks.
 _POSTINGS_SHARE = 1 / 16
-# Nobody means one of so many terms, and each is counted.
+# Limits a statement: each term is counted, though nobody means one of so many.
 _COUNTED_AT_ONCE = 500
 
 
@@ -47,14 +47,14 @@ class ServerLexicalStore:
     def __init__(self, database: ServerDatabase, memory_mb: int) -> None:
         self._database = database
         self._postings = PostingsInMemory(int(_POSTINGS_SHARE * 1_000_000 * memory_mb))
-        database.let_go_listeners.append(self._postings.clear)
+        database.release_listeners.append(self._postings.clear)
 
     def weigh(self, words: Words, readable: Readable | None = None) -> Weights:
         """The weight of each word. Once per question, for the searches that follow."""
         return weighted(self.count(words, readable))
 
     def count(self, words: Words, readable: Readable | None = None) -> WordCounts:
-        """What the weights are made of."""
+        """The counts of which weights are made."""
         with self._database.snapshot(readable, search="counts of words") as snapshot:
             return counts_of(snapshot, self._postings, words)
 
@@ -110,10 +110,8 @@ class ServerLexicalStore:
             return dict(snapshot.cached(read_statistics).languages)
 
     def nearest_term(self, term: str, errors: int, readable: Readable | None = None) -> str:
-        """The most frequent term at the smallest edit distance, up to `errors`, or "".
-
-        Distances are worked out here: few servers have a function for them.
-        """
+        """The most frequent term at the smallest edit distance, up to `errors`, or ""."""
+        # Distances are computed here: few servers have a function for them.
         with self._database.snapshot(readable, search="spelling") as snapshot:
             rows = snapshot.con.execute(
                 "SELECT term FROM terms WHERE starts_with(term, $first)"
@@ -177,7 +175,7 @@ class ServerLexicalStore:
         return weighted(counts_of(snapshot, self._postings, words))
 
     def _counts(self, snapshot: ServerSnapshot, terms: Sequence[str]) -> dict[str, int]:
-        """The number of chunks of each term that the transaction sees; without those in none."""
+        """The number of visible chunks of each term that has any."""
         found: dict[int, int] = {}
         for begin in range(0, len(terms), _COUNTED_AT_ONCE):
             some = terms[begin : begin + _COUNTED_AT_ONCE]

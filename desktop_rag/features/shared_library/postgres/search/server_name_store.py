@@ -1,7 +1,7 @@
-"""Finds documents by the names of their files, on a server. Any thread.
+"""Finds documents by file name on a server. Any thread.
 
-The server picks names that contain what is sought; where in a name it counts is decided here, as
-its regular expressions know fewer classes of letters.
+The server finds names that contain a part; whether its position counts is decided here, since
+PostgreSQL's regular expressions know fewer classes of letters.
 """
 
 import unicodedata
@@ -9,7 +9,6 @@ from collections.abc import Collection, Sequence
 from hashlib import md5
 from typing import Any
 
-from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
 from desktop_rag.features.shared_library.postgres.database.server_database import (
     ServerDatabase,
     ServerSnapshot,
@@ -34,7 +33,7 @@ def words_in(name: str) -> str:
 
 
 def split_words(written: str) -> str:
-    """A name with spaces between lower and upper case, before numbers and behind them."""
+    """A name with spaces between lower and upper case and around numbers."""
     given = unicodedata.normalize("NFC", written)
     parts: list[str] = []
     for n, c in enumerate(given):
@@ -67,7 +66,7 @@ class ServerNameStore:
         scope: Scope,
         limit: int,
     ) -> tuple[list[NamedDocuments], int]:
-        """The documents by the parts that their file names contain; and the number of all."""
+        """The documents by the parts that their file names contain, and the number of all."""
         endings: dict[str | None, Collection[str]] = {" ": words, "": beginnings, None: pieces}
         wanted = [(part, plain(part), end) for end, parts in endings.items() for part in parts]
         with self._database.snapshot(scope.readable, search="file names") as snapshot:
@@ -131,12 +130,12 @@ class ServerNameStore:
         return [document_id for (document_id,) in rows]
 
     def folders(self, scope: Scope) -> list[str]:
-        """The folders that directly hold documents; full paths, in order."""
+        """The folders that directly contain documents: full paths, in order."""
         rows = self._rows(scope, "DISTINCT parse_dirpath(path) AS folder", "url = ''")
         return sorted(folder for (folder,) in rows)
 
     def fingerprint(self, scope: Scope) -> str:
-        """The number of documents in scope, and all their places and contents in one number."""
+        """The number of documents in scope, and a hash of all their places and contents."""
         rows = self._rows(scope, "path, part, url, content_hash", "state <> 'gone'")
         mixed = 0
         for row in rows:
@@ -150,13 +149,8 @@ class ServerNameStore:
     def _rows(self, scope: Scope, columns: str, which: str) -> Sequence[tuple[Any, ...]]:
         with self._database.snapshot(scope.readable) as snapshot:
             condition, parameters = _condition(snapshot, scope)
-            return _fetched(snapshot.con, columns, f"{which}{condition}", parameters)
-
-
-def _fetched(
-    con: ServerConnection, columns: str, which: str, parameters: dict[str, object]
-) -> Sequence[tuple[Any, ...]]:
-    return con.execute(f"SELECT {columns} FROM documents WHERE {which}", parameters).fetchall()
+            query = f"SELECT {columns} FROM documents WHERE {which}{condition}"
+            return snapshot.con.execute(query, parameters).fetchall()
 
 
 def _condition(snapshot: ServerSnapshot, scope: Scope) -> tuple[str, dict[str, object]]:
@@ -164,7 +158,7 @@ def _condition(snapshot: ServerSnapshot, scope: Scope) -> tuple[str, dict[str, o
 
 
 def _holds(written: str, name: str, sought: str, ending: str | None) -> bool:
-    """True when a part occurs in the name at a place where it counts."""
+    """Whether a part occurs in the name at a position that counts."""
     if sought not in name:
         return False
     if ending is None or f" {sought}{ending}" in words_in(name):

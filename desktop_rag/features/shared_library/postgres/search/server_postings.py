@@ -1,10 +1,9 @@
-"""The postings of a question's words, of what the transaction may see; recent ones in memory.
+"""The postings of words that a transaction may see, with a cache in memory. Any thread.
 
-Any thread. A process keeps lists as far as it has read them: the postings of a chunk never change
-and ids of chunks only grow, so that later the rest is read alone. Deleted chunks stay in a list
-until maintenance takes them out of the blocks; it then counts a purge, after which lists are read
-anew. Of somebody who may read a part, the server itself picks the postings; these lists hold for
-one state of the library.
+The postings of a chunk never change and chunk ids only grow, so that a cached list is extended by
+what is new. Deleted chunks stay in a list until maintenance purges them from the blocks, after
+which lists are read anew. For readers of a part of the library the server selects the postings;
+such lists are valid for one state of the library.
 """
 
 import threading
@@ -27,7 +26,7 @@ from desktop_rag.features.shared_library.postgres.database.server_database impor
 from desktop_rag.features.shared_library.postgres.search.server_scope import collections_seen, named
 from desktop_rag.store.sql.bm25_ranking import Ids, PostingList
 
-# The overhead of an entry beside its arrays; the lists of unknown terms are empty.
+# The size of an entry beside its arrays; the lists of unknown terms are empty.
 _ENTRY_BYTES = 1_000
 # Ids below this one fit into four bytes.
 _NARROW = 1 << 32
@@ -35,7 +34,7 @@ _NARROW = 1 << 32
 
 @dataclass(frozen=True, slots=True)
 class PostingState:
-    """How far the postings of a snapshot go, and the ranges of deleted chunks among them."""
+    """The last chunk with postings in a snapshot, and the ranges of deleted chunks."""
 
     purges: int
     last_chunk: int
@@ -44,7 +43,7 @@ class PostingState:
 
 
 def read_state(con: ServerConnection) -> PostingState:
-    """Read it, once per state of the library."""
+    """Read the state, once per state of the library."""
     [(purges, last_chunk)] = con.execute(
         "SELECT purges, (SELECT coalesce(max(chunk_id), 0) FROM chunks) FROM posting_state"
     ).fetchall()
@@ -57,7 +56,7 @@ def read_state(con: ServerConnection) -> PostingState:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A list of postings: of chunks up to `known_to`, in the state that the mark names."""
+    """A list of postings of chunks up to `known_to`, valid for the state `mark`."""
 
     mark: object
     known_to: int
@@ -92,7 +91,8 @@ class PostingsInMemory:
                     entry = known.get(key)
                     whole = _joined(entry.postings, rest) if entry else rest
                     if state.last_chunk < _NARROW:
-                        whole = _narrow(whole)
+                        ids = whole.chunk_ids.astype(np.uint32, copy=False)
+                        whole = PostingList(ids, whole.tf, whole.lengths)
                     known[key] = _Entry(state.purges, state.last_chunk, whole)
                     self._put(None, key, known[key])
         return {key: _up_to(known[key], state.last_chunk) for key in keys}
@@ -172,7 +172,7 @@ def _read(con: ServerConnection, keys: Sequence[int], above: int) -> dict[int, P
 
 
 def _read_visible(snapshot: ServerSnapshot, keys: Sequence[int]) -> dict[int, PostingList]:
-    """The postings of each term in chunks that the role of the transaction may read."""
+    """The postings of each term in chunks that the transaction may read."""
     among, collections = named("collection_id", collections_seen(snapshot))
     rows = snapshot.con.rows_with_arrays(
         "SELECT key, array_agg(chunk_id), array_agg(tf::bigint << 16 | term_count) FROM postings"
@@ -201,14 +201,8 @@ def _joined(first: PostingList, rest: PostingList) -> PostingList:
     )
 
 
-def _narrow(postings: PostingList) -> PostingList:
-    """With ids of four bytes."""
-    ids = postings.chunk_ids.astype(np.uint32, copy=False)
-    return PostingList(ids, postings.tf, postings.lengths)
-
-
 def _up_to(entry: _Entry, last_chunk: int) -> PostingList:
-    """What a snapshot that another has overtaken sees of a list."""
+    """The part of a list that an older snapshot sees."""
     if entry.known_to <= last_chunk:
         return entry.postings
     end = int(np.searchsorted(entry.postings.chunk_ids, last_chunk, "right"))

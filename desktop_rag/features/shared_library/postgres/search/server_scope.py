@@ -1,4 +1,4 @@
-"""Translates a scope into a condition of PostgreSQL's SQL. Pure.
+"""Translates scopes into conditions in PostgreSQL's SQL, and reads the facts that these need.
 
 What somebody may read is no condition here: the transaction sees nothing else, see rights.py.
 """
@@ -31,9 +31,9 @@ _DIALECT = Dialect(
 
 @dataclass(frozen=True, slots=True)
 class Visible:
-    """What a condition has to leave out, and may: facts about what the transaction sees.
+    """What the transaction sees, and conditions have to leave out.
 
-    `collections` are the only ones with documents that it sees; None where it sees all.
+    `collections` are the only ones of which it sees documents; None where it sees all.
     """
 
     has_gone: bool
@@ -42,7 +42,7 @@ class Visible:
 
 
 def collections_in(scope: Scope, visible: Visible) -> tuple[str, ...] | None:
-    """The only collections that have something in the scope; None for all."""
+    """The only collections that the scope can include; None for all."""
     limits = [scope.collection_ids, visible.collections]
     if scope.about and all(item.kind is ScopeKind.COLLECTION for item in scope.about):
         limits.append(tuple(item.key for item in scope.about))
@@ -53,12 +53,12 @@ def collections_in(scope: Scope, visible: Visible) -> tuple[str, ...] | None:
 def named(column: str, collections: Sequence[str] | None) -> tuple[str, dict[str, Any]]:
     """SQL that begins with AND, for rows of these collections, and its parameters.
 
-    The server leaves out the other partitions.
+    Lets the server skip the other partitions.
     """
     if collections is None:
         return "", {}
     parameters = {f"named{n}": each for n, each in enumerate(collections)}
-    # One by one: the partitions of an array are not known before a prepared plan is run.
+    # One by one, since a prepared plan can't tell the partitions of an array.
     holes = ", ".join(f"${name}" for name in parameters)
     return (f" AND {column} IN ({holes})" if holes else " AND false"), parameters
 
@@ -86,7 +86,7 @@ def chunk_condition(scope: Scope, visible: Visible) -> tuple[str, dict[str, Any]
 
 
 def document_condition(scope: Scope, visible: Visible) -> tuple[str, dict[str, Any]]:
-    """The same for rows of `documents` or their texts: those that a chunk in the scope is of."""
+    """The same for rows of `documents` or their texts, with a chunk in the scope."""
     if scope.required or scope.excluded or scope.chunk_ids is not None:
         sql, parameters = chunk_condition(scope, visible)
         return f" AND document_id IN (SELECT document_id FROM chunks WHERE true{sql})", parameters
@@ -106,7 +106,7 @@ def _documents(columns: str, conditions: Sequence[str]) -> str:
 
 
 def _of_documents(scope: Scope, visible: Visible) -> Conditions:
-    """All conditions but that of the collections, which the rows themselves name."""
+    """All conditions but that of the collections, which the rows name themselves."""
     conditions: list[str] = []
     parameters: dict[str, Any] = {}
     for column, name, wanted in (
@@ -134,12 +134,9 @@ def _of_documents(scope: Scope, visible: Visible) -> Conditions:
     return conditions, parameters
 
 
-# Library-wide facts that every question needs; of what may be read, if that is a part of it.
-
-
 @dataclass(frozen=True, slots=True)
 class ServerStatistics:
-    """Facts about all documents and chunks that the transaction sees.
+    """Facts that every question needs, about the documents and chunks that the transaction sees.
 
     `languages` has the number of documents in each, the most frequent first ("" is unknown).
     `indexed_documents` have chunks. `terms` is the number of terms in all chunks.
@@ -154,7 +151,7 @@ class ServerStatistics:
 
 
 def read_statistics(con: ServerConnection) -> ServerStatistics:
-    """Read them, once per state of the library: see `ServerSnapshot.cached`."""
+    """Read the statistics, once per state of the library: see `ServerSnapshot.cached`."""
     documents = con.execute(
         "SELECT language, count(*) FILTER (WHERE chunk_count > 0),"
         " count(*) FILTER (WHERE state = 'gone'), count(*) FROM documents GROUP BY language"
@@ -181,7 +178,7 @@ def read_collections(con: ServerConnection) -> tuple[str, ...]:
 
 
 def visible_in(snapshot: ServerSnapshot) -> Visible:
-    """What conditions have to leave out; for somebody who may read a part, the part."""
+    """What the snapshot sees, and conditions have to leave out."""
     statistics = snapshot.cached(read_statistics)
     return Visible(statistics.has_gone, statistics.has_attached, collections_seen(snapshot))
 

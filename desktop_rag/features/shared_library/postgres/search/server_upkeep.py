@@ -1,7 +1,4 @@
-"""Merges postings, and builds the index of vectors once there are many, beside reads and writes.
-
-Any thread.
-"""
+"""Merges postings and builds the index of many vectors, beside reads and writes. Any thread."""
 
 from dataclasses import dataclass
 
@@ -27,16 +24,11 @@ from desktop_rag.features.shared_library.postgres.search.server_vectors import (
     index_name,
 )
 
-# Merges the blocks of postings, so that a word stays a few rows; takes deleted chunks out.
-#
-# Part by part: each is a transaction of its own, between which writers have their turn. What is in
-# the library is the same after each. Any thread.
-
 # With fewer, a search reads all blocks quickly.
 _MIN_POSTINGS = 200_000
 _UNMERGED_SHARE = 0.15
 _DELETED_SHARE = 0.15
-# Blocks that one transaction replaces: writers wait for it, about a second.
+# Blocks that one transaction replaces, while writers wait for about a second.
 _BLOCKS = 30_000
 _BEFORE_ALL = -(1 << 63)
 _DEAD = "SELECT coalesce(sum(last_chunk - first_chunk + 1), 0)::bigint FROM dead_chunks"
@@ -44,20 +36,23 @@ _DEAD = "SELECT coalesce(sum(last_chunk - first_chunk + 1), 0)::bigint FROM dead
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """What there is to do: postings in blocks that came one by one, and deleted ranges."""
+    """The work to do: the number of unmerged postings, and the ranges of deleted chunks."""
 
     unmerged: int
     dead: list[tuple[int, int]]
 
 
 class PostingBlockMerge:
-    """Merges the blocks when that is due."""
+    """Merges blocks, so that a word has few rows, and removes deleted chunks from them.
+
+    It works in parts, each a transaction that changes no content, so that writers take turns.
+    """
 
     def __init__(self, database: ServerDatabase) -> None:
         self._database = database
 
     def is_due(self) -> bool:
-        """True when a fair share of the postings is unmerged, or of the chunks deleted."""
+        """True when many of the postings are unmerged, or many of the chunks deleted."""
         with self._database.read() as con:
             [(merged, unmerged, dead)] = con.execute(
                 f"SELECT merged, unmerged, ({_DEAD}) FROM posting_state"
@@ -82,7 +77,7 @@ class PostingBlockMerge:
         self._database.write(lambda con: _finish(con, due))
         with self._database.outside_transactions() as connection:
             connection.execute("VACUUM (ANALYZE) posting_blocks")
-            # The server looks at partitions by itself, but not at their tables.
+            # The server analyses partitions by itself, but not their tables.
             connection.execute("ANALYZE documents, document_texts, chunks")
 
 
@@ -95,13 +90,12 @@ def _read_due(con: ServerConnection) -> _Due:
 
 
 def _merge_part(con: ServerConnection, after: int, dead: list[tuple[int, int]]) -> int | None:
-    """Merge the blocks of the next terms; the last of them, None when there are no more."""
-    bounds = con.execute(
+    """Merge the blocks of the next terms; returns the last of these, None at the end."""
+    [(first, last, count)] = con.execute(
         "SELECT min(key), max(key), count(*) FROM (SELECT key FROM posting_blocks"
         f" WHERE key > ? ORDER BY key LIMIT {_BLOCKS}) next",
         [after],
     ).fetchall()
-    [(first, last, count)] = bounds
     if not count:
         return None
     rows = con.rows_with_arrays(
@@ -131,7 +125,7 @@ def _dead_below_zero(chunk_ids: Numbers, dead: list[tuple[int, int]]) -> Numbers
 
 
 def _finish(con: ServerConnection, due: _Due) -> None:
-    """Count what was done; lists in memory that hold deleted chunks are read anew."""
+    """Update the counts; after a purge, lists in memory are read anew."""
     for first, last in due.dead:
         con.execute(
             "DELETE FROM dead_chunks WHERE first_chunk = ? AND last_chunk = ?", [first, last]
@@ -143,17 +137,17 @@ def _finish(con: ServerConnection, due: _Due) -> None:
     )
 
 
-# The graph of the index: neighbours of each vector, and candidates while it is built. With the
-# default of 64 candidates, recall@10 is lower at the same speed.
+# The neighbours of each vector in the graph, and the candidates while it is built: with pgvector's
+# default of 64, recall@10 is lower at the same speed.
 _NEIGHBOURS = 16
 _CANDIDATES = 128
 _INDEX = f"hnsw (vector halfvec_ip_ops) WITH (m = {_NEIGHBOURS}, ef_construction = {_CANDIDATES})"
-# What the graph takes for each vector while it is built, beside two bytes for each dimension.
+# The size of a vector in the graph while it is built, beside two bytes per dimension.
 _LINK_BYTES = 600
 
 
 class ServerUpkeep:
-    """What the server does not do by itself; it removes dead rows and counts the others."""
+    """Does what the server does not do by itself, as vacuuming and analysing."""
 
     def __init__(self, database: ServerDatabase) -> None:
         self._database = database
@@ -164,7 +158,7 @@ class ServerUpkeep:
         return self._merge.is_due() or bool(self._without_index())
 
     def run(self) -> None:
-        """Merge, and build what is missing; rows written meanwhile are in it too."""
+        """Merge, and build missing indexes, which include rows written meanwhile."""
         self._merge.run()
         for table, dimensions in self._without_index():
             with self._database.outside_transactions() as connection:
@@ -174,7 +168,7 @@ class ServerUpkeep:
                     connection.execute(f"ANALYZE {name}".encode())
 
     def _without_index(self) -> list[tuple[str, int]]:
-        """The tables of vectors that lack an index, with the dimensions of each."""
+        """The tables of vectors that need an index, with their dimensions."""
         with self._database.read() as con:
             models = con.execute(
                 "SELECT model_id, dimensions FROM models WHERE dimensions <= ?",
@@ -196,10 +190,9 @@ class ServerUpkeep:
 
 
 def allow_memory(connection: Own, table: str, dimensions: int) -> None:
-    """Let builds of this connection hold the whole graph: without, they take many times as long.
+    """Let index builds of this connection keep the whole graph in memory, which is much faster.
 
-    At most half of what the server expects of the computer's memory for its files
-    (`effective_cache_size`), unless `maintenance_work_mem` allows more already.
+    At most half of `effective_cache_size`, unless `maintenance_work_mem` allows more already.
     """
     connection.execute(
         "SELECT set_config('maintenance_work_mem', greatest("
@@ -211,9 +204,9 @@ def allow_memory(connection: Own, table: str, dimensions: int) -> None:
 
 
 def _build_index(connection: Own, table: str) -> None:
-    """Build the index of each partition that has none, and join them to that of the table.
+    """Build missing indexes of partitions, and attach them to the index of the table.
 
-    The latter is valid, and used, once it has all of them.
+    That index becomes valid, and is used, once it has all of them.
     """
     whole = index_name(table)
     connection.execute(

@@ -1,4 +1,4 @@
-"""The vectors of contents, a table for each model, and the search over them. Any thread.
+"""The models, their vectors of contents in a table each, and the search over them. Any thread.
 
 Vectors have half precision: an inner product of unit vectors is off by less than a thousandth.
 Windows, of which there are many, take half a byte per dimension, see `packed_vectors.py`.
@@ -42,22 +42,24 @@ from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from desktop_rag.store.contract.vectors import ModelRow, VectorMatches
 from desktop_rag.store.sql.packed_vectors import packed_windows, unpacked_windows, window_bytes
 
-# Up to this many chunks in the scope, all are compared: the index would visit as many.
+# Up to so many chunks in the scope, all are compared: the index would visit as many.
 EXACT_BELOW = 10_000
-# The search of an index keeps this many candidates: more find more, and take longer.
+# Candidates in a search of an index: more find more, and take longer.
 _EF_SEARCH = 400
-# With a filter the index goes on until enough rows pass it, but not beyond this many.
+# With a filter, the index goes on until enough rows pass it or it visited so many.
 _MOST_VISITED = 200_000
-# Chunks that the transaction sees, by their index: with the policy alone, the server looks at every
-# chunk. OFFSET keeps the planner from doing so here.
+# The visible chunks, by their index: with the policy alone, the server looks at every chunk. OFFSET
+# keeps the planner from doing so here.
 _VISIBLE = (
     "unnest(visible_chunks()) AS seen(span) CROSS JOIN LATERAL"
     " (SELECT c.chunk_id, c.document_id, c.content_hash, c.collection_id FROM chunks c"
     " WHERE c.chunk_id >= lower(seen.span) AND c.chunk_id < upper(seen.span){among} OFFSET 0)"
     " AS chunks"
 )
-# pgvector indexes no longer vectors of half precision.
+# pgvector's limit for indexes of half precision.
 MOST_INDEXED_DIMENSIONS = 4_000
+# Rows up to this size fit into a page, without TOAST.
+_PLAIN_BYTES = 7_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +110,6 @@ def find_or_create(con: ServerConnection, model: str, dimensions: int) -> Server
     return table
 
 
-# A row without a detour fits into a page.
-_PLAIN_BYTES = 7_000
-
-
 class ServerVectorStore:
     """The vectors of one model, by content hash."""
 
@@ -121,7 +119,7 @@ class ServerVectorStore:
         self.model_id = table.model_id
 
     def add(self, hashes: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Store unit vectors, shape (len(hashes), dimensions), of hashes without a vector.
+        """Store unit vectors, shape (len(hashes), dimensions), of contents without a vector.
 
         Each goes to every collection that has the content.
         """
@@ -130,7 +128,7 @@ class ServerVectorStore:
             places = places_of(con, "chunks", hashes)
             housed = {content_hash for content_hash, _ in places}
             places |= {(each, NOWHERE) for each in hashes if each not in housed}
-            # Another process may have been as quick.
+            # Another process may have stored some meanwhile.
             places -= places_of(con, self._table.name, hashes)
             numbers = {content_hash: number for number, content_hash in enumerate(hashes)}
             for collection_id in sorted({place for _, place in places}):
@@ -167,8 +165,6 @@ class ServerVectorStore:
             ).fetchall()
         return [(key.hex, value) for key, value in rows]
 
-    # --- windows -----------------------------------------------------------------------------
-
     def add_windows(self, hashes: Sequence[str], windows: Sequence[NDArray[np.float32]]) -> None:
         """Store the unit vectors of each content's windows, shape (windows, dimensions)."""
         values = [packed_windows(each) for each in windows]
@@ -182,7 +178,7 @@ class ServerVectorStore:
         )
 
     def stored_windows(self, hashes: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        """The unit vectors of windows by content hash; absent where none were made yet."""
+        """The unit vectors of windows by content hash; absent for contents without any yet."""
         rows = self._rows("windows", "windows", hashes)
         return {key: unpacked_windows([value], self._table.dimensions) for key, value in rows}
 
@@ -238,8 +234,9 @@ class ServerVectorSearch:
         return self._matches(query, rows)
 
     def _evenness(self, snapshot: ServerSnapshot) -> float | None:
-        """1 when one partition has all vectors, their number when each has as many; None when
-        the index is not ready or there are few chunks.
+        """From 1, if a partition has all vectors, to the number of partitions, if all have as many.
+
+        None when the index is not ready or there are few chunks.
         """
         if snapshot.cached(read_statistics).chunk_count <= EXACT_BELOW:
             return None
@@ -271,9 +268,9 @@ class ServerVectorSearch:
         limit: int,
         chunks: str = "chunks",
     ) -> list[tuple[Any, ...]]:
-        """Every chunk in the scope is compared.
+        """Compares every chunk in the scope.
 
-        The sum keeps the index out: ordered by it, the search would end after a few rows.
+        The sum keeps the index out, by whose order the search would end after a few rows.
         """
         return con.execute(
             "WITH nearest AS MATERIALIZED (SELECT chunk_id, content_hash, collection_id,"
@@ -294,9 +291,9 @@ class ServerVectorSearch:
         values: Mapping[str, Any],
         limit: int,
     ) -> list[tuple[Any, ...]]:
-        """The indexes yield contents from the nearest on, until enough have a chunk in the scope.
+        """Takes the nearest contents by the indexes, until enough have a chunk in the scope.
 
-        `among` names the collections of the scope, so that other partitions are left out.
+        `among` names the collections of the scope, so that other partitions are skipped.
         """
         return con.execute(
             "WITH nearest AS MATERIALIZED (SELECT content_hash, collection_id, vector, windows,"
@@ -323,8 +320,8 @@ class ServerVectorSearch:
 
 
 def _prepare_index(con: ServerConnection, limit: int, partitions: float) -> None:
-    """Let this transaction search the indexes of so many partitions, and sort nothing instead."""
-    # Of several, each has a part of the nearest.
+    """Make this transaction search the indexes of so many partitions, rather than sort."""
+    # Each of several partitions has a part of the nearest.
     candidates = max(_EF_SEARCH, limit) / partitions
     con.own.execute(
         "SELECT set_config('hnsw.ef_search', %s, true),"
@@ -359,15 +356,12 @@ def _best_windows(
     return best
 
 
-# The embedding models, and whose vectors answer for which collection. Any thread.
-
-
 class ServerModelStore:
-    """The models that made vectors, and which of them answer."""
+    """The models that made vectors, and which of them answer for which collection."""
 
     def __init__(self, database: ServerDatabase) -> None:
         self._database = database
-        # Dropping a model must not overlap with opening one: ids are used again.
+        # Dropping a model must not overlap with opening one: ids are reused.
         self._lock = threading.Lock()
         self._tables: dict[tuple[str, int], ServerVectorTable] = {}
 
@@ -387,7 +381,7 @@ class ServerModelStore:
 
     def _table(self, name: str, dimensions: int) -> ServerVectorTable:
         if (name, dimensions) not in self._tables:
-            # A library that is open to be read has the tables that it has.
+            # A read-only library can't create tables.
             with self._database.read() as con:
                 known = find(con, name, dimensions)
             self._tables[name, dimensions] = known or self._database.write(
@@ -396,7 +390,7 @@ class ServerModelStore:
         return self._tables[name, dimensions]
 
     def stored(self) -> list[ModelRow]:
-        """Every model that has vectors here, by its number."""
+        """Every model with vectors, by id."""
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT model_id, name, dimensions, folder FROM models ORDER BY model_id"

@@ -1,4 +1,4 @@
-"""Tells the kind of a refusal from its words, codes and status. Pure."""
+"""Tells the kind of a refusal from its words, codes and status, and the limit it states. Pure."""
 
 import math
 import re
@@ -9,15 +9,10 @@ from typing import Any, cast
 
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault
 
-# Finds the limit, in tokens, that a server states when a request is too long. Pure.
-#
-# Refusals name several numbers: the limit, what was sent, what was left for the answer. A
-# comparison ("A > B") is believed first, then what stands beside words for a limit.
-
 # 4096, 128,000, 128 000, 131'072, 128_000, 128k, 1M
 _NUMBER = r"(\d{1,3}(?:[,.'_\u00a0\u202f\u2009 ]\d{3})+(?!\d)|\d+(?:\.\d+)?\s?[kKmM]\b|\d{2,9})"
 _GAP = r"[^\d.;]{0,45}?"
-# Every server says it in its own words; the comments name those whose words made the pattern.
+# Every server has its own words; the comments name the sources of each pattern.
 _COMPARED = (
     # Anthropic: "prompt is too long: 208310 tokens > 200000 maximum",
     # "`max_tokens` exceed context limit: 198000 + 8192 > 200000"
@@ -72,7 +67,11 @@ _LONGEST_TEXT_CHARS = 1_000
 
 
 def limit_in(said: str, body: object = None) -> int:
-    """The number of tokens stated in a field of the error's body or in its words; else 0."""
+    """The context length stated in a field of the error's body or in its words; else 0.
+
+    Refusals name several numbers: the limit, the size of the request, the room for the answer. A
+    comparison ("A > B") is believed first, then a number beside words for a limit.
+    """
     if found := _in_fields(body, 0):
         return found
     said = said[:_LONGEST_TEXT_CHARS]
@@ -84,7 +83,7 @@ def limit_in(said: str, body: object = None) -> int:
 
 
 def tokens_in(number: str) -> int:
-    """A number as written: with separators of thousands, or with k or M."""
+    """The value of a number with thousands separators, or with k or M."""
     plain = number.strip()
     factor = {"k": 1_000, "m": 1_000_000}.get(plain[-1:].lower())
     if factor:
@@ -119,17 +118,9 @@ def _in_fields(body: object, depth: int) -> int:
     return next((found for value in inner if (found := _in_fields(value, depth + 1))), 0)
 
 
-# The words by which servers refuse: a row for each pattern, with the servers that say so. Data.
-#
-# Statuses and codes differ from server to server, and proxies put their own around those of others,
-# so words decide before the status does. The order is the precedence: a limit of tokens a minute is
-# no context that is too short, and an account without credit no unknown model. Codes are matched
-# like words, case is ignored, and addresses are removed before.
-
-
 @dataclass(frozen=True, slots=True)
 class RefusalRow:
-    """A pattern of what is said, and the servers whose words made it."""
+    """A pattern of a refusal, and the servers whose words it matches."""
 
     fault: Fault
     pattern: str
@@ -151,11 +142,14 @@ _TOO = (
     r"|超过|超出|超长|过长|太长"
     r"|(?:must|should) (?:be|have) (?:<|less|no more|shorter|fewer|under|between|\[))"
 )
-# A span of words within a sentence; a point inside a name doesn't end it.
+# A span within a sentence; a point inside a name doesn't end it.
 _WITHIN = r"(?:[^.]|\.(?=\S))"
 _MODEL = rf"\b(?:model|deployment|engine)s?\b{_WITHIN}{{0,90}}?"
 _KEY = r"\b(?:key|credentials?|(?:bearer|access|auth\w*) token)s?\b[^.]{0,60}?"
 
+# Statuses and codes differ from server to server, and proxies wrap them, so words decide before the
+# status does. The order is the precedence: a limit of tokens a minute is no too short context, and
+# missing credit no unknown model. Codes are matched like words, without case and addresses.
 REFUSALS = (
     # Codes that mean nothing else.
     *_rows(
@@ -383,8 +377,7 @@ REFUSALS = (
 
 
 _ADDRESS = re.compile(r"https?://\S+")
-# The words of a hostile server must not take long to match.
-# After these words a missing model is one that is away for a moment.
+# With these words a missing model is only temporarily away.
 _FOR_A_MOMENT = re.compile(
     r"(?i)overload|capacity|temporar|busy|high demand|right now|at the moment|try again later"
     r"|繁忙|过载"
@@ -402,7 +395,7 @@ _FAULT_OF_STATUS = {
     429: Fault.BUSY,
     529: Fault.OVERLOADED,
 }
-# What the words may say in place of the fault of a status that is usually right.
+# Faults in words that override the usually right fault of a status.
 _WORDS_FOR_STATUS = {
     401: {Fault.NO_CREDIT, Fault.FILTERED},
     402: {Fault.BUSY},
@@ -417,10 +410,10 @@ _ALLOWANCE = re.compile(r"(?i)limit:? (\d[\d,]*).{0,40}?requested:? (\d[\d,]*)")
 
 
 def fault_of(said: str, codes: str = "", status: int = 0, *, has_wait: bool = False) -> Fault:
-    """The fault that a refusal reports. FAILED or REJECTED when neither words nor status tell.
+    """The fault that a refusal reports; FAILED or REJECTED when neither words nor status tell.
 
-    `status` is 0 for an error inside a stream; its code may be one. A refusal that `has_wait`
-    passes: it is no missing credit.
+    `status` is 0 for an error inside a stream, whose code may be one. A refusal that `has_wait` is
+    temporary, so no missing credit.
     """
     status = status if status >= _STATUSES.start else _status_in(codes)
     words = _by_words(f"{codes} {said}")
@@ -446,7 +439,7 @@ def allowance_in(said: str) -> int:
 
 
 def _status_in(codes: str) -> int:
-    """The first of the codes that is a status of HTTP; 0 for none."""
+    """The first of the codes that is an HTTP status; 0 for none."""
     numbers = (int(code) for code in codes.split() if code.isdecimal())
     return next((number for number in numbers if number in _STATUSES), 0)
 

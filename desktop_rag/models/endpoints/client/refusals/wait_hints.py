@@ -1,7 +1,4 @@
-"""Finds how long a server asks to wait: in headers, in the body of its error, or in words. Pure.
-
-Times are in seconds, as an amount of time from now.
-"""
+"""Finds how many seconds a server asks to wait: in headers, fields of the body, or words. Pure."""
 
 import email.utils
 import math
@@ -17,7 +14,7 @@ _LONGEST_WAIT_S = 86_400.0
 _LONGEST_TEXT_CHARS = 1_000
 _LONGEST_FIELD_CHARS = 60
 _MS = 1000.0
-# Greater numbers are moments, in seconds or milliseconds since 1970, not amounts of time.
+# Greater numbers are timestamps in seconds or milliseconds since 1970, not durations.
 _LEAST_MOMENT_S, _LEAST_MOMENT_MS = 1e9, 1e12
 _UNITS_S = (
     (r"ms|msecs?|millis|milliseconds?|毫秒", 0.001),
@@ -87,7 +84,7 @@ def _in_headers(headers: Mapping[str, str]) -> float | None:
 
 
 def _until_reset(headers: Mapping[str, str]) -> float | None:
-    """The longest time until one of the limits that are used up is there again.
+    """The longest time until one of the exhausted limits is reset.
 
     `x-ratelimit-reset-tokens` belongs to `x-ratelimit-remaining-tokens`, and so on.
     """
@@ -145,7 +142,7 @@ def _unit_s(unit: str) -> float:
 
 
 def _seconds(value: object) -> float | None:
-    """A number, an amount of time such as "1m30s", or a moment, as seconds from now."""
+    """Seconds from now, for a number, a duration such as "1m30s", or a timestamp."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

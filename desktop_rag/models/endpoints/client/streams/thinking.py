@@ -8,12 +8,8 @@ from functools import cache
 
 from desktop_rag.models.ports import Delta
 
-# The marks that chat templates put into the text of models: thinking, turns, other tokens. Pure.
-#
-# A server should take them off. Many don't, or not all of them, or not always.
-
-# How the tags around thinking are written in the templates of models; closers of a group are mixed
-# up by some of them.
+# The marks of chat templates, which many servers fail to remove. First the names of tags around
+# thinking; some models mix up their closers.
 _NAMES = "think thinking thought thoughts reasoning reflection scratchpad seed:think longcat_think"
 _ANGLED = {f"<{name}>": f"</{name}>" for name in _NAMES.split()}
 _OTHERS = {
@@ -23,7 +19,7 @@ _OTHERS = {
     "<|begin_of_thought|>": "<|end_of_thought|>",
     "<|thinking|>": "<|/thinking|>",
 }
-# These closers mean something else when there is no thinking.
+# These closers mean something else outside of thinking.
 _CHANNELS = {
     "<|channel|>analysis<|message|>": "<|end|>",
     "<|channel>thought": "<channel|>",
@@ -36,7 +32,7 @@ OPENERS = {
 # A closer without its opener ends thinking that began in the prompt.
 STRAY_CLOSERS = (*_ANGLED.values(), *_OTHERS.values())
 _HEADS = ("<|im_start|>", "<start_of_turn>", "<|start|>", "<|header_start|>")
-# What begins the turn of the model.
+# Marks that begin the turn of the model.
 OWN_TURNS = (
     *(f"{head}{role}" for head in _HEADS for role in ("assistant", "model")),
     "<|start_header_id|>assistant<|end_header_id|>",
@@ -45,7 +41,7 @@ OWN_TURNS = (
     "<|begin_of_solution|>",
     "<|end_of_solution|>",
 )
-# What begins a turn of somebody else: the model goes on after its end, and plays them too.
+# Marks that begin a turn of somebody else: the model goes on after its end, and plays them too.
 OTHER_TURNS = (
     *(f"{head}{role}" for head in _HEADS for role in ("user", "system", "tool")),
     *(f"<|start_header_id|>{role}<|end_header_id|>" for role in ("user", "system", "tool")),
@@ -54,15 +50,9 @@ OTHER_TURNS = (
     "[inst]",
 )
 _TOKENS = (
-    "<end_of_turn>",
-    "<start_of_turn>",
-    "<end_of_utterance>",
-    "<eos>",
-    "<bos>",
-    "[/inst]",
-    "<<sys>>",
-    "<</sys>>",
-)
+    "<end_of_turn>", "<start_of_turn>", "<end_of_utterance>", "<eos>", "<bos>", "[/inst]",
+    "<<sys>>", "<</sys>>",
+)  # fmt: skip
 _LITERALS = tuple(
     sorted({*OPENERS, *STRAY_CLOSERS, *OWN_TURNS, *OTHER_TURNS, *_TOKENS}, key=len, reverse=True)
 )
@@ -75,7 +65,7 @@ _FIRST_CHARS = frozenset(literal[0] for literal in _LITERALS)
 
 
 def unfinished_at(text: str, marks: tuple[str, ...] = _LITERALS) -> int:
-    """Where the end of the text may be the beginning of a mark; its length when it is none."""
+    """The position where the text may end in an unfinished mark; its length if nowhere."""
     for at in range(max(0, len(text) - _LONGEST), len(text)):
         if text[at] not in _FIRST_CHARS:
             continue
@@ -103,7 +93,7 @@ _CITED = re.compile(r"[\[【]\^?\d")
 
 
 class _Line:
-    """The line that the answer has got to: code is told from text by its backticks."""
+    """The current line of the answer; tells code from text by backticks."""
 
     def __init__(self) -> None:
         self._is_in_fence = False
@@ -128,12 +118,12 @@ class _Line:
 
 
 class ThinkingSplitter:
-    """Takes one answer apart. Marks may arrive in pieces, in any case of letters.
+    """Splits one answer. Marks may arrive in pieces, in any case of letters.
 
-    Marks in code or quotes are part of the answer. A closing tag without an opening one makes what
-    came before it thinking: then a delta says so (`was_thinking`), and `has_stray_end` is True. An
-    answer `may_begin_inside` its thinking if those of its model did: its text is unsure until a tag
-    comes. `is_over` is True once the model plays somebody else; nothing of that is given.
+    Marks in code or quotes are part of the answer. A closing tag without an opening one turns the
+    text before it into thinking: then a delta has `was_thinking`, and `has_stray_end` is True. An
+    answer `may_begin_inside` its thinking if earlier ones did: its text is unsure until a tag
+    comes. `is_over` is True once the model plays somebody else; that text is dropped.
     """
 
     def __init__(self, *, may_begin_inside: bool = False) -> None:
@@ -150,7 +140,7 @@ class ThinkingSplitter:
         self._is_tag_alone = False
 
     def note_thinking(self) -> None:
-        """Thinking came in a field of its own: no tag can end it."""
+        """Note thinking in a field of its own, which no tag ends."""
         self._had_thinking, self._is_unsure = True, False
 
     def feed(self, text: str) -> list[Delta]:
@@ -159,10 +149,7 @@ class ThinkingSplitter:
         return self._take(is_last=False)
 
     def finish(self, *, is_whole: bool = True) -> list[Delta]:
-        """The rest, at the end of the stream.
-
-        If a whole answer ends in thinking that was never closed, that was no thinking.
-        """
+        """The rest, at the end of the stream; unclosed thinking of a whole answer is its text."""
         self._held = _LAST_END.sub("", self._held)
         deltas = self._take(is_last=True)
         if self._closers and is_whole and (unclosed := "".join(self._thought).strip()):
@@ -188,7 +175,7 @@ class ThinkingSplitter:
         rest = self._held[len(text) + len(mark) :]
         is_quoted = self._line.last in _QUOTES
         if mark and is_quoted and not rest and not is_last:
-            # What follows tells whether the mark is only spoken of.
+            # What follows tells whether the mark is only mentioned.
             self._held = mark
             return deltas
         self._held = rest
@@ -228,9 +215,9 @@ class ThinkingSplitter:
         return [*deltas, Delta(text, is_unsure=self._is_unsure)]
 
     def _ends_thinking(self, following: str) -> bool:
-        """True when the closing tag before this text ended thinking.
+        """True when the closing tag before this text ended thinking, and is no slip.
 
-        The tag stands at the end of a line then, or nothing was cited before it; else it is a slip.
+        It then stands alone or ends a line, or nothing was cited before it.
         """
         is_alone = self._is_tag_alone or following.startswith("\n")
         is_likely = is_alone or self._is_unsure or not self._has_cited
@@ -245,7 +232,7 @@ class ThinkingSplitter:
             after = self._held[found.end() :][:1]
             is_quoted = bool(before) and before in _MENTIONING
             if is_quoted and after and after in _MENTIONING:
-                continue  # it is only spoken of
+                continue  # only mentioned
             at = found.start()
             closer = "" if is_quoted and not after and not is_last else found[0]
             break

@@ -173,6 +173,7 @@ def test_the_best_of_several_sources_is_the_evidence(checker: ClaimChecker) -> N
     assert "carries 200 passengers" in FERRY[checked.evidence.start : checked.evidence.end]
 
 
+@pytest.mark.slow
 def test_the_evidence_is_some_sentences_of_a_long_source(checker: ClaimChecker) -> None:
     source = " ".join(f"Room {n} has a bed and a view of yard {n}." for n in range(2_000))
     source = f"{source} {LIGHTHOUSE} {source}"
@@ -215,6 +216,7 @@ def test_other_languages(checker: ClaimChecker, source: str, claim: str, wrong: 
     assert checker.check(wrong, [source]).verdict is Verdict.CONTRADICTED
 
 
+@pytest.mark.slow
 def test_a_check_says_the_same_whatever_was_checked_before(
     checker: ClaimChecker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,6 +35,7 @@ def test_the_set_is_large_enough_to_tell() -> None:
     assert min(len(list(pairs(label))) for label in ("true", "false")) > 80
 
 
+@pytest.mark.slow
 def test_a_false_claim_is_never_called_supported() -> None:
     assert [claim for claim, v in verdicts("false").items() if v is Verdict.SUPPORTED] == []
 
@@ -44,6 +45,7 @@ def test_most_true_claims_are_called_supported() -> None:
     assert found.count(Verdict.SUPPORTED) >= 0.85 * len(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verdict", [Verdict.CONTRADICTED, Verdict.NOT_IN_SOURCES])
 def test_no_true_claim_is_called_wrong(verdict: Verdict) -> None:
     assert [claim for claim, v in verdicts("true").items() if v is verdict] == []

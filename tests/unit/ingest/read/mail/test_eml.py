@@ -26,6 +26,7 @@ def test_header_and_body_are_read_and_the_subject_is_the_title() -> None:
     assert found.marks[0].anchor == Anchor(heading="Gezeiten für Köln")
 
 
+@pytest.mark.slow
 def test_attachments_become_documents_of_their_own() -> None:
     message = letter()
     message.add_attachment("Monday,05:40\nTuesday,06:20\n", filename="tide.csv")
@@ -76,6 +77,7 @@ def test_a_wrong_charset_costs_no_text(charset: str) -> None:
     assert "Leuchtturm" in text
 
 
+@pytest.mark.slow
 def test_p12_a_message_nested_without_end_is_refused() -> None:
     lines: list[str] = ["Subject: deep", "From: a@b.example"]
     for number in range(3000):

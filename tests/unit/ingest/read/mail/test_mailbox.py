@@ -64,6 +64,7 @@ def test_a_sentence_that_begins_with_from_begins_no_message() -> None:
     assert found.text.endswith("From here one sees it.\nYes.")
 
 
+@pytest.mark.slow
 def test_thousands_of_messages_are_read() -> None:
     assert len(parse("a.mbox", (mailbox("Tide") + b"\n") * 3000, 10_000_000).headings) == 3000
 

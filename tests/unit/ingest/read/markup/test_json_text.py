@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from tests.unit.ingest.read.samples import parse, text_at
 
 
@@ -31,6 +33,7 @@ def test_escaped_letters_are_shown_as_letters() -> None:
     assert "\\\\u0041" in text
 
 
+@pytest.mark.slow
 def test_p11_depth_and_broken_json_are_no_danger() -> None:
     assert parse("a.json", b"[" * 150_000).text.strip("[ \n") == ""
     assert parse("a.json", b'{"a":' * 10_000 + b"1").text

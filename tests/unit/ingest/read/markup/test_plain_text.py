@@ -1,3 +1,5 @@
+import pytest
+
 from desktop_rag.core.parsed import Anchor
 from tests.unit.ingest.read.samples import parse
 
@@ -22,12 +24,14 @@ def test_no_zeros_reach_the_text() -> None:
     assert document.text == "before�after, and some more words"
 
 
+@pytest.mark.slow
 def test_a_text_beyond_the_limit_is_cut_and_that_is_said() -> None:
     document = parse("long.txt", b"word " * 100, max_chars=50)
     assert len(document.text) == 50
     assert document.warnings == ("Only the first 50 characters were read.",)
 
 
+@pytest.mark.slow
 def test_a_huge_text_has_a_bounded_number_of_marks() -> None:
     document = parse("huge.txt", b"x\n\n" * 300_000)
     assert 50_000 <= len(document.marks) < 52_000

@@ -7,6 +7,7 @@ def text_of(body: str, head: str = "") -> str:
     return parse("a.html", f"<html><head>{head}</head><body>{body}</body></html>".encode()).text
 
 
+@pytest.mark.slow
 def test_headings_paragraphs_and_lists_become_markdown() -> None:
     body = """<h1>Fees <em>2024</em></h1><p>All   pay
       <b>ten</b> euros.</p><ul><li>adults<ul><li>members</li></ul></li><li>children</li></ul>

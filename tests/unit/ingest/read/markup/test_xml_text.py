@@ -88,6 +88,7 @@ def test_p05_entities_of_entities_are_refused() -> None:
         parse("a.xml", content.encode("utf-16"))
 
 
+@pytest.mark.slow
 def test_p11_deep_and_wide_trees_are_read() -> None:
     deep = "<a>" * 100_000 + PROSE + "</a>" * 100_000
     assert PROSE in parse("a.xml", deep.encode()).text

@@ -41,11 +41,13 @@ def test_a_cell_of_several_lines_stays_one_line() -> None:
     assert parse("a.csv", b'a,b\n"one\ntwo",3\n').text == "a | b\none two | 3"
 
 
+@pytest.mark.slow
 def test_a_quote_that_is_never_closed_swallows_nothing() -> None:
     document = parse("a.csv", b'a,b\n"unclosed, quote\n' + b"x,y\n" * 10_000)
     assert document.text.count("x | y") == 10_000
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_rows_have_bounded_marks() -> None:
     content = "".join(f"{n},name {n},Rome\n" for n in range(100_000))
     document = parse("a.csv", content.encode(), max_chars=10_000_000)

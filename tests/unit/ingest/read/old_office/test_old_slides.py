@@ -128,6 +128,7 @@ def test_groups_without_end_are_not_followed() -> None:
     assert parse("a.ppt", content).text == "text"
 
 
+@pytest.mark.slow
 def test_a_file_cut_or_altered_anywhere_is_read_or_refused() -> None:
     whole = make_ppt(
         [slide(shape(text(TITLE, "Fees")), notes=300), slide(shape(text(NOTES, "n")), kind=0x03F0)],

@@ -192,6 +192,7 @@ def test_word_6_is_read_in_the_code_page_of_its_language() -> None:
     assert parse("a.doc", content).text == "Жизнь\n\nдни | щи\n\nлили"
 
 
+@pytest.mark.slow
 def test_a_file_cut_or_altered_anywhere_is_read_or_refused() -> None:
     whole = make_doc(
         [Para("Fees\r", HEADING_1), Para("a\7", 0, IN_TABLE), Para("\7", 0, ROW_END)],

@@ -105,6 +105,7 @@ def test_the_title_of_the_properties_is_the_better_of_its_two_versions() -> None
     assert (document.title, document.text) == ("日本", "text")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [

@@ -98,6 +98,7 @@ def test_a_web_page_is_recognised_whatever_it_is_called() -> None:
     assert caught.value.fault is Fault.WEB_PAGE
 
 
+@pytest.mark.slow
 @given(st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(

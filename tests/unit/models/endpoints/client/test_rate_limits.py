@@ -150,6 +150,7 @@ def test_processes_of_one_home_count_together(tmp_path: Path, clock: Clock) -> N
     assert other.spent_today(PRICED.base_url) == 2.0
 
 
+@pytest.mark.slow
 def test_processes_that_ask_at_once_pass_the_limit_together(tmp_path: Path) -> None:
     """A patient request leaves half of the limit of 40 to others."""
     command = [sys.executable, "-c", BEGINNING, str(tmp_path / "spending.json")]

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from desktop_rag.core.domain import DocumentState
@@ -13,6 +14,8 @@ from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from desktop_rag.store.contract.vectors import VectorStore
 from tests.stored_rows import add, add_source, collection_id, document, found, indexed, put, remove
 from tests.unit.store.contract.test_vectors import embed, unit_vectors, vectors_of
+
+pytestmark = pytest.mark.slow
 
 
 def in_collection(engine: Engine, name: str) -> Scope:

@@ -8,6 +8,9 @@ from desktop_rag.store.duckdb.database import database as database_module
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.engines import duckdb_in
 
+pytestmark = pytest.mark.slow
+
+
 _BLOCK = "SELECT range AS i, md5(range::VARCHAR) AS m FROM range(100000)"
 
 

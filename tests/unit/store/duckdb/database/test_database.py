@@ -27,6 +27,7 @@ def count(connection: Connection) -> int:
     return number
 
 
+@pytest.mark.slow
 def test_what_was_written_is_there_after_reopening(path: Path) -> None:
     first = open_again(path)
     first.write(
@@ -101,6 +102,7 @@ def test_the_engine_can_reach_nothing_outside(database: Database, statement: str
         con.execute(statement)
 
 
+@pytest.mark.slow
 def test_a_newer_library_is_refused_untouched(path: Path) -> None:
     open_again(path).close()
     connection = duckdb.connect(str(path))
@@ -142,6 +144,7 @@ def test_a_damaged_file_is_told_and_kept(path: Path, damage: Callable[[Path], No
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_second_process_is_told_who_holds_the_library(database: Database, path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from desktop_rag.core.errors import AppError\n"
@@ -165,6 +168,7 @@ def test_after_closing_writes_and_reads_are_refused(database: Database) -> None:
         count(con)
 
 
+@pytest.mark.slow
 def test_who_reads_when_it_is_closed_is_interrupted(database: Database, path: Path) -> None:
     is_reading = threading.Event()
     told: list[str] = []

@@ -19,6 +19,9 @@ from desktop_rag.store.duckdb.database.journal import Line
 from desktop_rag.store.duckdb.duckdb_engine import engine_over
 from tests.stored_rows import add, document
 
+pytestmark = pytest.mark.slow
+
+
 Open = Callable[[], Engine]
 
 

@@ -3,10 +3,15 @@
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.repair import repair
 from desktop_rag.store.sql.documents.tag_store import TagStore
+
+pytestmark = pytest.mark.slow
+
 
 ROWS = 8000
 _WORDS = " ".join(f"word{n}" for n in range(40))

@@ -11,7 +11,7 @@ from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
-from desktop_rag.features.schedules.standing_store import StandingStore
+from desktop_rag.features.schedules.schedule_store import ScheduleStore
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database import schema
 from desktop_rag.store.duckdb.database.connections import Connection
@@ -34,6 +34,7 @@ def columns(file: Path) -> set[tuple[object, ...]]:
         )
 
 
+@pytest.mark.slow
 def test_it_has_all_that_it_had(tmp_path: Path) -> None:
     home = unpacked(tmp_path)
     for _ in range(2):
@@ -48,13 +49,14 @@ def test_it_has_all_that_it_had(tmp_path: Path) -> None:
             [chat] = engine.conversations.all()
             texts = [m.text for m in engine.conversations.messages(chat.conversation_id)]
             assert texts == ["When is the lamp lit?", "At dusk."]
-            [(question, _)] = engine.store(StandingStore).all()
+            [(question, _)] = engine.store(ScheduleStore).all()
             [question_set] = engine.store(ExperimentStore).sets()
             assert (question.name, question_set.name) == ("Lamps", "Harbour")
             assert engine.inspection.discrepancies(lambda: True) == []
             assert engine.restored == 0
 
 
+@pytest.mark.slow
 def test_its_tables_become_those_of_a_new_library(tmp_path: Path) -> None:
     home = unpacked(tmp_path)
     opened(home).close()
@@ -70,6 +72,7 @@ def test_it_is_read_without_being_changed(tmp_path: Path) -> None:
     assert library_file(home).read_bytes() == before
 
 
+@pytest.mark.slow
 def test_its_backup_is_taken_in(tmp_path: Path) -> None:
     unpacked(tmp_path)
     home = Home(tmp_path / "new")
@@ -95,6 +98,7 @@ def test_an_earlier_one_is_refused_untouched(tmp_path: Path, version: int) -> No
     assert file.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_steps_to_later_versions_are_taken_once(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

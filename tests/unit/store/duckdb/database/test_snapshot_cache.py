@@ -29,6 +29,8 @@ from tests.stored_rows import (
     wait_again,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def gone(engine: Engine, name: str) -> None:
     [row] = engine.documents.get([name])
@@ -138,7 +140,7 @@ def test_vectors_change_nothing_that_is_known(filled: Engine, database: Database
 
 def test_at_rest_nothing_is_known(filled: Engine, database: Database) -> None:
     known = database.cached(read_statistics)
-    filled.storage.let_go()
+    filled.storage.release()
     found = database.cached(read_statistics)
     assert found is not known
     assert repr(found) == repr(known)

@@ -18,6 +18,9 @@ from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.engines import duckdb_in
 from tests.stored_rows import add, document, indexed, put, ranked, remove, wait_again
 
+pytestmark = pytest.mark.slow
+
+
 COUNT = 2 * SLICE + 5
 
 

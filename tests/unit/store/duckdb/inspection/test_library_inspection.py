@@ -18,6 +18,9 @@ from desktop_rag.store.opening import open_engine, open_engine_to_read
 from tests.conftest import services_over
 from tests.indexed import index_texts
 
+pytestmark = pytest.mark.slow
+
+
 WORD = "(SELECT chunk_id FROM chunks LIMIT 1)"
 DOCUMENT = "(SELECT document_id FROM chunks LIMIT 1)"
 SHARED = "(SELECT content_hash FROM vectors_1 LIMIT 1)"

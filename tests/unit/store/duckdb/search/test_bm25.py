@@ -13,6 +13,9 @@ from desktop_rag.store.sql.bm25_ranking import weighted
 from desktop_rag.store.sql.scope_filters import key_of
 from tests.stored_rows import put, remove
 
+pytestmark = pytest.mark.slow
+
+
 ALL = 10_000
 RARE, COMMON = ("rare",), ("common",)
 

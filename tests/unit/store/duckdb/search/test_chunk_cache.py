@@ -20,6 +20,8 @@ from desktop_rag.store.duckdb.search.postings import read_postings_state
 from desktop_rag.store.duckdb.search.scope_sql import read_statistics
 from tests.stored_rows import ids, put, remove
 
+pytestmark = pytest.mark.slow
+
 
 def listed(chunks: Chunks) -> list[tuple[int, int, bool]]:
     arrays = (chunks.chunk_ids, chunks.terms, chunks.continues)

@@ -1,3 +1,5 @@
+import pytest
+
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.snapshot_cache import Snapshot
@@ -19,6 +21,7 @@ def sort(database: Database) -> None:
     database.write(lambda con: sort_recent(con, minimum=0))
 
 
+@pytest.mark.slow
 def test_a_term_is_counted_in_all_runs_of_its_snapshot(engine: Engine, database: Database) -> None:
     vocabulary = DocumentFrequencies()
     with database.snapshot() as empty:

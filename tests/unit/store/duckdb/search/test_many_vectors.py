@@ -57,6 +57,7 @@ def random() -> np.random.Generator:
     return np.random.default_rng(3)
 
 
+@pytest.mark.slow
 def test_the_nearest_of_many_are_found(database: Database, random: np.random.Generator) -> None:
     # Subjects, as passages have them: of vectors without any none is near.
     subjects = random.standard_normal((500, DIMENSIONS))
@@ -70,6 +71,7 @@ def test_the_nearest_of_many_are_found(database: Database, random: np.random.Gen
     assert found >= 0.99 * 200
 
 
+@pytest.mark.slow
 def test_a_question_has_the_same_nearest_each_time(
     database: Database, random: np.random.Generator
 ) -> None:
@@ -89,6 +91,7 @@ def never(*_: object) -> NoReturn:
     raise AssertionError("this is not the way")
 
 
+@pytest.mark.slow
 def test_as_many_as_fit_are_scanned_in_memory_and_more_by_the_database(
     database: Database, random: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +147,7 @@ def test_what_is_added_while_all_are_read_is_found(
     assert model.search.nearest(late, 1).chunk_ids == [101]
 
 
+@pytest.mark.slow
 def test_modelthat_moved_are_still_compared(
     database: Database, random: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

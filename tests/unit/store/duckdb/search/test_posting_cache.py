@@ -1,9 +1,14 @@
+import pytest
+
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.index_cache import ENTRY_BYTES, PostingCache, RecentPostings
 from desktop_rag.store.duckdb.search.postings import read_postings_state, read_sorted
 from desktop_rag.store.sql.scope_filters import key_of
 from tests.stored_rows import put
+
+pytestmark = pytest.mark.slow
+
 
 WORDS = ("lamp", "gate", "wall")
 

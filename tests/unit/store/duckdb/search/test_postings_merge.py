@@ -2,6 +2,8 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import TypeVar
 
+import pytest
+
 from desktop_rag.store.contract.database import Entity
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.connections import Connection
@@ -13,6 +15,9 @@ from desktop_rag.store.duckdb.search.postings import (
     sort_recent,
 )
 from tests.stored_rows import found, put, remove
+
+pytestmark = pytest.mark.slow
+
 
 T = TypeVar("T")
 

@@ -116,7 +116,7 @@ def test_lists_in_memory_are_right_after_a_move_and_its_maintenance(
         expected = ranked(other, [("lamp",), ("one",)])
         move_files(engine, "B")
         assert ranked(other, [("lamp",), ("one",)]) == expected
-        other.storage.let_go()
+        other.storage.release()
         assert ranked(other, [("lamp",), ("one",)]) == expected
         engine.upkeep.run()
         assert ranked(other, [("lamp",), ("one",)]) == expected

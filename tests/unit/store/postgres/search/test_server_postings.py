@@ -125,7 +125,7 @@ def test_lists_in_memory_follow_what_others_write(engine: Engine, other: Engine)
     engine.upkeep.run()
     put(engine, "c.txt", "lamp three")
     assert found(other, "lamp") == ["lamp two", "lamp three"]
-    other.storage.let_go()
+    other.storage.release()
     assert found(other, "lamp") == ["lamp two", "lamp three"]
 
 

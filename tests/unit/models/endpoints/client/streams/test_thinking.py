@@ -100,6 +100,7 @@ def test_after_thinking_in_a_field_no_tag_ends_any() -> None:
     assert not any(delta.was_thinking for delta in deltas)
 
 
+@pytest.mark.slow
 def test_many_blocks_of_thinking_do_no_harm() -> None:
     assert split(["<think>x</think>" * 5000 + "Yes."]) == ("x" * 5000, "Yes.")
 

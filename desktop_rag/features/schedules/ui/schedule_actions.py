@@ -1,4 +1,4 @@
-"""Makes, changes and deletes scheduled questions, and tells of changed answers. Qt thread."""
+"""Creates, changes and deletes scheduled questions, and reports changed answers. Qt thread."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,20 +11,20 @@ from desktop_rag.core.conversation import Message
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
-from desktop_rag.features.schedules.ui.standing_dialog import StandingDialog, cost_in_words
-from desktop_rag.features.schedules.values.standing_question import StandingQuestion
+from desktop_rag.features.schedules.ui.schedule_dialog import ScheduleDialog, cost_in_words
+from desktop_rag.features.schedules.values.scheduled_question import ScheduledQuestion
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import one_line
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.features.schedules.schedule_runner import ScheduleRunner
-    from desktop_rag.features.schedules.standing_questions import StandingQuestions
+    from desktop_rag.features.schedules.scheduled_questions import ScheduledQuestions
     from desktop_rag.ingest.library import Library
 
 
-class StandingActions(QObject):
-    """`offered` carries a Notice, the words of its action and what that does.
+class ScheduleActions(QObject):
+    """`offered` carries a Notice, the words of its action and the action itself.
 
     `page_requested` carries the id of the question to show. `library_requested` comes from a source
     whose document is gone.
@@ -37,8 +37,8 @@ class StandingActions(QObject):
     def __init__(
         self,
         bridge: Bridge,
-        questions: "StandingQuestions",
-        schedule: "ScheduleRunner",
+        questions: "ScheduledQuestions",
+        runner: "ScheduleRunner",
         library: "Library",
         chat: "Chat",
         window: QWidget,
@@ -47,7 +47,7 @@ class StandingActions(QObject):
         super().__init__(window)
         self._bridge = bridge
         self.questions = questions
-        self._schedule = schedule
+        self._runner = runner
         self._library = library
         self._chat = chat
         self._window = window
@@ -55,12 +55,12 @@ class StandingActions(QObject):
     @Slot()
     def create(self) -> None:
         """Let the person write and schedule a question."""
-        self.edit(StandingQuestion("", "", ""))
+        self.edit(ScheduledQuestion("", "", ""))
 
     def edit(
-        self, question: StandingQuestion, collection_id: str = "", known: Message | None = None
+        self, question: ScheduledQuestion, collection_id: str = "", known: Message | None = None
     ) -> None:
-        """Let the person change a question, or make one that was asked in this collection."""
+        """Let the person change a question, or schedule one that was asked in this collection."""
 
         def load() -> tuple[QuestionScope, list[QuestionScope], str]:
             collections = self._library.collections.searchable()
@@ -76,7 +76,7 @@ class StandingActions(QObject):
 
         def show(loaded: tuple[QuestionScope, list[QuestionScope], str]) -> None:
             chosen, scopes, cost = loaded
-            dialog = StandingDialog(replace(question, scope=chosen), scopes, cost, self._window)
+            dialog = ScheduleDialog(replace(question, scope=chosen), scopes, cost, self._window)
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             dialog.submitted.connect(lambda written: self._save(dialog, written, known))
             dialog.open()
@@ -84,33 +84,33 @@ class StandingActions(QObject):
         self._bridge.run(self, load, show)
 
     def _save(
-        self, dialog: StandingDialog, written: StandingQuestion, known: Message | None
+        self, dialog: ScheduleDialog, written: ScheduledQuestion, known: Message | None
     ) -> None:
         is_new = not written.question_id
 
-        def save() -> StandingQuestion:
+        def save() -> ScheduledQuestion:
             if is_new:
                 return self.questions.add(written, known)
             return self.questions.change(written)
 
-        def finish(kept: StandingQuestion) -> None:
+        def finish(kept: ScheduledQuestion) -> None:
             dialog.accept()
-            self._schedule.wake()
+            self._runner.wake()
             if is_new:
                 notice = Notice(tr("Scheduled: “{name}”.", name=one_line(kept.name)))
                 self._offer_to_show(notice, kept.question_id)
 
         self._bridge.run(dialog, save, finish, dialog.show_error)
 
-    def set_paused(self, question: StandingQuestion, *, is_paused: bool) -> None:
+    def set_paused(self, question: ScheduledQuestion, *, is_paused: bool) -> None:
         """Pause the schedule of a question, or resume it."""
         self._change(lambda: self.questions.set_paused(question, is_paused=is_paused))
 
-    def run_now(self, question: StandingQuestion) -> None:
+    def run_now(self, question: ScheduledQuestion) -> None:
         """Ask the question next."""
-        self._schedule.run_soon(question.question_id)
+        self._runner.run_soon(question.question_id)
 
-    def delete(self, question: StandingQuestion) -> None:
+    def delete(self, question: ScheduledQuestion) -> None:
         """Delete a question with its history, and offer to undo that."""
         question_id = question.question_id
 
@@ -124,13 +124,13 @@ class StandingActions(QObject):
         self._bridge.run(self, lambda: self.questions.delete(question_id), offer)
 
     def _change(self, change: Callable[[], object]) -> None:
-        self._bridge.run(self, change, lambda _nothing: self._schedule.wake())
+        self._bridge.run(self, change, lambda _nothing: self._runner.wake())
 
     def _offer_to_show(self, notice: Notice, question_id: str) -> None:
         self.offered.emit(notice, tr("Show"), lambda: self.page_requested.emit(question_id))
 
-    def tell_of_change(self, question: StandingQuestion) -> None:
-        """Say that the answer to a question has changed, and offer to show it."""
+    def tell_of_change(self, question: ScheduledQuestion) -> None:
+        """Show a notice that an answer has changed, and offer to show it."""
         name = one_line(question.name)
         notice = Notice(tr("The answer to “{name}” has changed.", name=name))
         self._offer_to_show(notice, question.question_id)

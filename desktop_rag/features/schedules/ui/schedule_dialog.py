@@ -1,4 +1,4 @@
-"""A form for one scheduled question. Qt thread. It stays open until the question is saved."""
+"""The form for a scheduled question, and words for schedules and their answers. Qt thread."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,36 +20,31 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import EndpointSettings
-from desktop_rag.features.schedules.values.standing_question import (
+from desktop_rag.features.schedules.values.scheduled_question import (
     LONGEST_NAME,
     Rhythm,
-    StandingQuestion,
+    ScheduledQuestion,
     next_occasion,
 )
-from desktop_rag.features.schedules.values.standing_run import SentenceChange, StandingRun
+from desktop_rag.features.schedules.values.scheduled_run import ScheduledRun, SentenceChange
 from desktop_rag.ui.foundation.days import day_and_time, time_of_day
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, fit_height, note
 
-# Words for schedules, their state and their answers. Pure.
-
 RHYTHMS = {
-    Rhythm.DAILY: tr("Every day"),
-    Rhythm.WEEKLY: tr("Every week"),
+    Rhythm.DAILY: tr("Every day"), Rhythm.WEEKLY: tr("Every week"),
     Rhythm.ON_CHANGE: tr("When its documents changed"),
-}
+}  # fmt: skip
 # Before a sentence, so that colour is never alone.
 CHANGES = {
-    SentenceChange.ADDED: tr("New"),
-    SentenceChange.GONE: tr("Gone"),
-    SentenceChange.CHANGED: tr("Changed"),
-    SentenceChange.SAME: "",
-}
+    SentenceChange.ADDED: tr("New"), SentenceChange.GONE: tr("Gone"),
+    SentenceChange.CHANGED: tr("Changed"), SentenceChange.SAME: "",
+}  # fmt: skip
 
 
-def schedule_in_words(question: StandingQuestion) -> str:
-    """`Every week, Thursday 08:30`, `When its documents changed`, with what it is about."""
+def schedule_in_words(question: ScheduledQuestion) -> str:
+    """`Every week, Thursday 08:30`, `When its documents changed`, with its scope."""
     words = RHYTHMS[question.rhythm]
     if question.rhythm is not Rhythm.ON_CHANGE:
         words += f", {weekday_in_words(question.weekday)}" * (question.rhythm is Rhythm.WEEKLY)
@@ -58,8 +53,8 @@ def schedule_in_words(question: StandingQuestion) -> str:
     return f"{words} · {about}" if about else words
 
 
-def next_in_words(question: StandingQuestion, now: datetime) -> str:
-    """When it is asked next: `Next: 26 November 2026 08:30`."""
+def next_in_words(question: ScheduledQuestion, now: datetime) -> str:
+    """The next time: `Next: 26 November 2026 08:30`."""
     if question.is_paused:
         return tr("Paused")
     following = next_occasion(question, now)
@@ -68,7 +63,7 @@ def next_in_words(question: StandingQuestion, now: datetime) -> str:
     return tr("Next: {moment}", moment=day_and_time(following.timestamp()))
 
 
-def run_in_words(run: StandingRun) -> str:
+def run_in_words(run: ScheduledRun) -> str:
     """`23 November 2026 08:30 · changed`."""
     moment = day_and_time(run.ran_at)
     return tr("{moment} · changed", moment=moment) if run.is_changed else moment
@@ -86,9 +81,8 @@ def cost_in_words(endpoint: EndpointSettings) -> str:
     return tr(
         "Each run sends the question and its sources to {model} at {address}, which may cost"
         " something. Your limits apply.",
-        model=one_line(endpoint.model),
-        address=one_line(endpoint.base_url),
-    )
+        model=one_line(endpoint.model), address=one_line(endpoint.base_url),
+    )  # fmt: skip
 
 
 _WIDTH_PX = 600
@@ -101,21 +95,21 @@ _MISSED = tr(
 )
 
 
-class StandingDialog(QDialog):
-    """`submitted` carries the StandingQuestion as entered; a new one has no id."""
+class ScheduleDialog(QDialog):
+    """`submitted` carries the ScheduledQuestion as entered; open until it is saved."""
 
     submitted = Signal(object)
 
     def __init__(
         self,
-        question: StandingQuestion,
+        question: ScheduledQuestion,
         scopes: Sequence[QuestionScope],
         cost: str,
         parent: QWidget,
     ) -> None:
         """`scopes` can be chosen; `cost` says what each run uses."""
         super().__init__(parent)
-        self.setObjectName("standingDialog")
+        self.setObjectName("scheduleDialog")
         is_new = not question.question_id
         self.setWindowTitle(tr("Ask regularly") if is_new else tr("Scheduled question"))
         self._edited = question
@@ -143,7 +137,7 @@ class StandingDialog(QDialog):
         self._connect()
         self._on_edited()
 
-    def _make_texts(self, question: StandingQuestion) -> None:
+    def _make_texts(self, question: ScheduledQuestion) -> None:
         self._question = QPlainTextEdit(question.question)
         self._question.setAccessibleName(tr("Scheduled question"))
         self._question.setTabChangesFocus(True)
@@ -181,18 +175,14 @@ class StandingDialog(QDialog):
         self._cancel.clicked.connect(self.reject)
 
     @property
-    def question(self) -> StandingQuestion:
+    def question(self) -> ScheduledQuestion:
         """The question as entered."""
         time = self._time.time()
         return replace(
-            self._edited,
-            question=self._question.toPlainText(),
-            name=self._name.text(),
-            rhythm=self._chosen_rhythm,
-            weekday=self._day.currentIndex(),
-            minute=time.hour() * 60 + time.minute(),
-            scope=self._about.currentData(),
-        )
+            self._edited, question=self._question.toPlainText(), name=self._name.text(),
+            rhythm=self._chosen_rhythm, weekday=self._day.currentIndex(),
+            minute=time.hour() * 60 + time.minute(), scope=self._about.currentData(),
+        )  # fmt: skip
 
     @property
     def _chosen_rhythm(self) -> Rhythm:
@@ -221,7 +211,7 @@ class StandingDialog(QDialog):
 
 
 def scope_field(chosen: QuestionScope, scopes: Sequence[QuestionScope]) -> QComboBox:
-    """A list of what can be asked about, the chosen scope among it."""
+    """A combo box of the scopes, all documents and the chosen one among them."""
     field = QComboBox()
     field.setMinimumContentsLength(20)
     every = list(dict.fromkeys((ALL_DOCUMENTS, chosen, *scopes)))

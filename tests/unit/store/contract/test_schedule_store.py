@@ -5,24 +5,24 @@ import pytest
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem, ScopeKind
-from desktop_rag.features.schedules.standing_store import StandingStore
-from desktop_rag.features.schedules.values.standing_question import (
+from desktop_rag.features.schedules.schedule_store import ScheduleStore
+from desktop_rag.features.schedules.values.scheduled_question import (
     Rhythm,
+    ScheduledQuestion,
     ScheduleState,
-    StandingQuestion,
 )
-from desktop_rag.features.schedules.values.standing_run import (
+from desktop_rag.features.schedules.values.scheduled_run import (
     ComparedSentence,
+    ScheduledRun,
     SentenceChange,
-    StandingRun,
 )
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from tests.stored_rows import put, remove, wait_again
 
 SCOPE = QuestionScope.of(ScopeItem(ScopeKind.FOLDER, "/docs/sea", "sea"))
-TIDES = StandingQuestion("t", "tides", "When is high tide?")
-LAMPS = StandingQuestion(
+TIDES = ScheduledQuestion("t", "tides", "When is high tide?")
+LAMPS = ScheduledQuestion(
     "l", "Lamps “&” <b>", "Wann brennt die 漢?\nGenau.", Rhythm.WEEKLY, 510, 6, SCOPE, "a", True,
     7.5,
 )  # fmt: skip
@@ -30,25 +30,25 @@ SOURCE = SourceRef(
     1, "d", "/docs/a.md", "A", Anchor(heading="Fees", line=3), "Lit at dusk.", 0.5, "dusk", 7, 11,
     is_cited=True, also_in=("/docs/b.md",),
 )  # fmt: skip
-RUN = StandingRun(
+RUN = ScheduledRun(
     "r1", "l", 5.0, "When?", "At dusk [1].", "m", True, 1.5, (SOURCE,),
     (ComparedSentence(SentenceChange.CHANGED, "At dusk.", "At dawn."),), "Note.",
 )  # fmt: skip
 
 
 @pytest.fixture
-def store(engine: Engine) -> StandingStore:
-    return engine.store(StandingStore)
+def store(engine: Engine) -> ScheduleStore:
+    return engine.store(ScheduleStore)
 
 
-def test_questions_come_back_equal_by_name(store: StandingStore) -> None:
+def test_questions_come_back_equal_by_name(store: ScheduleStore) -> None:
     assert store.all() == []
     store.put(TIDES)
     store.put(LAMPS)
     assert store.all() == [(LAMPS, ScheduleState()), (TIDES, ScheduleState())]
 
 
-def test_a_changed_question_keeps_its_state_and_runs(store: StandingStore) -> None:
+def test_a_changed_question_keeps_its_state_and_runs(store: ScheduleStore) -> None:
     state = ScheduleState("2026-11-23 08:00", 2, 3.5, 4.5, "No", "Try")
     store.put(LAMPS)
     store.set_state("l", state)
@@ -59,7 +59,7 @@ def test_a_changed_question_keeps_its_state_and_runs(store: StandingStore) -> No
     assert store.runs("l") == [RUN]
 
 
-def test_the_newest_runs_are_kept(store: StandingStore) -> None:
+def test_the_newest_runs_are_kept(store: ScheduleStore) -> None:
     store.put(LAMPS)
     store.put(TIDES)
     other = replace(RUN, run_id="other", question_id="t")
@@ -71,7 +71,7 @@ def test_the_newest_runs_are_kept(store: StandingStore) -> None:
     assert store.runs("t") == [other]
 
 
-def test_deleting_can_be_undone_until_it_is_purged(store: StandingStore) -> None:
+def test_deleting_can_be_undone_until_it_is_purged(store: ScheduleStore) -> None:
     store.put(LAMPS)
     store.add_run(RUN, 5)
     store.set_deleted("l", True)
@@ -85,12 +85,13 @@ def test_deleting_can_be_undone_until_it_is_purged(store: StandingStore) -> None
     assert (store.all(), store.runs("l")) == ([], [])
 
 
-def test_a_question_that_is_gone_gets_no_run_and_no_state(store: StandingStore) -> None:
+def test_a_question_that_is_gone_gets_no_run_and_no_state(store: ScheduleStore) -> None:
     assert not store.add_run(RUN, 5)
     store.set_state("l", ScheduleState("x"))
     assert (store.all(), store.runs("l")) == ([], [])
 
 
+@pytest.mark.slow
 def test_the_fingerprint_tells_of_every_change_in_scope(engine: Engine) -> None:
     def in_sea() -> str:
         item = ScopeItem(ScopeKind.FOLDER, "/docs/sea", "sea")

@@ -14,18 +14,21 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.schedules.schedule_runner import ScheduleRunner
+from desktop_rag.features.schedules.scheduled_questions import ScheduledQuestions
 from desktop_rag.features.schedules.services import ScheduleServices
-from desktop_rag.features.schedules.standing_questions import StandingQuestions
-from desktop_rag.features.schedules.values.standing_question import Rhythm, StandingQuestion
-from desktop_rag.features.schedules.values.standing_run import (
+from desktop_rag.features.schedules.values.scheduled_question import Rhythm, ScheduledQuestion
+from desktop_rag.features.schedules.values.scheduled_run import (
     AnswerHasChanged,
+    ScheduleEvent,
     SentenceChange,
-    StandingEvent,
 )
 from tests.conftest import FAST_TIMES
 from tests.servers.chat_server import ChatServer
 
-QUESTION = StandingQuestion("", "Lamps", "When is the lamp of the lighthouse lit?")
+pytestmark = pytest.mark.slow
+
+
+QUESTION = ScheduledQuestion("", "Lamps", "When is the lamp of the lighthouse lit?")
 LATER = timedelta(minutes=2)
 
 
@@ -86,7 +89,7 @@ def services(start: Callable[[], app.Services], folder: Path) -> app.Services:
     return started
 
 
-def questions_of(services: app.Services) -> StandingQuestions:
+def questions_of(services: app.Services) -> ScheduledQuestions:
     return services.wing(ScheduleServices).questions
 
 
@@ -95,8 +98,8 @@ def runner_of(services: app.Services) -> ScheduleRunner:
 
 
 def answers(services: app.Services) -> list[str]:
-    [standing] = questions_of(services).all()
-    return [run.answer for run in questions_of(services).runs(standing.question.question_id)]
+    [schedule] = questions_of(services).all()
+    return [run.answer for run in questions_of(services).runs(schedule.question.question_id)]
 
 
 def test_a_question_is_asked_at_once_and_then_once_a_day(
@@ -116,8 +119,8 @@ def test_a_run_above_the_sum_of_the_person_waits_for_them(
     services.chat.apply(Settings(endpoint=priced))
     question = questions_of(services).add(QUESTION)
     runner_of(services).check()
-    [standing] = questions_of(services).all()
-    assert "more than the 0.001 that you set" in standing.state.error_title
+    [schedule] = questions_of(services).all()
+    assert "more than the 0.001 that you set" in schedule.state.error_title
     assert (answers(services), server.chats) == ([], [])
     runner_of(services).run_soon(question.question_id)
     runner_of(services).check()
@@ -145,7 +148,7 @@ def test_a_change_is_told_with_what_changed(
     services: app.Services, days: Days, server: ChatServer
 ) -> None:
     told: list[object] = []
-    services.changes.hear(StandingEvent, told.append)
+    services.changes.hear(ScheduleEvent, told.append)
     questions_of(services).add(QUESTION)
     for text in (
         "The lamp is lit at dusk [1].",
@@ -260,9 +263,9 @@ def test_another_question_is_not_compared_with_the_one_before(
     server.answer = "The keeper lights it [1]."
     days.now += timedelta(days=1)
     runner_of(services).check()
-    [standing] = questions_of(services).all()
-    assert standing.last is not None
-    assert (bool(standing.last.note), standing.last.is_changed) == (True, False)
+    [schedule] = questions_of(services).all()
+    assert schedule.last is not None
+    assert (bool(schedule.last.note), schedule.last.is_changed) == (True, False)
 
 
 def test_a_paused_question_is_asked_only_by_hand(services: app.Services, days: Days) -> None:

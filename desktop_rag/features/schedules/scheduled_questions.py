@@ -1,4 +1,4 @@
-"""The person's scheduled questions: making, changing and answering them. Worker threads only."""
+"""The person's scheduled questions: storing, changing and answering them. Worker threads only."""
 
 import time
 import uuid
@@ -12,20 +12,20 @@ from desktop_rag.core.answer_costs import CostlyError, estimate
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.schedules.background_answers import BackgroundAnswers
-from desktop_rag.features.schedules.standing_store import StandingStore
-from desktop_rag.features.schedules.values.standing_question import (
+from desktop_rag.features.schedules.schedule_store import ScheduleStore
+from desktop_rag.features.schedules.values.scheduled_question import (
     RUNS_KEPT,
     Rhythm,
+    ScheduledQuestion,
     ScheduleState,
-    StandingQuestion,
     latest_occasion,
     retry_at,
     validated_question,
 )
-from desktop_rag.features.schedules.values.standing_run import (
+from desktop_rag.features.schedules.values.scheduled_run import (
     AnswerHasChanged,
+    ScheduledRun,
     SchedulesChanged,
-    StandingRun,
 )
 
 _OTHER_QUESTION = "Not compared: the question was another one before."
@@ -33,20 +33,20 @@ _OTHER_KIND = "Not compared: one of the two answers has excerpts only, without a
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Schedule:
     """A scheduled question with its state and its latest run, None before the first."""
 
-    question: StandingQuestion
+    question: ScheduledQuestion
     state: ScheduleState
-    last: StandingRun | None = None
+    last: ScheduledRun | None = None
     is_running: bool = False
 
 
-class StandingQuestions:
+class ScheduledQuestions:
     """Keeps scheduled questions and answers them, one at a time."""
 
     def __init__(
-        self, store: StandingStore, chat: Chat, now: Callable[[], datetime] = datetime.now
+        self, store: ScheduleStore, chat: Chat, now: Callable[[], datetime] = datetime.now
     ) -> None:
         """`now` gives the local time."""
         self._store = store
@@ -59,16 +59,11 @@ class StandingQuestions:
 
     # --- the list ----------------------------------------------------------------------------
 
-    def all(self) -> list[Standing]:
+    def all(self) -> list[Schedule]:
         """All questions that are not deleted, by name."""
         running = self._running_id
         return [
-            Standing(
-                question,
-                state,
-                next(iter(self._store.runs(question.question_id)), None),
-                question.question_id == running,
-            )
+            Schedule(question, state, self._latest(question), question.question_id == running)
             for question, state in self._store.all()
         ]
 
@@ -77,7 +72,7 @@ class StandingQuestions:
         states = {question.question_id: state for question, state in self._store.all()}
         return states.get(question_id, ScheduleState())
 
-    def find(self, name: str) -> Standing:
+    def find(self, name: str) -> Schedule:
         """The question of this name, ignoring case. AppError when there is none or several."""
         every = self.all()
         found = [s for s in every if s.question.name.casefold() == name.strip().casefold()]
@@ -89,11 +84,11 @@ class StandingQuestions:
             raise AppError(f"There is more than one scheduled question “{name}”.", hint)
         raise AppError(f"There is no scheduled question “{name}”.", hint)
 
-    def runs(self, question_id: str) -> list[StandingRun]:
+    def runs(self, question_id: str) -> list[ScheduledRun]:
         """The answers so far, the newest first."""
         return self._store.runs(question_id)
 
-    def add(self, question: StandingQuestion, known: Message | None = None) -> StandingQuestion:
+    def add(self, question: ScheduledQuestion, known: Message | None = None) -> ScheduledQuestion:
         """Store a new question; returns it with its id.
 
         With a `known` answer, that is the first run, and the question is asked at its next
@@ -109,18 +104,15 @@ class StandingQuestions:
         self._publish(SchedulesChanged())
         return kept
 
-    def change(self, question: StandingQuestion) -> StandingQuestion:
-        """Store a changed question, which waits for its next occasion; returns it as stored.
-
-        AppError, with nothing changed, when it is not valid.
-        """
+    def change(self, question: ScheduledQuestion) -> ScheduledQuestion:
+        """Store a changed question, which waits for its next occasion. AppError when invalid."""
         kept = validated_question(replace(question, changed_at=time.time()))
         self._store.put(kept)
         self._store.set_state(kept.question_id, ScheduleState(self.occasion(kept)))
         self._publish(SchedulesChanged())
         return kept
 
-    def set_paused(self, question: StandingQuestion, *, is_paused: bool) -> None:
+    def set_paused(self, question: ScheduledQuestion, *, is_paused: bool) -> None:
         """Pause the schedule, or resume it; what was missed meanwhile is made up once."""
         self._store.put(replace(question, is_paused=is_paused, changed_at=time.time()))
         self._publish(SchedulesChanged())
@@ -141,24 +133,20 @@ class StandingQuestions:
 
     # --- answering ---------------------------------------------------------------------------
 
-    def occasion(self, question: StandingQuestion) -> str:
-        """The occasion that a run now would settle."""
+    def occasion(self, question: ScheduledQuestion) -> str:
+        """The occasion that a run settles now."""
         if question.rhythm is Rhythm.ON_CHANGE:
             return self._chat.scopes.fingerprint(question.scope)
         return latest_occasion(question, self._now())
 
     def run(
-        self, question: StandingQuestion, cancel: Event, *, has_consent: bool = False
-    ) -> StandingRun:
+        self, question: ScheduledQuestion, cancel: Event, *, has_consent: bool = False
+    ) -> ScheduledRun:
         """Answer the question now, and store the answer with its changes.
 
-        `has_consent` says that the person wants this run, whatever it costs.
-
-        Raises:
-            AppError: when there is no answer, or it may cost more than the person set; the question
-                then shows why.
-            InterruptedAnswer: when the person kept asking. Nothing is stored.
-            Cancelled: after `cancel` was set. Nothing is stored.
+        `has_consent` says that the person wants this run, whatever it costs. AppError, which the
+        question then shows, when there is no answer or it may cost more than the person set. With
+        nothing stored, InterruptedAnswer when the person kept asking, Cancelled after `cancel`.
         """
         with self._turn:
             self._show_running(question.question_id)
@@ -174,18 +162,18 @@ class StandingQuestions:
                 self._show_running("")
             return self._stored(question, run, occasion)
 
-    def _check_cost(self, question: StandingQuestion) -> None:
+    def _check_cost(self, question: ScheduledQuestion) -> None:
         settings = self._chat.set_up(question.assistant_id).settings
         found = estimate(1, [self._chat.models.with_prices(settings)], ())
         if found.needs_consent:
             raise CostlyError(found)
 
-    def _answered(self, question: StandingQuestion, cancel: Event) -> StandingRun:
+    def _answered(self, question: ScheduledQuestion, cancel: Event) -> ScheduledRun:
         message = self.answers.answer(
             question.question, question.scope, question.assistant_id, cancel
         )
         run = self._run_of(question, message)
-        before = next(iter(self._store.runs(question.question_id)), None)
+        before = self._latest(question)
         if before is None:
             return run
         if before.question != question.question:
@@ -194,15 +182,20 @@ class StandingQuestions:
             return replace(run, note=_OTHER_KIND)
         return replace(run, compared=self.answers.compare(before.answer, run.answer))
 
-    def _run_of(self, question: StandingQuestion, answer: Message) -> StandingRun:
+    def _latest(self, question: ScheduledQuestion) -> ScheduledRun | None:
+        return next(iter(self._store.runs(question.question_id)), None)
+
+    def _run_of(self, question: ScheduledQuestion, answer: Message) -> ScheduledRun:
         cited = tuple(source for source in answer.sources if source.is_cited)
-        return StandingRun(
+        return ScheduledRun(
             uuid.uuid4().hex, question.question_id, self._now().timestamp(), question.question,
             answer.text, answer.model, answer.is_excerpts, answer.seconds,
             cited or answer.sources,
         )  # fmt: skip
 
-    def _stored(self, question: StandingQuestion, run: StandingRun, occasion: str) -> StandingRun:
+    def _stored(
+        self, question: ScheduledQuestion, run: ScheduledRun, occasion: str
+    ) -> ScheduledRun:
         if self._store.add_run(run, RUNS_KEPT):
             self._store.set_state(question.question_id, ScheduleState(occasion))
             self._publish(SchedulesChanged())
@@ -210,7 +203,7 @@ class StandingQuestions:
                 self._publish(AnswerHasChanged(question, run))
         return run
 
-    def _note_failure(self, question: StandingQuestion, occasion: str, error: AppError) -> None:
+    def _note_failure(self, question: ScheduledQuestion, occasion: str, error: AppError) -> None:
         failures, now = self.state_of(question.question_id).failures + 1, self._now()
         failed = ScheduleState(
             occasion, failures, now.timestamp(), retry_at(failures, now), error.title, error.hint

@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.schedules.values.standing_question import (
+from desktop_rag.features.schedules.values.scheduled_question import (
     LONGEST_NAME,
     Rhythm,
+    ScheduledQuestion,
     ScheduleState,
-    StandingQuestion,
     is_due,
     latest_occasion,
     next_occasion,
@@ -18,7 +18,7 @@ from desktop_rag.features.schedules.values.standing_question import (
     validated_question,
 )
 
-DAILY = StandingQuestion("q", "Lamps", "When is it lit?", Rhythm.DAILY, 8 * 60 + 30)
+DAILY = ScheduledQuestion("q", "Lamps", "When is it lit?", Rhythm.DAILY, 8 * 60 + 30)
 # 23 November 2026 is a Monday.
 MONDAY = datetime(2026, 11, 23, 9, 0)
 WEEKLY = replace(DAILY, rhythm=Rhythm.WEEKLY, weekday=3)
@@ -38,7 +38,7 @@ ON_CHANGE = replace(DAILY, rhythm=Rhythm.ON_CHANGE)
     ],
 )  # fmt: skip
 def test_occasions(
-    question: StandingQuestion, now: datetime, latest: str, following: datetime | None
+    question: ScheduledQuestion, now: datetime, latest: str, following: datetime | None
 ) -> None:
     assert latest_occasion(question, now) == latest
     assert next_occasion(question, now) == following
@@ -103,6 +103,6 @@ def test_what_can_not_be_asked_is_refused(fields: dict[str, object]) -> None:
 
 
 def test_both_come_back_equal_from_json() -> None:
-    assert StandingQuestion.from_json(WEEKLY.to_json()) == WEEKLY
+    assert ScheduledQuestion.from_json(WEEKLY.to_json()) == WEEKLY
     state = ScheduleState("x", 2, 3.0, 4.0, "No", "Try")
     assert ScheduleState.from_json(state.to_json()) == state

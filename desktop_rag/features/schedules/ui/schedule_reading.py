@@ -1,4 +1,4 @@
-"""The scheduled questions with the document of a source beside them. Qt thread."""
+"""The page "Scheduled questions", with the document of a source beside it. Qt thread."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,20 +18,20 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.translation import told, tr
-from desktop_rag.features.schedules.standing_questions import Standing
-from desktop_rag.features.schedules.ui.standing_actions import StandingActions
-from desktop_rag.features.schedules.ui.standing_dialog import (
+from desktop_rag.features.schedules.scheduled_questions import Schedule
+from desktop_rag.features.schedules.ui.schedule_actions import ScheduleActions
+from desktop_rag.features.schedules.ui.schedule_dialog import (
     CHANGES,
     next_in_words,
     run_in_words,
     schedule_in_words,
 )
-from desktop_rag.features.schedules.values.standing_question import RUNS_KEPT, ScheduleState
-from desktop_rag.features.schedules.values.standing_run import (
+from desktop_rag.features.schedules.values.scheduled_question import RUNS_KEPT, ScheduleState
+from desktop_rag.features.schedules.values.scheduled_run import (
     ComparedSentence,
+    ScheduledRun,
     SchedulesChanged,
     SentenceChange,
-    StandingRun,
 )
 from desktop_rag.ui.documents.document_beside import DocumentBeside
 from desktop_rag.ui.documents.document_opener import DocumentOpener
@@ -48,8 +48,6 @@ from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
-# An answer to a scheduled question with what changed, and its sources. Qt thread.
-
 _COLOURS = {
     SentenceChange.ADDED: ("success_soft", "success_soft_text"),
     SentenceChange.GONE: ("danger_soft", "danger_soft_text"),
@@ -58,18 +56,15 @@ _COLOURS = {
 
 
 class RunView(CitedText):
-    """Shows one run; its citations and its sources lead to the documents.
-
-    What changed is shown sentence by sentence, without Markdown.
-    """
+    """Shows one run with links to its sources; changes sentence by sentence, without Markdown."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, tr("Answer"), parent)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self._run: StandingRun | None = None
+        self._run: ScheduledRun | None = None
         theme.changed.connect(self._draw)
 
-    def show_run(self, run: StandingRun | None) -> None:
+    def show_run(self, run: ScheduledRun | None) -> None:
         """Show this run; nothing for None. The same run again keeps the place."""
         if run != self._run:
             self._run = run
@@ -117,7 +112,6 @@ class RunView(CitedText):
             self._add(line, self.linking(source.n, self._muted()))
 
     def _add(self, text: str, form: QTextCharFormat, word: str = "") -> None:
-        """Put text on a line of its own."""
         if not self.document().isEmpty():
             self._end().insertBlock(QTextBlockFormat(), QTextCharFormat())
         self._put(word, self._bold())
@@ -142,8 +136,6 @@ class RunView(CitedText):
         return form
 
 
-# The page "Scheduled questions": the list, and the answers to the chosen one. Qt thread.
-
 _ID_ROLE = Qt.ItemDataRole.UserRole
 _LIST_PX = 170
 _INTRO = tr(
@@ -153,22 +145,23 @@ _INTRO = tr(
 _KEPT = tr("The last {count} answers are kept.", count=RUNS_KEPT)
 
 
-class StandingPage(ScrolledPage):
-    """Reads the questions whenever it is shown, and after each change while it is.
+class SchedulePage(ScrolledPage):
+    """The list of questions, and the answers to the chosen one.
 
-    `read_requested` carries the SourceRef of a source that is to be read.
+    Read whenever it is shown, and after each change while it is. `read_requested` carries the
+    SourceRef of a source to be read.
     """
 
     read_requested = Signal(object)
 
     def __init__(
-        self, bridge: Bridge, actions: StandingActions, theme: Theme, parent: QWidget | None = None
+        self, bridge: Bridge, actions: ScheduleActions, theme: Theme, parent: QWidget | None = None
     ) -> None:
         super().__init__(tr("Scheduled questions"), parent, fills_height=True)
         self._bridge = bridge
         self._actions = actions
-        self._every: Sequence[Standing] = ()
-        self._runs: Sequence[StandingRun] = ()
+        self._every: Sequence[Schedule] = ()
+        self._runs: Sequence[ScheduledRun] = ()
         self._wanted_id = ""
         self._job: Job | None = None
         self._new = TextButton(tr("New…"), kind="primary", icon="plus:accent_text", theme=theme)
@@ -261,48 +254,46 @@ class StandingPage(ScrolledPage):
             self._job.cancel()
         self._job = self._bridge.run(self, self._actions.questions.all, self._on_read)
 
-    def _on_read(self, every: Sequence[Standing]) -> None:
+    def _on_read(self, every: Sequence[Schedule]) -> None:
         chosen = self._wanted_id or (self._chosen.question.question_id if self._chosen else "")
         self._wanted_id, self._every = "", every
-        ids = [standing.question.question_id for standing in every]
+        ids = [schedule.question.question_id for schedule in every]
         with QSignalBlocker(self._list):
             self._list.clear()
-            for standing in every:
-                item = QListWidgetItem(_row_in_words(standing), self._list)
-                item.setData(_ID_ROLE, standing.question.question_id)
+            for schedule in every:
+                item = QListWidgetItem(_row_in_words(schedule), self._list)
+                item.setData(_ID_ROLE, schedule.question.question_id)
             self._list.setCurrentRow(ids.index(chosen) if chosen in ids else 0)
         self._stack.setCurrentIndex(1 if every else 0)
         self._on_chosen()
 
     @property
-    def _chosen(self) -> Standing | None:
+    def _chosen(self) -> Schedule | None:
         row = self._list.currentRow()
         return self._every[row] if 0 <= row < len(self._every) else None
 
     @Slot()
     def _on_chosen(self) -> None:
-        standing = self._chosen
-        if standing is None:
+        schedule = self._chosen
+        if schedule is None:
             return
-        question = standing.question
+        question = schedule.question
         self._question.setText(question.question)
         self._schedule.setText(
             f"{schedule_in_words(question)} · {next_in_words(question, datetime.now())}"
         )
-        words, tone = _state_in_words(standing)
+        words, tone = _state_in_words(schedule)
         self._state.setText(words)
         self._state.set_tone(tone)
         self._state.setVisible(bool(words))
         self._pause.setText(tr("Resume") if question.is_paused else tr("Pause"))
-        self._run.setEnabled(not standing.is_running)
-        question_id = question.question_id
+        self._run.setEnabled(not schedule.is_running)
+        question_id, runs_of = question.question_id, self._actions.questions.runs
         self._bridge.run(
-            self,
-            lambda: self._actions.questions.runs(question_id),
-            lambda runs: self._show_runs(question_id, runs),
+            self, lambda: runs_of(question_id), lambda runs: self._show_runs(question_id, runs)
         )
 
-    def _show_runs(self, question_id: str, runs: Sequence[StandingRun]) -> None:
+    def _show_runs(self, question_id: str, runs: Sequence[ScheduledRun]) -> None:
         if not self._chosen or self._chosen.question.question_id != question_id:
             return
         before = self._history.currentIndex()
@@ -327,46 +318,46 @@ class StandingPage(ScrolledPage):
 
     @Slot()
     def _on_run_clicked(self) -> None:
-        if standing := self._chosen:
+        if schedule := self._chosen:
             self._run.setEnabled(False)
-            self._actions.run_now(standing.question)
+            self._actions.run_now(schedule.question)
 
     @Slot()
     def _on_pause_clicked(self) -> None:
-        if standing := self._chosen:
-            question = standing.question
+        if schedule := self._chosen:
+            question = schedule.question
             self._actions.set_paused(question, is_paused=not question.is_paused)
 
     @Slot()
     def _on_edit_clicked(self) -> None:
-        if standing := self._chosen:
-            self._actions.edit(standing.question)
+        if schedule := self._chosen:
+            self._actions.edit(schedule.question)
 
     @Slot()
     def _on_delete_clicked(self) -> None:
-        if standing := self._chosen:
-            self._actions.delete(standing.question)
+        if schedule := self._chosen:
+            self._actions.delete(schedule.question)
 
 
-def _row_in_words(standing: Standing) -> str:
+def _row_in_words(schedule: Schedule) -> str:
     """`Lamps · changed 23/11/2026 08:30`."""
-    name, last = one_line(standing.question.name), standing.last
-    if standing.is_running:
+    name, last = one_line(schedule.question.name), schedule.last
+    if schedule.is_running:
         return tr("{name} · being answered", name=name)
-    if standing.state.has_failed:
+    if schedule.state.has_failed:
         return tr("{name} · failed", name=name)
-    if standing.question.is_paused:
+    if schedule.question.is_paused:
         return tr("{name} · paused", name=name)
     return f"{name} · {run_in_words(last)}" if last else name
 
 
-def _state_in_words(standing: Standing) -> tuple[str, str]:
-    """What is to be known of the schedule now, and its tone."""
-    if standing.is_running:
+def _state_in_words(schedule: Schedule) -> tuple[str, str]:
+    """The state of the schedule, and its tone."""
+    if schedule.is_running:
         return tr("It is being answered."), "muted"
-    if standing.state.has_failed:
-        return _failure_in_words(standing.state), "danger"
-    if standing.last is None:
+    if schedule.state.has_failed:
+        return _failure_in_words(schedule.state), "danger"
+    if schedule.last is None:
         return tr("It was not answered yet."), "muted"
     return "", ""
 
@@ -380,20 +371,20 @@ def _failure_in_words(state: ScheduleState) -> str:
     return tr("{said} It is tried again at {moment}, or with “Ask now”.", said=said, moment=moment)
 
 
-class StandingReading(DocumentBeside):
-    """Holds the page."""
+class ScheduleReading(DocumentBeside):
+    """The page with its reading pane."""
 
     def __init__(
-        self, bridge: Bridge, actions: StandingActions, library: "Library", theme: Theme
+        self, bridge: Bridge, actions: ScheduleActions, library: "Library", theme: Theme
     ) -> None:
-        page = StandingPage(bridge, actions, theme)
+        page = SchedulePage(bridge, actions, theme)
         super().__init__(bridge, library, theme, DocumentOpener(bridge, library, theme, page))
-        self._questions = page
+        self._page = page
         self.addWidget(page)
-        self._questions.read_requested.connect(self.read_source)
+        page.read_requested.connect(self.read_source)
         self.library_requested.connect(actions.library_requested)
 
     @Slot(str)
     def choose(self, question_id: str) -> None:
         """Show this question, once it is read."""
-        self._questions.choose(question_id)
+        self._page.choose(question_id)

@@ -11,18 +11,18 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.parsed import Anchor
-from desktop_rag.features.schedules.ui.standing_reading import RunView
-from desktop_rag.features.schedules.values.standing_run import (
+from desktop_rag.features.schedules.ui.schedule_reading import RunView
+from desktop_rag.features.schedules.values.scheduled_run import (
     ComparedSentence,
+    ScheduledRun,
     SentenceChange,
-    StandingRun,
 )
 from desktop_rag.ui.foundation.theme import Theme
 
 SOURCE = SourceRef(
     1, "d", "/papers/lamp.md", "Lamp", Anchor(page=2), "At dusk.", 1.0, "At dusk.", is_cited=True
 )
-RUN = StandingRun("r", "q", 1.0, "When?", "It is lit **at dusk** [1], not at [2].",
+RUN = ScheduledRun("r", "q", 1.0, "When?", "It is lit **at dusk** [1], not at [2].",
                   sources=(SOURCE,))  # fmt: skip
 CHANGED = replace(RUN, compared=(
     ComparedSentence(SentenceChange.CHANGED, "It is <b>lit</b> at dusk.", "At noon.", (1, 2)),
@@ -51,7 +51,7 @@ def click(view: RunView, words: str) -> None:
 
 @pytest.mark.parametrize("run", [RUN, CHANGED])
 @pytest.mark.parametrize("words", ["[1]", "[1] /papers/lamp.md, page 2"])
-def test_a_citation_and_a_source_are_read(view: RunView, run: StandingRun, words: str) -> None:
+def test_a_citation_and_a_source_are_read(view: RunView, run: ScheduledRun, words: str) -> None:
     read: list[SourceRef] = []
     view.read_requested.connect(read.append)
     view.show_run(run)
@@ -60,7 +60,7 @@ def test_a_citation_and_a_source_are_read(view: RunView, run: StandingRun, words
 
 
 @pytest.mark.parametrize("run", [RUN, CHANGED])
-def test_a_number_without_a_source_is_text(view: RunView, run: StandingRun) -> None:
+def test_a_number_without_a_source_is_text(view: RunView, run: ScheduledRun) -> None:
     view.show_run(run)
     assert view.anchorAt(place_of(view, "[1]"))
     assert not view.anchorAt(place_of(view, "[2]"))

@@ -3,8 +3,11 @@
 import json
 from typing import Any
 
-from desktop_rag.features.schedules.values.standing_question import ScheduleState, StandingQuestion
-from desktop_rag.features.schedules.values.standing_run import StandingRun
+from desktop_rag.features.schedules.values.scheduled_question import (
+    ScheduledQuestion,
+    ScheduleState,
+)
+from desktop_rag.features.schedules.values.scheduled_run import ScheduledRun
 from desktop_rag.store.contract.database import Connection, Database, Entity
 
 _OLD_RUNS = (
@@ -17,28 +20,23 @@ _ORPHANS = (
 )
 
 
-class StandingStore:
+class ScheduleStore:
     """Reads and writes scheduled questions; each method is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def all(self) -> list[tuple[StandingQuestion, ScheduleState]]:
+    def all(self) -> list[tuple[ScheduledQuestion, ScheduleState]]:
         """Questions that are not hidden with their states, by name in lower case, then by id."""
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT made_of, state FROM standing_questions WHERE NOT is_deleted"
             ).fetchall()
-        found = [
-            (
-                StandingQuestion.from_json(json.loads(made_of)),
-                ScheduleState.from_json(json.loads(state)),
-            )
-            for made_of, state in rows
-        ]
+        question, state = ScheduledQuestion.from_json, ScheduleState.from_json
+        found = [(question(json.loads(made_of)), state(json.loads(kept))) for made_of, kept in rows]
         return sorted(found, key=lambda pair: (pair[0].name.lower(), pair[0].question_id))
 
-    def put(self, question: StandingQuestion) -> None:
+    def put(self, question: ScheduledQuestion) -> None:
         """Store the question in place of one with the same id; its state and runs stay."""
         key = question.question_id
 
@@ -76,11 +74,8 @@ class StandingStore:
 
         self._database.write_uncached(work, changes=changes)
 
-    def add_run(self, run: StandingRun, most: int) -> bool:
-        """Store a run; only the newest `most` of its question are kept.
-
-        False when the question is gone; then nothing is stored.
-        """
+    def add_run(self, run: ScheduledRun, most: int) -> bool:
+        """Store a run and keep the newest `most`. False, storing nothing, without its question."""
         changes: list[Entity] = []
 
         def work(con: Connection) -> bool:
@@ -102,14 +97,14 @@ class StandingStore:
 
         return self._database.write_uncached(work, changes=changes)
 
-    def runs(self, question_id: str) -> list[StandingRun]:
+    def runs(self, question_id: str) -> list[ScheduledRun]:
         """The runs of a question, the last added first."""
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT made_of FROM standing_runs WHERE question_id = ? ORDER BY number DESC",
                 [question_id],
             ).fetchall()
-        return [StandingRun.from_json(json.loads(made_of)) for (made_of,) in rows]
+        return [ScheduledRun.from_json(json.loads(made_of)) for (made_of,) in rows]
 
     def _update(self, question_id: str, column: str, value: object) -> None:
         sql = f"UPDATE standing_questions SET {column} = ? WHERE question_id = ?"

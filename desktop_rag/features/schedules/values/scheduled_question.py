@@ -1,4 +1,9 @@
-"""Scheduled questions and what is known of their schedule. Frozen values, pure."""
+"""Scheduled questions, the state of their schedules, and when they are due. Frozen values, pure.
+
+An occasion is named by its local date and time, `2026-11-23 08:00`, and a question is due while its
+latest occasion is not the one that was settled. So one run makes up for all that were missed while
+the app was off, and neither a changed clock nor a journey asks twice.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -12,7 +17,7 @@ from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 
 LONGEST_NAME = 120
 LONGEST_QUESTION = 8_000
-# What is kept of the history of each question.
+# The newest answers of each question that are kept.
 RUNS_KEPT = 50
 _MINUTES_A_DAY = 24 * 60
 _DAYS_A_WEEK = 7
@@ -27,12 +32,11 @@ class Rhythm(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class StandingQuestion:
+class ScheduledQuestion:
     """A question that the app asks by itself.
 
     `minute` is the minute of the day in local time, `weekday` counts from 0 on Monday; a rhythm
-    that needs neither keeps them for later. `changed_at` tells which of two backups has the newer
-    one.
+    that needs neither keeps them. The later `changed_at` wins when a backup is merged.
     """
 
     question_id: str
@@ -51,7 +55,7 @@ class StandingQuestion:
         return asdict(self) | {"rhythm": self.rhythm.value, "scope": self.scope.to_json()}
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "StandingQuestion":
+    def from_json(cls, fields: Mapping[str, Any]) -> "ScheduledQuestion":
         """The inverse of `to_json`."""
         scope = QuestionScope.from_json(fields.get("scope", {}))
         values: dict[str, Any] = {**fields, "rhythm": Rhythm(fields["rhythm"]), "scope": scope}
@@ -60,11 +64,11 @@ class StandingQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleState:
-    """How far a schedule got.
+    """The state of a schedule.
 
     `settled` names the occasion that was dealt with last: a local date and time, or the
     fingerprint of the documents. After a failure, `failures` counts the tries in a row, and
-    `retry_at` is the time of the next one, 0 when it waits for the next occasion.
+    `retry_at` is the time of the next one, 0 for the next occasion.
     """
 
     settled: str = ""
@@ -89,7 +93,7 @@ class ScheduleState:
         return cls(**fields)
 
 
-def validated_question(question: StandingQuestion) -> StandingQuestion:
+def validated_question(question: ScheduledQuestion) -> ScheduledQuestion:
     """The question ready for storing: texts trimmed, named after itself when it has no name.
 
     AppError, with the way out, when there is no question, or a text or number is out of range.
@@ -105,23 +109,17 @@ def validated_question(question: StandingQuestion) -> StandingQuestion:
     return replace(question, name=name[:LONGEST_NAME].rstrip(), question=asked)
 
 
-# When scheduled questions are due. Pure.
-#
-# An occasion is named by its local date and time, `2026-11-23 08:00`, and a question is due while
-# its latest occasion is not the one that was settled. So however many runs were missed while the
-# app was off, one makes up for them, and neither a clock that is set nor a journey asks twice.
-
 _FORMAT = "%Y-%m-%d %H:%M"
 # Waits after the first failures; then the next occasion is waited for.
 _RETRY_AFTER_S = (5 * 60.0, 30 * 60.0, 2 * 3600.0, 6 * 3600.0)
 
 
-def latest_occasion(question: StandingQuestion, now: datetime) -> str:
+def latest_occasion(question: ScheduledQuestion, now: datetime) -> str:
     """The name of the last occasion up to `now`, a local time; "" for ON_CHANGE."""
     return "" if question.rhythm is Rhythm.ON_CHANGE else _latest(question, now).strftime(_FORMAT)
 
 
-def next_occasion(question: StandingQuestion, now: datetime) -> datetime | None:
+def next_occasion(question: ScheduledQuestion, now: datetime) -> datetime | None:
     """The first occasion after `now`, both local times; None for ON_CHANGE."""
     if question.rhythm is Rhythm.ON_CHANGE:
         return None
@@ -129,7 +127,7 @@ def next_occasion(question: StandingQuestion, now: datetime) -> datetime | None:
 
 
 def is_due(
-    question: StandingQuestion, state: ScheduleState, now: datetime, fingerprint: str = ""
+    question: ScheduledQuestion, state: ScheduleState, now: datetime, fingerprint: str = ""
 ) -> bool:
     """True when the question is to be asked now.
 
@@ -151,7 +149,7 @@ def retry_at(failures: int, now: datetime) -> float:
     return now.timestamp() + waits[failures] if failures in waits else 0.0
 
 
-def _latest(question: StandingQuestion, now: datetime) -> datetime:
+def _latest(question: ScheduledQuestion, now: datetime) -> datetime:
     hour, minute = divmod(question.minute, 60)
     at = now.replace(hour=hour, minute=minute, second=0, microsecond=0, tzinfo=None)
     if question.rhythm is Rhythm.WEEKLY:
@@ -159,5 +157,5 @@ def _latest(question: StandingQuestion, now: datetime) -> datetime:
     return at if at <= now.replace(tzinfo=None) else at - timedelta(days=_days(question))
 
 
-def _days(question: StandingQuestion) -> int:
+def _days(question: ScheduledQuestion) -> int:
     return 7 if question.rhythm is Rhythm.WEEKLY else 1

@@ -5,8 +5,8 @@ from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QTimeEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.features.schedules.ui.standing_dialog import StandingDialog
-from desktop_rag.features.schedules.values.standing_question import Rhythm, StandingQuestion
+from desktop_rag.features.schedules.ui.schedule_dialog import ScheduleDialog
+from desktop_rag.features.schedules.values.scheduled_question import Rhythm, ScheduledQuestion
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import PlainLabel
 
@@ -22,8 +22,8 @@ def test_the_time_stands_above_the_note_below_it(
     font = window.font()
     font.setPointSize(points)
     window.setFont(font)
-    question = StandingQuestion("", "", "What is new?", Rhythm.WEEKLY)
-    dialog = StandingDialog(question, (), COST, window)
+    question = ScheduledQuestion("", "", "What is new?", Rhythm.WEEKLY)
+    dialog = ScheduleDialog(question, (), COST, window)
     dialog.show()
     time = dialog.findChildren(QTimeEdit)[0]
     missed = next(n for n in dialog.findChildren(PlainLabel) if "made up once" in n.text())

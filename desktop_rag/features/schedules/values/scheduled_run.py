@@ -1,4 +1,4 @@
-"""The answers to scheduled questions over time, each with its changes. Frozen values, pure."""
+"""The answers to scheduled questions with their changes, and events. Frozen values, pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -7,11 +7,11 @@ from typing import Any
 
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.parsed import Anchor
-from desktop_rag.features.schedules.values.standing_question import StandingQuestion
+from desktop_rag.features.schedules.values.scheduled_question import ScheduledQuestion
 
 
 class SentenceChange(StrEnum):
-    """What became of a sentence from one answer to the next."""
+    """The change of a sentence from one answer to the next."""
 
     SAME = "same"
     ADDED = "added"
@@ -23,7 +23,7 @@ class SentenceChange(StrEnum):
 class ComparedSentence:
     """A sentence of the answer, or one that is gone. `before` is what a changed one replaces.
 
-    `numbers` are the sources that it cites; one that is gone has none, as they are of another run.
+    `numbers` are the sources it cites; one that is gone has none, as they are of another run.
     """
 
     change: SentenceChange
@@ -33,11 +33,11 @@ class ComparedSentence:
 
 
 @dataclass(frozen=True, slots=True)
-class StandingRun:
+class ScheduledRun:
     """One answer to a scheduled question, as `question` asked it then.
 
-    `sources` are those that it cites. `compared` holds its sentences against the run before it;
-    nothing for the first run, and with a `note` that says why they were not compared.
+    `sources` are those that it cites. `compared` holds its sentences against the run before it; it
+    is empty for the first run, and where a `note` says why they were not compared.
     """
 
     run_id: str
@@ -64,7 +64,7 @@ class StandingRun:
         return asdict(self) | {"sources": sources, "compared": compared}
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "StandingRun":
+    def from_json(cls, fields: Mapping[str, Any]) -> "ScheduledRun":
         """The inverse of `to_json`."""
         sources = tuple(_source(each) for each in fields["sources"])
         compared = tuple(map(_compared, fields["compared"]))
@@ -80,9 +80,8 @@ def is_changed(compared: Sequence[ComparedSentence]) -> bool:
 def _compared(fields: Mapping[str, Any]) -> ComparedSentence:
     # Runs of earlier versions have no numbers.
     numbers = tuple(fields.get("numbers", ()))
-    return ComparedSentence(
-        SentenceChange(fields["change"]), fields["text"], fields["before"], numbers
-    )
+    change = SentenceChange(fields["change"])
+    return ComparedSentence(change, fields["text"], fields["before"], numbers)
 
 
 def _source(fields: Mapping[str, Any]) -> SourceRef:
@@ -92,22 +91,19 @@ def _source(fields: Mapping[str, Any]) -> SourceRef:
     return SourceRef(**values)
 
 
-# Events of scheduled questions. Frozen values.
+@dataclass(frozen=True, slots=True)
+class ScheduleEvent:
+    """An event of scheduled questions."""
 
 
 @dataclass(frozen=True, slots=True)
-class StandingEvent:
-    """What happened to scheduled questions."""
-
-
-@dataclass(frozen=True, slots=True)
-class SchedulesChanged(StandingEvent):
+class SchedulesChanged(ScheduleEvent):
     """A scheduled question, its state or its history changed."""
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerHasChanged(StandingEvent):
+class AnswerHasChanged(ScheduleEvent):
     """A scheduled question was answered, and the answer says something else than before."""
 
-    question: StandingQuestion
-    run: StandingRun
+    question: ScheduledQuestion
+    run: ScheduledRun
