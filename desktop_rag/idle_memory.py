@@ -114,7 +114,7 @@ class IdleMemory:
         self._is_released = False
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="rest", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="idle-memory", daemon=True)
 
     def start(self) -> None:
         """Begin to check for use."""

@@ -149,14 +149,14 @@ class Person:
 
     def drops(self, *paths: Path) -> None:
         """Drop files or folders onto the library page, and confirm the folder dialog."""
-        self.lets_go_of(*paths)
+        self.drops_without_confirming(*paths)
         if len(paths) == 1 and paths[0].is_dir():
             self.clicks("Add folder")
             # A desktop would restore the focus.
             self.window.activateWindow()
             self.waits_until(self.window.isActiveWindow)
 
-    def lets_go_of(self, *paths: Path) -> None:
+    def drops_without_confirming(self, *paths: Path) -> None:
         """Drop files or folders onto the library page."""
         self.presses("Ctrl+2")
         data = QMimeData()

@@ -130,7 +130,7 @@ def test_an_unsafe_widget_is_detected(make: Callable[[], QWidget], qtbot: QtBot)
 
 
 def test_the_added_folder(person: Person, folder: Path) -> None:
-    person.lets_go_of(folder)
+    person.drops_without_confirming(folder)
     person.waits_until(lambda: bool(dialogs(person)))
     shows("window title")
     dialogs(person)[0].reject()

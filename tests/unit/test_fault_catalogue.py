@@ -65,6 +65,7 @@ def test_each_number_has_a_test_that_names_it_or_a_reason() -> None:
     assert [n for n, reason in reasons().items() if len(reason) < _SHORTEST_REASON] == []
 
 
+@pytest.mark.slow
 def test_a_number_that_is_tested_has_no_reason_why_not() -> None:
     assert named() <= set(NUMBERS)
     assert named() & set(reasons()) == set()

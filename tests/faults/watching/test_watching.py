@@ -48,6 +48,7 @@ def test_w03_a_burst_of_two_thousand_files(
     assert len(follower.known[docs]) == 2003
 
 
+@pytest.mark.slow
 def test_w03_fifty_thousand_events_become_one_look_at_the_whole(tmp_path: Path) -> None:
     pending = PendingChanges(tmp_path, quiet_s=1.5, storm_s=10.0)
     for number in range(50_000):

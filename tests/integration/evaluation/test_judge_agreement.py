@@ -66,6 +66,7 @@ def test_both_are_compared_on_every_claim(home: Home, file: Path, tmp_path: Path
     assert (kept["kind"], kept["results"]) == ("agreement", [told])
 
 
+@pytest.mark.slow
 def test_a_model_that_gives_no_verdict_is_counted(home: Home, file: Path) -> None:
     with ChatServer("I would rather not say.") as server:
         told = run_json(str(file), "--endpoint", server.base_url, "--model", "judge", "--yes")

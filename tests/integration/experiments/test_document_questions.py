@@ -3,11 +3,16 @@
 from pathlib import Path
 from threading import Event
 
+import pytest
+
 from desktop_rag import app
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.evaluation.experiments.chunk_measurement import PROPOSED, proposals
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
+
+pytestmark = pytest.mark.slow
+
 
 LIT = "The lamp of the lighthouse is lit at dusk."
 LAMP = "The lamp of the lighthouse is lit at dusk by the keeper. " * 5

@@ -6,6 +6,9 @@ from desktop_rag.features.server.access.access_tokens import TokenScope
 from desktop_rag.store.duckdb.database.database import Database
 from tests.integration.serving.conftest import Server
 
+pytestmark = pytest.mark.slow
+
+
 API = "/api/v1"
 
 

@@ -9,6 +9,9 @@ import pytest
 from desktop_rag.features.server.guards import request_guard
 from tests.integration.serving.conftest import Server
 
+pytestmark = pytest.mark.slow
+
+
 _WAIT_S = 20.0
 
 

@@ -129,6 +129,7 @@ def test_every_module_that_can_open_a_connection_is_in_the_table() -> None:
     assert unlisted(PACKAGE) == {}
 
 
+@pytest.mark.slow
 def test_every_module_in_the_table_exists_and_opens_one() -> None:
     opening = opening_modules(PACKAGE)
     named = {module for kind in KINDS for module in kind.modules}
@@ -214,5 +215,6 @@ def test_every_library_with_network_code_is_a_door_or_known_to_stay_quiet() -> N
     assert sorted(loud - DOORS - set(QUIET_LIBRARIES)) == []
 
 
+@pytest.mark.slow
 def test_every_library_that_stays_quiet_is_still_used() -> None:
     assert sorted(set(QUIET_LIBRARIES) - used_libraries()) == []

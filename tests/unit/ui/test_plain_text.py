@@ -126,6 +126,7 @@ def test_every_text_widget_refuses_to_load_resources() -> None:
     assert found == dict.fromkeys(("CitedText", "MarkedText", "PageBrowser", "SegmentView"), True)
 
 
+@pytest.mark.slow
 def test_no_class_that_guesses_or_paints_text_is_used() -> None:
     wrong = [
         place(module, call)

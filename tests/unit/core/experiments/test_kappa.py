@@ -25,6 +25,7 @@ def test_kappa_equals_scikit_learns_on_random_tables(tables: int) -> None:
             assert cohens_kappa(one, other) == pytest.approx(cohen_kappa_score(one, other))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_the_interval_equals_scipys_bootstrap_of_scikit_learns_kappa(seed: int) -> None:
     from scipy import stats

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +24,7 @@ def test_scripts_without_spaces_are_cut_by_their_signs() -> None:
     assert 1 < len(windows(text)) < 8
 
 
+@pytest.mark.slow
 @given(st.text(max_size=800))
 def test_windows_lie_in_the_text_in_order(text: str) -> None:
     found = windows(text)

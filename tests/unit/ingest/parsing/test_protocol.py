@@ -302,6 +302,7 @@ def test_places_and_colours_that_make_no_sense_are_refused(message: dict[str, ob
         Assembly(Limits()).add(json.dumps(message).encode())
 
 
+@pytest.mark.slow
 def test_colours_survive_the_way() -> None:
     spans: list[ColourSpan] = [(n, n + 1, "string") for n in range(0, 60_000, 2)]
     assembly = Assembly(Limits())

@@ -1,5 +1,7 @@
 """The worked example: a question about a monthly report, its stream of events, and its replay."""
 
+import pytest
+
 from desktop_rag.features.rails.actions.rails_world import Passage, RailsWorld
 from desktop_rag.features.rails.configuration.rails_configuration import make_configuration
 from desktop_rag.features.rails.language.flow_parser import parse_flows
@@ -62,6 +64,7 @@ def test_the_stream_is_that_of_the_example_in_its_order() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_without_a_flow_the_model_chooses_the_next_step() -> None:
     """Stage 2 is a flow of a lower priority than those of a configuration."""
     flows = FLOWS.replace("user ask about headline numbers\n  bot", "user ask for a joke\n  bot")

@@ -129,6 +129,7 @@ def test_an_answer_tried_again_takes_the_place_of_the_first(store: ConversationS
     assert stored[1] == good
 
 
+@pytest.mark.slow
 def test_a_removed_message_goes_back_to_its_place(store: ConversationStore) -> None:
     conversation = store.add("Lamps", "")
     for n, name in enumerate(("q", "first", "second", "later")):

@@ -55,6 +55,7 @@ def test_windows_wait_for_the_vector_of_their_passage(engine: Engine) -> None:
     assert store.window_counts() == (1, 1)
 
 
+@pytest.mark.slow
 def test_windows_go_with_their_passages(engine: Engine) -> None:
     store, by_text, _ = with_vectors(engine, 3)
     hashes = [content_hash for content_hash, _ in engine.chunks.without_windows(store.model_id, 9)]

@@ -45,6 +45,7 @@ def test_a_wrong_password_and_none(shared: SharedLibrary) -> None:
     assert fault(shared.settings, "") == "The server asks for a password."
 
 
+@pytest.mark.slow
 def test_what_is_not_there(shared: SharedLibrary) -> None:
     settings = shared.settings
     no_database = fault(replace(settings, role="postgres", database="none_such"))

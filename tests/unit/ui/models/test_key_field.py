@@ -83,6 +83,7 @@ def test_each_address_has_its_own_key(
     assert any("Enter the address first" in text for text in texts(window))
 
 
+@pytest.mark.slow
 def test_the_key_is_in_no_log_and_no_repr(
     store: Database, bridge: Bridge, theme: Theme, qtbot: QtBot, caplog: pytest.LogCaptureFixture
 ) -> None:

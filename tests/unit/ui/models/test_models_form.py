@@ -82,6 +82,7 @@ def test_without_endpoints_the_list_is_hidden(
     assert field(form, QComboBox, "Endpoint").isVisible()
 
 
+@pytest.mark.slow
 def test_another_endpoint_is_shown_edited_and_used(
     form: ModelsForm, told: list[Settings], qtbot: QtBot
 ) -> None:
@@ -127,6 +128,7 @@ def test_a_server_on_this_computer_replaces_no_endpoint(
     assert [e.base_url for e in told[-1].other_endpoints] == [THERE.base_url, server.base_url]
 
 
+@pytest.mark.slow
 def test_a_server_that_is_set_already_is_shown(
     form: ModelsForm, told: list[Settings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,6 +144,7 @@ def test_a_service_replaces_no_endpoint(form: ModelsForm, told: list[Settings]) 
     assert [e.label for e in told[-1].other_endpoints] == ["api.example.com", "api.groq.com"]
 
 
+@pytest.mark.slow
 def test_a_removed_endpoint_is_not_replaced_by_another(
     form: ModelsForm, told: list[Settings]
 ) -> None:
@@ -153,6 +156,7 @@ def test_a_removed_endpoint_is_not_replaced_by_another(
     assert not field(form, QComboBox, "Endpoint").isVisible()
 
 
+@pytest.mark.slow
 def test_the_helper_model_is_chosen(
     form: ModelsForm, told: list[Settings], chat: Chat, qtbot: QtBot
 ) -> None:

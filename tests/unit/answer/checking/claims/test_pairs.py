@@ -40,6 +40,7 @@ def test_a_false_claim_is_never_called_supported() -> None:
     assert [claim for claim, v in verdicts("false").items() if v is Verdict.SUPPORTED] == []
 
 
+@pytest.mark.slow
 def test_most_true_claims_are_called_supported() -> None:
     found = list(verdicts("true").values())
     assert found.count(Verdict.SUPPORTED) >= 0.85 * len(found)

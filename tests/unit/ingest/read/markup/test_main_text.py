@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from desktop_rag.core.parsed import Anchor, ParsedDocument
 from desktop_rag.ingest.read.formats import detect, read_as
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
@@ -32,6 +34,7 @@ def test_a_page_without_a_main_part_is_read_whole() -> None:
     assert "Entry 49 of the register" in found.text
 
 
+@pytest.mark.slow
 def test_a_page_nested_without_end_is_read_all_the_same() -> None:
     found = fetched("<html><body>" + "<div>" * 50_000 + "The light is on.")
     assert "The light is on." in found.text

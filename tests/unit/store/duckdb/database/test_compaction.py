@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from desktop_rag.store.duckdb.database.bulk_rows import insert
 from desktop_rag.store.duckdb.database.connections import Connection
@@ -39,6 +40,7 @@ def names(path: Path) -> list[str]:
         database.close()
 
 
+@pytest.mark.slow
 def test_a_file_that_is_mostly_free_is_smaller_when_it_was_closed(path: Path) -> None:
     database = filled(path)
     before = path.stat().st_size
@@ -50,6 +52,7 @@ def test_a_file_that_is_mostly_free_is_smaller_when_it_was_closed(path: Path) ->
     assert sorted(p.name for p in path.parent.iterdir()) == ["journal", path.name]
 
 
+@pytest.mark.slow
 def test_a_file_that_needs_its_room_is_not_copied(path: Path) -> None:
     database = Database(path, memory_mb=256, backups=path.parent)
     database.write(fill)

@@ -41,6 +41,7 @@ def app() -> App:
     return App()
 
 
+@pytest.mark.slow
 def test_it_releases_once_after_a_while(app: App) -> None:
     assert app.after(1) == 0
     assert app.after(5) == 1
@@ -60,6 +61,7 @@ def test_a_search_or_indexing_begins_the_time_anew(app: App) -> None:
     assert app.after(2) == 1
 
 
+@pytest.mark.slow
 def test_it_releases_again_after_the_next_use(app: App) -> None:
     app.after(6)
     app.uses += 1
