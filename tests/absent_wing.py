@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 def copy_without(wing: str, folder: Path) -> Path:
     """Copy the app and its tests below the folder, without this wing."""
     for name in ("desktop_rag", "tests"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, folder / name)  # with what is compiled
     for name in ("resources", "packaging", "benchmarks", "training", "docs", "pyproject.toml"):
         (folder / name).symlink_to(ROOT / name)
     shutil.rmtree(folder / "desktop_rag" / "features" / wing)

@@ -25,6 +25,7 @@ from desktop_rag.models.embedding import joined_embedding
 from desktop_rag.models.embedding.joined_embedding import OnnxEmbedder, bundled_folders
 from desktop_rag.models.ports import Vectors
 from desktop_rag.store.duckdb.database import schema
+from tests.indexed import GoldenLibraries, OpenIndexed, Texts, index_texts, start
 from tests.shared_parser import belongs_to_the_pool, shared_parser_processes
 
 pytest_plugins = ["tests.tiers"]
@@ -208,6 +209,27 @@ def build_services(home: Home) -> Iterator[Callable[[], app.Services]]:
 def services(build_services: Callable[[], app.Services]) -> app.Services:
     """Real services over an empty home; `library.start()` is left to the test."""
     return build_services()
+
+
+@pytest.fixture(scope="session")
+def golden_libraries(tmp_path_factory: pytest.TempPathFactory) -> GoldenLibraries:
+    """Libraries that several tests start with."""
+    return GoldenLibraries(tmp_path_factory.mktemp("golden"), services_over)
+
+
+@pytest.fixture
+def open_indexed(
+    home: Home, golden_libraries: GoldenLibraries, tmp_path: Path, request: pytest.FixtureRequest
+) -> OpenIndexed:
+    """Opens the library of a test with these texts in it, as `services`."""
+
+    def open_with(texts: Texts) -> app.Services:
+        if home.root.exists():  # the test has started the app already
+            return index_texts(request.getfixturevalue("services"), tmp_path / "papers", texts)
+        golden_libraries.copy(texts, home.root)
+        return start(request.getfixturevalue("services"))
+
+    return open_with
 
 
 @pytest.fixture(autouse=True)

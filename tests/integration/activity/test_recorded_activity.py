@@ -23,7 +23,7 @@ from desktop_rag.running_app import AppServer
 from desktop_rag.store.duckdb.duckdb_engine import library_file
 from tests.asking import ask
 from tests.command_line import run, run_json, settled
-from tests.indexed import index_texts
+from tests.indexed import OpenIndexed, index_texts
 from tests.servers.chat_server import ChatServer
 from tests.servers.embedding_server import EmbeddingServer
 from tests.servers.model_dialects import Dialect
@@ -45,8 +45,8 @@ def server() -> Iterator[ChatServer]:
 
 
 @pytest.fixture
-def indexed(services: Services, tmp_path: Path) -> Services:
-    return index_texts(services, tmp_path / "papers", {"canary.md": f"# Stair\n\n{SENTENCE}\n"})
+def indexed(open_indexed: OpenIndexed) -> Services:
+    return open_indexed({"canary.md": f"# Stair\n\n{SENTENCE}\n"})
 
 
 def use(services: Services, endpoint: EndpointSettings) -> None:

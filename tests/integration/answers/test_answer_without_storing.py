@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ from desktop_rag.core.conversation import AnswerEvent, Message, QuestionStored, 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import Settings
 from tests.asking import answer_of, ask, events_of
-from tests.indexed import index_texts
+from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
 
 pytestmark = pytest.mark.slow
@@ -24,13 +23,13 @@ LATER = "Who cleans it?"
 
 
 @pytest.fixture
-def indexed(services: Services, tmp_path: Path) -> Services:
+def indexed(open_indexed: OpenIndexed) -> Services:
     texts = {
         "lamp.md": "The lamp of the lighthouse is lit at dusk by the keeper.",
         "care.md": "The lamp of the lighthouse is cleaned by the apprentice.",
         "ferry.md": "The ferry leaves at noon, and its deck is cleaned by the cook.",
     }
-    return index_texts(services, tmp_path / "papers", texts)
+    return open_indexed(texts)
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import Settings
 from tests.asking import answer_of, events_of
-from tests.indexed import index_texts
+from tests.indexed import OpenIndexed, add_texts, index_texts
 from tests.servers.chat_server import THINKING, ChatServer
 from tests.servers.model_dialects import Dialect
 from tests.stored_rows import add, document
@@ -40,12 +40,12 @@ QUESTION = "When is the lamp lit?"
 
 
 @pytest.fixture
-def indexed(services: Services, tmp_path: Path) -> Services:
+def indexed(open_indexed: OpenIndexed) -> Services:
     texts = {
         "lamp.md": "# Lamp\n\nThe lamp is lit at dusk. The lens is cleaned.",
         "ferry.md": "# Ferry\n\nThe ferry leaves at noon, never at dusk.",
     }
-    return index_texts(services, tmp_path / "papers", texts)
+    return open_indexed(texts)
 
 
 @pytest.fixture
@@ -171,15 +171,11 @@ def test_a_form_of_a_word_or_a_word_of_another_language_is_no_typo(
 
 
 def test_copies_are_one_source_that_says_where_they_are(indexed: Services, tmp_path: Path) -> None:
-    copies = tmp_path / "copies"
-    copies.mkdir()
-    (copies / "old lamp.md").write_bytes((tmp_path / "papers" / "lamp.md").read_bytes())
-    indexed.library.sources.add(copies)
-    assert indexed.library.indexing.wait_until_idle(30)
+    [papers] = indexed.library.sources.all()
+    first, copy = Path(papers.path) / "lamp.md", tmp_path / "copies" / "old lamp.md"
+    add_texts(indexed, copy.parent, {copy.name: first.read_text()})
     lamp, ferry = answer_of(ask(indexed)).sources
-    assert {lamp.path, *lamp.also_in} == {
-        str(tmp_path / "papers" / "lamp.md"), str(copies / "old lamp.md"),
-    }  # fmt: skip
+    assert {lamp.path, *lamp.also_in} == {str(first), str(copy)}
     assert ferry.also_in == ()
     assert len(indexed.chat.search(QUESTION)) == 3
 
@@ -370,11 +366,11 @@ def test_a_rewritten_answer_is_found_and_cited_by_later_questions(indexed: Servi
 def test_a_model_that_reads_less_than_thought_gets_less_and_answers(
     indexed: Services, server: ChatServer, tmp_path: Path
 ) -> None:
-    for n in range(8):
-        text = f"# Lamp {n}\n\nThe lamp is lit at dusk number {n}." + " It shines far out." * 90
-        (tmp_path / "papers" / f"lamp{n}.md").write_text(text)
-    indexed.library.sources.rescan()
-    assert indexed.library.indexing.wait_until_idle(30)
+    far = " It shines far out." * 90
+    lamps = {
+        f"lamp{n}.md": f"# Lamp {n}\n\nThe lamp is lit at dusk number {n}.{far}" for n in range(8)
+    }
+    add_texts(indexed, tmp_path / "more", lamps)
     server.dialect = Dialect(context_tokens=900, counts_usage=False)
     message = answer_of(ask(indexed))
     assert message.state is MessageState.DONE

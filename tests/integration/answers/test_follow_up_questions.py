@@ -10,7 +10,7 @@ from desktop_rag.app import Services
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.settings import LaterSources, RetrievalSettings, Settings
 from tests.asking import ask
-from tests.indexed import index_texts
+from tests.indexed import OpenIndexed, index_texts
 from tests.servers.chat_server import ChatServer
 
 pytestmark = pytest.mark.slow
@@ -21,13 +21,13 @@ LATER = "Who cleans it?"
 
 
 @pytest.fixture
-def indexed(services: Services, tmp_path: Path) -> Services:
+def indexed(open_indexed: OpenIndexed) -> Services:
     texts = {
         "lamp.md": "The lamp of the lighthouse is lit at dusk by the keeper.",
         "care.md": "The lamp of the lighthouse is cleaned by the apprentice.",
         "ship.md": "The deck of the ferry is cleaned by the cook every morning.",
     }
-    return index_texts(services, tmp_path / "papers", texts)
+    return open_indexed(texts)
 
 
 @pytest.fixture
@@ -105,12 +105,12 @@ def test_what_differs_is_answered_though_it_was_shown_before(
 
 
 @pytest.fixture
-def with_lease(services: Services, tmp_path: Path) -> Services:
+def with_lease(open_indexed: OpenIndexed) -> Services:
     texts = {
         "lease.md": "# Lease\n\nThe rent is 900 pounds. A dog needs the consent of the landlord.",
         "park.md": "# Park\n\nAnybody can keep a dog on a lead. You can keep a dog in the meadow.",
     }
-    return index_texts(services, tmp_path / "homes", texts)
+    return open_indexed(texts)
 
 
 def test_a_short_question_stays_in_the_document_of_the_chat(with_lease: Services) -> None:

@@ -10,7 +10,7 @@ from desktop_rag.app import Services
 from desktop_rag.core.conversation import AnswerChanged, Message, TextDelta
 from desktop_rag.core.settings import AnswerSettings, Settings
 from tests.asking import ask
-from tests.indexed import index_texts
+from tests.indexed import OpenIndexed, add_texts, index_texts
 from tests.servers.chat_server import ChatServer
 
 pytestmark = pytest.mark.slow
@@ -47,12 +47,12 @@ PAINTING = "What does “manual.md” say about “Painting the tower”?"
 
 
 @pytest.fixture
-def indexed(services: Services, tmp_path: Path) -> Services:
+def indexed(open_indexed: OpenIndexed) -> Services:
     texts = {
         "manual.md": MANUAL,
         "ferry.md": "# Ferry\n\nThe deck of the ferry is cleaned by the cook.\n",
     }
-    return index_texts(services, tmp_path / "papers", texts)
+    return open_indexed(texts)
 
 
 @pytest.fixture
@@ -107,9 +107,7 @@ def test_a_heading_that_other_documents_have_too_is_not_offered(
     indexed: Services, tmp_path: Path
 ) -> None:
     other = "# Pier\n\n## Cleaning the lens\n\nThe lens of the pier light has a brush of its own."
-    (tmp_path / "papers" / "pier.md").write_text(other)
-    indexed.library.sources.rescan()
-    assert indexed.library.indexing.wait_until_idle(30)
+    add_texts(indexed, tmp_path / "more", {"pier.md": other})
     [change] = gone_on(indexed, ask(indexed, QUESTION))
     assert change.message.follow_ups == (PAINTING,)
 

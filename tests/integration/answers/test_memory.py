@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ from desktop_rag.core.question_scope import ALL_DOCUMENTS
 from desktop_rag.core.settings import AnswerSettings, Settings
 from tests import asking
 from tests.asking import answer_of
-from tests.indexed import index_texts
+from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
 
 pytestmark = pytest.mark.slow
@@ -27,12 +26,12 @@ ANSWER = "The lamp of the lighthouse is lit at dusk [1]."
 
 
 @pytest.fixture
-def indexed(services: Services, tmp_path: Path) -> Services:
+def indexed(open_indexed: OpenIndexed) -> Services:
     texts = {
         "lamp.md": "The lamp of the lighthouse is lit at dusk by the keeper.",
         "ferry.md": "The ferry leaves at noon, never at dusk.",
     }
-    return index_texts(services, tmp_path / "papers", texts)
+    return open_indexed(texts)
 
 
 @pytest.fixture

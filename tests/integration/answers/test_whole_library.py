@@ -13,7 +13,7 @@ from desktop_rag.core.conversation import AnswerEvent, FileAsked, FileCounts, Me
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import AnswerSettings, Settings
 from tests.asking import answer_of, ask
-from tests.indexed import index_texts
+from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
 
 pytestmark = pytest.mark.slow
@@ -30,8 +30,8 @@ PAPERS = {
 
 
 @pytest.fixture
-def indexed(services: Services, tmp_path: Path) -> Services:
-    return index_texts(services, tmp_path / "papers", PAPERS)
+def indexed(open_indexed: OpenIndexed) -> Services:
+    return open_indexed(PAPERS)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.features.rails.assistants.railed_answers import CHECKING
 from desktop_rag.features.rails.assistants.railed_messages import BY_RAILS, WITHHELD, WITHOUT_MODEL
 from tests.asking import answer_of, ask, events_of
-from tests.indexed import index_texts
+from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
 
 pytestmark = pytest.mark.slow
@@ -52,8 +52,8 @@ define flow
 
 
 @pytest.fixture
-def library(services: Services, tmp_path: Path) -> Services:
-    return index_texts(services, tmp_path / "papers", TEXTS)
+def library(open_indexed: OpenIndexed) -> Services:
+    return open_indexed(TEXTS)
 
 
 @pytest.fixture

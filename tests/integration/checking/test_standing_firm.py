@@ -12,7 +12,7 @@ from desktop_rag.core.conversation import AnswerChanged, Message
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import AnswerSettings, Settings
 from tests.asking import ask
-from tests.indexed import index_texts
+from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
 
 pytestmark = pytest.mark.slow
@@ -29,9 +29,9 @@ FIRM, RIGHT = "Stay with the sources: say politely", "The person seems to be rig
 
 
 @pytest.fixture
-def library(services: Services, tmp_path: Path) -> Services:
+def library(open_indexed: OpenIndexed) -> Services:
     ferry = "The ferry to the island leaves at noon from the eastern pier."
-    return index_texts(services, tmp_path / "papers", {"lease.md": LEASE, "ferry.md": ferry})
+    return open_indexed({"lease.md": LEASE, "ferry.md": ferry})
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from desktop_rag.features.rails.commands.command import Command
 from desktop_rag.features.rails.commands.registered_program import RegisteredProgram
 from desktop_rag.features.rails.services import RailServices
 from tests.asking import answer_of
-from tests.indexed import index_texts
+from tests.indexed import OpenIndexed
 
 TEXTS = {
     "lamp.md": "# The lamp\n\nThe lamp of the lighthouse is lit at dusk by the keeper.",
@@ -39,8 +39,8 @@ def persons_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def library(services: Services, tmp_path: Path) -> Services:
-    return index_texts(services, tmp_path / "papers", TEXTS)
+def library(open_indexed: OpenIndexed) -> Services:
+    return open_indexed(TEXTS)
 
 
 @pytest.fixture

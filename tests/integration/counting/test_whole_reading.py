@@ -11,7 +11,7 @@ from desktop_rag.app import Services
 from desktop_rag.core.conversation import AnswerWaits, FileAsked
 from desktop_rag.core.settings import AnswerSettings, HelperSettings, Settings
 from tests.asking import answer_of, ask, events_of
-from tests.indexed import index_texts
+from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
 
 pytestmark = pytest.mark.slow
@@ -28,8 +28,8 @@ PAPERS = {
 
 
 @pytest.fixture
-def indexed(services: Services, tmp_path: Path) -> Services:
-    return index_texts(services, tmp_path / "papers", PAPERS)
+def indexed(open_indexed: OpenIndexed) -> Services:
+    return open_indexed(PAPERS)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import httpx2
 import pytest
@@ -12,7 +11,7 @@ from desktop_rag.core.settings import ServerSettings, Settings
 from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
 from desktop_rag.features.server.access.token_book import TokenBook
 from desktop_rag.features.server.services import ServerServices
-from tests.indexed import index_texts
+from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
 
 TEXTS = {
@@ -23,9 +22,9 @@ TEXTS = {
 
 
 @pytest.fixture
-def indexed(services: Services, tmp_path: Path) -> Services:
+def indexed(open_indexed: OpenIndexed) -> Services:
     """Three documents."""
-    return index_texts(services, tmp_path / "papers", TEXTS)
+    return open_indexed(TEXTS)
 
 
 @pytest.fixture

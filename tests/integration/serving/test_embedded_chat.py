@@ -11,7 +11,7 @@ from desktop_rag.app import Services
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.features.server.widget.widget_routes import chat_script
 from tests.browsing.browser import CHROMIUM, Browser, Page
-from tests.indexed import index_texts
+from tests.indexed import OpenIndexed
 from tests.integration.serving.conftest import TEXTS, Server
 from tests.servers.chat_server import ChatServer
 from tests.servers.web_server import Served, WebServer
@@ -45,12 +45,12 @@ Embed = Callable[..., Page]
 
 
 @pytest.fixture
-def indexed(services: Services, tmp_path: Path) -> Services:
+def indexed(open_indexed: OpenIndexed) -> Services:
     """The documents of the room, one of them of somebody who means ill."""
     told = TEXTS["lamp.md"].removeprefix("# The lamp\n\n")
     texts = {name: text for name, text in TEXTS.items() if name != "lamp.md"}
     texts[f"lamp {HOSTILE}.txt"] = f"{told}\n\n{HOSTILE}"
-    return index_texts(services, tmp_path / "papers", texts)
+    return open_indexed(texts)
 
 
 @pytest.fixture(scope="module")

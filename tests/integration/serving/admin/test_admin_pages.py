@@ -14,6 +14,7 @@ from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import TokenScope
 from desktop_rag.features.server.access.token_book import TokenBook
 from desktop_rag.features.server.html_writer import Html, tag
+from tests.indexed import add_texts
 from tests.integration.serving.admin.admin_browser import AdminBrowser
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
@@ -258,10 +259,8 @@ def test_an_admin_lets_a_collection_fetch_from_the_local_network(admin: AdminBro
 
 def test_foreign_text_stays_text(admin: AdminBrowser, tmp_path: Path) -> None:
     services = admin.server.services
-    folder = tmp_path / "papers"
-    (folder / "x<img src=x onerror=alert(1)>.md").write_text(f"# {HOSTILE}\n\n{HOSTILE}")
-    services.library.sources.rescan()
-    services.library.indexing.wait_until_idle(30)
+    name = "x<img src=x onerror=alert(1)>.md"
+    add_texts(services, tmp_path / "hostile", {name: f"# {HOSTILE}\n\n{HOSTILE}"})
     collection = services.library.collections.add(HOSTILE)
     admin.get("/admin/tokens")
     admin.send("/admin/tokens", {"name": HOSTILE, "scope": "ask", "origins": HOSTILE})

@@ -1,6 +1,7 @@
 """What the admin page and the doctor say of the database server, if there is one."""
 
 from collections.abc import Callable
+from pathlib import Path
 from threading import Event
 from uuid import uuid4
 
@@ -13,9 +14,10 @@ from desktop_rag.core.settings import Settings, StoreSettings
 from desktop_rag.diagnosis.diagnosis import check_database, check_library
 from desktop_rag.diagnosis.finding import State
 from tests.engines import UNTESTED
+from tests.indexed import index_texts
 from tests.integration.serving.admin.admin_browser import AdminBrowser
 from tests.integration.serving.admin.test_admin_pages import text_of
-from tests.integration.serving.conftest import Serve
+from tests.integration.serving.conftest import TEXTS, Serve
 
 needs_server = pytest.mark.skipif("postgres" in UNTESTED, reason=UNTESTED.get("postgres", ""))
 # The package that brings the server.
@@ -41,7 +43,12 @@ def services(
     return build_services()
 
 
-@pytest.mark.slow
+@pytest.fixture
+def indexed(services: app.Services, tmp_path: Path) -> app.Services:
+    """Three documents, indexed on the server too."""
+    return index_texts(services, tmp_path / "papers", TEXTS)
+
+
 @needs_server
 def test_the_page_shows_size_indexes_and_what_is_slow(serve: Serve) -> None:
     server = serve()
@@ -69,7 +76,6 @@ def test_a_library_in_a_file_has_no_such_page(serve: Serve) -> None:
     assert [f.check for f in check_library(subject, Event())][-1] == "journal"
 
 
-@pytest.mark.slow
 @needs_server
 def test_the_doctor_says_the_same(indexed: app.Services) -> None:
     subject = upkeep.subject_of(indexed)
