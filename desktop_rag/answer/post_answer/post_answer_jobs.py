@@ -17,8 +17,8 @@ from threading import Event, Lock
 from typing import TypeVar
 
 from desktop_rag.answer.checking.answer_claims import CheckClaim, Statement, claims_of
-from desktop_rag.answer.checking.claim_judge import ClaimJudge, together
 from desktop_rag.answer.checking.disputes import dispute_of, given_in
+from desktop_rag.answer.checking.model_judge import ClaimJudge, together
 from desktop_rag.answer.citing.citations import normalise
 from desktop_rag.answer.endpoints.helper_job import LIMIT_S, CancelWhen, generate
 from desktop_rag.answer.post_answer.suggested_questions import FollowUps

@@ -8,7 +8,7 @@ import secrets
 from threading import Event
 
 from desktop_rag.answer.chat import Chat
-from desktop_rag.answer.checking.claim_judge import ClaimJudge, judging_turns
+from desktop_rag.answer.checking.model_judge import ClaimJudge, judging_turns
 from desktop_rag.answer.endpoints.helper_job import generate
 from desktop_rag.answer.prompting.prompt import sanitized
 from desktop_rag.core.claims import CheckedClaim, Claim, Verdict

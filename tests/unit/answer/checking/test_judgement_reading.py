@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.answer.checking.claim_judge import LONGEST_REASON_CHARS, Judgement, read_judgements
+from desktop_rag.answer.checking.model_judge import LONGEST_REASON_CHARS, Judgement, read_judgements
 from desktop_rag.core.claims import Verdict
 
 IDS = (101, 102)
