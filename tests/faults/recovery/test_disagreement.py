@@ -10,9 +10,6 @@ from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.command_line import run
 from tests.indexed import index_texts
 
-pytestmark = pytest.mark.slow
-
-
 _TEXTS = {"lamp.md": "The lamp is lit at dusk.", "fog.md": "The horn is for fog."}
 _DISAGREEMENTS = {
     "a chunk is gone": "DELETE FROM chunks WHERE text LIKE '%lamp%'",
@@ -22,6 +19,7 @@ _DISAGREEMENTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", _DISAGREEMENTS)
 def test_r13_documents_that_disagree_with_their_chunks_are_reported(
     build_services: Callable[[], Services], tmp_path: Path, kind: str
@@ -36,6 +34,7 @@ def test_r13_documents_that_disagree_with_their_chunks_are_reported(
     assert done.returncode != 0
 
 
+@pytest.mark.everyday
 def test_r13_chunks_without_a_document_are_reported_and_removed(
     build_services: Callable[[], Services], tmp_path: Path
 ) -> None:

@@ -15,9 +15,6 @@ from desktop_rag.core.settings import IndexSettings, Settings
 from tests.indexed import index_texts
 from tests.model_folders import make_folder
 
-pytestmark = pytest.mark.slow
-
-
 _TEXTS = {"a.md": "lamp lamp harbour", "b.md": "harbour harbour lamp"}
 Build = Callable[[], Services]
 
@@ -41,6 +38,7 @@ def assert_words_are_found(services: Services) -> None:
     assert services.chat.search("lamp", mode="lexical")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [
@@ -83,6 +81,7 @@ def test_r17_without_its_model_the_library_finds_words(
     assert_words_are_found(again)
 
 
+@pytest.mark.everyday
 def test_r17_vectors_of_a_changed_model_are_made_anew_and_never_compared(
     build_services: Build, model: Path, tmp_path: Path
 ) -> None:

@@ -15,9 +15,6 @@ from desktop_rag.store.duckdb.duckdb_engine import database_of
 from desktop_rag.store.opening import open_engine
 from tests.faults.storage.small_disk import SmallDisk
 
-pytestmark = pytest.mark.slow
-
-
 _ROWS = "SELECT range AS i, md5((range * {seed})::VARCHAR) AS m FROM range(3000)"
 
 
@@ -48,6 +45,7 @@ def write_until_refused(database: Database) -> AppError:
     pytest.fail("the disk is larger than it should be")
 
 
+@pytest.mark.slow
 def test_r28_a_full_disk_is_named_and_a_write_succeeds_once_there_is_room(
     engine: Engine, disk: SmallDisk
 ) -> None:
@@ -62,6 +60,7 @@ def test_r28_a_full_disk_is_named_and_a_write_succeeds_once_there_is_room(
     assert texts(engine, chat) == ["1", "3"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leave_mb", [3, 17, 20, 28])
 def test_r28_indexing_up_to_the_last_byte_costs_no_reads(
     engine: Engine, disk: SmallDisk, home: Home, leave_mb: int
@@ -87,6 +86,7 @@ def test_r28_indexing_up_to_the_last_byte_costs_no_reads(
     again.close()
 
 
+@pytest.mark.everyday
 def test_r28_a_library_opens_on_a_full_disk(engine: Engine, disk: SmallDisk, home: Home) -> None:
     chat = engine.conversations.add("Sea", "").conversation_id
     add(engine, "1", chat)
@@ -100,6 +100,7 @@ def test_r28_a_library_opens_on_a_full_disk(engine: Engine, disk: SmallDisk, hom
     again.close()
 
 
+@pytest.mark.everyday
 def test_r28_a_checkpoint_that_fails_costs_no_reads(engine: Engine, disk: SmallDisk) -> None:
     """As when another program takes the room between the look at it and the checkpoint."""
     chat = engine.conversations.add("Sea", "").conversation_id

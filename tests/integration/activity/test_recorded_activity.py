@@ -28,9 +28,6 @@ from tests.servers.chat_server import ChatServer
 from tests.servers.embedding_server import EmbeddingServer
 from tests.servers.model_dialects import Dialect
 
-pytestmark = pytest.mark.slow
-
-
 KEY = "sk-canary-90bd17"
 SENTENCE = "The keeper hides the brass canary under the third stair."
 QUESTION = "Where is the brass canary hidden?"
@@ -62,6 +59,7 @@ def recorded(home: Home) -> str:
     return "".join(file.read_text() for file in sorted(home.activity.iterdir()))
 
 
+@pytest.mark.slow
 def test_a_question_and_its_calls(indexed: Services, server: ChatServer) -> None:
     use(indexed, server.endpoint())
     indexed.chat.models.examine(server.endpoint())  # only then is the server asked to count
@@ -81,6 +79,7 @@ def test_a_question_and_its_calls(indexed: Services, server: ChatServer) -> None
     assert 0 < call.seconds <= question.seconds
 
 
+@pytest.mark.slow
 def test_a_server_that_counts_nothing_is_estimated(indexed: Services, server: ChatServer) -> None:
     server.dialect = Dialect(counts_usage=False)
     use(indexed, server.endpoint())
@@ -90,6 +89,7 @@ def test_a_server_that_counts_nothing_is_estimated(indexed: Services, server: Ch
     assert call.tokens_in > call.tokens_out > 0
 
 
+@pytest.mark.slow
 def test_background_requests_tests_and_examinations(indexed: Services, server: ChatServer) -> None:
     use(indexed, server.endpoint())
     message = ask(indexed, QUESTION)
@@ -103,6 +103,7 @@ def test_background_requests_tests_and_examinations(indexed: Services, server: C
     assert found(indexed, EventKind.CALL)[0].subject == "examination"
 
 
+@pytest.mark.slow
 def test_a_failing_endpoint(indexed: Services, server: ChatServer) -> None:
     server.mode, server.status = "status", 401
     use(indexed, server.endpoint())
@@ -113,6 +114,7 @@ def test_a_failing_endpoint(indexed: Services, server: ChatServer) -> None:
     assert (question.outcome, question.detail) == (Outcome.FAILED, "The key was not accepted.")
 
 
+@pytest.mark.slow
 def test_a_request_over_the_limit_is_refused(indexed: Services, server: ChatServer) -> None:
     use(indexed, replace(server.endpoint(), requests_per_minute=1))
     ask(indexed, QUESTION)
@@ -123,6 +125,7 @@ def test_a_request_over_the_limit_is_refused(indexed: Services, server: ChatServ
     assert len(found(indexed, EventKind.CALL)) == len(server.chats) == 1
 
 
+@pytest.mark.slow
 def test_embedding_at_an_endpoint(
     home: Home, build_services: Callable[[], Services], tmp_path: Path
 ) -> None:
@@ -140,6 +143,7 @@ def test_embedding_at_an_endpoint(
     assert SENTENCE not in recorded(home)
 
 
+@pytest.mark.slow
 def test_changes_of_the_index(services: Services, tmp_path: Path) -> None:
     papers = tmp_path / "papers"
     index_texts(services, papers, {"a.md": "One.", "b.md": "Two.", "c.pdf": "%PDF-1.7 nothing"})
@@ -148,6 +152,7 @@ def test_changes_of_the_index(services: Services, tmp_path: Path) -> None:
     assert (title_of(read), detail_of(read)) == ("papers was read", "2 read, 1 failed")
 
 
+@pytest.mark.slow
 def test_a_page_on_this_computer_is_refused(services: Services) -> None:
     url = "http://127.0.0.1:8123/status?token=secret"
     services.library.sources.add_links(WebLinks((url,), 10))
@@ -158,6 +163,7 @@ def test_a_page_on_this_computer_is_refused(services: Services) -> None:
     assert "secret" not in str(refused)
 
 
+@pytest.mark.slow
 def test_neither_keys_nor_words_of_documents_are_recorded(
     home: Home, indexed: Services, server: ChatServer
 ) -> None:
@@ -181,6 +187,7 @@ def test_neither_keys_nor_words_of_documents_are_recorded(
     assert QUESTION not in text
 
 
+@pytest.mark.slow
 def test_feedback_is_found_with_its_chat(indexed: Services) -> None:
     message = ask(indexed, QUESTION)
     history = indexed.chat.history
@@ -201,6 +208,7 @@ def test_feedback_is_found_with_its_chat(indexed: Services) -> None:
     assert found(indexed, EventKind.FEEDBACK) == []
 
 
+@pytest.mark.slow
 def test_feedback_on_an_answer_that_was_given_again(indexed: Services) -> None:
     message = ask(indexed, QUESTION)
     indexed.chat.history.set_feedback(message.message_id, Feedback.DISLIKED)
@@ -209,6 +217,7 @@ def test_feedback_on_an_answer_that_was_given_again(indexed: Services) -> None:
     assert (event.subject, event.chat_id) == ("disliked", message.conversation_id)
 
 
+@pytest.mark.slow
 def test_a_full_disk_does_not_cost_the_answer(home: Home, indexed: Services) -> None:
     indexed.activity.find(EventFilter())
     indexed.activity.delete_all()
@@ -218,6 +227,7 @@ def test_a_full_disk_does_not_cost_the_answer(home: Home, indexed: Services) -> 
     assert found(indexed, EventKind.QUESTION) == []
 
 
+@pytest.mark.slow
 def test_it_can_be_switched_off(
     home: Home, build_services: Callable[[], Services], tmp_path: Path
 ) -> None:
@@ -230,6 +240,7 @@ def test_it_can_be_switched_off(
     assert not home.activity.exists()
 
 
+@pytest.mark.everyday
 def test_a_repair_is_recorded(home: Home, build_services: Callable[[], Services]) -> None:
     build_services().close()
     file = library_file(home)
@@ -244,6 +255,7 @@ def test_a_repair_is_recorded(home: Home, build_services: Callable[[], Services]
 # --- the verb ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_verb_lists_events(home: Home, tmp_path: Path) -> None:
     papers = tmp_path / "papers"
     papers.mkdir()
@@ -264,11 +276,13 @@ def test_the_verb_lists_events(home: Home, tmp_path: Path) -> None:
     assert run("events", "--kind", "feedback").stdout == "Nothing is recorded.\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("--kind", "lamp"), ("--since", "yesterday")])
 def test_the_verb_names_wrong_arguments(home: Home, arguments: tuple[str, str]) -> None:
     assert run("events", *arguments).returncode == 2
 
 
+@pytest.mark.slow
 def test_the_verb_asks_the_open_window(home: Home, services: Services) -> None:
     from desktop_rag.cli import event_verbs
 
@@ -285,6 +299,7 @@ def test_the_verb_asks_the_open_window(home: Home, services: Services) -> None:
     assert row["details"] == "Check each sentence against the sources"
 
 
+@pytest.mark.slow
 def test_events_are_listed_when_the_library_cannot_be_opened(home: Home, indexed: Services) -> None:
     ask(indexed, QUESTION)
     indexed.close()
@@ -296,6 +311,7 @@ def test_events_are_listed_when_the_library_cannot_be_opened(home: Home, indexed
     assert run("events", "--kind", "feedback").returncode == 1
 
 
+@pytest.mark.slow
 def test_feedback_as_one_document(home: Home, indexed: Services) -> None:
     message = ask(indexed, QUESTION)
     indexed.chat.history.set_feedback(message.message_id, Feedback.LIKED)
@@ -305,6 +321,7 @@ def test_feedback_as_one_document(home: Home, indexed: Services) -> None:
     assert row["chat_title"] == QUESTION
 
 
+@pytest.mark.slow
 def test_the_services_close_twice(services: Services) -> None:
     assert isinstance(services, app.Services)
     services.close()

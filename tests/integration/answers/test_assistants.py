@@ -17,9 +17,6 @@ from desktop_rag.core.settings import AnswerSettings, HelperSettings, RetrievalS
 from tests.asking import answer_of, ask
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 QUESTION = "When is the lamp of the lighthouse lit?"
 WISHES = "Answer like a pirate."
 ELSEWHERE = "Which parliament adopted the fishing quota of 1974?"
@@ -89,6 +86,7 @@ def told(server: ChatServer) -> str:
 # --- model and style -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_its_instructions_come_after_the_rules(indexed: Services, server: ChatServer) -> None:
     assistant = made(indexed, instructions=WISHES)
     ask(indexed, QUESTION, assistant_id=assistant.assistant_id)
@@ -98,6 +96,7 @@ def test_its_instructions_come_after_the_rules(indexed: Services, server: ChatSe
     assert told(server) == INSTRUCTIONS
 
 
+@pytest.mark.slow
 def test_a_conversation_keeps_its_assistant(indexed: Services, server: ChatServer) -> None:
     assistant = made(indexed, instructions=WISHES)
     first = retried(indexed, ask(indexed, QUESTION, assistant_id=assistant.assistant_id))
@@ -112,6 +111,7 @@ def test_a_conversation_keeps_its_assistant(indexed: Services, server: ChatServe
     assert (last.conversation_id, last.assistant_id) == (kept.conversation_id, "")
 
 
+@pytest.mark.slow
 def test_its_own_model_answers_and_does_the_small_jobs(
     indexed: Services, server: ChatServer, other: ChatServer
 ) -> None:
@@ -134,6 +134,7 @@ def test_its_own_model_answers_and_does_the_small_jobs(
     assert [body["model"] for body in server.chats] == ["small"]
 
 
+@pytest.mark.slow
 def test_its_settings_for_finding_passages_hold(indexed: Services, server: ChatServer) -> None:
     assistant = made(indexed, retrieval=RetrievalSettings(passages=1))
     assert len(ask(indexed, QUESTION, assistant_id=assistant.assistant_id).sources) == 1
@@ -143,6 +144,7 @@ def test_its_settings_for_finding_passages_hold(indexed: Services, server: ChatS
 # --- scope -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_it_asks_its_collections_only(indexed: Services, server: ChatServer) -> None:
     sea, land, air = (collection(indexed, name) for name in PAPERS)
     assistant = made(indexed, collection_ids=(sea, land))
@@ -155,6 +157,7 @@ def test_it_asks_its_collections_only(indexed: Services, server: ChatServer) -> 
     assert outside.notes.hints == ("“Keeper” asks collections of its own, not the one chosen.",)
 
 
+@pytest.mark.slow
 def test_its_filters_hold_beside_those_of_the_question(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -173,6 +176,7 @@ def test_its_filters_hold_beside_those_of_the_question(
     )
 
 
+@pytest.mark.slow
 def test_every_file_is_asked_within_its_reach(indexed: Services, server: ChatServer) -> None:
     server.answer_to = lambda prompt: "Lit at dusk [1]." if "<source" in prompt else "All [1]."
     sea, land, _ = (collection(indexed, name) for name in PAPERS)
@@ -186,6 +190,7 @@ def test_every_file_is_asked_within_its_reach(indexed: Services, server: ChatSer
     assert all(WISHES not in c["messages"][0]["content"] for c in server.chats[1:-1])
 
 
+@pytest.mark.slow
 def test_summaries_are_of_what_it_may_find(indexed: Services, server: ChatServer) -> None:
     server.answer_to = lambda prompt: "Lit at dusk [1]." if "<source" in prompt else "All [1]."
     sea, land, _ = (collection(indexed, name) for name in PAPERS)
@@ -200,6 +205,7 @@ def test_summaries_are_of_what_it_may_find(indexed: Services, server: ChatServer
 # --- strict and open ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_strict_one_asks_no_model_when_nothing_is_about_it(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -211,6 +217,7 @@ def test_a_strict_one_asks_no_model_when_nothing_is_about_it(
     assert message.nearest
 
 
+@pytest.mark.slow
 def test_an_open_one_answers_from_what_the_model_knows_and_says_so(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -228,6 +235,7 @@ def test_an_open_one_answers_from_what_the_model_knows_and_says_so(
     assert "not from your documents" in exported
 
 
+@pytest.mark.slow
 def test_an_open_one_marks_what_it_adds_to_its_sources(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -239,6 +247,7 @@ def test_an_open_one_marks_what_it_adds_to_its_sources(
     assert "Not from your documents:" in told(server)
 
 
+@pytest.mark.slow
 def test_without_a_model_an_open_one_says_that_nothing_was_found(indexed: Services) -> None:
     assistant = made(indexed, is_open=True)
     message = ask(indexed, ELSEWHERE, assistant_id=assistant.assistant_id)
@@ -246,6 +255,7 @@ def test_without_a_model_an_open_one_says_that_nothing_was_found(indexed: Servic
     assert message.text.startswith("Nothing in your documents seems to be about")
 
 
+@pytest.mark.slow
 def test_nothing_relevant_in_several_collections_is_told_so(indexed: Services) -> None:
     sea, land, _ = (collection(indexed, name) for name in PAPERS)
     assistant = made(indexed, collection_ids=(sea, land))
@@ -256,6 +266,7 @@ def test_nothing_relevant_in_several_collections_is_told_so(indexed: Services) -
 # --- missing parts -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_chat_goes_on_without_its_deleted_assistant(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -272,6 +283,7 @@ def test_a_chat_goes_on_without_its_deleted_assistant(
     assert WISHES in told(server)
 
 
+@pytest.mark.everyday
 def test_what_should_have_gone_to_a_model_that_is_gone_goes_nowhere(
     indexed: Services, server: ChatServer, other: ChatServer
 ) -> None:
@@ -288,6 +300,7 @@ def test_what_should_have_gone_to_a_model_that_is_gone_goes_nowhere(
     assert retried(indexed, refused).model == "tiny"
 
 
+@pytest.mark.slow
 def test_more_is_not_found_out_by_another_model_either(
     indexed: Services, server: ChatServer, other: ChatServer
 ) -> None:
@@ -300,6 +313,7 @@ def test_more_is_not_found_out_by_another_model_either(
     assert not server.chats
 
 
+@pytest.mark.slow
 def test_collections_that_are_gone_are_told_and_never_widened_to_all(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -322,6 +336,7 @@ def test_collections_that_are_gone_are_told_and_never_widened_to_all(
 # --- storing ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_names_differ(services: Services) -> None:
     assistants = services.chat.assistants
     keeper = made(services)
@@ -338,6 +353,7 @@ def test_names_differ(services: Services) -> None:
     assert failed.value.hint == "There are: Cook, KEEPER."
 
 
+@pytest.mark.slow
 def test_a_copy_has_a_name_of_its_own(services: Services) -> None:
     assistants = services.chat.assistants
     keeper = made(services, name="K" * 80, instructions=WISHES)
@@ -349,6 +365,7 @@ def test_a_copy_has_a_name_of_its_own(services: Services) -> None:
     assert len({copy.assistant_id for copy in (keeper, *copies)}) == 4
 
 
+@pytest.mark.everyday
 def test_one_that_comes_back_to_find_its_name_taken_gets_another(services: Services) -> None:
     assistants = services.chat.assistants
     first = made(services)
@@ -359,6 +376,7 @@ def test_one_that_comes_back_to_find_its_name_taken_gets_another(services: Servi
     assert assistants.get(first.assistant_id) == replace(first, name="Keeper (copy)")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_kept_changes_nothing(services: Services) -> None:
     keeper = made(services)
     with pytest.raises(AppError):

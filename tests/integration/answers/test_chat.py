@@ -33,9 +33,6 @@ from tests.servers.chat_server import THINKING, ChatServer
 from tests.servers.model_dialects import Dialect
 from tests.stored_rows import add, document
 
-pytestmark = pytest.mark.slow
-
-
 QUESTION = "When is the lamp lit?"
 
 
@@ -59,6 +56,7 @@ def ask(services: Services, question: str = QUESTION, **more: Any) -> list[Answe
     return events_of(services, question, **more)
 
 
+@pytest.mark.everyday
 def test_without_an_endpoint_the_answer_is_excerpts_cited_alike(indexed: Services) -> None:
     message = answer_of(ask(indexed))
     assert message.is_excerpts
@@ -70,12 +68,14 @@ def test_without_an_endpoint_the_answer_is_excerpts_cited_alike(indexed: Service
     assert text[cited.start : cited.end] == cited.quote == "The lamp is lit at dusk."
 
 
+@pytest.mark.slow
 def test_nothing_found_is_said(services: Services) -> None:
     message = answer_of(ask(services))
     assert message.sources == ()
     assert "Add a folder" in message.text
 
 
+@pytest.mark.slow
 def test_nothing_found_while_files_wait_says_so(services: Services) -> None:
     add(services.engine, document("lamp.txt"), document("ferry.txt"))
     assert answer_of(ask(services)).text.endswith(
@@ -108,6 +108,7 @@ def far_off(far_together: Services, monkeypatch: pytest.MonkeyPatch) -> Services
     return far_together
 
 
+@pytest.mark.slow
 def test_a_file_alone_may_have_what_was_not_found_among_all(
     far_together: Services, server: ChatServer
 ) -> None:
@@ -121,6 +122,7 @@ def test_a_file_alone_may_have_what_was_not_found_among_all(
     assert message.notes.files == FileCounts(matched=1, read=2)
 
 
+@pytest.mark.slow
 def test_nothing_about_the_question_is_said_and_the_nearest_kept_apart(
     far_off: Services, server: ChatServer
 ) -> None:
@@ -135,23 +137,27 @@ def test_nothing_about_the_question_is_said_and_the_nearest_kept_apart(
     assert far_off.chat.history.messages(message.conversation_id)[1] == message
 
 
+@pytest.mark.slow
 def test_one_collection_alone_is_named_as_such(far_off: Services) -> None:
     [collection] = far_off.library.collections.all()
     message = answer_of(ask(far_off, collection_id=collection.collection_id))
     assert message.text == refusal(Refusal.NOTHING_RELEVANT_HERE)
 
 
+@pytest.mark.slow
 def test_a_date_that_is_none_is_an_answer_with_a_hint(indexed: Services) -> None:
     message = answer_of(ask(indexed, "When is the lamp lit? after:31.12."))
     assert message.state is MessageState.FAILED
     assert "after:2024" in message.error_hint
 
 
+@pytest.mark.slow
 def test_the_syntax_is_no_word_of_the_question(indexed: Services) -> None:
     message = answer_of(ask(indexed, "When is the lamp lit? file:lamp.md type:md -noon"))
     assert message.text.startswith("The lamp is lit at dusk. [1]")
 
 
+@pytest.mark.slow
 def test_a_misspelt_word_is_repaired_for_the_excerpts_too(indexed: Services) -> None:
     message = answer_of(ask(indexed, "When does the ferrry leave?"))
     assert message.notes is not None
@@ -159,6 +165,7 @@ def test_a_misspelt_word_is_repaired_for_the_excerpts_too(indexed: Services) -> 
     assert message.text.startswith("The ferry leaves at noon")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["Who wrote of the lens?", "Is the lens of temps made?"])
 def test_a_form_of_a_word_or_a_word_of_another_language_is_no_typo(
     services: Services, tmp_path: Path, question: str
@@ -170,6 +177,7 @@ def test_a_form_of_a_word_or_a_word_of_another_language_is_no_typo(
     assert not (message.notes and message.notes.in_words())
 
 
+@pytest.mark.slow
 def test_copies_are_one_source_that_says_where_they_are(indexed: Services, tmp_path: Path) -> None:
     [papers] = indexed.library.sources.all()
     first, copy = Path(papers.path) / "lamp.md", tmp_path / "copies" / "old lamp.md"
@@ -180,12 +188,14 @@ def test_copies_are_one_source_that_says_where_they_are(indexed: Services, tmp_p
     assert len(indexed.chat.search(QUESTION)) == 3
 
 
+@pytest.mark.slow
 def test_an_empty_question_is_refused(services: Services) -> None:
     with pytest.raises(AppError):
         ask(services, "  ")
     assert services.chat.history.all() == []
 
 
+@pytest.mark.slow
 def test_a_retry_searches_what_was_asked_answer_of(indexed: Services, tmp_path: Path) -> None:
     other = indexed.library.collections.add("Other")
     (tmp_path / "other").mkdir()
@@ -201,12 +211,14 @@ def test_a_retry_searches_what_was_asked_answer_of(indexed: Services, tmp_path: 
     assert len(again.sources) == 1
 
 
+@pytest.mark.slow
 def test_the_events_of_an_answer_come_in_order(indexed: Services, server: ChatServer) -> None:
     server.mode = "think_fields"
     kinds = list(dict.fromkeys(type(event) for event in ask(indexed)))
     assert kinds == [QuestionStored, SourcesFound, ThinkingDelta, TextDelta, AnswerDone]
 
 
+@pytest.mark.slow
 def test_the_answer_is_stored_with_valid_citations_only(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -221,6 +233,7 @@ def test_the_answer_is_stored_with_valid_citations_only(
     assert stored[1] == message
 
 
+@pytest.mark.slow
 def test_sources_and_history_reach_the_model_and_thinking_does_not(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -234,6 +247,7 @@ def test_sources_and_history_reach_the_model_and_thinking_does_not(
     assert THINKING not in json.dumps(server.chats[1])
 
 
+@pytest.mark.slow
 def test_text_outside_the_chosen_collection_never_leaves(
     indexed: Services, server: ChatServer, tmp_path: Path
 ) -> None:
@@ -250,6 +264,7 @@ def test_text_outside_the_chosen_collection_never_leaves(
     assert "canary" in json.dumps(server.chats)
 
 
+@pytest.mark.slow
 def test_a_failed_answer_keeps_the_question_and_retry_replaces_it(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -269,6 +284,7 @@ def test_a_failed_answer_keeps_the_question_and_retry_replaces_it(
     assert stored[0].text == QUESTION
 
 
+@pytest.mark.slow
 def test_a_cut_answer_keeps_what_had_arrived(indexed: Services, server: ChatServer) -> None:
     server.mode = "cut"
     message = answer_of(ask(indexed))
@@ -277,6 +293,7 @@ def test_a_cut_answer_keeps_what_had_arrived(indexed: Services, server: ChatServ
     assert indexed.chat.history.messages(message.conversation_id)[1] == message
 
 
+@pytest.mark.slow
 def test_a_stopped_answer_is_stored_as_far_as_it_came(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -293,6 +310,7 @@ def test_a_stopped_answer_is_stored_as_far_as_it_came(
     assert indexed.chat.history.messages(message.conversation_id)[1] == message
 
 
+@pytest.mark.slow
 def test_an_answer_put_back_while_another_comes_is_the_one_that_is_replaced(
     indexed: Services,
 ) -> None:
@@ -308,6 +326,7 @@ def test_an_answer_put_back_while_another_comes_is_the_one_that_is_replaced(
     assert [m.message_id for m in kept][1:] == [third.message_id]
 
 
+@pytest.mark.slow
 def test_an_answer_given_again_replaces_the_one_to_its_question_not_the_last(
     indexed: Services,
 ) -> None:
@@ -322,12 +341,14 @@ def test_an_answer_given_again_replaces_the_one_to_its_question_not_the_last(
     assert len(kept) == 3
 
 
+@pytest.mark.slow
 def test_retry_without_a_question_is_refused(indexed: Services) -> None:
     conversation = indexed.chat._conversations.add("empty", "")  # noqa: SLF001
     with pytest.raises(AppError):
         list(indexed.chat.retry(conversation.conversation_id, cancel=threading.Event()))
 
 
+@pytest.mark.slow
 def test_conversations_are_renamed_deleted_and_restored(indexed: Services) -> None:
     conversation_id = answer_of(ask(indexed)).conversation_id
     indexed.chat.history.rename(conversation_id, "  Light  ")
@@ -338,6 +359,7 @@ def test_conversations_are_renamed_deleted_and_restored(indexed: Services) -> No
     assert len(indexed.chat.history.all()) == 1
 
 
+@pytest.mark.slow
 def test_a_key_never_reaches_a_file(indexed: Services, server: ChatServer) -> None:
     endpoint = server.endpoint()
     assert indexed.chat.models.save_key(endpoint.base_url, "sk-canary-12345") is False
@@ -350,6 +372,7 @@ def test_a_key_never_reaches_a_file(indexed: Services, server: ChatServer) -> No
     assert not any(b"canary-12345" in path.read_bytes() for path in files)
 
 
+@pytest.mark.slow
 def test_a_rewritten_answer_is_found_and_cited_by_later_questions(indexed: Services) -> None:
     given = answer_of(ask(indexed))
     [conversation] = indexed.chat.history.all()
@@ -363,6 +386,7 @@ def test_a_rewritten_answer_is_found_and_cited_by_later_questions(indexed: Servi
     assert "lit at seven" in again.text
 
 
+@pytest.mark.slow
 def test_a_model_that_reads_less_than_thought_gets_less_and_answers(
     indexed: Services, server: ChatServer, tmp_path: Path
 ) -> None:

@@ -13,9 +13,6 @@ from tests.asking import ask
 from tests.indexed import OpenIndexed, index_texts
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 FIRST = "When is the lamp of the lighthouse lit?"
 LATER = "Who cleans it?"
 
@@ -41,6 +38,7 @@ def names(message: Message) -> list[str]:
     return [Path(source.path).name for source in message.sources]
 
 
+@pytest.mark.slow
 def test_the_model_writes_a_later_question_out_before_it_is_searched(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -55,6 +53,7 @@ def test_the_model_writes_a_later_question_out_before_it_is_searched(
     assert indexed.chat.history.messages(conversation_id)[-1] == later
 
 
+@pytest.mark.slow
 def test_what_a_model_makes_of_it_is_no_dead_end(indexed: Services, server: ChatServer) -> None:
     conversation_id = ask(indexed, FIRST).conversation_id
     server.first_answers = ["Which parliament adopted the fishing quota of 1974?"]
@@ -68,6 +67,7 @@ def asked_as_it_is(answer: Message) -> bool:
     return answer.notes is not None and not answer.notes.in_words()
 
 
+@pytest.mark.slow
 def test_a_question_that_stands_alone_is_searched_at_once(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -77,6 +77,7 @@ def test_a_question_that_stands_alone_is_searched_at_once(
     assert len(server.chats) == 2
 
 
+@pytest.mark.slow
 def test_without_an_endpoint_the_question_before_is_searched_along(indexed: Services) -> None:
     conversation_id = ask(indexed, FIRST).conversation_id
     later = ask(indexed, LATER, conversation_id=conversation_id)
@@ -86,6 +87,7 @@ def test_without_an_endpoint_the_question_before_is_searched_along(indexed: Serv
     assert "apprentice" in later.text
 
 
+@pytest.mark.slow
 def test_what_differs_is_answered_though_it_was_shown_before(
     services: Services, tmp_path: Path
 ) -> None:
@@ -113,6 +115,7 @@ def with_lease(open_indexed: OpenIndexed) -> Services:
     return open_indexed(texts)
 
 
+@pytest.mark.slow
 def test_a_short_question_stays_in_the_document_of_the_chat(with_lease: Services) -> None:
     assert names(ask(with_lease, "Can I keep a dog?"))[0] == "park.md"
     first = ask(with_lease, "How much is the rent?")
@@ -122,6 +125,7 @@ def test_a_short_question_stays_in_the_document_of_the_chat(with_lease: Services
     assert later.notes.in_words() == "Only lease.md was read."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["Is a lead needed in the meadow?", "Can I in park.md?"])
 def test_a_question_about_another_document_leaves_it(with_lease: Services, question: str) -> None:
     first = ask(with_lease, "How much is the rent?")
@@ -129,6 +133,7 @@ def test_a_question_about_another_document_leaves_it(with_lease: Services, quest
     assert names(later)[0] == "park.md"
 
 
+@pytest.mark.everyday
 def test_another_subject_is_not_answered_from_the_one_before(indexed: Services) -> None:
     conversation_id = ask(indexed, FIRST).conversation_id
     later = ask(indexed, "Ferry deck cleaned in the morning", conversation_id=conversation_id)
@@ -136,6 +141,7 @@ def test_another_subject_is_not_answered_from_the_one_before(indexed: Services) 
     assert asked_as_it_is(later)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [LaterSources.SAME, LaterSources.BOTH])
 def test_earlier_sources_obey_the_filters_of_a_question(
     indexed: Services, kind: LaterSources
@@ -147,6 +153,7 @@ def test_earlier_sources_obey_the_filters_of_a_question(
     assert names(later) == ["ship.md"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
@@ -172,6 +179,7 @@ def test_the_sources_of_later_questions_are_chosen(
         assert text[source.start : source.end] == (source.quote or source.text)
 
 
+@pytest.mark.slow
 def test_earlier_sources_leave_fewer_tokens_for_new_ones(
     services: Services, tmp_path: Path
 ) -> None:
@@ -194,6 +202,7 @@ def test_earlier_sources_leave_fewer_tokens_for_new_ones(
     assert len(later.sources) == 3
 
 
+@pytest.mark.slow
 def test_without_a_model_a_later_question_is_told_something_new(indexed: Services) -> None:
     first = ask(indexed, FIRST)
     later = ask(indexed, LATER, conversation_id=first.conversation_id)

@@ -7,9 +7,6 @@ import pytest
 from desktop_rag.app import Services
 from tests.asking import ask
 
-pytestmark = pytest.mark.slow
-
-
 NOTE = """\
 ---
 title: Notes of the keeper
@@ -42,6 +39,7 @@ def found(services: Services, query: str) -> list[str]:
     return [Path(passage.path).name for passage in services.chat.search(query)]
 
 
+@pytest.mark.slow
 def test_the_front_matter_is_never_a_source(notes: Services) -> None:
     answer = ask(notes, "What are the notes of the keeper on the lighthouse by Imogen Farrow?")
     texts = [source.text for source in answer.sources]
@@ -50,6 +48,7 @@ def test_the_front_matter_is_never_a_source(notes: Services) -> None:
     assert not [text for text in texts if "Imogen" in text or "tags" in text or "---" in text]
 
 
+@pytest.mark.everyday
 def test_the_front_matter_says_title_date_and_tags(notes: Services) -> None:
     note = next(d for d in notes.library.documents.all() if d.path.name == "keeper.md")
     assert (note.title, note.dated) == ("Notes of the keeper", "2019-03-04")
@@ -59,6 +58,7 @@ def test_the_front_matter_says_title_date_and_tags(notes: Services) -> None:
     assert notes.library.documents.text(note.document_id).startswith("# The lamp")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("written", ["tag:lighthouse", "tag:project", "before:2020"])
 def test_a_question_is_limited_by_tag_and_date(notes: Services, written: str) -> None:
     assert set(found(notes, "dusk")) == {"keeper.md", "ferry.md"}

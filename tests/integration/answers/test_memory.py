@@ -16,9 +16,6 @@ from tests.asking import answer_of
 from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 FIRST = "When is the lamp of the lighthouse lit?"
 ALIKE = "At what time do they light the lamp of the lighthouse?"
 OTHER = "When does the ferry leave?"
@@ -56,6 +53,7 @@ def has_example(server: ChatServer) -> bool:
     return "<example-" in last_prompt(server)
 
 
+@pytest.mark.slow
 def test_a_similar_question_gets_the_earlier_answer_as_an_example(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -72,6 +70,7 @@ def test_a_similar_question_gets_the_earlier_answer_as_an_example(
     assert not has_example(server)
 
 
+@pytest.mark.slow
 def test_how_it_went_is_recorded_each_time(indexed: Services, server: ChatServer) -> None:
     done = ask(indexed, FIRST)
     server.mode = "cut"
@@ -100,6 +99,7 @@ def test_how_it_went_is_recorded_each_time(indexed: Services, server: ChatServer
     assert remembered == [done.message_id], "asking every file leaves the first answer"
 
 
+@pytest.mark.slow
 def test_a_disliked_answer_is_no_example_any_more(indexed: Services, server: ChatServer) -> None:
     first = ask(indexed, FIRST)
     indexed.chat.history.set_feedback(first.message_id, Feedback.DISLIKED)
@@ -107,6 +107,7 @@ def test_a_disliked_answer_is_no_example_any_more(indexed: Services, server: Cha
     assert not has_example(server)
 
 
+@pytest.mark.slow
 def test_what_is_thought_of_an_answer_holds_for_its_copies_too(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -125,6 +126,7 @@ def test_what_is_thought_of_an_answer_holds_for_its_copies_too(
     assert ask(indexed, ALIKE).remembered == ()
 
 
+@pytest.mark.slow
 def test_an_answer_that_obeyed_a_document_is_not_handed_on(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -135,6 +137,7 @@ def test_an_answer_that_obeyed_a_document_is_not_handed_on(
     assert not has_example(server)
 
 
+@pytest.mark.slow
 def test_a_liked_answer_comes_first(indexed: Services, server: ChatServer) -> None:
     liked = ask(indexed, ALIKE)
     ask(indexed, FIRST)
@@ -143,6 +146,7 @@ def test_a_liked_answer_comes_first(indexed: Services, server: ChatServer) -> No
     assert (len(ids), ids[0]) == (2, liked.message_id)
 
 
+@pytest.mark.slow
 def test_what_is_forgotten_is_shown_no_more(indexed: Services, server: ChatServer) -> None:
     first = ask(indexed, FIRST)
     indexed.chat.memory.forget(first.message_id)
@@ -152,6 +156,7 @@ def test_what_is_forgotten_is_shown_no_more(indexed: Services, server: ChatServe
     assert indexed.chat.memory.count() == 1
 
 
+@pytest.mark.slow
 def test_switched_off_nothing_is_used_or_recorded(indexed: Services, server: ChatServer) -> None:
     ask(indexed, FIRST)
     off = replace(Settings(), endpoint=server.endpoint(), answers=AnswerSettings(uses_memory=False))
@@ -161,6 +166,7 @@ def test_switched_off_nothing_is_used_or_recorded(indexed: Services, server: Cha
     assert indexed.chat.memory.count() == 1
 
 
+@pytest.mark.everyday
 def test_its_own_conversation_is_told_by_its_history(indexed: Services, server: ChatServer) -> None:
     first = ask(indexed, FIRST)
     assert ask(indexed, FIRST, conversation_id=first.conversation_id).remembered == ()
@@ -168,6 +174,7 @@ def test_its_own_conversation_is_told_by_its_history(indexed: Services, server: 
     assert answer_of(list(events)).remembered == ()
 
 
+@pytest.mark.slow
 def test_an_answer_in_a_deleted_chat_is_forgotten_with_it(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -185,12 +192,14 @@ def ids_of(message: Message) -> list[str]:
     return [past.interaction_id for past in message.remembered]
 
 
+@pytest.mark.slow
 def test_without_an_endpoint_it_is_recorded_and_not_used(indexed: Services) -> None:
     ask(indexed, FIRST)
     assert ask(indexed, ALIKE).remembered == ()
     assert indexed.chat.memory.count() == 2
 
 
+@pytest.mark.slow
 def test_excerpts_are_no_example_for_a_model(indexed: Services) -> None:
     ask(indexed, FIRST)
     with ChatServer(ANSWER) as server:
@@ -198,6 +207,7 @@ def test_excerpts_are_no_example_for_a_model(indexed: Services) -> None:
         assert ask(indexed, ALIKE).remembered == ()
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_chat_keeps_what_its_answers_were_shown(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -207,6 +217,7 @@ def test_a_copy_of_a_chat_keeps_what_its_answers_were_shown(
     assert indexed.chat.history.messages(copy.conversation_id)[1].remembered == later.remembered
 
 
+@pytest.mark.slow
 def test_what_it_knew_is_told_no_matter_how_the_answer_ends(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -215,6 +226,7 @@ def test_what_it_knew_is_told_no_matter_how_the_answer_ends(
     assert len(ask(indexed, ALIKE).remembered) == 1
 
 
+@pytest.mark.slow
 def test_each_assistant_remembers_for_itself_or_not_at_all(
     indexed: Services, server: ChatServer
 ) -> None:

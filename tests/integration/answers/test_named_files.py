@@ -12,9 +12,6 @@ from tests.asking import ask
 from tests.indexed import index
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 PLAN = """# Emergency plan
 
 Whoever is in charge stays in the watch room with the radio and the token board.
@@ -49,6 +46,7 @@ def indexed(services: Services, folder: Path) -> Services:
     return index(services, folder)
 
 
+@pytest.mark.slow
 def test_what_is_in_a_file_is_its_outline(indexed: Services) -> None:
     answer = ask(indexed, "Tell me about the file emergency-plan.md")
     assert "Whoever is in charge stays in the watch room" in answer.text
@@ -61,6 +59,7 @@ def test_what_is_in_a_file_is_its_outline(indexed: Services) -> None:
     assert ask(indexed, "What is in the emergency plan?").text == answer.text
 
 
+@pytest.mark.slow
 def test_a_table_is_told_by_its_columns_and_rows(indexed: Services) -> None:
     answer = ask(indexed, "What is in counts-2025.csv?")
     assert "3 rows with the columns week, adults, notes [1]" in answer.text
@@ -69,6 +68,7 @@ def test_a_table_is_told_by_its_columns_and_rows(indexed: Services) -> None:
         assert "3 Zeilen mit den Spalten week, adults, notes [1]" in answer.text
 
 
+@pytest.mark.slow
 def test_files_of_one_name_are_both_read_and_told(indexed: Services) -> None:
     answer = ask(indexed, "What is in report.md?")
     assert "herring nets" in answer.text
@@ -78,18 +78,21 @@ def test_files_of_one_name_are_both_read_and_told(indexed: Services) -> None:
     assert "2 files have the name “report.md”." in answer.notes.in_words()
 
 
+@pytest.mark.slow
 def test_a_question_is_answered_from_the_named_file_alone(indexed: Services) -> None:
     answer = ask(indexed, "Where does the helicopter land according to emergency-plan.md?")
     assert "mown square" in answer.text
     assert {Path(source.path).name for source in answer.sources} == {"emergency-plan.md"}
 
 
+@pytest.mark.everyday
 def test_a_file_without_an_answer_shows_what_it_holds(indexed: Services) -> None:
     answer = ask(indexed, "Who won the chess title of 1972 according to emergency-plan.md?")
     assert answer.text.startswith("Nothing in emergency-plan.md seems to be about this question.")
     assert "The bell" in answer.text
 
 
+@pytest.mark.slow
 def test_a_folder_is_a_scope(indexed: Services) -> None:
     answer = ask(indexed, "What is in the folder plans?")
     names = {Path(source.path).name for source in answer.sources}
@@ -97,6 +100,7 @@ def test_a_folder_is_a_scope(indexed: Services) -> None:
     assert "herring" not in answer.text
 
 
+@pytest.mark.slow
 def test_a_collection_is_a_scope(services: Services, folder: Path) -> None:
     for name in ("plans", "money", "old"):
         collection = services.library.collections.find_or_add(f"{name.title()} of 2025")
@@ -118,6 +122,7 @@ def test_a_collection_is_a_scope(services: Services, folder: Path) -> None:
     assert not answer.notes or answer.notes.scope != ("Plans of 2025",)
 
 
+@pytest.mark.slow
 def test_a_slip_of_the_keys_finds_the_file_and_an_unknown_name_is_told(indexed: Services) -> None:
     answer = ask(indexed, "What is in emergncy-plan.md?")
     assert answer.notes
@@ -128,6 +133,7 @@ def test_a_slip_of_the_keys_finds_the_file_and_an_unknown_name_is_told(indexed: 
     assert "No file is called “budget-1999.xlsx”." in unknown.notes.in_words()
 
 
+@pytest.mark.slow
 def test_the_model_reads_the_whole_file(indexed: Services) -> None:
     with ChatServer("It lands there [1].") as server:
         indexed.chat.apply(Settings(endpoint=server.endpoint()))
@@ -137,6 +143,7 @@ def test_the_model_reads_the_whole_file(indexed: Services) -> None:
         assert "large field" not in prompt
 
 
+@pytest.mark.slow
 def test_the_model_summarises_the_file(indexed: Services) -> None:
     with ChatServer("It is about safety [1].") as server:
         indexed.chat.apply(replace(Settings(), endpoint=server.endpoint()))
@@ -145,11 +152,13 @@ def test_the_model_summarises_the_file(indexed: Services) -> None:
         assert "large field" not in str(server.chats)
 
 
+@pytest.mark.slow
 def test_every_file_is_asked_within_what_is_named(indexed: Services) -> None:
     answer = ask(indexed, "Where does the helicopter land according to emergency-plan.md?")
     assert indexed.chat.files_to_ask(answer.conversation_id) == (1, "")
 
 
+@pytest.mark.slow
 def test_small_talk_has_an_answer_without_a_search(indexed: Services) -> None:
     answer = ask(indexed, "Hello, what can you do?")
     assert answer.text.startswith("I answer questions about the documents")
@@ -159,6 +168,7 @@ def test_small_talk_has_an_answer_without_a_search(indexed: Services) -> None:
     assert changes == []
 
 
+@pytest.mark.slow
 def test_without_a_model_files_to_compare_are_told_one_after_the_other(indexed: Services) -> None:
     for question, beginning in (
         ("Compare emergency-plan.md and helicopters.md", "It takes a model to compare them."),
@@ -170,6 +180,7 @@ def test_without_a_model_files_to_compare_are_told_one_after_the_other(indexed: 
         assert "needs a large field" in answer.text
 
 
+@pytest.mark.slow
 def test_what_is_in_a_folder_by_filter_is_its_outline(indexed: Services) -> None:
     answer = ask(indexed, "What is in it? folder:plans")
     assert "Rung without stopping" in answer.text
@@ -177,6 +188,7 @@ def test_what_is_in_a_folder_by_filter_is_its_outline(indexed: Services) -> None
     assert "herring" not in answer.text
 
 
+@pytest.mark.slow
 def test_the_number_of_rows_of_a_named_file_is_no_question_beside_it(
     services: Services, folder: Path
 ) -> None:
@@ -193,6 +205,7 @@ def test_the_number_of_rows_of_a_named_file_is_no_question_beside_it(
     assert answer.text.startswith("Nothing in counts-2025.csv seems to be about this question.")
 
 
+@pytest.mark.slow
 def test_a_row_that_has_the_words_of_the_question_is_shown(
     services: Services, folder: Path
 ) -> None:

@@ -15,9 +15,6 @@ from tests.asking import answer_of, ask, events_of
 from tests.indexed import index
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 _WAIT_S = 30
 LAMP = "The lamp in the {} is lit at dusk and put out at {} in the morning.\n"
 
@@ -58,6 +55,7 @@ def _read(answer: Message) -> set[str]:
     return {Path(source.path).name for source in answer.sources}
 
 
+@pytest.mark.slow
 def test_only_the_chosen_file_is_read(indexed: Services) -> None:
     scope = _scope(indexed, "harbour-lamp.md")
     answer = ask(indexed, "When is the lamp put out?", scope=scope)
@@ -67,6 +65,7 @@ def test_only_the_chosen_file_is_read(indexed: Services) -> None:
     assert answer.notes.in_words().startswith("Only harbour-lamp.md was read.")
 
 
+@pytest.mark.slow
 def test_a_folder_holds_what_lies_below_it_and_not_its_namesake(
     indexed: Services, folder: Path
 ) -> None:
@@ -79,6 +78,7 @@ def test_a_folder_holds_what_lies_below_it_and_not_its_namesake(
     assert "harbour-old-lamp.md" not in _read(answer)
 
 
+@pytest.mark.everyday
 def test_a_collection_and_a_file_together(indexed: Services, tmp_path: Path) -> None:
     mills = _add_mills(indexed, tmp_path / "other")
     scope = _scope(indexed, "tower-lamp.md").with_item(ScopeItem.of_collection(mills))
@@ -86,12 +86,14 @@ def test_a_collection_and_a_file_together(indexed: Services, tmp_path: Path) -> 
     assert _read(answer) == {"mill.md", "tower-lamp.md"}
 
 
+@pytest.mark.slow
 def test_what_is_in_it_asks_for_the_content_of_the_scope(indexed: Services) -> None:
     answer = ask(indexed, "What is in it?", scope=_scope(indexed, "bell.md"))
     assert "eighty kilograms" in answer.text
     assert _read(answer) == {"bell.md"}
 
 
+@pytest.mark.slow
 def test_a_name_in_the_question_narrows_the_scope(indexed: Services, folder: Path) -> None:
     scope = QuestionScope.of(ScopeItem.of_folder(folder / "tower"))
     answer = ask(indexed, "What is in bell.md?", scope=scope)
@@ -100,6 +102,7 @@ def test_a_name_in_the_question_narrows_the_scope(indexed: Services, folder: Pat
     assert "harbour-lamp.md" not in _read(outside)
 
 
+@pytest.mark.slow
 def test_a_deleted_file_says_so_and_one_written_again_is_found(
     indexed: Services, folder: Path
 ) -> None:
@@ -125,12 +128,14 @@ def _rescan(services: Services) -> None:
     assert services.library.indexing.wait_until_idle(_WAIT_S)
 
 
+@pytest.mark.slow
 def test_an_empty_folder_says_so(indexed: Services, tmp_path: Path) -> None:
     scope = QuestionScope.of(ScopeItem.of_folder(tmp_path / "elsewhere"))
     answer = ask(indexed, "When is the lamp put out?", scope=scope)
     assert "elsewhere: nothing in it can be searched yet" in answer.text
 
 
+@pytest.mark.slow
 def test_the_model_gets_the_whole_scope_and_nothing_else(indexed: Services, folder: Path) -> None:
     scope = QuestionScope.of(ScopeItem.of_folder(folder / "tower"))
     with ChatServer("Eighty [1].") as server:
@@ -143,6 +148,7 @@ def test_the_model_gets_the_whole_scope_and_nothing_else(indexed: Services, fold
     assert "nine" not in prompt
 
 
+@pytest.mark.slow
 def test_an_assistant_reads_nothing_beyond_its_own_collections(
     indexed: Services, tmp_path: Path
 ) -> None:
@@ -158,6 +164,7 @@ def test_an_assistant_reads_nothing_beyond_its_own_collections(
     assert not answer.sources
 
 
+@pytest.mark.slow
 def test_the_scope_is_kept_with_the_question_and_used_again(indexed: Services) -> None:
     scope = _scope(indexed, "harbour-lamp.md")
     events = events_of(indexed, "When is the lamp put out?", scope=scope)
@@ -171,6 +178,7 @@ def test_the_scope_is_kept_with_the_question_and_used_again(indexed: Services) -
     assert indexed.chat.history.messages(copy.conversation_id)[0].scope == scope
 
 
+@pytest.mark.slow
 def test_without_documents_nothing_is_searched(indexed: Services) -> None:
     with ChatServer("At noon, I suppose [1].") as server:
         indexed.chat.apply(Settings(endpoint=server.endpoint()))
@@ -184,6 +192,7 @@ def test_without_documents_nothing_is_searched(indexed: Services) -> None:
     assert (answer.sources, answer.nearest, answer.claims) == ((), (), ())
 
 
+@pytest.mark.slow
 def test_without_documents_and_without_a_model_it_says_how_to_get_one(indexed: Services) -> None:
     answer = ask(indexed, "When is the lamp put out?", scope=WITHOUT_DOCUMENTS)
     assert answer.state is MessageState.FAILED

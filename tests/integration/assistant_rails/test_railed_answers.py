@@ -23,9 +23,6 @@ from tests.asking import answer_of, ask, events_of
 from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 TEXTS = {
     "lamp.md": "# The lamp\n\nThe lamp of the lighthouse is lit at dusk by the keeper.",
     "keeper.md": "# The keeper\n\nThe keeper of the lighthouse is written to at ada@example.org.",
@@ -69,6 +66,7 @@ def assistant(services: Services, rails: str, *, is_open: bool = False) -> str:
     return services.chat.assistants.add(made).assistant_id
 
 
+@pytest.mark.slow
 def test_a_refused_topic_asks_no_endpoint_and_says_so(
     library: Services, endpoint: ChatServer
 ) -> None:
@@ -88,6 +86,7 @@ def test_a_refused_topic_asks_no_endpoint_and_says_so(
     assert done.sources[0].is_cited
 
 
+@pytest.mark.everyday
 def test_documents_only_declines_chats_and_shows_no_own_knowledge(
     library: Services, endpoint: ChatServer
 ) -> None:
@@ -104,6 +103,7 @@ def test_documents_only_declines_chats_and_shows_no_own_knowledge(
     assert "Storting" not in repr(events)
 
 
+@pytest.mark.slow
 def test_an_unsupported_answer_is_withheld_and_a_supported_one_is_shown_after_its_check(
     library: Services, endpoint: ChatServer
 ) -> None:
@@ -126,6 +126,7 @@ def test_an_unsupported_answer_is_withheld_and_a_supported_one_is_shown_after_it
     assert done.sources[0].is_cited
 
 
+@pytest.mark.slow
 def test_proven_sentences_are_shown_while_the_answer_is_written_and_taken_back_if_one_fails(
     library: Services, endpoint: ChatServer
 ) -> None:
@@ -150,6 +151,7 @@ def test_proven_sentences_are_shown_while_the_answer_is_written_and_taken_back_i
     assert answer_of(events).text == endpoint.answer
 
 
+@pytest.mark.slow
 def test_documents_only_shows_the_answer_from_documents_as_it_is_written(
     library: Services, endpoint: ChatServer
 ) -> None:
@@ -167,6 +169,7 @@ def _is_ordered(events: Sequence[object], *kinds: type) -> bool:
     return places == sorted(places)
 
 
+@pytest.mark.slow
 def test_personal_data_is_covered_in_the_answer_and_in_what_is_shown_with_it(
     library: Services, endpoint: ChatServer
 ) -> None:
@@ -184,6 +187,7 @@ def test_personal_data_is_covered_in_the_answer_and_in_what_is_shown_with_it(
     assert "ada@example.org" not in repr(events)
 
 
+@pytest.mark.slow
 def test_a_folder_takes_an_answer_back_that_was_streamed(
     library: Services, endpoint: ChatServer, tmp_path: Path
 ) -> None:
@@ -199,6 +203,7 @@ def test_a_folder_takes_an_answer_back_that_was_streamed(
     assert answer_of(events).text == "I don't know the answer to that."
 
 
+@pytest.mark.slow
 def test_the_flows_of_a_folder_go_on_where_the_chat_is(library: Services, tmp_path: Path) -> None:
     folder = tmp_path / "own"
     folder.mkdir()
@@ -213,6 +218,7 @@ def test_the_flows_of_a_folder_go_on_where_the_chat_is(library: Services, tmp_pa
     assert again.notes.hints in ((WITHOUT_MODEL,), (BY_RAILS,))
 
 
+@pytest.mark.slow
 def test_broken_rails_give_no_answer(
     library: Services, endpoint: ChatServer, tmp_path: Path
 ) -> None:
@@ -234,6 +240,7 @@ def test_broken_rails_give_no_answer(
     assert library.chat.assistants.all() == known
 
 
+@pytest.mark.slow
 def test_the_fault_of_the_endpoint_is_told_and_nothing_unchecked_is_shown(
     library: Services, endpoint: ChatServer
 ) -> None:
@@ -261,6 +268,7 @@ define subflow no sailors
 """
 
 
+@pytest.mark.slow
 def test_sentences_are_shown_as_they_pass_and_nothing_after_one_that_does_not(
     library: Services, endpoint: ChatServer, tmp_path: Path
 ) -> None:

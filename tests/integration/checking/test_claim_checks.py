@@ -15,9 +15,6 @@ from tests.asking import ask
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 QUESTION = "When is the lamp of the lighthouse lit?"
 ANSWER = (
     "The lamp of the lighthouse is lit at dusk by the keeper [1]."
@@ -48,6 +45,7 @@ def verdicts(message: Message) -> list[Verdict]:
     return [claim.verdict for claim in message.claims]
 
 
+@pytest.mark.slow
 def test_claims_are_checked_and_kept(services: Services, server: ChatServer) -> None:
     answer = ask(services, QUESTION)
     [change] = gone_on(services, answer)
@@ -58,6 +56,7 @@ def test_claims_are_checked_and_kept(services: Services, server: ChatServer) -> 
     assert gone_on(services, change.message) == [], "what is checked is not checked again"
 
 
+@pytest.mark.everyday
 def test_a_check_needs_not_wait_for_other_answers(services: Services, server: ChatServer) -> None:
     first = ask(services, QUESTION)
     server.mode = "stall"
@@ -78,6 +77,7 @@ def judged_as(*judgements: tuple[int, str, str]) -> str:
     return f"Sure:\n```json\n{json.dumps(rows)}\n```"
 
 
+@pytest.mark.slow
 def test_the_model_judges_them_too_where_that_is_wished(
     services: Services, server: ChatServer
 ) -> None:
@@ -97,6 +97,7 @@ def test_the_model_judges_them_too_where_that_is_wished(
     assert "102: It was bought by seven cooks" in asked
 
 
+@pytest.mark.slow
 def test_what_was_judged_is_not_asked_again(services: Services, server: ChatServer) -> None:
     use_judge(services, server)
     judged = judged_as((101, "supported", "Passage 1 says so."), (102, "missing", "It does not."))
@@ -107,6 +108,7 @@ def test_what_was_judged_is_not_asked_again(services: Services, server: ChatServ
     assert len(server.chats) == 3, "two answers and one judgement"
 
 
+@pytest.mark.slow
 def test_a_model_does_not_talk_away_another_number(services: Services, server: ChatServer) -> None:
     use_judge(services, server)
     wrong = "The lamp of the lighthouse is not lit at dusk by the keeper [1]."
@@ -117,6 +119,7 @@ def test_a_model_does_not_talk_away_another_number(services: Services, server: C
     assert claim.reason == "Passage 1 says so.", "the person sees that the two disagree"
 
 
+@pytest.mark.slow
 def test_a_reply_that_is_no_judgement_changes_nothing(
     services: Services, server: ChatServer
 ) -> None:
@@ -128,6 +131,7 @@ def test_a_reply_that_is_no_judgement_changes_nothing(
     assert not any(claim.judge for claim in only.message.claims)
 
 
+@pytest.mark.slow
 def test_a_judge_that_fails_is_not_asked_again(services: Services, server: ChatServer) -> None:
     use_judge(services, server)
     answer = ask(services, QUESTION)
@@ -136,18 +140,21 @@ def test_a_judge_that_fails_is_not_asked_again(services: Services, server: ChatS
     assert len(server.chats) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("server")
 def test_excerpts_are_the_words_of_the_sources_and_need_no_check(services: Services) -> None:
     services.chat.apply(Settings(answers=ONLY_CHECKS))
     assert gone_on(services, ask(services, QUESTION)) == []
 
 
+@pytest.mark.slow
 def test_checks_can_be_switched_off(services: Services, server: ChatServer) -> None:
     off = AnswerSettings(suggests_questions=False, checks_claims=False)
     services.chat.apply(Settings(endpoint=server.endpoint(), answers=off))
     assert gone_on(services, ask(services, QUESTION)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("server")
 def test_a_cancel_keeps_nothing(services: Services) -> None:
     answer = ask(services, QUESTION)
@@ -157,6 +164,7 @@ def test_a_cancel_keeps_nothing(services: Services) -> None:
     assert services.chat.history.messages(answer.conversation_id)[-1].claims == ()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("server")
 def test_a_place_to_verify_a_claim_is_in_the_documents_of_the_answer(services: Services) -> None:
     sources = ask(services, QUESTION).sources
@@ -166,6 +174,7 @@ def test_a_place_to_verify_a_claim_is_in_the_documents_of_the_answer(services: S
     assert services.chat.place_about("Fishing quotas of the parliament in 1974", sources) is None
 
 
+@pytest.mark.slow
 def test_no_place_is_offered_in_a_report_of_another_firm(
     services: Services, tmp_path: Path
 ) -> None:

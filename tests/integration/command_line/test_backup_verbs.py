@@ -13,9 +13,6 @@ from desktop_rag.core.paths import HOME_VARIABLE, Home
 from desktop_rag.running_app import AppServer
 from tests.command_line import run, run_json, settled
 
-pytestmark = pytest.mark.slow
-
-
 Build = Callable[[], app.Services]
 
 
@@ -42,6 +39,7 @@ def move_to(name: str, home: Home, monkeypatch: pytest.MonkeyPatch) -> Home:
     return other
 
 
+@pytest.mark.slow
 def test_a_library_moves_with_its_index(
     filled: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, documents: Path
 ) -> None:
@@ -58,6 +56,7 @@ def test_a_library_moves_with_its_index(
     assert "lit at dusk" in run_json("search", "lit at dusk", "--mode", "dense")[0]["text"]
 
 
+@pytest.mark.slow
 def test_lines_for_people(filled: Home, tmp_path: Path) -> None:
     file = str(tmp_path / "x")
     made = run("backup", "export", file)
@@ -73,12 +72,14 @@ def test_lines_for_people(filled: Home, tmp_path: Path) -> None:
     assert "My documents" in unknown.stderr
 
 
+@pytest.mark.everyday
 def test_a_collection_alone(filled: Home, tmp_path: Path) -> None:
     made = run_json("backup", "export", str(tmp_path / "x"), "--collection", "my documents")
     assert made["collection"] == "My documents"
     assert made["counts"]["source"] == 1
 
 
+@pytest.mark.slow
 def test_a_snapshot_is_listed_and_restored(filled: Home) -> None:
     [snapshot] = run_json("backup", "list")
     done = run_json("backup", "restore", snapshot["day"])
@@ -87,6 +88,7 @@ def test_a_snapshot_is_listed_and_restored(filled: Home) -> None:
     assert snapshot["day"] in run("backup", "list").stdout
 
 
+@pytest.mark.slow
 def test_a_library_that_is_gone_comes_back_and_is_read_again(filled: Home, documents: Path) -> None:
     for left in filled.root.iterdir():
         if left != filled.snapshots:
@@ -109,6 +111,7 @@ def running(filled: Home, build_services: Build) -> Iterator[app.Services]:
         yield services
 
 
+@pytest.mark.slow
 def test_through_the_running_app(running: app.Services, tmp_path: Path) -> None:
     file = str(tmp_path / "x")
     assert run_json("backup", "export", file)["counts"]["conversation"] == 1

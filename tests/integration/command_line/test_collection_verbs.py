@@ -19,9 +19,6 @@ from tests.model_folders import make_folder
 from tests.servers.embedding_server import EmbeddingServer
 from tests.servers.web_server import Served, WebServer
 
-pytestmark = pytest.mark.slow
-
-
 BUNDLED = "all-MiniLM-L6-v2"
 
 
@@ -39,6 +36,7 @@ def server() -> Iterator[EmbeddingServer]:
         yield running
 
 
+@pytest.mark.slow
 def test_a_folder_is_chosen_and_taken_back(folder: Path, tmp_path: Path) -> None:
     run_json("index", str(folder), "--collection", "Work")
     model = make_folder(tmp_path / "tiny")
@@ -56,6 +54,7 @@ def test_a_folder_is_chosen_and_taken_back(folder: Path, tmp_path: Path) -> None
     assert f"Work: 1 searchable\n    the model of the settings; answered by {BUNDLED}" in listed
 
 
+@pytest.mark.slow
 def test_hosts_of_the_local_network_are_allowed_and_taken_back(tmp_path: Path) -> None:
     with WebServer() as site:
         url = site.page("/wiki/", "The tide table")
@@ -74,12 +73,14 @@ def test_hosts_of_the_local_network_are_allowed_and_taken_back(tmp_path: Path) -
     assert run("collection", "allow-hosts", "Intranet", "0.0.0.0/0").returncode != 0
 
 
+@pytest.mark.slow
 def test_a_folder_that_mirrors_a_site_has_sources_that_link_there(folder: Path) -> None:
     run_json("index", str(folder), "--base-address", "https://docs.example/en")
     [found] = run_json("search", "lamp dusk keeper")
     assert found["path"] == "https://docs.example/en/lamp.md"
 
 
+@pytest.mark.slow
 def test_a_folder_is_kept_wherever_the_app_is_started_later(folder: Path, tmp_path: Path) -> None:
     run_json("index", str(folder), "--collection", "Work")
     model = make_folder(tmp_path / "tiny")
@@ -87,6 +88,7 @@ def test_a_folder_is_kept_wherever_the_app_is_started_later(folder: Path, tmp_pa
     assert run_json("collection", "set-model", "Work", near)["model"] == str(model)
 
 
+@pytest.mark.everyday
 def test_an_endpoint_is_told_to_get_the_text_before_it_does(
     folder: Path, server: EmbeddingServer
 ) -> None:
@@ -98,6 +100,7 @@ def test_an_endpoint_is_told_to_get_the_text_before_it_does(
     assert any("lamp is lit" in text for text in server.embedded)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "model", "said"),
     [
@@ -119,6 +122,7 @@ def test_what_cannot_be_chosen_changes_nothing(
     assert (row["model"], row["answered_by"]) == ("", BUNDLED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [(), ("set-model", "Work"), ("set-model", "Work", "x", "--default")]
 )
@@ -126,6 +130,7 @@ def test_wrong_use_ends_with_two(home: Home, arguments: tuple[str, ...]) -> None
     assert run("collection", *arguments).returncode == 2
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_goes_away_meanwhile_is_told_and_the_rest_waits(
     folder: Path, server: EmbeddingServer
 ) -> None:
@@ -144,6 +149,7 @@ def test_an_endpoint_that_goes_away_meanwhile_is_told_and_the_rest_waits(
     assert any("ferry leaves" in text for text in server.embedded)
 
 
+@pytest.mark.slow
 def test_an_endpoint_of_the_settings_that_is_away_is_told(home: Home, folder: Path) -> None:
     home.create()
     index = IndexSettings(model_folder="http://localhost:9/v1#x")
@@ -154,6 +160,7 @@ def test_an_endpoint_of_the_settings_that_is_away_is_told(home: Home, folder: Pa
     assert "1 document is found by words only so far." in done.stdout
 
 
+@pytest.mark.slow
 def test_the_window_lists_and_does_not_change(services: Services, home: Home) -> None:
     services.library.collections.add("Work")
     handlers = {name: partial(verb, services) for name, verb in running_app_verbs().items()}

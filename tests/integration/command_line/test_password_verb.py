@@ -11,8 +11,6 @@ from desktop_rag.running_app import AppServer
 from tests.command_line import document_of, run, run_json, settled
 from tests.locked_files import PASSWORD, locked_pdf
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def lease(home: Home, tmp_path: Path) -> Path:
@@ -34,6 +32,7 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     return typed
 
 
+@pytest.mark.slow
 def test_a_file_is_opened_and_closed_again(lease: Path, typed: io.StringIO) -> None:
     typed.write(f"{PASSWORD}\n")
     typed.seek(0)
@@ -47,6 +46,7 @@ def test_a_file_is_opened_and_closed_again(lease: Path, typed: io.StringIO) -> N
     assert run_json("search", "tenant", "--mode", "lexical") == []
 
 
+@pytest.mark.slow
 def test_a_keyring_that_is_missing_is_told(lease: Path, typed: io.StringIO) -> None:
     typed.write(PASSWORD)
     typed.seek(0)
@@ -55,6 +55,7 @@ def test_a_keyring_that_is_missing_is_told(lease: Path, typed: io.StringIO) -> N
     assert "searchable. Opened with a password." in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "password", "message"),
     [
@@ -73,6 +74,7 @@ def test_what_goes_wrong_is_said(
     assert message in done.stderr
 
 
+@pytest.mark.everyday
 def test_an_open_window_wants_it_typed_there(home: Home) -> None:
     home.create()
     server = AppServer(home, {})

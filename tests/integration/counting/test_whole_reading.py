@@ -14,9 +14,6 @@ from tests.asking import answer_of, ask, events_of
 from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 SILENT = "The sources do not contain this information."
 FAR = "Which colour did the parliament choose for the fishing quotas of 1974?"
 PARAGRAPH = "On day {n} the keeper of the lamp cleaned the glass of the lamp and rested. "
@@ -58,6 +55,7 @@ def found_by_parts(prompt: str) -> str:
     return "The seal was green [1]." if "seal on the crate" in prompt else "NOTHING"
 
 
+@pytest.mark.slow
 def test_a_long_file_is_read_on_when_its_passages_do_not_tell(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -73,6 +71,7 @@ def test_a_long_file_is_read_on_when_its_passages_do_not_tell(
     assert answer.sources[0].start > len(LONG) / 3, "the part with the seal"
 
 
+@pytest.mark.everyday
 def test_the_answer_stays_when_the_whole_text_tells_no_more(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -84,6 +83,7 @@ def test_the_answer_stays_when_the_whole_text_tells_no_more(
     assert "The whole text was read as well." in answer.notes.in_words()
 
 
+@pytest.mark.slow
 def test_where_nothing_is_near_few_files_are_read_in_full(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -93,6 +93,7 @@ def test_where_nothing_is_near_few_files_are_read_in_full(
     assert [Path(source.path).name for source in answer.sources] == ["log.md"]
 
 
+@pytest.mark.slow
 def test_what_a_part_says_without_a_citation_is_no_answer(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -102,6 +103,7 @@ def test_what_a_part_says_without_a_citation_is_no_answer(
     assert answer.sources == ()
 
 
+@pytest.mark.slow
 def test_the_helper_reads_and_the_model_puts_together(
     indexed: Services, server: ChatServer, helper: ChatServer
 ) -> None:
@@ -118,6 +120,7 @@ def test_the_helper_reads_and_the_model_puts_together(
     assert not any("a part of a document" in str(chat) for chat in server.chats)
 
 
+@pytest.mark.slow
 def test_it_is_switched_off_with_the_setting(indexed: Services, server: ChatServer) -> None:
     settings = Settings(endpoint=server.endpoint(), answers=AnswerSettings(asks_few_files=False))
     indexed.chat.apply(settings)
@@ -125,6 +128,7 @@ def test_it_is_switched_off_with_the_setting(indexed: Services, server: ChatServ
     assert server.chats == []
 
 
+@pytest.mark.slow
 def test_files_too_long_to_compare_at_once_are_read_in_parts(
     indexed: Services, server: ChatServer
 ) -> None:

@@ -14,12 +14,10 @@ from tests.servers.crawled_room import LIMITS, Crawled, page
 from tests.servers.web_server import Served, WebServer
 from tests.web_room import Build
 
-pytestmark = pytest.mark.slow
-
-
 # --- scope ---------------------------------------------------------------------------------
 
 
+@pytest.mark.everyday
 def test_links_are_followed_on_the_host_below_the_path_and_to_the_depth(
     crawled: Crawled, site: WebServer
 ) -> None:
@@ -35,6 +33,7 @@ def test_links_are_followed_on_the_host_below_the_path_and_to_the_depth(
     assert site.asked == ["/robots.txt", "/guide/", "/guide/one", "/guide/two"]
 
 
+@pytest.mark.slow
 def test_a_path_limit_holds_in_place_of_the_folder(crawled: Crawled, site: WebServer) -> None:
     page(site, "/start", "/guide/a", "/blog/b")
     page(site, "/guide/a", "/guide/c")
@@ -43,6 +42,7 @@ def test_a_path_limit_holds_in_place_of_the_folder(crawled: Crawled, site: WebSe
     assert crawled.crawl("/start", path="/guide/") == ["/guide/a", "/guide/c", "/start"]
 
 
+@pytest.mark.slow
 def test_the_page_limit_counts_pages_that_are_read(crawled: Crawled, site: WebServer) -> None:
     page(site, "/", *(f"/{n}x{n}" for n in range(30)))
     for n in range(30):
@@ -55,6 +55,7 @@ def test_the_page_limit_counts_pages_that_are_read(crawled: Crawled, site: WebSe
 # --- what may be reached -------------------------------------------------------------------------
 
 
+@pytest.mark.everyday
 def test_without_the_list_nothing_of_this_computer_is_reached(
     build: Build, site: WebServer
 ) -> None:
@@ -67,6 +68,7 @@ def test_without_the_list_nothing_of_this_computer_is_reached(
     assert "not on the public internet" in crawled.refused["/"]
 
 
+@pytest.mark.slow
 def test_another_port_and_another_name_of_the_same_computer_are_not_on_the_list(
     crawled: Crawled,
 ) -> None:
@@ -76,6 +78,7 @@ def test_another_port_and_another_name_of_the_same_computer_are_not_on_the_list(
         assert other.requests == crawled.site.requests == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "location",
     ["http://169.254.169.254/latest/meta-data/", "http://localhost:{port}/secret",
@@ -97,6 +100,7 @@ def test_a_redirect_of_a_page_leads_nowhere_else(
     assert crawled.refused["/away"]
 
 
+@pytest.mark.slow
 def test_a_link_of_the_person_is_not_led_to_private_addresses(
     crawled: Crawled, site: WebServer
 ) -> None:
@@ -108,6 +112,7 @@ def test_a_link_of_the_person_is_not_led_to_private_addresses(
         assert other.requests == []
 
 
+@pytest.mark.slow
 def test_a_listed_name_must_stay_within_its_network(build: Build, site: WebServer) -> None:
     answers = iter([["127.0.0.1"], ["127.0.0.2"], ["10.0.0.1"]])
     room = build(WebAccess(LIMITS, resolve=lambda _host, _port: next(answers)))
@@ -125,6 +130,7 @@ def test_a_listed_name_must_stay_within_its_network(build: Build, site: WebServe
 # --- politeness ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_robots_with_wildcards_are_obeyed(crawled: Crawled, site: WebServer) -> None:
     rules = "User-agent: *\nDisallow: /*/private\nDisallow: /*.pdf$\nDisallow: /s\nAllow: /s/open\n"
     site.pages["/robots.txt"] = Served(rules, "text/plain")
@@ -137,6 +143,7 @@ def test_robots_with_wildcards_are_obeyed(crawled: Crawled, site: WebServer) -> 
     assert "robots.txt" in crawled.refused["/doc.pdf"]
 
 
+@pytest.mark.slow
 def test_a_delay_that_robots_ask_for_is_kept(crawled: Crawled, site: WebServer) -> None:
     site.pages["/robots.txt"] = Served("User-agent: *\nCrawl-delay: 0.15\n", "text/plain")
     page(site, "/", "/a")
@@ -146,6 +153,7 @@ def test_a_delay_that_robots_ask_for_is_kept(crawled: Crawled, site: WebServer) 
     assert second - first >= 0.14
 
 
+@pytest.mark.slow
 def test_a_busy_site_is_asked_again_after_the_time_it_names(
     crawled: Crawled, site: WebServer
 ) -> None:
@@ -168,6 +176,7 @@ def test_a_busy_site_is_asked_again_after_the_time_it_names(
     assert second - first >= 0.99
 
 
+@pytest.mark.slow
 def test_a_site_that_stays_busy_is_left_alone(crawled: Crawled, site: WebServer) -> None:
     page(site, "/", *(f"/a{n}" for n in range(20)))
     for n in range(20):
@@ -177,6 +186,7 @@ def test_a_site_that_stays_busy_is_left_alone(crawled: Crawled, site: WebServer)
     assert len(crawled.refused) == 20
 
 
+@pytest.mark.slow
 def test_what_is_unchanged_is_not_sent_again_and_still_leads_on(
     crawled: Crawled, site: WebServer
 ) -> None:
@@ -193,6 +203,7 @@ def test_what_is_unchanged_is_not_sent_again_and_still_leads_on(
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_pages_that_no_link_leads_to_any_more_are_removed(
     crawled: Crawled, site: WebServer
 ) -> None:
@@ -204,6 +215,7 @@ def test_pages_that_no_link_leads_to_any_more_are_removed(
     assert crawled.again() == ["/", "/a"]
 
 
+@pytest.mark.slow
 def test_while_a_site_fails_its_pages_are_kept(crawled: Crawled, site: WebServer) -> None:
     page(site, "/", "/a")
     page(site, "/a", "/b")

@@ -11,9 +11,6 @@ from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from tests.asking import ask
 from tests.stored_rows import put
 
-pytestmark = pytest.mark.slow
-
-
 NOT_READY = "Search by meaning is not ready yet (0 of 2 files); answers get better when it is."
 QUESTION = "When is the lamp of the lighthouse lit?"
 
@@ -23,6 +20,7 @@ def hints_of(services: Services) -> tuple[str, ...]:
     return notes.hints if notes else ()
 
 
+@pytest.mark.everyday
 def test_an_answer_says_so_until_all_files_have_vectors(services: Services) -> None:
     put(services.engine, "lamp.md", "The lamp of the lighthouse is lit at dusk by the keeper.")
     put(services.engine, "ferry.md", "The ferry leaves the northern pier at half past six.")
@@ -32,6 +30,7 @@ def test_an_answer_says_so_until_all_files_have_vectors(services: Services) -> N
     assert found.notes.hints == (NOT_READY,), "so do a search in a terminal, and a program's"
 
 
+@pytest.mark.slow
 def test_only_what_may_be_found_counts(services: Services) -> None:
     put(services.engine, "lamp.md", "The lamp is lit at dusk.", collection="Light")
     put(services.engine, "ferry.md", "The ferry leaves at six.", collection="Sea")
@@ -44,6 +43,7 @@ def test_only_what_may_be_found_counts(services: Services) -> None:
     assert not readiness.missing(replace(EVERYWHERE, attached=("chat",)), "")
 
 
+@pytest.mark.slow
 def test_it_says_nothing_once_all_is_ready(services: Services, tmp_path: Path) -> None:
     papers = tmp_path / "papers"
     papers.mkdir()

@@ -19,9 +19,6 @@ from tests.command_line import settled
 from tests.indexed import index
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 LAMP = "The lamp of the lighthouse is lit at dusk by the keeper."
 FERRY = "The ferry to the island leaves at noon from the eastern pier."
 run, run_json = partial(run_verb, "eval"), partial(run_verb_json, "eval")
@@ -58,6 +55,7 @@ def answer_to(prompt: str) -> str:
     return "The ferry leaves at seven from the western castle [1]."
 
 
+@pytest.mark.slow
 def test_a_set_with_documents_is_asked_and_kept_as_a_run(
     home: Home, folder: Path, tmp_path: Path
 ) -> None:
@@ -94,6 +92,7 @@ def test_a_set_with_documents_is_asked_and_kept_as_a_run(
     assert "answers harbour" in run("runs").stdout
 
 
+@pytest.mark.slow
 def test_without_an_endpoint_excerpts_are_measured(home: Home, folder: Path) -> None:
     told = run_json("answers", str(folder), "--limit", "2")
     assert (told["questions"], told["model"], told["judge"], told["judged"]) == (2, "", "", 0)
@@ -109,6 +108,7 @@ def indexed(services: Services, folder: Path) -> Services:
     return index(services, folder / "documents")
 
 
+@pytest.mark.slow
 def test_nothing_of_it_is_kept_as_a_chat(indexed: Services, folder: Path) -> None:
     questions = load_answer_set(folder).questions
     figures = evaluate(questions, indexed.chat, lambda _: None)
@@ -117,6 +117,7 @@ def test_nothing_of_it_is_kept_as_a_chat(indexed: Services, folder: Path) -> Non
     assert indexed.chat.memory.count() == 0
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_fails_is_counted_and_told(indexed: Services, folder: Path) -> None:
     said: list[str] = []
     with ChatServer() as server:
@@ -131,6 +132,7 @@ def test_an_endpoint_that_fails_is_counted_and_told(indexed: Services, folder: P
     assert row["error"]
 
 
+@pytest.mark.slow
 def test_a_judge_that_says_no_word_of_the_three_judges_nothing(
     indexed: Services, folder: Path
 ) -> None:
@@ -145,6 +147,7 @@ def test_a_judge_that_says_no_word_of_the_three_judges_nothing(
     assert told["tokens_asked"] is None, "the server does not count"
 
 
+@pytest.mark.everyday
 def test_what_is_judged_is_fenced(indexed: Services, folder: Path) -> None:
     asked: list[str] = []
 
@@ -163,6 +166,7 @@ def test_what_is_judged_is_fenced(indexed: Services, folder: Path) -> None:
     assert "[1]" not in answer
 
 
+@pytest.mark.slow
 def test_the_persons_own_library_is_asked_without_a_chat_of_it(home: Home, folder: Path) -> None:
     assert run_verb("index", str(folder / "documents"), "--collection", "Harbour").returncode == 0
     file = folder / "questions.jsonl"

@@ -20,9 +20,6 @@ from desktop_rag.running_app import AppServer
 from tests.command_line import run as run_verb
 from tests.command_line import run_json as run_verb_json
 
-pytestmark = pytest.mark.slow
-
-
 KEYS = {"mode", "queries", "ndcg@10", "recall@5", "mrr", "p50_ms", "p95_ms"}
 INDEX_KEYS = {"index_seconds", "words_seconds", "passages", "index_bytes"}
 LAMP = "The lamp is lit at dusk."
@@ -58,6 +55,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
+@pytest.mark.slow
 def test_a_set_is_measured_in_every_mode_and_the_run_is_kept(
     home: Home, folder: Path, tmp_path: Path
 ) -> None:
@@ -81,6 +79,7 @@ def test_a_set_is_measured_in_every_mode_and_the_run_is_kept(
     assert whole["settings"]["folder"] == str(folder)
 
 
+@pytest.mark.slow
 def test_one_mode_and_the_first_queries_only(home: Home, folder: Path) -> None:
     [row] = run_json("retrieval", str(folder), "--mode", "lexical", "--limit", "1", "-k", "1")
     assert (row["mode"], row["queries"], row["ndcg@10"]) == ("lexical", 1, 1.0)
@@ -89,6 +88,7 @@ def test_one_mode_and_the_first_queries_only(home: Home, folder: Path) -> None:
     assert "lexical  queries 1, ndcg@10 1.0" in shown
 
 
+@pytest.mark.slow
 def test_gold_spans_are_found_in_the_extracted_text(folder: Path) -> None:
     span_set = query_sets.load_span_set(folder)
     said: list[str] = []
@@ -105,6 +105,7 @@ def test_gold_spans_are_found_in_the_extracted_text(folder: Path) -> None:
     assert "1 gold spans were not found in the extracted text and count as missed" in said
 
 
+@pytest.mark.slow
 def test_evidence_is_found_by_its_page(tmp_path: Path) -> None:
     (tmp_path / "files").mkdir()
     [handbook] = (resources_dir() / "demo" / "documents").rglob("*handbook*.pdf")
@@ -125,6 +126,7 @@ def test_evidence_is_found_by_its_page(tmp_path: Path) -> None:
     assert measured.to_json(0)[0]["page@1"] == 1.0
 
 
+@pytest.mark.everyday
 def test_spans_are_asked_for_by_a_flag(home: Home, folder: Path) -> None:
     [row] = run_json("retrieval", str(folder), "--spans", "--mode", "lexical", "-k", "2")
     assert {"span_recall@2", "span_precision@2", "pooled_recall@2", "unplaced"} < set(row)
@@ -132,6 +134,7 @@ def test_spans_are_asked_for_by_a_flag(home: Home, folder: Path) -> None:
     assert run("retrieval", str(folder), "--spans", "--pages").returncode == 2
 
 
+@pytest.mark.slow
 def test_a_run_is_kept_through_the_window_that_holds_the_library(
     services: Services, home: Home, folder: Path
 ) -> None:
@@ -146,6 +149,7 @@ def test_a_run_is_kept_through_the_window_that_holds_the_library(
     assert services.wing(EvaluationServices).runs.listed() == listed
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_be_kept_is_shown_all_the_same(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +160,7 @@ def test_a_run_that_cannot_be_kept_is_shown_all_the_same(
     assert "This run was not stored." in done.stderr
 
 
+@pytest.mark.slow
 def test_claims_are_checked_and_the_run_is_kept(home: Home, tmp_path: Path) -> None:
     file = tmp_path / "claims.jsonl"
     said = {"source": f"{LAMP} {FERRY}", "claim": FERRY, "label": "supported"}
@@ -172,6 +177,7 @@ def test_claims_are_checked_and_the_run_is_kept(home: Home, tmp_path: Path) -> N
     assert "balanced_accuracy  1.0" in run("grounding", str(file)).stdout
 
 
+@pytest.mark.slow
 def test_a_bad_claim_is_told_by_its_line(home: Home, tmp_path: Path) -> None:
     file = tmp_path / "claims.jsonl"
     write(file, [{"source": LAMP, "claim": LAMP, "label": "supported"}, {"source": LAMP}])
@@ -180,6 +186,7 @@ def test_a_bad_claim_is_told_by_its_line(home: Home, tmp_path: Path) -> None:
     assert "Line 2 of" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("--spans",), ("--pages",), ("--per-query", "missing/x")])
 def test_the_worlds_faults_are_told_before_the_work(
     home: Home, folder: Path, arguments: tuple[str, ...]
@@ -191,6 +198,7 @@ def test_the_worlds_faults_are_told_before_the_work(
     assert "passages" not in done.stderr
 
 
+@pytest.mark.slow
 def test_what_is_measured_is_what_the_person_has_set() -> None:
     index = replace(Settings().index, max_file_mb=7, pauses_on_battery=True)
     settings = replace(Settings(), index=index)

@@ -19,9 +19,6 @@ from tests.command_line import run
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 LAMP = "When is the lamp of the lighthouse lit?"
 FERRY = "When does the ferry to the island leave?"
 WIND = "What do the sailors do in strong wind?"
@@ -59,6 +56,7 @@ def asked(services: Services, tmp_path: Path) -> Services:
     return services
 
 
+@pytest.mark.slow
 def test_liked_answers_and_rewrites_are_expected_and_disliked_ones_wrong(asked: Services) -> None:
     rows = {row["question"]: row for row in feedback_rows(asked.chat)}
     assert set(rows) == {LAMP, FERRY}
@@ -69,6 +67,7 @@ def test_liked_answers_and_rewrites_are_expected_and_disliked_ones_wrong(asked: 
     assert rows[FERRY]["wrong"] == [WRONG.replace(" [1]", "")]
 
 
+@pytest.mark.slow
 def test_the_set_is_private_and_measured_by_eval_answers(asked: Services, tmp_path: Path) -> None:
     file = tmp_path / "mine.jsonl"
     told = write_feedback_set(asked.chat, file)
@@ -82,6 +81,7 @@ def test_the_set_is_private_and_measured_by_eval_answers(asked: Services, tmp_pa
     assert {row["question"] for row in figures.query_rows()} == {LAMP, FERRY}
 
 
+@pytest.mark.slow
 def test_a_model_that_repeats_a_wrong_answer_is_counted(asked: Services, tmp_path: Path) -> None:
     file = tmp_path / "mine.jsonl"
     write_feedback_set(asked.chat, file)
@@ -91,6 +91,7 @@ def test_a_model_that_repeats_a_wrong_answer_is_counted(asked: Services, tmp_pat
     assert measured["repeats_wrong"] == 1.0
 
 
+@pytest.mark.slow
 def test_an_existing_file_is_left_alone(asked: Services, tmp_path: Path) -> None:
     file = tmp_path / "mine.jsonl"
     file.write_text("mine")
@@ -99,6 +100,7 @@ def test_an_existing_file_is_left_alone(asked: Services, tmp_path: Path) -> None
     assert file.read_text() == "mine"
 
 
+@pytest.mark.everyday
 def test_the_verb_writes_the_set(asked: Services, tmp_path: Path) -> None:
     asked.close()
     file = tmp_path / "mine.jsonl"
@@ -109,6 +111,7 @@ def test_the_verb_writes_the_set(asked: Services, tmp_path: Path) -> None:
     assert {row["question"] for row in rows} == {LAMP, FERRY}
 
 
+@pytest.mark.slow
 def test_without_feedback_nothing_is_written(services: Services, tmp_path: Path) -> None:
     with pytest.raises(AppError, match="no feedback"):
         write_feedback_set(services.chat, tmp_path / "mine.jsonl")

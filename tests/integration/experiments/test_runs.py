@@ -27,9 +27,6 @@ from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from tests.servers.chat_server import ChatServer
 from tests.servers.model_dialects import Dialect
 
-pytestmark = pytest.mark.slow
-
-
 QUESTIONS = (
     SetQuestion("lit", "When is the lamp of the lighthouse lit?", ("At dusk.",), tags=("sea",)),
     SetQuestion("who", "Who lights the lamp of the lighthouse?"),
@@ -71,6 +68,7 @@ def lamps(experiments: Experiments) -> QuestionSet:
     return experiments.add("Lamps", QUESTIONS)
 
 
+@pytest.mark.everyday
 def test_a_run_stores_all_that_is_known_of_each_answer(
     asked: app.Services, experiments: Experiments, lamps: QuestionSet, server: ChatServer
 ) -> None:
@@ -94,6 +92,7 @@ def test_a_run_stores_all_that_is_known_of_each_answer(
     assert len(asked_for) == 2
 
 
+@pytest.mark.slow
 def test_a_set_up_that_is_gone_begins_nothing(experiments: Experiments, lamps: QuestionSet) -> None:
     with pytest.raises(AppError, match="The endpoint of “other”"):
         experiments.begin(lamps, [SetUp("a"), SetUp("other", base_url="http://x/v1", model="m")])
@@ -102,6 +101,7 @@ def test_a_set_up_that_is_gone_begins_nothing(experiments: Experiments, lamps: Q
     assert experiments.results(lamps.set_id).runs == ()
 
 
+@pytest.mark.slow
 def test_failures_in_a_row_pause_the_run_and_resuming_asks_them_again(
     asked: app.Services, experiments: Experiments, server: ChatServer
 ) -> None:
@@ -122,6 +122,7 @@ def test_failures_in_a_row_pause_the_run_and_resuming_asks_them_again(
     assert [answer.has_failed for answer in scores.answers.values()] == [False] * 5
 
 
+@pytest.mark.slow
 def test_chunking_is_compared_in_a_library_of_its_own(
     asked: app.Services, experiments: Experiments, lamps: QuestionSet
 ) -> None:
@@ -134,6 +135,7 @@ def test_chunking_is_compared_in_a_library_of_its_own(
     assert len(asked.library.collections.all()) == 1
 
 
+@pytest.mark.slow
 def test_people_and_the_model_judge_pairs_and_corrections_are_expected(
     asked: app.Services, experiments: Experiments, lamps: QuestionSet, server: ChatServer
 ) -> None:
@@ -173,6 +175,7 @@ def test_people_and_the_model_judge_pairs_and_corrections_are_expected(
     assert corrected.version == lamps.version + 1
 
 
+@pytest.mark.slow
 def test_an_estimate_comes_before_and_learns_from_runs(
     asked: app.Services, experiments: Experiments, lamps: QuestionSet
 ) -> None:

@@ -8,9 +8,6 @@ from desktop_rag.app import Services
 from desktop_rag.core.domain import EXCLUDED, Document, DocumentState, SourceRules
 from desktop_rag.core.errors import AppError
 
-pytestmark = pytest.mark.slow
-
-
 QUIET_S = 30.0
 
 
@@ -44,6 +41,7 @@ def look_again(services: Services) -> None:
     assert services.library.indexing.wait_until_idle(QUIET_S)
 
 
+@pytest.mark.slow
 def test_an_excluded_file_is_found_no_more_and_read_no_more(
     indexed: Services, folder: Path
 ) -> None:
@@ -59,6 +57,7 @@ def test_an_excluded_file_is_found_no_more_and_read_no_more(
     assert named(indexed, "lamp.md").is_excluded
 
 
+@pytest.mark.everyday
 def test_a_file_that_is_included_again_is_read(indexed: Services) -> None:
     lamp = named(indexed, "lamp.md").document_id
     wick = named(indexed, "wick.md").document_id
@@ -72,6 +71,7 @@ def test_a_file_that_is_included_again_is_read(indexed: Services) -> None:
     assert indexed.library.exclusions.include([lamp]) == [], "it is included already"
 
 
+@pytest.mark.slow
 def test_an_excluded_file_stays_excluded_under_another_name(
     indexed: Services, folder: Path
 ) -> None:
@@ -85,6 +85,7 @@ def test_an_excluded_file_stays_excluded_under_another_name(
     assert source.rules == SourceRules(excluded_files=("old/lantern.md",))
 
 
+@pytest.mark.slow
 def test_a_source_that_is_a_file_can_be_excluded(services: Services, folder: Path) -> None:
     services.library.sources.add(folder / "boat.md")
     services.library.start(watch=False)
@@ -95,6 +96,7 @@ def test_a_source_that_is_a_file_can_be_excluded(services: Services, folder: Pat
     assert found(services) == []
 
 
+@pytest.mark.slow
 def test_too_many_single_files_are_refused(indexed: Services) -> None:
     [source] = indexed.library.sources.all()
     many = SourceRules(excluded_files=tuple(f"{n}.md" for n in range(5_000)))
@@ -104,6 +106,7 @@ def test_too_many_single_files_are_refused(indexed: Services) -> None:
     assert not named(indexed, "lamp.md").is_excluded
 
 
+@pytest.mark.slow
 def test_one_file_is_read_again(indexed: Services, folder: Path) -> None:
     (folder / "broken.pdf").write_bytes(b"%PDF-1.4 and nothing more")
     look_again(indexed)

@@ -13,9 +13,6 @@ from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.waiting import Waiting
 from tests.servers.embedding_server import EmbeddingServer
 
-pytestmark = pytest.mark.slow
-
-
 _TOLD_S, _FILES = 0.01, 30
 
 
@@ -27,6 +24,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("slow_embedding")
 def test_how_far_it_is_is_told(services: Services, folder: Path) -> None:
     said: list[str] = []
@@ -41,6 +39,7 @@ def test_how_far_it_is_is_told(services: Services, folder: Path) -> None:
     assert services.library.documents.counts().total == _FILES
 
 
+@pytest.mark.everyday
 def test_a_notice_is_said_once(services: Services, folder: Path) -> None:
     said: list[str] = []
     services.library.sources.add(folder)
@@ -55,6 +54,7 @@ def test_a_notice_is_said_once(services: Services, folder: Path) -> None:
     assert len([line for line in said if "closed the connection" in line]) == 1
 
 
+@pytest.mark.everyday
 def test_when_indexing_stops_the_wait_is_over_with_the_reason(
     services: Services, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,13 +8,12 @@ from desktop_rag.core.library_events import ChangeSummary
 from tests.servers.web_server import Served, WebServer
 from tests.web_room import FAILED, SKIPPED, WORDS, Build, Room
 
-pytestmark = pytest.mark.slow
-
 
 def files(folder: Path) -> int:
     return len(list(folder.iterdir())) if folder.exists() else 0
 
 
+@pytest.mark.slow
 def test_links_become_searchable_documents(room: Room, site: WebServer) -> None:
     site.page("/a", "The ferry leaves at noon")
     site.pages["/b"] = Served("# Tides\n\nHigh water is at six.", "text/markdown")
@@ -31,6 +30,7 @@ def test_links_become_searchable_documents(room: Room, site: WebServer) -> None:
     assert room.sources.sources()[0].refreshed_at == 1000.0
 
 
+@pytest.mark.slow
 def test_a_refresh_touches_only_what_changed(room: Room, site: WebServer) -> None:
     pages = [site.page(f"/{name}", f"Page {name}", has_etag=name != "b") for name in "abcd"]
     room.add(*pages)
@@ -51,6 +51,7 @@ def test_a_refresh_touches_only_what_changed(room: Room, site: WebServer) -> Non
     assert files(room.sources.sources()[0].path) == 3
 
 
+@pytest.mark.slow
 def test_an_unchanged_page_is_not_sent_again_even_after_a_restart(
     build: Build, site: WebServer
 ) -> None:
@@ -72,6 +73,7 @@ def test_an_unchanged_page_is_not_sent_again_even_after_a_restart(
     ]
 
 
+@pytest.mark.slow
 def test_a_copy_that_was_lost_is_fetched_again(room: Room, site: WebServer) -> None:
     url = site.page("/a", "Page a", has_etag=True)
     room.add(url)
@@ -82,6 +84,7 @@ def test_a_copy_that_was_lost_is_fetched_again(room: Room, site: WebServer) -> N
     assert room.row(url).path.exists()
 
 
+@pytest.mark.slow
 def test_a_sitemap_stands_for_its_pages(room: Room, site: WebServer) -> None:
     pages = [site.page(f"/{n}", f"Page {n}") for n in range(4)]
     elsewhere = "http://127.0.0.2/x"
@@ -97,6 +100,7 @@ def test_a_sitemap_stands_for_its_pages(room: Room, site: WebServer) -> None:
     assert set(room.states(site)) == {"/0", "/1", "/2", "/new"}
 
 
+@pytest.mark.slow
 def test_a_packed_file_of_a_sitemap_is_read(room: Room, site: WebServer) -> None:
     page = site.page("/a", "Page a")
     site.sitemap("/x", page, is_gzipped=True)
@@ -107,6 +111,7 @@ def test_a_packed_file_of_a_sitemap_is_read(room: Room, site: WebServer) -> None
     assert room.states(site) == {"/a": WORDS}
 
 
+@pytest.mark.slow
 def test_no_more_pages_than_wanted_are_fetched_and_that_is_said(
     room: Room, site: WebServer
 ) -> None:
@@ -121,6 +126,7 @@ def test_no_more_pages_than_wanted_are_fetched_and_that_is_said(
     assert len(room.heard.told) == 1
 
 
+@pytest.mark.everyday
 def test_a_sitemap_that_fails_removes_nothing(room: Room, site: WebServer) -> None:
     pages = [site.page(f"/{n}", f"Page {n}") for n in range(2)]
     room.add(site.sitemap("/sitemap.xml", *pages))
@@ -136,6 +142,7 @@ def test_a_sitemap_that_fails_removes_nothing(room: Room, site: WebServer) -> No
     assert room.states(site) == {"/0": WORDS, "/1": WORDS}
 
 
+@pytest.mark.slow
 def test_what_a_site_asks_of_programs_is_heeded(room: Room, site: WebServer) -> None:
     public, private = site.page("/a", "Page a"), site.page("/private/b", "Page b")
     site.pages["/robots.txt"] = Served("User-agent: *\nDisallow: /private", "text/plain")
@@ -151,6 +158,7 @@ def test_what_a_site_asks_of_programs_is_heeded(room: Room, site: WebServer) -> 
     assert files(room.sources.sources()[0].path) == 0
 
 
+@pytest.mark.slow
 def test_a_site_that_fails_to_say_is_left_alone_for_now(room: Room, site: WebServer) -> None:
     url = site.page("/a", "Page a")
     site.pages["/robots.txt"] = Served(status=500)
@@ -163,6 +171,7 @@ def test_a_site_that_fails_to_say_is_left_alone_for_now(room: Room, site: WebSer
     assert room.row(url).state is WORDS
 
 
+@pytest.mark.slow
 def test_a_redirect_to_a_private_address_is_refused_and_stops_nothing(
     room: Room, site: WebServer
 ) -> None:
@@ -175,6 +184,7 @@ def test_a_redirect_to_a_private_address_is_refused_and_stops_nothing(
         assert "public" in room.row(url).reason
 
 
+@pytest.mark.slow
 def test_what_can_not_be_had_again_is_kept_and_told_once(room: Room, site: WebServer) -> None:
     url, other = site.page("/a", "Page a"), site.page("/b", "Page b")
     room.add(url, other)
@@ -188,6 +198,7 @@ def test_what_can_not_be_had_again_is_kept_and_told_once(room: Room, site: WebSe
     assert url in notice.title
 
 
+@pytest.mark.slow
 def test_a_page_that_becomes_something_else_is_skipped(room: Room, site: WebServer) -> None:
     url = site.page("/a", "Page a")
     room.add(url)
@@ -202,6 +213,7 @@ def test_a_page_that_becomes_something_else_is_skipped(room: Room, site: WebServ
     assert room.row(url).state is WORDS
 
 
+@pytest.mark.slow
 def test_a_page_whose_type_changes_leaves_one_copy(room: Room, site: WebServer) -> None:
     url = site.page("/a", "Page a")
     source = room.add(url)
@@ -212,12 +224,14 @@ def test_a_page_whose_type_changes_leaves_one_copy(room: Room, site: WebServer) 
     assert [path.suffix for path in source.path.iterdir()] == [".txt"]
 
 
+@pytest.mark.slow
 def test_a_link_that_is_no_address_is_listed_with_its_reason(room: Room, site: WebServer) -> None:
     room.add("file:///etc/passwd", site.page("/a", "Page a"), site.url("/a#part"))
     room.settle()
     assert room.states(site) == {"file:///etc/passwd": SKIPPED, "/a": WORDS}
 
 
+@pytest.mark.slow
 def test_links_beyond_the_limit_are_listed_and_not_fetched(room: Room, site: WebServer) -> None:
     room.add(*(site.page(f"/{n}", f"Page {n}") for n in range(3)), limit=2)
     room.settle()
@@ -225,6 +239,7 @@ def test_links_beyond_the_limit_are_listed_and_not_fetched(room: Room, site: Web
     assert "/2" not in site.asked
 
 
+@pytest.mark.slow
 def test_a_sitemap_inside_that_fails_removes_nothing(room: Room, site: WebServer) -> None:
     pages = [site.page(f"/{n}", f"Page {n}") for n in range(2)]
     site.sitemap("/first.xml", pages[0])
@@ -237,6 +252,7 @@ def test_a_sitemap_inside_that_fails_removes_nothing(room: Room, site: WebServer
     assert room.refresh() == ChangeSummary(unchanged=2)
 
 
+@pytest.mark.slow
 def test_sitemaps_are_followed_three_deep(room: Room, site: WebServer) -> None:
     site.sitemap("/4.xml", site.page("/deep", "Too deep"))
     site.sitemap("/3.xml", site.url("/4.xml"), tag="sitemap")

@@ -23,9 +23,6 @@ from tests.command_line import settled
 from tests.recordings.spoken_sample import MEETING, SAID
 from tests.servers.transcription_server import TranscriptionServer
 
-pytestmark = pytest.mark.slow
-
-
 BuildServices = Callable[[], Services]
 
 
@@ -67,6 +64,7 @@ def only(services: Services) -> Document:
     return document
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "said"),
     [
@@ -92,6 +90,7 @@ def test_a_citation_has_the_second_of_its_sentence(
     assert abs(second - said.start_s) <= 2
 
 
+@pytest.mark.slow
 def test_without_a_server_a_recording_is_left_out_and_the_way_is_said(
     build_services: BuildServices, folder: Path, server: TranscriptionServer
 ) -> None:
@@ -107,6 +106,7 @@ def test_without_a_server_a_recording_is_left_out_and_the_way_is_said(
     assert only(services).reason == ""
 
 
+@pytest.mark.slow
 def test_the_preview_of_a_folder_tells_the_way_too(
     build_services: BuildServices, folder: Path
 ) -> None:
@@ -115,6 +115,7 @@ def test_the_preview_of_a_folder_tells_the_way_too(
     assert "Choose a server" in left.reason
 
 
+@pytest.mark.slow
 def test_a_server_elsewhere_gets_nothing_without_consent(
     home: Home, build_services: BuildServices, folder: Path
 ) -> None:
@@ -124,6 +125,7 @@ def test_a_server_elsewhere_gets_nothing_without_consent(
     assert "transcribe.example" in left_out.reason
 
 
+@pytest.mark.slow
 def test_a_recording_waits_while_the_server_is_away(
     home: Home, build_services: BuildServices, folder: Path, server: TranscriptionServer
 ) -> None:
@@ -143,6 +145,7 @@ def test_a_recording_waits_while_the_server_is_away(
     assert only(services).state.is_searchable
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "status", "state", "reason"),
     [
@@ -179,6 +182,7 @@ def long_meeting(folder: Path, times: int) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_long_recording_goes_in_pieces_and_none_goes_twice(
     home: Home, build_services: BuildServices, tmp_path: Path, server: TranscriptionServer
 ) -> None:
@@ -222,6 +226,7 @@ def test_a_long_recording_goes_in_pieces_and_none_goes_twice(
     assert any(abs((s or 0) - (11 * length_s + SAID[4].start_s)) <= 2 for s in seconds)
 
 
+@pytest.mark.everyday
 def test_a_moved_or_copied_recording_is_not_sent_again(
     home: Home, build_services: BuildServices, folder: Path, server: TranscriptionServer
 ) -> None:
@@ -236,6 +241,7 @@ def test_a_moved_or_copied_recording_is_not_sent_again(
     assert len(server.uploads) == 1
 
 
+@pytest.mark.slow
 def test_a_large_file_that_can_not_be_cut_is_left_out_with_the_limit(
     home: Home, build_services: BuildServices, tmp_path: Path, server: TranscriptionServer
 ) -> None:
@@ -250,6 +256,7 @@ def test_a_large_file_that_can_not_be_cut_is_left_out_with_the_limit(
     assert not server.uploads
 
 
+@pytest.mark.slow
 def test_a_transcript_goes_with_the_folder_of_its_recording(
     home: Home, build_services: BuildServices, folder: Path, server: TranscriptionServer
 ) -> None:

@@ -25,9 +25,6 @@ from desktop_rag.features.schedules.values.scheduled_run import (
 from tests.conftest import FAST_TIMES
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 QUESTION = ScheduledQuestion("", "Lamps", "When is the lamp of the lighthouse lit?")
 LATER = timedelta(minutes=2)
 
@@ -102,6 +99,7 @@ def answers(services: app.Services) -> list[str]:
     return [run.answer for run in questions_of(services).runs(schedule.question.question_id)]
 
 
+@pytest.mark.slow
 def test_a_question_is_asked_at_once_and_then_once_a_day(
     services: app.Services, days: Days
 ) -> None:
@@ -112,6 +110,7 @@ def test_a_question_is_asked_at_once_and_then_once_a_day(
     assert answers(services) == ["The lamp is lit at dusk [1]."] * 2
 
 
+@pytest.mark.slow
 def test_a_run_above_the_sum_of_the_person_waits_for_them(
     services: app.Services, server: ChatServer
 ) -> None:
@@ -132,6 +131,7 @@ def test_a_run_above_the_sum_of_the_person_waits_for_them(
     assert {bool(s.last) for s in questions_of(services).all()} == {True}
 
 
+@pytest.mark.slow
 def test_what_was_missed_is_made_up_once_after_a_start(
     services: app.Services, days: Days, start: Callable[[], app.Services]
 ) -> None:
@@ -144,6 +144,7 @@ def test_what_was_missed_is_made_up_once_after_a_start(
     assert len(answers(again)) == 2
 
 
+@pytest.mark.slow
 def test_a_change_is_told_with_what_changed(
     services: app.Services, days: Days, server: ChatServer
 ) -> None:
@@ -166,6 +167,7 @@ def test_a_change_is_told_with_what_changed(
     assert [Path(source.path).name for source in change.run.sources] == ["lamp.md"]
 
 
+@pytest.mark.slow
 def test_a_failure_is_on_the_entry_and_tried_again(
     services: app.Services, days: Days, server: ChatServer
 ) -> None:
@@ -185,6 +187,7 @@ def test_a_failure_is_on_the_entry_and_tried_again(
     assert done.last is not None
 
 
+@pytest.mark.slow
 def test_a_changed_folder_is_asked_about_once_it_rests(
     services: app.Services, days: Days, folder: Path
 ) -> None:
@@ -209,6 +212,7 @@ def test_a_changed_folder_is_asked_about_once_it_rests(
     assert looks() == 2
 
 
+@pytest.mark.everyday
 def test_an_answer_to_the_person_goes_first(services: app.Services, server: ChatServer) -> None:
     """It waits for the one under way, and gives up its own for one that begins."""
     server.mode = "stall"
@@ -227,6 +231,7 @@ def test_an_answer_to_the_person_goes_first(services: app.Services, server: Chat
     assert len(server.chats) == 3
 
 
+@pytest.mark.slow
 def test_closing_gives_a_run_up_and_it_is_due_again(
     services: app.Services, server: ChatServer, start: Callable[[], app.Services]
 ) -> None:
@@ -243,6 +248,7 @@ def test_closing_gives_a_run_up_and_it_is_due_again(
     assert answers(again) == ["The lamp is lit at dusk [1]."]
 
 
+@pytest.mark.slow
 def test_a_known_answer_is_the_first_run(services: app.Services, days: Days) -> None:
     asked = questions_of(services).answers
     known = asked.answer(QUESTION.question, QUESTION.scope, "", threading.Event())
@@ -254,6 +260,7 @@ def test_a_known_answer_is_the_first_run(services: app.Services, days: Days) -> 
     assert len(answers(services)) == 2
 
 
+@pytest.mark.slow
 def test_another_question_is_not_compared_with_the_one_before(
     services: app.Services, days: Days, server: ChatServer
 ) -> None:
@@ -268,6 +275,7 @@ def test_another_question_is_not_compared_with_the_one_before(
     assert (bool(schedule.last.note), schedule.last.is_changed) == (True, False)
 
 
+@pytest.mark.slow
 def test_a_paused_question_is_asked_only_by_hand(services: app.Services, days: Days) -> None:
     kept = questions_of(services).add(replace(QUESTION, is_paused=True))
     runner_of(services).check()
@@ -277,6 +285,7 @@ def test_a_paused_question_is_asked_only_by_hand(services: app.Services, days: D
     assert len(answers(services)) == 1
 
 
+@pytest.mark.slow
 def test_a_cancelled_run_stores_nothing(services: app.Services) -> None:
     kept = questions_of(services).add(QUESTION)
     cancel = threading.Event()
@@ -286,6 +295,7 @@ def test_a_cancelled_run_stores_nothing(services: app.Services) -> None:
     assert answers(services) == []
 
 
+@pytest.mark.slow
 def test_a_name_finds_its_question(services: app.Services) -> None:
     kept = questions_of(services).add(QUESTION)
     assert questions_of(services).find(" lamps ").question == kept

@@ -18,9 +18,6 @@ from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 from tests.unit.serve.certificate_files import certificate_files
 
-pytestmark = pytest.mark.slow
-
-
 _CHAT = "/v1/chat/completions"
 _ASKED = {"model": "desktop-rag", "messages": [{"role": "user", "content": "When is it lit?"}]}
 
@@ -34,6 +31,7 @@ def change(server: Server, **settings: object) -> None:
     switch_of(server).apply(replace(present, **settings))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_login_and_the_address_outlive_a_switch(server: Server) -> None:
     with AdminBrowser(server) as browser:
         browser.log_in()
@@ -43,6 +41,7 @@ def test_a_login_and_the_address_outlive_a_switch(server: Server) -> None:
         assert "Questions and answers are kept" in browser.get("/admin/log").text
 
 
+@pytest.mark.slow
 def test_a_stream_goes_on_over_a_switch(server: Server, endpoint: ChatServer) -> None:
     endpoint.pause_s = 0.05
     asked = _ASKED | {"stream": True}
@@ -53,6 +52,7 @@ def test_a_stream_goes_on_over_a_switch(server: Server, endpoint: ChatServer) ->
         assert [line for line in lines if line][-1] == "data: [DONE]"
 
 
+@pytest.mark.slow
 def test_models_of_endpoints_are_exposed_at_once(server: Server, endpoint: ChatServer) -> None:
     with server.client() as client:
         before = {each["id"] for each in client.get("/v1/models").json()["data"]}
@@ -63,6 +63,7 @@ def test_models_of_endpoints_are_exposed_at_once(server: Server, endpoint: ChatS
         assert {each["id"] for each in client.get("/v1/models").json()["data"]} == before
 
 
+@pytest.mark.slow
 def test_an_origin_and_a_name_are_let_in_at_once(server: Server) -> None:
     port = server.address.rpartition(":")[2]
     foreign = {"origin": "https://wiki.example"}
@@ -75,12 +76,14 @@ def test_an_origin_and_a_name_are_let_in_at_once(server: Server) -> None:
         assert client.get("/v1/models", headers=named).status_code == HTTPStatus.OK
 
 
+@pytest.mark.slow
 def test_without_a_filter_that_is_wanted_nothing_is_served(server: Server) -> None:
     with pytest.raises(AppError, match="no filter"):
         change(server, filters=("nowhere",))
     assert not switch_of(server).address
 
 
+@pytest.mark.slow
 def test_another_port_starts_it_anew(serve: Serve) -> None:
     server = serve()
     with AdminBrowser(server) as browser:
@@ -90,6 +93,7 @@ def test_another_port_starts_it_anew(serve: Serve) -> None:
         assert switch_of(server).address != server.address
 
 
+@pytest.mark.everyday
 def test_a_port_of_another_program_changes_nothing(server: Server) -> None:
     switch = switch_of(server)
     with socket.create_server(("127.0.0.1", 0)) as other:
@@ -101,11 +105,13 @@ def test_a_port_of_another_program_changes_nothing(server: Server) -> None:
     switch.check(ServerSettings(is_on=True, port=switch.port, host="localhost"))
 
 
+@pytest.mark.slow
 def test_an_address_of_another_computer_is_told(server: Server) -> None:
     with pytest.raises(AppError, match="no address of this computer"):
         switch_of(server).check(ServerSettings(is_on=True, port=0, host="192.0.2.1"))
 
 
+@pytest.mark.slow
 def test_a_certificate_starts_it_anew_with_https(serve: Serve, tmp_path: Path) -> None:
     files = certificate_files(tmp_path, "good")
     settings = {"certificate": str(files.certificate), "certificate_key": str(files.key)}
@@ -120,6 +126,7 @@ def test_a_certificate_starts_it_anew_with_https(serve: Serve, tmp_path: Path) -
         httpx2.get(server.address.replace("https", "http"), trust_env=False)
 
 
+@pytest.mark.slow
 def test_a_key_behind_a_password_asks_nobody(serve: Serve, tmp_path: Path) -> None:
     files = certificate_files(tmp_path, "closed", password=b"sesame")
     with pytest.raises(AppError, match="protected by a password"):

@@ -14,9 +14,6 @@ from tests.asking import answer_of
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 QUESTION = [{"role": "user", "content": "When is the lamp of the lighthouse lit?"}]
 
 
@@ -33,6 +30,7 @@ def ask(client: openai.OpenAI, messages: Any = QUESTION, **more: Any) -> Any:
     return client.chat.completions.create(model="desktop-rag", messages=messages, **more)
 
 
+@pytest.mark.slow
 def test_a_whole_answer_has_its_sources_as_annotations_and_in_the_extension(
     client: openai.OpenAI, server: Server
 ) -> None:
@@ -52,6 +50,7 @@ def test_a_whole_answer_has_its_sources_as_annotations_and_in_the_extension(
     assert extra["claims"][0]["text"].startswith("The lamp is lit at dusk")
 
 
+@pytest.mark.slow
 def test_a_stream_ends_with_annotations_then_the_reason_and_the_extension(
     client: openai.OpenAI,
 ) -> None:
@@ -66,6 +65,7 @@ def test_a_stream_ends_with_annotations_then_the_reason_and_the_extension(
     assert sum("desktop_rag" in (chunk.model_extra or {}) for chunk in chunks) == 1
 
 
+@pytest.mark.slow
 def test_the_address_of_a_source_shows_the_marked_passage(
     client: openai.OpenAI, server: Server
 ) -> None:
@@ -81,6 +81,7 @@ def test_the_address_of_a_source_shows_the_marked_passage(
         assert browser.get(url.replace("/source/", "/source/x")).status_code == 404
 
 
+@pytest.mark.everyday
 def test_a_list_of_the_sources_is_appended_on_request(client: openai.OpenAI) -> None:
     for is_streamed in (False, True):
         answer = ask(client, stream=is_streamed, extra_headers={"X-Desktop-Rag-Sources": "list"})
@@ -91,6 +92,7 @@ def test_a_list_of_the_sources_is_appended_on_request(client: openai.OpenAI) -> 
         assert "**Sources**\n\n- [1] [The lamp](http://127.0.0.1" in text
 
 
+@pytest.mark.slow
 def test_a_token_may_want_the_list_of_the_sources_with_every_answer(server: Server) -> None:
     wish = TokenWish("Notepad", ("ask",), lists_sources=True)
     secret = server.services.wing(ServerServices).switch.records.add_token(wish)
@@ -104,6 +106,7 @@ def test_a_token_may_want_the_list_of_the_sources_with_every_answer(server: Serv
         assert ("**Sources**" in text, "**Sources**" in answers.text) == (is_listed, is_listed)
 
 
+@pytest.mark.slow
 def test_the_history_is_that_of_the_caller_and_nothing_is_stored(
     client: openai.OpenAI, server: Server, endpoint: ChatServer
 ) -> None:
@@ -120,6 +123,7 @@ def test_the_history_is_that_of_the_caller_and_nothing_is_stored(
     assert server.services.chat.history.all() == []
 
 
+@pytest.mark.slow
 def test_an_answer_equals_that_of_the_window(client: openai.OpenAI, server: Server) -> None:
     chat = server.services.chat
     question = ask(client)
@@ -136,6 +140,7 @@ def test_an_answer_equals_that_of_the_window(client: openai.OpenAI, server: Serv
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_streamed", [False, True])
 def test_a_failing_endpoint_is_told_with_its_reason(
     client: openai.OpenAI, endpoint: ChatServer, is_streamed: bool
@@ -146,6 +151,7 @@ def test_a_failing_endpoint_is_told_with_its_reason(
         list(ask(client, stream=is_streamed))
 
 
+@pytest.mark.slow
 def test_parameters_are_used_or_named_or_refused(client: openai.OpenAI) -> None:
     answer = ask(client, temperature=0.2, max_tokens=10, n=1, tools=[])
     assert sorted(answer.desktop_rag["ignored"]) == ["max_tokens", "temperature"]
@@ -155,6 +161,7 @@ def test_parameters_are_used_or_named_or_refused(client: openai.OpenAI) -> None:
         assert refused.value.param in ("n", "frobnicate", "logprobs")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "messages",
     [
@@ -170,11 +177,13 @@ def test_messages_without_a_question_are_refused(client: openai.OpenAI, messages
         ask(client, messages)
 
 
+@pytest.mark.slow
 def test_an_unknown_model_is_refused(client: openai.OpenAI) -> None:
     with pytest.raises(openai.NotFoundError, match="no model"):
         client.chat.completions.create(model="gpt-4o", messages=QUESTION)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_client_that_leaves_cancels_the_answer(
     client: openai.OpenAI, endpoint: ChatServer
 ) -> None:
@@ -185,6 +194,7 @@ def test_a_client_that_leaves_cancels_the_answer(
     assert endpoint.has_lost_client.wait(10)
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_restated_loses_nothing(
     client: openai.OpenAI, endpoint: ChatServer
 ) -> None:
@@ -195,6 +205,7 @@ def test_an_answer_that_is_restated_loses_nothing(
     assert chunks[-1].model_extra["desktop_rag"]["text"] == "The lamp is lit at dusk [1]."
 
 
+@pytest.mark.slow
 def test_citations_of_another_form_are_whole_in_a_stream(
     client: openai.OpenAI, endpoint: ChatServer
 ) -> None:

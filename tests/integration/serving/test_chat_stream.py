@@ -10,9 +10,6 @@ from desktop_rag.features.server.access.access_tokens import TokenScope
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 QUESTION = "When is the lamp of the lighthouse lit?"
 ORIGIN = "https://wiki.example"
 
@@ -25,6 +22,7 @@ def events_of(client: httpx2.Client, **asked: Any) -> list[dict[str, Any]]:
     return [json.loads(line.removeprefix("data: ")) for line in lines]
 
 
+@pytest.mark.slow
 def test_an_answer_grows_from_its_sources_to_its_check(
     server: Server, endpoint: ChatServer
 ) -> None:
@@ -48,6 +46,7 @@ def test_an_answer_grows_from_its_sources_to_its_check(
     assert claim["explanation"]
 
 
+@pytest.mark.slow
 def test_a_part_of_an_answer_that_fails_is_kept_with_the_reason(
     server: Server, endpoint: ChatServer
 ) -> None:
@@ -60,6 +59,7 @@ def test_a_part_of_an_answer_that_fails_is_kept_with_the_reason(
     assert answer["fault"]
 
 
+@pytest.mark.slow
 def test_only_the_named_documents_are_read(server: Server, endpoint: ChatServer) -> None:
     ids = {d.title or d.name: d.document_id for d in server.services.library.documents.all()}
     with server.client() as client:
@@ -70,6 +70,7 @@ def test_only_the_named_documents_are_read(server: Server, endpoint: ChatServer)
     assert not nothing[-2]["sources"]
 
 
+@pytest.mark.everyday
 def test_named_documents_do_not_widen_what_a_token_may_read(
     server: Server, endpoint: ChatServer
 ) -> None:
@@ -81,6 +82,7 @@ def test_named_documents_do_not_widen_what_a_token_may_read(
     assert endpoint.chats == []
 
 
+@pytest.mark.slow
 def test_the_history_comes_with_the_question(server: Server, endpoint: ChatServer) -> None:
     with server.client() as client:
         earlier = [
@@ -91,6 +93,7 @@ def test_the_history_comes_with_the_question(server: Server, endpoint: ChatServe
     assert "At noon." in json.dumps([chat["messages"] for chat in endpoint.chats])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -109,6 +112,7 @@ def test_what_can_not_be_asked_is_refused(server: Server, wrong: dict[str, Any])
         )
 
 
+@pytest.mark.slow
 def test_the_names_to_ask_have_titles(server: Server) -> None:
     with server.client() as client:
         names = client.get("/chat/models").json()["models"]
@@ -117,6 +121,7 @@ def test_the_names_to_ask_have_titles(server: Server) -> None:
         assert client.get("/chat/models").status_code == 403
 
 
+@pytest.mark.slow
 def test_anybody_may_load_the_client_and_a_foreign_page_may_use_it(server: Server) -> None:
     with server.client("") as client:
         loaded = client.get("/client.js")

@@ -219,6 +219,7 @@ def test_an_answer_is_stopped_and_asked_again(embed: Embed, endpoint: ChatServer
     assert "You stopped" not in page.value("text('.answer')")
 
 
+@pytest.mark.everyday
 def test_failures_are_told_with_a_way_out(embed: Embed, endpoint: ChatServer) -> None:
     page = asked(asked(embed(rate=1)), "And when is it cleaned?")
     assert "Too many questions" in page.value("text('[role=alert]')")
@@ -271,6 +272,7 @@ def test_a_conversation_is_saved(embed: Embed, browser: Browser, tmp_path: Path)
     assert page.value("handed.turns[0].sources[0].n") == 1
 
 
+@pytest.mark.everyday
 def test_what_a_reader_thinks_of_an_answer_is_kept_once(
     embed: Embed, server: Server, browser: Browser
 ) -> None:

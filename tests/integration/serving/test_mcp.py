@@ -24,9 +24,6 @@ from desktop_rag.running_app import AppServer
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 QUESTION = "When is the lamp of the lighthouse lit?"
 _T = TypeVar("_T")
 Use = Callable[[Client], Awaitable[_T]]
@@ -57,6 +54,7 @@ async def called(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
     return result.structured_content
 
 
+@pytest.mark.everyday
 def test_search_and_fetch_have_the_shape_of_deep_research(server: Server) -> None:
     async def use(client: Client) -> None:
         found = await called(client, "search", query=QUESTION)
@@ -74,6 +72,7 @@ def test_search_and_fetch_have_the_shape_of_deep_research(server: Server) -> Non
     over_http(server, use)
 
 
+@pytest.mark.slow
 def test_an_answer_has_numbered_sources_in_its_text(server: Server, endpoint: ChatServer) -> None:
     async def use(client: Client) -> None:
         result = await client.call_tool("ask", {"question": QUESTION})
@@ -84,6 +83,7 @@ def test_an_answer_has_numbered_sources_in_its_text(server: Server, endpoint: Ch
     over_http(server, use)
 
 
+@pytest.mark.slow
 def test_documents_and_collections_are_listed(server: Server) -> None:
     async def use(client: Client) -> None:
         listed = await called(client, "list_documents")
@@ -101,6 +101,7 @@ def test_documents_and_collections_are_listed(server: Server) -> None:
     over_http(server, use)
 
 
+@pytest.mark.slow
 def test_resources_come_in_pages_until_all_are_listed(server: Server, tmp_path: Path) -> None:
     folder, library = tmp_path / "many", server.services.library
     folder.mkdir()
@@ -131,6 +132,7 @@ def test_resources_come_in_pages_until_all_are_listed(server: Server, tmp_path: 
     over_http(server, use)
 
 
+@pytest.mark.slow
 def test_saved_prompts_are_prompts_with_arguments(server: Server) -> None:
     server.services.chat.prompts.save(SavedPrompt("letter", "Write to {{name}} about {{topic}}."))
 
@@ -143,6 +145,7 @@ def test_saved_prompts_are_prompts_with_arguments(server: Server) -> None:
     over_http(server, use)
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_told_to_the_model(server: Server) -> None:
     async def use(client: Client) -> None:
         for name, arguments in (
@@ -157,6 +160,7 @@ def test_what_is_wrong_is_told_to_the_model(server: Server) -> None:
     over_http(server, use)
 
 
+@pytest.mark.slow
 def test_what_the_client_got_wrong_is_an_error_of_the_protocol(server: Server) -> None:
     server.services.chat.prompts.save(SavedPrompt("letter", "Write to {{name}}."))
 
@@ -174,6 +178,7 @@ def test_what_the_client_got_wrong_is_an_error_of_the_protocol(server: Server) -
     over_http(server, use)
 
 
+@pytest.mark.slow
 def test_a_token_limits_what_is_found_and_done(server: Server) -> None:
     empty = server.services.library.collections.add("Empty")
     ids = (empty.collection_id,)
@@ -195,6 +200,7 @@ def test_a_token_limits_what_is_found_and_done(server: Server) -> None:
     over_http(server, use, secret)
 
 
+@pytest.mark.slow
 def test_no_token_no_session(server: Server) -> None:
     with server.client("") as client:
         answer = client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"})
@@ -216,6 +222,7 @@ def over_stdio(home: Home, use: "Use[_T]") -> _T:
     return asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_over_standard_input_the_running_app_is_reached(indexed: Services) -> None:
     answer = mcp_verb.running_app_verbs()["mcp"]
     app = AppServer(indexed.home, {"mcp": lambda asked: answer(indexed, asked)})
@@ -230,6 +237,7 @@ def test_over_standard_input_the_running_app_is_reached(indexed: Services) -> No
         app.close()
 
 
+@pytest.mark.slow
 def test_over_standard_input_the_library_is_opened_where_no_app_runs(tmp_path: Path) -> None:
     async def use(client: Client) -> None:
         assert (await called(client, "list_documents"))["documents"] == []
@@ -237,6 +245,7 @@ def test_over_standard_input_the_library_is_opened_where_no_app_runs(tmp_path: P
     over_stdio(Home(tmp_path / "other"), use)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("origin", ["https://evil.example", "null"])
 def test_a_foreign_page_reaches_no_tool(server: Server, origin: str) -> None:
     with server.client(server.token(TokenScope.ADMIN), origin=origin) as client:

@@ -11,9 +11,6 @@ import pytest
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 QUESTION = "When is the lamp of the lighthouse lit?"
 MESSAGES = [{"role": "user", "content": QUESTION}]
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n a picture").decode()
@@ -37,6 +34,7 @@ def ask(client: openai.OpenAI, **more: Any) -> Any:
     return client.chat.completions.create(**given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "without_effect",
     [{"store": True}, {"metadata": {"a": "b"}}, {"stop": ["\n"]}, {"max_tokens": 5}, {"seed": 1},
@@ -46,6 +44,7 @@ def test_what_has_no_effect_is_named(client: openai.OpenAI, without_effect: Any)
     assert ask(client, **without_effect).desktop_rag["ignored"] == list(without_effect)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "refused",
     [{"n": 2}, {"logprobs": True}, {"response_format": {"type": "json_object"}},
@@ -59,12 +58,14 @@ def test_what_would_change_the_answer_is_refused(client: openai.OpenAI, refused:
     assert raised.value.param == (next(iter(value)) if name == "extra_body" else name)
 
 
+@pytest.mark.slow
 def test_null_and_neutral_values_ask_for_nothing(client: openai.OpenAI) -> None:
     neutral = {"n": 1, "tools": [], "response_format": {"type": "text"}, "store": False,
                "logit_bias": {}, "temperature": None, "tool_choice": "auto"}  # fmt: skip
     assert ask(client, **neutral).desktop_rag["ignored"] == []
 
 
+@pytest.mark.slow
 def test_usage_has_integers_in_each_mode_of_each_api(client: openai.OpenAI) -> None:
     whole = ask(client).usage
     assert whole.prompt_tokens > 5
@@ -82,6 +83,7 @@ def test_usage_has_integers_in_each_mode_of_each_api(client: openai.OpenAI) -> N
     assert done.response.usage == response.usage  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_responses_that_are_to_be_stored_say_that_they_are_not(client: openai.OpenAI) -> None:
     response: Any = client.responses.create(model="desktop-rag", input=QUESTION, store=True)
     assert response.desktop_rag["ignored"] == ["store"]
@@ -91,6 +93,7 @@ def test_responses_that_are_to_be_stored_say_that_they_are_not(client: openai.Op
     assert raised.value.param == "previous_response_id"
 
 
+@pytest.mark.everyday
 def test_an_image_reaches_the_model_and_is_kept_nowhere(
     client: openai.OpenAI, server: Server, endpoint: ChatServer
 ) -> None:
@@ -110,6 +113,7 @@ def test_an_image_reaches_the_model_and_is_kept_nowhere(
     assert sum(PIXEL in json.dumps(chat) for chat in endpoint.chats) == 2
 
 
+@pytest.mark.slow
 def test_images_of_earlier_messages_are_named_as_not_sent(
     client: openai.OpenAI, endpoint: ChatServer
 ) -> None:
@@ -123,6 +127,7 @@ def test_images_of_earlier_messages_are_named_as_not_sent(
     assert PIXEL not in json.dumps(endpoint.chats)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "address", ["https://evil.example/a.png", "file:///etc/passwd", "data:image/png;base64,?", 5]
 )

@@ -12,9 +12,6 @@ from desktop_rag.core.assistant import Assistant
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 QUESTION = "When is the lamp of the lighthouse lit?"
 
 
@@ -27,6 +24,7 @@ def client(server: Server, endpoint: ChatServer) -> Iterator[openai.OpenAI]:
         yield opened
 
 
+@pytest.mark.slow
 def test_a_whole_response(client: openai.OpenAI) -> None:
     response = client.responses.create(model="desktop-rag", input=QUESTION)
     assert response.output_text == "The lamp is lit at dusk [1]."
@@ -38,6 +36,7 @@ def test_a_whole_response(client: openai.OpenAI) -> None:
     assert response.status == "completed"
 
 
+@pytest.mark.slow
 def test_a_streamed_response(client: openai.OpenAI) -> None:
     events = list(
         client.responses.create(
@@ -65,6 +64,7 @@ def test_a_streamed_response(client: openai.OpenAI) -> None:
     assert text == events[-1].response.output_text == "The lamp is lit at dusk [1]."  # type: ignore[union-attr]
 
 
+@pytest.mark.everyday
 def test_a_failure_is_an_event_of_a_stream(client: openai.OpenAI, endpoint: ChatServer) -> None:
     endpoint.mode, endpoint.status = "status", 401
     *_, last = client.responses.create(model="desktop-rag", input=QUESTION, stream=True)
@@ -72,11 +72,13 @@ def test_a_failure_is_an_event_of_a_stream(client: openai.OpenAI, endpoint: Chat
     assert "key" in last.response.error.message  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_a_response_is_not_continued_by_its_id(client: openai.OpenAI) -> None:
     with pytest.raises(openai.BadRequestError, match="previous_response_id"):
         client.responses.create(model="desktop-rag", input=QUESTION, previous_response_id="resp_1")
 
 
+@pytest.mark.slow
 def test_the_models_are_everything_assistants_and_collections(
     client: openai.OpenAI, server: Server
 ) -> None:
@@ -93,6 +95,7 @@ def test_the_models_are_everything_assistants_and_collections(
     assert answer.choices[0].message.content
 
 
+@pytest.mark.slow
 def test_a_collection_without_documents_finds_nothing(
     client: openai.OpenAI, server: Server, endpoint: ChatServer
 ) -> None:
@@ -111,6 +114,7 @@ def vector_of(embedding: Any) -> list[float]:
     return embedding
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["float", "base64"])
 def test_embeddings_are_those_of_the_library(
     client: openai.OpenAI, server: Server, encoding: str

@@ -12,9 +12,6 @@ from desktop_rag.features.server.access.access_tokens import TokenScope
 from tests.integration.serving.conftest import TEXTS, Server
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 API = "/api/v1"
 _WAIT_S = 30
 
@@ -48,6 +45,7 @@ def put(client: httpx2.Client, wiki: str, own_id: str, text: str, **said: Any) -
 # --- collections ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_collection_is_made_changed_and_deleted(admin: httpx2.Client, wiki: str) -> None:
     assert admin.post("collections", json={"name": "wiki"}).status_code == 409
     changed = admin.patch(wiki, json={"name": "Guide", "chunking": {"method": "words"}}).json()
@@ -57,6 +55,7 @@ def test_a_collection_is_made_changed_and_deleted(admin: httpx2.Client, wiki: st
     assert admin.get(wiki).status_code == 404
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_used_makes_no_collection(admin: httpx2.Client) -> None:
     made = admin.post("collections", json={"name": "New", "embedder": "/no/such/model"})
     assert made.status_code == 400
@@ -66,6 +65,7 @@ def test_a_model_that_cannot_be_used_makes_no_collection(admin: httpx2.Client) -
 # --- documents ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_sent_text_is_taken_in_at_once_and_found_later(
     server: Server, admin: httpx2.Client, wiki: str
 ) -> None:
@@ -88,6 +88,7 @@ def test_a_sent_text_is_taken_in_at_once_and_found_later(
     assert text["text"][found["start"] : found["end"]] == found["text"]
 
 
+@pytest.mark.slow
 def test_only_changed_documents_are_embedded_again(
     server: Server, admin: httpx2.Client, wiki: str
 ) -> None:
@@ -116,6 +117,7 @@ def test_only_changed_documents_are_embedded_again(
     assert admin.get(f"{wiki}/documents/p0").status_code == 404
 
 
+@pytest.mark.slow
 def test_a_round_deletes_what_was_not_named(
     server: Server, admin: httpx2.Client, wiki: str
 ) -> None:
@@ -133,6 +135,7 @@ def test_a_round_deletes_what_was_not_named(
     assert {d["own_id"] for d in listed["documents"]} == {"kept", "new"}
 
 
+@pytest.mark.slow
 def test_a_file_is_uploaded_and_its_description_changed(
     server: Server, admin: httpx2.Client, wiki: str
 ) -> None:
@@ -156,6 +159,7 @@ def test_a_file_is_uploaded_and_its_description_changed(
     assert admin.get(one).status_code == 404
 
 
+@pytest.mark.slow
 def test_chunks_name_their_neighbours(server: Server, admin: httpx2.Client, wiki: str) -> None:
     text = "\n\n".join(f"Part {n}. " + f"Words of part {n}. " * 80 for n in range(6))
     sent = put(admin, wiki, "long", text).json()
@@ -172,6 +176,7 @@ def test_chunks_name_their_neighbours(server: Server, admin: httpx2.Client, wiki
     assert (paged["chunks"], paged["next_offset"]) == ([middle], 2)
 
 
+@pytest.mark.slow
 def test_a_persons_file_can_be_read_but_not_deleted(admin: httpx2.Client) -> None:
     listed = admin.get("documents", params={"title": "lamp"}).json()["documents"]
     [lamp] = [document for document in listed if document["title"] == "The lamp"]
@@ -180,6 +185,7 @@ def test_a_persons_file_can_be_read_but_not_deleted(admin: httpx2.Client) -> Non
     assert Path(lamp["path"]).exists()
 
 
+@pytest.mark.slow
 def test_documents_are_listed_by_what_is_said_of_them(
     server: Server, admin: httpx2.Client, wiki: str
 ) -> None:
@@ -204,6 +210,7 @@ def test_documents_are_listed_by_what_is_said_of_them(
 # --- rights ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_token_of_one_collection_sees_nothing_of_the_others(
     server: Server, admin: httpx2.Client, wiki: str
 ) -> None:
@@ -235,6 +242,7 @@ def test_a_token_of_one_collection_sees_nothing_of_the_others(
         assert client.get("prompts").json() == {"prompts": []}
 
 
+@pytest.mark.slow
 def test_each_operation_needs_its_scope(server: Server, admin: httpx2.Client, wiki: str) -> None:
     with server.client(server.token(TokenScope.READ)) as client:
         client.base_url = f"{server.address}{API}/"
@@ -246,6 +254,7 @@ def test_each_operation_needs_its_scope(server: Server, admin: httpx2.Client, wi
         assert client.get(f"{API}/collections").status_code == 401
 
 
+@pytest.mark.slow
 def test_no_operation_answers_without_its_scope(server: Server, admin: httpx2.Client) -> None:
     paths = admin.get(f"{server.address}/api/openapi.json").json()["paths"]
     asked = server.token(TokenScope.ASK)
@@ -262,12 +271,14 @@ def test_no_operation_answers_without_its_scope(server: Server, admin: httpx2.Cl
     assert refused >= 30
 
 
+@pytest.mark.slow
 def test_the_methods_of_a_path_are_named_when_another_is_refused(admin: httpx2.Client) -> None:
     refused = admin.put("collections", json={})
     assert refused.status_code == 405
     assert {"GET", "POST"} <= {each.strip() for each in refused.headers["allow"].split(",")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("embedder", ["0" * 2000, "/etc/hosts", "https://127.0.0.1:9/v1#model"])
 def test_a_model_that_nobody_has_chosen_is_refused(
     admin: httpx2.Client, wiki: str, embedder: str
@@ -288,6 +299,7 @@ def events_of(response: httpx2.Response) -> list[tuple[str, Any]]:
     return found
 
 
+@pytest.mark.everyday
 def test_an_answer_comes_whole_with_its_sources(admin: httpx2.Client, endpoint: ChatServer) -> None:
     answer = admin.post("ask", json={"question": "When is the lamp lit?"}).json()
     assert answer["text"] == "The lamp is lit at dusk [1]."
@@ -298,6 +310,7 @@ def test_an_answer_comes_whole_with_its_sources(admin: httpx2.Client, endpoint: 
     assert answer["conversation_id"] is None
 
 
+@pytest.mark.slow
 def test_a_stream_has_the_text_and_then_the_same_answer(
     admin: httpx2.Client, endpoint: ChatServer
 ) -> None:
@@ -310,6 +323,7 @@ def test_a_stream_has_the_text_and_then_the_same_answer(
     assert events[-1][0] == "end"
 
 
+@pytest.mark.slow
 def test_a_conversation_is_stored_on_request_continued_and_deleted(
     server: Server, admin: httpx2.Client, endpoint: ChatServer
 ) -> None:
@@ -330,6 +344,7 @@ def test_a_conversation_is_stored_on_request_continued_and_deleted(
     assert admin.get(f"conversations/{kept}").status_code == 404
 
 
+@pytest.mark.slow
 def test_an_opinion_is_stored_with_the_answer_it_is_of(
     server: Server, admin: httpx2.Client, endpoint: ChatServer
 ) -> None:
@@ -349,6 +364,7 @@ def test_an_opinion_is_stored_with_the_answer_it_is_of(
     assert any("At dusk." in each["text"] for each in found)
 
 
+@pytest.mark.slow
 def test_prompts_are_saved_and_deleted(admin: httpx2.Client) -> None:
     assert admin.put("prompts/Sum-up", json={"text": "Sum up {{topic}}."}).json() == {
         "name": "sum-up", "text": "Sum up {{topic}}.",
@@ -361,6 +377,7 @@ def test_prompts_are_saved_and_deleted(admin: httpx2.Client) -> None:
 # --- faults ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "named"),
     [
@@ -380,6 +397,7 @@ def test_a_wrong_field_is_named(admin: httpx2.Client, body: dict[str, Any], name
     assert f"“{named}" in error["message"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
     [b"", b"[]", b"{", b'{"query": NaN}', b'{"query": "\\ud800"}', b'{"query": "\\u0000"}',
@@ -391,6 +409,7 @@ def test_no_body_makes_the_server_fail(admin: httpx2.Client, content: bytes) -> 
     assert refused.json()["error"]["code"]
 
 
+@pytest.mark.slow
 def test_the_document_names_each_route_and_the_page_shows_it(
     server: Server, admin: httpx2.Client
 ) -> None:

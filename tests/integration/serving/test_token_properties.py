@@ -13,8 +13,6 @@ from desktop_rag.features.server.library_calls import LibraryCalls
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
 
 def limit_to(server: Server, *models: str) -> None:
     """Limit the newest token to models with these keys."""
@@ -30,6 +28,7 @@ def asked(server: Server, secret: str) -> list[str]:
         ]
 
 
+@pytest.mark.slow
 def test_a_token_asks_the_models_it_is_limited_to(server: Server, endpoint: ChatServer) -> None:
     added = server.services.chat.assistants.add(Assistant("", "Harbour"))
     secret = server.token()
@@ -43,6 +42,7 @@ def test_a_token_asks_the_models_it_is_limited_to(server: Server, endpoint: Chat
         assert client.post("/v1/chat/completions", json=body).status_code == 404
 
 
+@pytest.mark.slow
 def test_a_limited_token_is_no_way_around_by_mcp(server: Server) -> None:
     server.token(TokenScope.ASK)
     limit_to(server, "assistant:none")
@@ -52,6 +52,7 @@ def test_a_limited_token_is_no_way_around_by_mcp(server: Server) -> None:
         calls.call(Caller(token), "ask", {"question": "When is the lamp lit?"})
 
 
+@pytest.mark.everyday
 def test_the_last_use_of_a_token_is_noted(server: Server) -> None:
     uses = TokenUses(server.services.home.token_uses)
     secret = server.token()
@@ -61,6 +62,7 @@ def test_the_last_use_of_a_token_is_noted(server: Server) -> None:
     assert list(uses.all()) == [token.token_id]
 
 
+@pytest.mark.everyday
 def test_a_stored_token_without_models_is_not_limited(server: Server) -> None:
     secret = server.token()
     path = server.services.home.tokens

@@ -9,9 +9,6 @@ import pytest
 from desktop_rag.features.server.guards import request_guard
 from tests.integration.serving.conftest import Server
 
-pytestmark = pytest.mark.slow
-
-
 _WAIT_S = 20.0
 
 
@@ -30,6 +27,7 @@ def asked(server: Server, length: int) -> tuple[socket.socket, HTTPResponse]:
     return connection, response
 
 
+@pytest.mark.slow
 def test_after_the_promise_of_an_endless_body_the_connection_ends(server: Server) -> None:
     connection, response = asked(server, 10**12)
     with connection:
@@ -37,6 +35,7 @@ def test_after_the_promise_of_an_endless_body_the_connection_ends(server: Server
         assert connection.recv(1) == b""
 
 
+@pytest.mark.everyday
 def test_a_body_that_drips_after_its_response_does_not_hold_the_connection(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -57,12 +56,14 @@ def health(connection: socket.socket, server: Server, before: str = "") -> tuple
     return response.status, response.read()
 
 
+@pytest.mark.everyday
 def test_a_body_that_comes_after_its_response_leaves_room_for_the_next(server: Server) -> None:
     connection, _ = asked(server, 2)
     with connection:
         assert health(connection, server, "{}") == (200, b'{"status":"ok"}')
 
 
+@pytest.mark.slow
 def test_after_a_late_body_no_later_request_is_cut_off(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,9 +20,6 @@ from desktop_rag.features.server.services import ServerServices
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 ORIGIN = "https://wiki.example"
 
 
@@ -39,6 +36,7 @@ def raw_status(server: Server, *lines: str, path: str = "/v1/models") -> int:
 # --- N-01: hosts --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "host", ["127.0.0.1:{port}", "localhost:{port}", "LOCALHOST:{port}", "[::1]:{port}"]
 )
@@ -47,6 +45,7 @@ def test_the_server_answers_by_its_own_names(server: Server, host: str) -> None:
     assert raw_status(server, f"Host: {host.format(port=port)}") == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "host",
     [
@@ -67,6 +66,7 @@ def test_another_name_is_turned_away(server: Server, host: str) -> None:
     assert raw_status(server, f"Host: {host.format(port=port)}") in (400, 421)
 
 
+@pytest.mark.slow
 def test_a_missing_or_second_host_is_turned_away(server: Server) -> None:
     port = urlsplit(server.address).port
     assert raw_status(server) in (400, 421)
@@ -77,6 +77,7 @@ def test_a_missing_or_second_host_is_turned_away(server: Server) -> None:
 # --- N-02: origins ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1"])
 def test_a_foreign_origin_is_refused_without_a_word_to_its_page(
     server: Server, origin: str
@@ -88,6 +89,7 @@ def test_a_foreign_origin_is_refused_without_a_word_to_its_page(
             assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
+@pytest.mark.slow
 def test_an_origin_of_a_token_may_use_that_token_only(server: Server) -> None:
     own, other = server.token(origins=(ORIGIN,)), server.token()
     with server.client(own, origin=ORIGIN) as client:
@@ -104,6 +106,7 @@ def test_an_origin_of_a_token_may_use_that_token_only(server: Server) -> None:
         assert client.get("/v1/models").status_code == 403
 
 
+@pytest.mark.slow
 def test_an_origin_of_the_settings_may_use_every_token(serve: Serve) -> None:
     server = serve(origins=(ORIGIN,))
     with server.client(origin=ORIGIN) as client:
@@ -113,6 +116,7 @@ def test_an_origin_of_the_settings_may_use_every_token(serve: Serve) -> None:
 # --- N-03: tokens -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_request_needs_a_token(server: Server) -> None:
     secret = server.token()
     with server.client("") as client:
@@ -126,6 +130,7 @@ def test_every_request_needs_a_token(server: Server) -> None:
         assert client.get("/v1/models").status_code == 401
 
 
+@pytest.mark.slow
 def test_a_revoked_or_expired_token_is_refused(server: Server) -> None:
     book = TokenBook(server.services.home.tokens)
     with server.client() as client:
@@ -137,6 +142,7 @@ def test_a_revoked_or_expired_token_is_refused(server: Server) -> None:
         assert client.get("/v1/models").status_code == 401
 
 
+@pytest.mark.everyday
 def test_a_token_allows_what_it_was_made_for(server: Server) -> None:
     with server.client(server.token(TokenScope.READ)) as client:
         assert client.get("/v1/models").status_code == 403
@@ -144,6 +150,7 @@ def test_a_token_allows_what_it_was_made_for(server: Server) -> None:
         assert client.get("/v1/models").status_code == 200
 
 
+@pytest.mark.slow
 def test_guessing_is_slowed_down(server: Server) -> None:
     with server.client("drag-guess") as client:
         statuses = [client.get("/v1/models").status_code for _ in range(30)]
@@ -153,6 +160,7 @@ def test_guessing_is_slowed_down(server: Server) -> None:
         assert other.get("/v1/models").status_code == 200, "it shares the address, not the guess"
 
 
+@pytest.mark.slow
 def test_a_token_has_a_rate(server: Server) -> None:
     with server.client(server.token(rate=3)) as client:
         answers = [client.get("/v1/models") for _ in range(4)]
@@ -160,6 +168,7 @@ def test_a_token_has_a_rate(server: Server) -> None:
     assert int(answers[-1].headers["retry-after"]) > 0
 
 
+@pytest.mark.slow
 def test_no_secret_is_on_the_disk(server: Server) -> None:
     secret = server.token()
     home = server.services.home.root
@@ -168,6 +177,7 @@ def test_no_secret_is_on_the_disk(server: Server) -> None:
     assert server.services.home.tokens.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 def test_an_unreadable_list_of_tokens_lets_nobody_in(server: Server) -> None:
     secret = server.token()
     server.services.home.tokens.write_text("{", encoding="utf-8")
@@ -180,6 +190,7 @@ def test_an_unreadable_list_of_tokens_lets_nobody_in(server: Server) -> None:
 # --- N-04: where it listens ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_it_listens_on_loopback_only_and_takes_the_next_port(serve: Serve) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -189,11 +200,13 @@ def test_it_listens_on_loopback_only_and_takes_the_next_port(serve: Serve) -> No
     assert port < (found.port or 0) <= port + 20
 
 
+@pytest.mark.slow
 def test_an_address_that_is_not_of_this_computer_is_an_error(serve: Serve) -> None:
     with pytest.raises(AppError, match="cannot listen"):
         serve(host="203.0.113.7")
 
 
+@pytest.mark.slow
 def test_a_certificate_that_is_none_is_an_error(serve: Serve, tmp_path: Path) -> None:
     (file := tmp_path / "certificate.pem").write_text("none")
     with pytest.raises(AppError, match="certificate"):
@@ -203,6 +216,7 @@ def test_a_certificate_that_is_none_is_an_error(serve: Serve, tmp_path: Path) ->
 # --- N-05: bounds -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_large_body_is_refused_before_it_is_read(server: Server) -> None:
     parts = urlsplit(server.address)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=10)
@@ -214,6 +228,7 @@ def test_a_large_body_is_refused_before_it_is_read(server: Server) -> None:
     connection.close()
 
 
+@pytest.mark.slow
 def test_a_body_in_endless_chunks_is_refused(server: Server) -> None:
     with server.client() as client:
         try:
@@ -225,6 +240,7 @@ def test_a_body_in_endless_chunks_is_refused(server: Server) -> None:
     assert status == 413
 
 
+@pytest.mark.slow
 def test_ten_thousand_headers_are_refused(server: Server) -> None:
     port = urlsplit(server.address).port
     many = [f"X-{number}: {'a' * 20}" for number in range(10_000)]
@@ -235,6 +251,7 @@ def test_ten_thousand_headers_are_refused(server: Server) -> None:
     assert status in (0, 400, 431)
 
 
+@pytest.mark.slow
 def test_a_request_that_never_ends_is_cut_off(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +262,7 @@ def test_a_request_that_never_ends_is_cut_off(
         assert connection.recv(100) == b""
 
 
+@pytest.mark.slow
 def test_open_streams_end_with_the_server(server: Server, endpoint: ChatServer) -> None:
     endpoint.mode = "stall"
     body = {"model": "desktop-rag", "stream": True, "messages": [
@@ -261,6 +279,7 @@ def test_open_streams_end_with_the_server(server: Server, endpoint: ChatServer) 
     assert endpoint.has_lost_client.wait(10)
 
 
+@pytest.mark.slow
 def test_a_hundred_requests_at_once_are_all_answered(server: Server) -> None:
     secret = server.token()
 
@@ -277,6 +296,7 @@ def test_a_hundred_requests_at_once_are_all_answered(server: Server) -> None:
     assert asyncio.run(ask_all()) == [200] * 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"1", b"\xff", b"[" * 100_000, b'{"model":1}'])
 def test_a_body_that_is_no_request_is_refused(server: Server, body: bytes) -> None:
     with server.client() as client:
@@ -286,6 +306,7 @@ def test_a_body_that_is_no_request_is_refused(server: Server, body: bytes) -> No
             assert answer.json()["error"]["message"]
 
 
+@pytest.mark.slow
 def test_unknown_paths_and_methods_are_refused_in_the_same_form(server: Server) -> None:
     with server.client() as client:
         for method, path in (("GET", "/nothing"), ("DELETE", "/v1/models"), ("GET", "//v1")):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShortcut
 from PySide6.QtTest import QTest
@@ -60,6 +61,7 @@ def test_a_button_leads_to_the_shortcuts(person: Person) -> None:
     person.waits_until(lambda: bool(person.window.findChildren(ShortcutsDialog)))
 
 
+@pytest.mark.everyday
 def test_every_shortcut_says_what_it_does(person: Person) -> None:
     for window in QApplication.topLevelWidgets():
         for shortcut in window.findChildren(QShortcut):

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
@@ -10,6 +11,7 @@ from desktop_rag.ui.library.documents_panel import DocumentsTable
 from tests.stories.conftest import Person
 
 
+@pytest.mark.everyday
 def test_an_excluded_file_is_undone_and_included_again(person: Person, papers: Path) -> None:
     person.drops(papers)
     person.sees("3 files: 2 searchable, 1 failed")

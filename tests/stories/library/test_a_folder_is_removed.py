@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.stories.conftest import Person
 
 
@@ -27,6 +29,7 @@ def test_a_removed_folder_comes_back(person: Person, papers: Path) -> None:
     assert {document.document_id for document in documents.all()} == before
 
 
+@pytest.mark.everyday
 def test_a_removed_folder_answers_no_longer_although_it_could_come_back(
     person: Person, papers: Path
 ) -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QInputDialog, QMessageBox
@@ -90,6 +91,7 @@ def test_rails_are_written_tried_saved_and_edited_again(
                                                             "about politics")]  # fmt: skip
 
 
+@pytest.mark.everyday
 def test_what_is_unsaved_is_asked_about_and_kept_over_a_restart(
     open_window: Callable[[], Person], home: Home
 ) -> None:

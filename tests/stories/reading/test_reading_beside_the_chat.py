@@ -141,6 +141,7 @@ def test_a_sheet_is_shown_at_its_cells(reader: Person, tmp_path: Path) -> None:
     assert not model.is_cited(30, 1)
 
 
+@pytest.mark.everyday
 def test_find_back_and_a_window_of_its_own(reader: Person, tmp_path: Path) -> None:
     pane = press_citation(reader, tmp_path, "lamp.md")
     reader.waits_until(lambda: bool(marked_words(pane)))

@@ -16,9 +16,6 @@ from desktop_rag.store.opening import open_engine
 from tests.unit.backup.conftest import OpenPlace
 from tests.unit.backup.filled_library import Place, entries, fill
 
-pytestmark = pytest.mark.slow
-
-
 OF_FEATURES = {"standing", "standing_run", "experiment", "evaluation"}
 CACHED = (
     kinds.kinds, kinds.kinds_of_features, kinds.nouns_of_features, kinds.backup_rules,
@@ -58,6 +55,7 @@ def home(tmp_path: Path) -> Home:
     return home
 
 
+@pytest.mark.everyday
 def test_a_backup_is_read_without_them(home: Home, open_place: OpenPlace, tmp_path: Path) -> None:
     with opened(home) as place:
         known = entries(place)
@@ -70,6 +68,7 @@ def test_a_backup_is_read_without_them(home: Home, open_place: OpenPlace, tmp_pa
         assert empty.backups.export(tmp_path / "y")
 
 
+@pytest.mark.slow
 def test_rows_and_journal_stay_as_they_are(home: Home) -> None:
     with opened(home) as place:
         before = {key: entry for key, entry in entries(place).items() if key[0] in OF_FEATURES}

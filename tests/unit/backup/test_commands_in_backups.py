@@ -16,9 +16,6 @@ from desktop_rag.features.rails.commands.commands_done import COMMANDS, commands
 from tests.unit.backup.filled_library import Place
 from tests.unit.backup.test_hostile_files import Members, members, packed
 
-pytestmark = pytest.mark.slow
-
-
 __all__ = ["members"]
 
 
@@ -27,6 +24,7 @@ def history(place: Place) -> list[Command]:
     return CommandBook(place.home.commands, lambda: 9.0).all()
 
 
+@pytest.mark.slow
 def test_the_history_comes_back_and_can_do_nothing(
     full: Place, empty: Place, tmp_path: Path
 ) -> None:
@@ -43,6 +41,7 @@ def test_the_history_comes_back_and_can_do_nothing(
     assert not saved.can_be_undone
 
 
+@pytest.mark.everyday
 def test_what_is_here_stays_and_twice_is_once(full: Place, tmp_path: Path) -> None:
     full.backups.export(tmp_path / "x")
     before = full.home.commands.read_text()
@@ -51,6 +50,7 @@ def test_what_is_here_stays_and_twice_is_once(full: Place, tmp_path: Path) -> No
     assert history(full)[1].can_be_undone
 
 
+@pytest.mark.slow
 def test_a_book_that_is_open_takes_them(full: Place, empty: Place, tmp_path: Path) -> None:
     full.backups.export(tmp_path / "x")
     book = CommandBook(empty.home.commands, lambda: 9.0)
@@ -60,12 +60,14 @@ def test_a_book_that_is_open_takes_them(full: Place, empty: Place, tmp_path: Pat
     assert history(empty) == book.all()
 
 
+@pytest.mark.everyday
 def test_one_collection_takes_no_history_along(full: Place, tmp_path: Path) -> None:
     full.backups.export(tmp_path / "x", collection=full.backups.collections()[0])
     with zipfile.ZipFile(tmp_path / "x") as archive:
         assert COMMANDS not in archive.namelist()
 
 
+@pytest.mark.slow
 def test_a_new_command_is_news_for_a_snapshot(full: Place) -> None:
     days = [0.0]
     full.backups._clock = lambda: days[0]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
@@ -96,6 +98,7 @@ WRONG: dict[str, Change] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", WRONG.values(), ids=list(WRONG))
 def test_one_wrong_value_of_a_command_changes_nothing(
     members: Members, empty: Place, tmp_path: Path, change: Change
@@ -105,6 +108,7 @@ def test_one_wrong_value_of_a_command_changes_nothing(
     refused(empty, members | {COMMANDS: json.dumps(content).encode()}, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
     [
@@ -124,6 +128,7 @@ def test_a_file_that_is_no_history_changes_nothing(
     refused(empty, members | {COMMANDS: content}, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_command_twice_changes_nothing(members: Members, empty: Place, tmp_path: Path) -> None:
     rows = json.loads(members[COMMANDS])["commands"]
     twice = json.dumps({"commands": [rows[0], rows[0]]}).encode()

@@ -15,9 +15,6 @@ from hypothesis import strategies as st
 from desktop_rag.core.errors import AppError
 from tests.unit.backup.filled_library import Place, entries, texts
 
-pytestmark = pytest.mark.slow
-
-
 Lines = list[dict[str, Any]]
 Members = dict[str, bytes]
 
@@ -70,6 +67,7 @@ def of_kind(lines: Lines, kind: str) -> dict[str, Any]:
     return max((line for line in lines if line["kind"] == kind), key=lambda x: len(str(x)))
 
 
+@pytest.mark.slow
 def test_repacking_alone_is_accepted(members: Members, empty: Place, tmp_path: Path) -> None:
     empty.backups.import_file(packed(with_lines(members, lines_of(members)), tmp_path / "x"))
     assert entries(empty)
@@ -114,6 +112,7 @@ WRONG: dict[str, tuple[str, str, str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", WRONG.values(), ids=list(WRONG))
 def test_one_wrong_value_changes_nothing(
     members: Members, empty: Place, tmp_path: Path, case: tuple[str, str, str, Any]
@@ -145,6 +144,7 @@ STRUCTURES: dict[str, Change] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", STRUCTURES.values(), ids=list(STRUCTURES))
 def test_a_wrong_structure_changes_nothing(
     members: Members, empty: Place, tmp_path: Path, change: Change
@@ -154,6 +154,7 @@ def test_a_wrong_structure_changes_nothing(
     refused(empty, packed(with_lines(members, lines), tmp_path / "x"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -181,6 +182,7 @@ MANIFESTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", MANIFESTS.values(), ids=list(MANIFESTS))
 def test_a_wrong_manifest_changes_nothing(
     members: Members, empty: Place, tmp_path: Path, changed: dict[str, Any]
@@ -190,6 +192,7 @@ def test_a_wrong_manifest_changes_nothing(
     assert ("another version" in error.title) == is_newer
 
 
+@pytest.mark.slow
 def test_a_file_that_is_not_the_one_promised(
     members: Members, empty: Place, tmp_path: Path
 ) -> None:
@@ -202,6 +205,7 @@ def test_a_file_that_is_not_the_one_promised(
     assert "hash" in error.hint
 
 
+@pytest.mark.slow
 def test_a_bomb_is_not_unpacked(members: Members, empty: Place, tmp_path: Path) -> None:
     """It says a small size and unpacks to a gigabyte, or says a gigabyte."""
     zeros = io.BytesIO()
@@ -214,11 +218,13 @@ def test_a_bomb_is_not_unpacked(members: Members, empty: Place, tmp_path: Path) 
     refused(empty, packed(bomb, tmp_path / "x", files=manifest["files"]))
 
 
+@pytest.mark.slow
 def test_many_names_are_not_read(members: Members, empty: Place, tmp_path: Path) -> None:
     many = {f"prompts/{n}.md": b"x" for n in range(20_001)}
     refused(empty, packed(members | many, tmp_path / "x"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"", b"PK\x05\x06", b"PK\x03\x04" * 50, b"no zip at all"])
 def test_no_zip_at_all(empty: Place, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x").write_bytes(content)
@@ -228,6 +234,7 @@ def test_no_zip_at_all(empty: Place, tmp_path: Path, content: bytes) -> None:
     refused(empty, tmp_path)
 
 
+@pytest.mark.everyday
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_flipped_bytes_change_nothing(
@@ -252,6 +259,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_other_value_is_refused_or_fits(

@@ -9,9 +9,6 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.precious import Entry
 from tests.unit.backup.filled_library import Place, entries
 
-pytestmark = pytest.mark.slow
-
-
 _ENOUGH_S = 30.0
 
 
@@ -35,6 +32,7 @@ def titles(place: Place) -> set[str]:
     return {chat.title for chat in place.engine.conversations.all()}
 
 
+@pytest.mark.slow
 def test_others_write_while_it_is_planned_and_between_images(full: Place, empty: Place) -> None:
     incoming, images = parts(full)
     calls: list[int] = []
@@ -56,6 +54,7 @@ def test_others_write_while_it_is_planned_and_between_images(full: Place, empty:
     assert entries(full).keys() <= entries(empty).keys()
 
 
+@pytest.mark.everyday
 def test_it_ends_though_something_is_written_at_every_moment(full: Place, empty: Place) -> None:
     incoming, images = parts(full)
     calls: list[int] = []
@@ -71,6 +70,7 @@ def test_it_ends_though_something_is_written_at_every_moment(full: Place, empty:
     assert titles(empty) == titles(full) | {"chat 1", "chat 2", "chat 3"}
 
 
+@pytest.mark.slow
 def test_a_plan_that_refuses_leaves_no_image(full: Place, empty: Place) -> None:
     _, images = parts(full)
     assert images

@@ -15,8 +15,6 @@ from tests.stored_rows import found, put
 from tests.unit.backup.conftest import OpenPlace
 from tests.unit.backup.filled_library import Place, entries, shown
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def indexed(full: Place) -> Place:
@@ -37,6 +35,7 @@ def file(indexed: Place, tmp_path: Path) -> Path:
     return tmp_path / "x"
 
 
+@pytest.mark.slow
 def test_what_was_found_is_found(indexed: Place, empty: Place, file: Path) -> None:
     done = empty.backups.import_file(file, takes_index=True)
     assert done.has_index
@@ -50,11 +49,13 @@ def test_what_was_found_is_found(indexed: Place, empty: Place, file: Path) -> No
     assert (again.has_index, bool(again.no_index)) == (False, True)
 
 
+@pytest.mark.slow
 def test_it_holds_no_chat_twice(file: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(file) as archive:
         assert "灯".encode() not in archive.read("library.index")
 
 
+@pytest.mark.slow
 def test_a_library_with_documents_gets_the_rest(empty: Place, file: Path) -> None:
     put(empty.engine, "own.md", "of my own")
     done = empty.backups.import_file(file, takes_index=True)
@@ -63,6 +64,7 @@ def test_a_library_with_documents_gets_the_rest(empty: Place, file: Path) -> Non
     assert len(empty.engine.conversations.all()) == 3
 
 
+@pytest.mark.everyday
 def test_a_library_in_use_gets_the_rest(empty: Place, file: Path) -> None:
     assert "Close it" in empty.backups.import_file(file).no_index
     assert found(empty.engine, "dusk") == []
@@ -82,6 +84,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sql", WRONG.values(), ids=list(WRONG))
 def test_a_wrong_index_changes_nothing(empty: Place, file: Path, tmp_path: Path, sql: str) -> None:
     bad = changed(file, tmp_path, sql)
@@ -116,6 +119,7 @@ def changed(file: Path, tmp_path: Path, sql: str) -> Path:
     return tmp_path / "bad"
 
 
+@pytest.mark.slow
 def test_no_database_at_all(empty: Place, file: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(file) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
@@ -132,6 +136,7 @@ def test_no_database_at_all(empty: Place, file: Path, tmp_path: Path) -> None:
     assert not entries(empty)
 
 
+@pytest.mark.slow
 def test_cancelled_while_writing_leaves_nothing(indexed: Place, tmp_path: Path) -> None:
     cancel = Event()
     with pytest.raises(Cancelled):
@@ -142,6 +147,7 @@ def test_cancelled_while_writing_leaves_nothing(indexed: Place, tmp_path: Path) 
     assert not list(indexed.home.backups.iterdir())
 
 
+@pytest.mark.slow
 def test_the_library_stays_usable_meanwhile(indexed: Place, open_place: OpenPlace) -> None:
     """The copy is of one moment; what is written meanwhile is not held up and not in it."""
     told: list[str] = []

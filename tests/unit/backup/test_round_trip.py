@@ -13,8 +13,6 @@ from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.store.contract.kinds import kinds
 from tests.unit.backup.filled_library import Place, entries, fill, shown, tag, texts
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def file(full: Place, tmp_path: Path) -> Path:
@@ -24,6 +22,7 @@ def file(full: Place, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_everything_comes_back(full: Place, empty: Place, file: Path) -> None:
     done = empty.backups.import_file(file)
     assert shown(empty) == shown(full)
@@ -36,6 +35,7 @@ def test_everything_comes_back(full: Place, empty: Place, file: Path) -> None:
     assert done.takes_settings
 
 
+@pytest.mark.slow
 def test_the_library_it_is_from_is_unchanged(full: Place, file: Path) -> None:
     before, files = entries(full), texts(full.home)
     done = full.backups.import_file(file)
@@ -43,6 +43,7 @@ def test_the_library_it_is_from_is_unchanged(full: Place, file: Path) -> None:
     assert not done.added
 
 
+@pytest.mark.slow
 def test_importing_twice_is_importing_once(empty: Place, file: Path) -> None:
     empty.backups.import_file(file)
     before, files = entries(empty), texts(empty.home)
@@ -51,6 +52,7 @@ def test_importing_twice_is_importing_once(empty: Place, file: Path) -> None:
     assert not again.added
 
 
+@pytest.mark.slow
 def test_folders_of_the_home_are_those_of_the_new_home(empty: Place, file: Path) -> None:
     empty.backups.import_file(file)
     sources = empty.engine.sources.sources()
@@ -59,6 +61,7 @@ def test_folders_of_the_home_are_those_of_the_new_home(empty: Place, file: Path)
     assert links.path == empty.home.pages / links.source_id
 
 
+@pytest.mark.slow
 def test_what_programs_sent_comes_back_below_the_new_home(
     full: Place, empty: Place, tmp_path: Path
 ) -> None:
@@ -75,6 +78,7 @@ def test_what_programs_sent_comes_back_below_the_new_home(
     assert (source.path / "about" / "0123.json").read_text() == "{}"
 
 
+@pytest.mark.slow
 def test_the_preview_says_what_it_holds(full: Place, empty: Place, file: Path) -> None:
     contents = empty.backups.examine(file)
     assert contents.counts["conversation"] == len(full.engine.conversations.all())
@@ -85,6 +89,7 @@ def test_the_preview_says_what_it_holds(full: Place, empty: Place, file: Path) -
     assert not entries(empty)
 
 
+@pytest.mark.slow
 def test_every_column_has_a_rule(full: Place) -> None:
     tables: dict[str, set[str]] = {}
     for entry in entries(full).values():
@@ -93,6 +98,7 @@ def test_every_column_has_a_rule(full: Place) -> None:
     assert tables == {table: set(rules) for table, rules in column_rules().items()}
 
 
+@pytest.mark.slow
 def test_a_deleted_chat_is_in_no_backup(full: Place, tmp_path: Path) -> None:
     secret = full.engine.conversations.add("Secret plans", "")
     full.engine.conversations.set_deleted(secret.conversation_id, True)
@@ -101,6 +107,7 @@ def test_a_deleted_chat_is_in_no_backup(full: Place, tmp_path: Path) -> None:
         assert b"Secret plans" not in archive.read("entries.jsonl")
 
 
+@pytest.mark.slow
 def test_a_backup_opens_no_way_into_the_local_network(
     full: Place, empty: Place, tmp_path: Path
 ) -> None:
@@ -115,10 +122,12 @@ def test_a_backup_opens_no_way_into_the_local_network(
     assert sea.intranet_hosts == ("wiki.example",)
 
 
+@pytest.mark.everyday
 def test_only_this_user_can_read_it(file: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_no_key_is_in_it(full: Place, tmp_path: Path) -> None:
     """Not even one that somebody wrote into the settings by hand."""
     settings = full.home.settings.read_text("utf-8")
@@ -131,6 +140,7 @@ def test_no_key_is_in_it(full: Place, tmp_path: Path) -> None:
         assert b"https://models.example/v1" in archive.read("settings.toml")
 
 
+@pytest.mark.slow
 def test_settings_of_the_person_stay(empty: Place, file: Path) -> None:
     empty.home.settings.write_text("[appearance]\nscheme = 'dark'\n", encoding="utf-8")
     done = empty.backups.import_file(file)
@@ -138,6 +148,7 @@ def test_settings_of_the_person_stay(empty: Place, file: Path) -> None:
     assert load_settings(empty.home.settings)[0].appearance.scheme == "dark"
 
 
+@pytest.mark.slow
 def test_one_collection(full: Place, empty: Place, tmp_path: Path) -> None:
     land, sea = sorted(full.engine.sources.collections(), key=lambda c: c.name)
     full.backups.export(tmp_path / "x", collection=sea)
@@ -158,6 +169,7 @@ def test_one_collection(full: Place, empty: Place, tmp_path: Path) -> None:
     assert (contents.collection, contents.counts.get("conversation", 0)) == ("Land", 0)
 
 
+@pytest.mark.slow
 def test_a_newer_prompt_wins(full: Place, empty: Place, file: Path) -> None:
     empty.home.prompts.mkdir()
     ours = empty.home.prompts / "shorter.md"
@@ -171,6 +183,7 @@ def test_a_newer_prompt_wins(full: Place, empty: Place, file: Path) -> None:
     assert ours.read_text("utf-8") == "Make it shorter.\n"
 
 
+@pytest.mark.slow
 def test_a_newer_assistant_wins(full: Place, empty: Place, file: Path) -> None:
     [keeper] = full.engine.assistants.all()
     for changed_at, name in ((9.0, "Newer"), (1.0, "Keeper")):
@@ -179,6 +192,7 @@ def test_a_newer_assistant_wins(full: Place, empty: Place, file: Path) -> None:
         assert [a.name for a in empty.engine.assistants.all()] == [name]
 
 
+@pytest.mark.slow
 def test_a_file_that_has_tags_here_gets_those_it_lacks(
     full: Place, empty: Place, file: Path
 ) -> None:
@@ -198,6 +212,7 @@ def test_a_file_that_has_tags_here_gets_those_it_lacks(
     assert full.engine.tags.given().keys() == empty.engine.tags.given().keys()
 
 
+@pytest.mark.slow
 def test_a_library_filled_on_its_own_keeps_all_of_its_own(
     full: Place, empty: Place, file: Path
 ) -> None:
@@ -213,6 +228,7 @@ def test_a_library_filled_on_its_own_keeps_all_of_its_own(
     assert entries(empty) == again
 
 
+@pytest.mark.slow
 def test_the_manifest_is_readable_by_people(file: Path) -> None:
     with zipfile.ZipFile(file) as archive:
         manifest = json.loads(archive.read("manifest.json"))

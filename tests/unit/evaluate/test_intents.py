@@ -12,9 +12,6 @@ from desktop_rag.features.rails.intent.intent_recognition import IntentExample
 from tests.command_line import run_json
 from tests.conftest import bundled_embedder
 
-pytestmark = pytest.mark.slow
-
-
 _EXAMPLES = {
     "ask opening hours": ["When do you open?", "Until when is the bakery open today?"],
     "order a cake": ["I want to order a birthday cake", "Please bake a cake for Saturday"],
@@ -36,6 +33,7 @@ def _write(path: Path, rows: list[IntentExample]) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_model_is_asked_about_what_examples_do_not_settle() -> None:
     prompts: list[str] = []
 
@@ -52,6 +50,7 @@ def test_a_model_is_asked_about_what_examples_do_not_settle() -> None:
     assert prompts[0].index("I want to order a birthday cake") > prompts[0].index("Hello there!")
 
 
+@pytest.mark.everyday
 def test_sentences_out_of_scope_are_counted() -> None:
     embed = bundled_embedder().embed_passages
     asked = ["What is the capital of France?", "When do you open"]
@@ -59,6 +58,7 @@ def test_sentences_out_of_scope_are_counted() -> None:
     assert figures.to_json()[-1]["out_of_scope_settled"] == 0.5
 
 
+@pytest.mark.everyday
 def test_a_bad_line_is_named(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"text": "a", "intent": "b"}\n{"text": "c"}\n', encoding="utf-8")
@@ -67,6 +67,7 @@ def test_a_bad_line_is_named(tmp_path: Path) -> None:
         load_sentences(path)
 
 
+@pytest.mark.slow
 def test_the_verb_prints_a_row_for_each_number_of_examples(home: Home, tmp_path: Path) -> None:
     _write(tmp_path / "examples.jsonl", _examples())
     _write(tmp_path / "tests.jsonl", _TESTS)

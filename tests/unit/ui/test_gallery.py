@@ -12,13 +12,11 @@ from desktop_rag.ui import widgets
 from desktop_rag.ui.foundation.theme import Theme
 from tests.looks.gallery import SHEETS, sheet
 
-pytestmark = pytest.mark.slow
-
-
 # Frames that only hold other widgets; the looks show them.
 _HOLDERS = {"ContentScroll", "NoticeBar", "ScrolledPage", "WrappingRow"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHEETS)
 def test_a_sheet_is_drawn(name: str, theme: Theme, qtbot: QtBot) -> None:
     made = sheet(theme, name)
@@ -27,6 +25,7 @@ def test_a_sheet_is_drawn(name: str, theme: Theme, qtbot: QtBot) -> None:
     assert not made.grab().isNull()
 
 
+@pytest.mark.everyday
 def test_every_shared_widget_is_on_a_sheet(theme: Theme, qtbot: QtBot) -> None:
     shown: set[str] = set()
     for name in SHEETS:

@@ -14,9 +14,6 @@ from tests.integration.serving.conftest import Serve, Server
 from tests.integration.serving.test_parameters import PIXEL
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 MODULE = '''
 from dataclasses import replace
 
@@ -115,6 +112,7 @@ def ask(server: Server, question: str = "When is the lamp lit?", **headers: str)
     return answer.status_code, answer.text
 
 
+@pytest.mark.slow
 def test_images_pass_a_filter(serve: Serve, endpoint: ChatServer) -> None:
     server = serve(filters=("failing",))
     image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
@@ -125,6 +123,7 @@ def test_images_pass_a_filter(serve: Serve, endpoint: ChatServer) -> None:
     assert PIXEL in json.dumps(endpoint.chats)
 
 
+@pytest.mark.slow
 def test_a_filter_refuses_requests_questions_and_answers_in_its_own_words(
     serve: Serve, endpoint: ChatServer
 ) -> None:
@@ -142,6 +141,7 @@ def test_a_filter_refuses_requests_questions_and_answers_in_its_own_words(
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_filters_are_exchanged_while_the_server_runs(serve: Serve, endpoint: ChatServer) -> None:
     server = serve()
     assert ask(server, "What is the salary of the keeper?")[0] == 200
@@ -150,12 +150,14 @@ def test_filters_are_exchanged_while_the_server_runs(serve: Serve, endpoint: Cha
         assert ask(server, "What is the salary of the keeper?")[0] == status
 
 
+@pytest.mark.everyday
 def test_a_filter_for_some_models_leaves_the_others_alone(
     serve: Serve, endpoint: ChatServer
 ) -> None:
     assert ask(serve(filters=("polite=collection:*",)))[0] == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["admit", "prepare", "pass_on", "keeps"])
 def test_nothing_passes_a_filter_that_fails(
     serve: Serve, endpoint: ChatServer, caplog: pytest.LogCaptureFixture, step: str
@@ -171,6 +173,7 @@ def test_nothing_passes_a_filter_that_fails(
     caplog.clear()
 
 
+@pytest.mark.slow
 def test_a_filter_that_fails_at_the_end_is_loud_and_harmless(
     serve: Serve, endpoint: ChatServer, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -183,6 +186,7 @@ def test_a_filter_that_fails_at_the_end_is_loud_and_harmless(
     caplog.clear()
 
 
+@pytest.mark.slow
 def test_a_filter_cannot_widen_what_a_token_may_read(serve: Serve, endpoint: ChatServer) -> None:
     server = serve(filters=("widening",))
     [papers] = server.services.library.collections.all()
@@ -195,6 +199,7 @@ def test_a_filter_cannot_widen_what_a_token_may_read(serve: Serve, endpoint: Cha
         assert bool(answer["desktop_rag"]["sources"]) is found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["unknown", "broken", "text", "gone"])
 def test_without_a_filter_that_is_named_nothing_is_served(
     serve: Serve, name: str, caplog: pytest.LogCaptureFixture
@@ -204,6 +209,7 @@ def test_without_a_filter_that_is_named_nothing_is_served(
     caplog.clear()
 
 
+@pytest.mark.slow
 def test_a_filter_that_nobody_names_is_not_even_loaded(serve: Serve, endpoint: ChatServer) -> None:
     assert ask(serve())[0] == 200
     assert "ratings_filters" not in sys.modules

@@ -10,9 +10,6 @@ from desktop_rag.features.server.values.usage_figures import RequestRecord
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.slow
-
-
 _QUESTION = {"role": "user", "content": "When is the lamp of the lighthouse lit?"}
 
 
@@ -33,6 +30,7 @@ def files_of(server: Server) -> str:
     return "".join(path.read_text() for path in folder.iterdir())
 
 
+@pytest.mark.slow
 def test_each_request_is_logged_with_its_token_and_without_its_text(
     endpoint: ChatServer, server: Server
 ) -> None:
@@ -59,6 +57,7 @@ def test_each_request_is_logged_with_its_token_and_without_its_text(
         assert never not in kept
 
 
+@pytest.mark.slow
 def test_questions_and_answers_are_logged_where_the_settings_want_it(
     endpoint: ChatServer, serve: Serve
 ) -> None:
@@ -69,6 +68,7 @@ def test_questions_and_answers_are_logged_where_the_settings_want_it(
     assert record.answer == "The lamp is lit at dusk [1]."
 
 
+@pytest.mark.everyday
 def test_a_failed_answer_is_logged_with_its_reason(endpoint: ChatServer, server: Server) -> None:
     endpoint.mode = "status"
     ask(server, server.token(), stream=True)
@@ -77,6 +77,7 @@ def test_a_failed_answer_is_logged_with_its_reason(endpoint: ChatServer, server:
     assert record.refusal
 
 
+@pytest.mark.slow
 def test_what_others_wrote_into_the_file_is_passed_over(tmp_path: Path) -> None:
     log = RequestLog(tmp_path)
     log.write(RequestRecord(1.0, path="/first"))

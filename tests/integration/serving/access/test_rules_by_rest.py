@@ -8,12 +8,10 @@ from desktop_rag.features.server.access.access_tokens import TokenScope
 from tests.integration.serving.conftest import Server
 from tests.servers.rights_app import PRIVATE, PUBLIC, make_keys
 
-pytestmark = pytest.mark.slow
-
-
 API = "/api/v1"
 
 
+@pytest.mark.everyday
 def test_an_application_decides_about_the_readers_of_a_collection(
     server: Server, tmp_path: Path
 ) -> None:

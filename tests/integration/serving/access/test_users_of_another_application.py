@@ -20,9 +20,6 @@ from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 from tests.servers.rights_app import AUDIENCE, ISSUER, PRIVATE, PUBLIC, RightsApp, make_keys, signed
 
-pytestmark = pytest.mark.slow
-
-
 QUESTION = [{"role": "user", "content": "What is the code of the safe?"}]
 
 
@@ -76,6 +73,7 @@ def sources(answer: Any) -> set[str]:
     return {source["title"] for source in answer.json()["desktop_rag"]["sources"]}
 
 
+@pytest.mark.slow
 def test_each_user_gets_what_the_application_lets_them_read(
     ask: Ask, rule: AccessRule, app: RightsApp, endpoint: ChatServer
 ) -> None:
@@ -90,6 +88,7 @@ def test_each_user_gets_what_the_application_lets_them_read(
     assert {d["path"] for d in asked["documents"]} == {"wanda/wanda safe.md", "boris/boris safe.md"}
 
 
+@pytest.mark.slow
 def test_several_users_together_get_what_all_of_them_may_read(
     ask: Ask, rule: AccessRule, app: RightsApp, server: Server, tmp_path: Path
 ) -> None:
@@ -105,6 +104,7 @@ def test_several_users_together_get_what_all_of_them_may_read(
     assert ask(many).json()["error"]["code"] == "too_many_users"
 
 
+@pytest.mark.slow
 def test_the_chat_of_a_page_reads_no_document_of_others_by_its_id(
     server: Server, rule: AccessRule, app: RightsApp, endpoint: ChatServer
 ) -> None:
@@ -119,6 +119,7 @@ def test_the_chat_of_a_page_reads_no_document_of_others_by_its_id(
     assert "boris-4711" not in json.dumps(endpoint.chats)
 
 
+@pytest.mark.slow
 def test_without_a_user_the_collection_does_not_exist(ask: Ask, rule: AccessRule) -> None:
     assert "People" not in ask(path="/v1/models").text
     unknown = ask(model="collection:People")
@@ -131,6 +132,7 @@ def test_without_a_user_the_collection_does_not_exist(ask: Ask, rule: AccessRule
     assert "People" not in everything.text
 
 
+@pytest.mark.slow
 def test_with_a_user_the_collection_is_a_model(ask: Ask, rule: AccessRule, app: RightsApp) -> None:
     assert "collection:People" in ask(app.token("wanda"), path="/v1/models").text
     assert not app.asked
@@ -182,6 +184,7 @@ BAD: dict[str, Callable[[RightsApp], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BAD)
 def test_a_token_that_is_not_valid_is_refused_and_reaches_nobody(
     ask: Ask, rule: AccessRule, app: RightsApp, kind: str
@@ -191,12 +194,14 @@ def test_a_token_that_is_not_valid_is_refused_and_reaches_nobody(
     assert not app.asked
 
 
+@pytest.mark.everyday
 def test_a_token_is_refused_in_the_same_way_where_no_collection_asks_for_one(
     ask: Ask, app: RightsApp
 ) -> None:
     assert ask(app.token("wanda")).json()["error"]["code"] == "invalid_user_token"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mode", ["error", "redirect", "text", "list", "others", "numbers", "huge", "refusal"]
 )
@@ -210,6 +215,7 @@ def test_an_application_that_does_not_tell_clearly_is_a_refusal(
     assert len(app.asked) == 1
 
 
+@pytest.mark.slow
 def test_a_silent_application_is_given_up_and_left_alone_for_a_while(
     ask: Ask, rule: AccessRule, app: RightsApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,6 +227,7 @@ def test_a_silent_application_is_given_up_and_left_alone_for_a_while(
     assert len(app.asked) == 1
 
 
+@pytest.mark.slow
 def test_the_application_is_asked_once_for_questions_in_a_row(
     ask: Ask, rule: AccessRule, app: RightsApp
 ) -> None:
@@ -232,6 +239,7 @@ def test_the_application_is_asked_once_for_questions_in_a_row(
     assert len(app.asked) == 2
 
 
+@pytest.mark.slow
 def test_a_link_for_a_user_shows_the_passage_and_ends_with_the_rule_of_others(
     server: Server, ask: Ask, rule: AccessRule, app: RightsApp
 ) -> None:
@@ -248,6 +256,7 @@ def test_a_link_for_a_user_shows_the_passage_and_ends_with_the_rule_of_others(
         assert browser.get(own.replace("/source/", "/source/x~wanda")).status_code == 404
 
 
+@pytest.mark.slow
 def test_nothing_is_answered_while_the_rules_cannot_be_read(
     server: Server, ask: Ask, rule: AccessRule
 ) -> None:
@@ -257,6 +266,7 @@ def test_nothing_is_answered_while_the_rules_cannot_be_read(
     assert "rules of access" in refused.json()["error"]["message"]
 
 
+@pytest.mark.slow
 def test_a_wrong_key_file_is_told_when_the_rule_is_made(tmp_path: Path, app: RightsApp) -> None:
     rule = AccessRule("c", str(app.public_key), ("RS256",), ISSUER, AUDIENCE, app.address)
     private = app.public_key.with_name("private.pem")
@@ -269,6 +279,7 @@ def test_a_wrong_key_file_is_told_when_the_rule_is_made(tmp_path: Path, app: Rig
             UserTokens().keys(replace(rule, key_file=str(path)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -296,6 +307,7 @@ def test_a_rule_that_would_not_protect_is_refused(tmp_path: Path, change: dict[s
     assert rules.all() == (rule,)
 
 
+@pytest.mark.slow
 def test_a_key_that_is_given_as_text_is_kept_beside_the_rules(tmp_path: Path) -> None:
     rules = AccessRules(tmp_path / "access.json")
     key = make_keys(tmp_path)
@@ -310,6 +322,7 @@ def test_a_key_that_is_given_as_text_is_kept_beside_the_rules(tmp_path: Path) ->
     assert not Path(kept.key_file).exists()
 
 
+@pytest.mark.slow
 def test_the_key_of_a_set_is_chosen_by_its_name(tmp_path: Path, app: RightsApp) -> None:
     other = rsa.generate_private_key(65_537, 2048)
     named = {"one": app.key.public_key(), "two": other.public_key()}
@@ -328,6 +341,7 @@ def test_the_key_of_a_set_is_chosen_by_its_name(tmp_path: Path, app: RightsApp) 
         assert tokens.user(app.token("wanda", headers=headers), rule) is None
 
 
+@pytest.mark.slow
 def test_the_application_keeps_its_collection_in_step_without_a_user(
     server: Server, rule: AccessRule, app: RightsApp
 ) -> None:
@@ -348,6 +362,7 @@ def test_the_application_keeps_its_collection_in_step_without_a_user(
         assert refused.status_code == 403, refused.text
 
 
+@pytest.mark.slow
 def test_the_rest_api_shows_each_user_their_documents_only(
     server: Server, rule: AccessRule, app: RightsApp
 ) -> None:
@@ -378,6 +393,7 @@ def test_the_rest_api_shows_each_user_their_documents_only(
         assert client.get(f"/api/v1/documents/{ids['wanda']}").status_code == 404
 
 
+@pytest.mark.slow
 def test_the_program_fills_the_collection_of_its_users(
     server: Server, rule: AccessRule, app: RightsApp
 ) -> None:

@@ -12,9 +12,6 @@ from desktop_rag.features.server.admin.admin_visits import IDLE_S, AdminSessions
 from tests.integration.serving.admin.admin_browser import AdminBrowser
 from tests.integration.serving.conftest import Server
 
-pytestmark = pytest.mark.slow
-
-
 POLICY = (
     "default-src 'none'; style-src 'self'; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'"
@@ -36,6 +33,7 @@ def title_of(answer: httpx2.Response) -> str:
     return found[1]
 
 
+@pytest.mark.slow
 def test_only_an_admin_token_logs_in(browser: AdminBrowser) -> None:
     server = browser.server
     assert title_of(browser.get("/admin/tokens")) == "Log in"
@@ -48,6 +46,7 @@ def test_only_an_admin_token_logs_in(browser: AdminBrowser) -> None:
     assert title_of(browser.log_in()) == "Overview"
 
 
+@pytest.mark.slow
 def test_the_cookie_is_for_this_page_alone_and_tells_nothing(browser: AdminBrowser) -> None:
     secret = browser.server.token(TokenScope.ADMIN)
     browser.client.follow_redirects = False
@@ -67,6 +66,7 @@ def test_the_cookie_is_for_this_page_alone_and_tells_nothing(browser: AdminBrows
     ]
 
 
+@pytest.mark.slow
 def test_every_page_says_what_browsers_must_not_do(browser: AdminBrowser) -> None:
     pages = [browser.get("/admin/login"), browser.log_in(), browser.get("/admin/nothing"),
              browser.send("/admin/tokens", {"form_key": "wrong"})]  # fmt: skip
@@ -79,6 +79,7 @@ def test_every_page_says_what_browsers_must_not_do(browser: AdminBrowser) -> Non
     assert browser.get("/admin/admin.css").headers["content-type"].startswith("text/css")
 
 
+@pytest.mark.everyday
 def test_a_form_needs_its_key_and_the_origin_of_the_server(browser: AdminBrowser) -> None:
     browser.log_in()
     before = len(TokenBook(browser.server.services.home.tokens).all())
@@ -98,6 +99,7 @@ def test_a_form_needs_its_key_and_the_origin_of_the_server(browser: AdminBrowser
     assert browser.send("/admin/tokens", fields).status_code == 200
 
 
+@pytest.mark.slow
 def test_an_origin_that_may_use_the_api_may_not_use_the_pages(browser: AdminBrowser) -> None:
     origin = "https://wiki.example"
     secret = browser.server.token(TokenScope.ADMIN, origins=(origin,))
@@ -108,6 +110,7 @@ def test_an_origin_that_may_use_the_api_may_not_use_the_pages(browser: AdminBrow
     assert "access-control-allow-credentials" not in refused.headers
 
 
+@pytest.mark.slow
 def test_a_revoked_token_ends_the_session(browser: AdminBrowser) -> None:
     browser.log_in()
     assert title_of(browser.get("/admin/documents")) == "Documents"
@@ -117,6 +120,7 @@ def test_a_revoked_token_ends_the_session(browser: AdminBrowser) -> None:
     assert title_of(browser.send("/admin/documents/failed")) == "Log in"
 
 
+@pytest.mark.slow
 def test_logging_out_ends_the_session_for_good(browser: AdminBrowser) -> None:
     browser.log_in()
     (name,) = browser.client.cookies
@@ -128,12 +132,14 @@ def test_logging_out_ends_the_session_for_good(browser: AdminBrowser) -> None:
     assert title_of(browser.get("/admin")) == "Log in"
 
 
+@pytest.mark.slow
 def test_guessing_is_slowed_down(browser: AdminBrowser) -> None:
     statuses = [browser.log_in(f"drag-{n}").status_code for n in range(30)]
     assert (statuses[0], statuses[-1]) == (401, 429)
     assert title_of(browser.log_in()) == "Overview", "the right token is never locked out"
 
 
+@pytest.mark.slow
 def test_a_session_ends_after_a_rest_and_after_a_day_of_work() -> None:
     now = [0.0]
     sessions = AdminSessions(lambda _: True, lambda: now[0])
@@ -150,6 +156,7 @@ def test_a_session_ends_after_a_rest_and_after_a_day_of_work() -> None:
     assert sessions.find("unknown") is None
 
 
+@pytest.mark.everyday
 def test_the_session_after_many_others_still_opens() -> None:
     sessions = AdminSessions(lambda _: True)
     ids = [sessions.open(TOKEN)[0] for _ in range(100)]

@@ -21,9 +21,6 @@ from tests.servers.chat_server import ChatServer
 from tests.servers.rights_app import PRIVATE, PUBLIC, make_keys
 from tests.waiting import until
 
-pytestmark = pytest.mark.slow
-
-
 HOSTILE = "\"><img src=x onerror=alert(1)>&lt;'"
 
 
@@ -40,6 +37,7 @@ def text_of(html: str) -> str:
     return unescape(re.sub(r"<[^>]*>", " ", html))
 
 
+@pytest.mark.slow
 def test_every_page_of_the_list_is_shown(admin: AdminBrowser) -> None:
     overview = admin.get("/admin").text
     paths = re.findall(r'<li><a href="(/admin[^"]*)"', overview)
@@ -50,6 +48,7 @@ def test_every_page_of_the_list_is_shown(admin: AdminBrowser) -> None:
         assert f'href="{path}" aria-current="page"' in page.text
 
 
+@pytest.mark.slow
 def test_documents_are_found_by_name_state_and_reason(admin: AdminBrowser) -> None:
     def found(**query: str) -> list[str]:
         page = admin.client.get("/admin/documents", params=query).text
@@ -64,6 +63,7 @@ def test_documents_are_found_by_name_state_and_reason(admin: AdminBrowser) -> No
     assert found(page="x") == found()
 
 
+@pytest.mark.slow
 def test_documents_are_read_again_and_removed_after_a_question(admin: AdminBrowser) -> None:
     library = admin.server.services.library
     ferry = next(d for d in library.documents.all() if d.path.name == "ferry.md")
@@ -84,6 +84,7 @@ def test_documents_are_read_again_and_removed_after_a_question(admin: AdminBrows
     assert admin.send("/admin/documents/again").status_code == 400
 
 
+@pytest.mark.slow
 def test_a_token_is_made_shown_once_and_works(admin: AdminBrowser) -> None:
     (collection,) = admin.server.services.library.collections.all()
     admin.get("/admin/tokens")
@@ -110,6 +111,7 @@ def test_a_token_is_made_shown_once_and_works(admin: AdminBrowser) -> None:
         assert client.get("/v1/models").status_code == 401
 
 
+@pytest.mark.slow
 def test_an_application_is_let_decide_about_readers(admin: AdminBrowser, tmp_path: Path) -> None:
     make_keys(tmp_path)
     rules = AccessRules(admin.server.services.home.access_rules)
@@ -138,6 +140,7 @@ def test_an_application_is_let_decide_about_readers(admin: AdminBrowser, tmp_pat
     assert admin.get(path).status_code == 404
 
 
+@pytest.mark.slow
 def test_what_can_not_be_is_said_and_changes_nothing(admin: AdminBrowser) -> None:
     admin.get("/admin/tokens")
     before = TokenBook(admin.server.services.home.tokens).all()
@@ -151,6 +154,7 @@ def test_what_can_not_be_is_said_and_changes_nothing(admin: AdminBrowser) -> Non
         assert admin.get(f"/admin/{page}").status_code == 404
 
 
+@pytest.mark.slow
 def test_exposure_is_switched_for_a_token(admin: AdminBrowser) -> None:
     secret = admin.server.token()
     token = TokenBook(admin.server.services.home.tokens).all()[-1]
@@ -166,6 +170,7 @@ def test_exposure_is_switched_for_a_token(admin: AdminBrowser) -> None:
         assert "collection:My documents" in client.get("/v1/models").text
 
 
+@pytest.mark.slow
 def test_collections_and_prompts_are_added_changed_and_removed(admin: AdminBrowser) -> None:
     library, prompts = admin.server.services.library, admin.server.services.chat.prompts
     admin.get("/admin/collections")
@@ -183,6 +188,7 @@ def test_collections_and_prompts_are_added_changed_and_removed(admin: AdminBrows
     assert not [p for p in prompts.all() if p.name.startswith("tide")]
 
 
+@pytest.mark.slow
 def test_a_crawl_says_when_it_runs_and_what_it_was_refused(admin: AdminBrowser) -> None:
     library = admin.server.services.library
     source = library.sources.add_links(WebLinks(("http://127.0.0.1/harbour",), 5, 0.0))
@@ -203,6 +209,7 @@ def test_a_crawl_says_when_it_runs_and_what_it_was_refused(admin: AdminBrowser) 
     assert report.refused[0].reason in said
 
 
+@pytest.mark.everyday
 def test_the_log_is_searched_and_its_text_is_shown_where_it_is_kept(
     serve: Serve, endpoint: ChatServer
 ) -> None:
@@ -236,6 +243,7 @@ def check_log(admin: AdminBrowser) -> None:
     assert "without a valid token" in usage
 
 
+@pytest.mark.slow
 def test_only_lengths_are_in_the_log_unless_it_is_switched_on(
     admin: AdminBrowser, endpoint: ChatServer
 ) -> None:
@@ -247,6 +255,7 @@ def test_only_lengths_are_in_the_log_unless_it_is_switched_on(
     assert "When is it lit" not in text_of(admin.get("/admin/log").text)
 
 
+@pytest.mark.slow
 def test_an_admin_lets_a_collection_fetch_from_the_local_network(admin: AdminBrowser) -> None:
     library = admin.server.services.library
     (collection,) = library.collections.all()
@@ -257,6 +266,7 @@ def test_an_admin_lets_a_collection_fetch_from_the_local_network(admin: AdminBro
     assert library.collections.all()[0].intranet_hosts == ("wiki.example", "10.1.0.0/16")
 
 
+@pytest.mark.slow
 def test_foreign_text_stays_text(admin: AdminBrowser, tmp_path: Path) -> None:
     services = admin.server.services
     name = "x<img src=x onerror=alert(1)>.md"
@@ -276,6 +286,7 @@ def test_foreign_text_stays_text(admin: AdminBrowser, tmp_path: Path) -> None:
     assert shown >= 5
 
 
+@pytest.mark.slow
 def test_the_writer_of_pages_lets_nothing_through() -> None:
     assert tag("a", HOSTILE, href="javascript:alert(1)") == f"<a>{tag('b', HOSTILE)[3:-4]}</a>"
     assert "href" not in tag("a", "x", href="//evil.example")
@@ -288,6 +299,7 @@ def test_the_writer_of_pages_lets_nothing_through() -> None:
             tag(name, **attributes)
 
 
+@pytest.mark.slow
 def test_only_the_writer_makes_markup() -> None:
     serve = Path(__file__).parents[4] / "desktop_rag" / "features" / "server"
     makers = {p.name for p in serve.rglob("*.py") if re.search(r"\bHtml\(", p.read_text())}

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
-
-
 _SCRIPT = Path(__file__).parents[4] / "benchmarks" / "answers" / "citation_forms.py"
 
 
+@pytest.mark.everyday
 def test_forms_and_languages_are_read() -> None:
     spec = importlib.util.spec_from_file_location("citation_forms_benchmark", _SCRIPT)
     assert spec

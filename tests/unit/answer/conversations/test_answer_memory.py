@@ -27,9 +27,6 @@ from desktop_rag.models.ports import EmbedderFaultError, Vectors
 from desktop_rag.store.contract.engine import Engine
 from tests.conftest import BUNDLED, DEMO, bundled_embedder
 
-pytestmark = pytest.mark.slow
-
-
 # The same question twice.
 ALIKE = (
     ("When is the lamp lit?", "At what time do they light the lamp?"),
@@ -84,11 +81,13 @@ def own_similarities(
     return rescaled(np.array(alike), unrelated)
 
 
+@pytest.mark.everyday
 def test_most_questions_in_other_words_are_recognised(embedder: OnnxEmbedder) -> None:
     alike = own_similarities(embedder, [one for one, _ in ALIKE], [other for _, other in ALIKE])
     assert (alike >= LEAST_SIMILARITY).mean() >= 0.75
 
 
+@pytest.mark.slow
 def test_other_questions_to_the_same_library_are_not(embedder: OnnxEmbedder) -> None:
     rows = tomllib.loads((DEMO / "questions.toml").read_text(encoding="utf-8"))["questions"]
     questions = [row["question"] for row in rows]
@@ -102,6 +101,7 @@ def test_other_questions_to_the_same_library_are_not(embedder: OnnxEmbedder) -> 
     assert all("membership fee for one person" in text for text in passing[0])
 
 
+@pytest.mark.slow
 def test_a_question_in_other_words_finds_its_answer(engine: Engine, memory: Memory) -> None:
     answered(engine, memory, "When is the lamp lit?")
     answered(engine, memory, "Which tax form does a bakery need?")
@@ -109,6 +109,7 @@ def test_a_question_in_other_words_finds_its_answer(engine: Engine, memory: Memo
     assert examples(memory, "Who won the world championship in chess?") == []
 
 
+@pytest.mark.slow
 def test_the_question_as_it_was_understood_counts(engine: Engine, memory: Memory) -> None:
     notes = SearchNotes(asked="When is the lamp of the lighthouse lit?")
     answered(engine, memory, "And when?", notes=notes)
@@ -116,16 +117,19 @@ def test_the_question_as_it_was_understood_counts(engine: Engine, memory: Memory
     assert examples(memory, "And when?") == []
 
 
+@pytest.mark.slow
 def test_filters_say_nothing_of_what_is_asked(engine: Engine, memory: Memory) -> None:
     answered(engine, memory, "When is the lamp lit? type:pdf after:2024-01-31 folder:contracts")
     assert len(examples(memory, "When is the lamp lit? file:lamp.md")) == 1
 
 
+@pytest.mark.slow
 def test_numbers_of_sources_are_not_kept(engine: Engine, memory: Memory) -> None:
     answered(engine, memory, "When is the lamp lit?")
     assert [one.answer for one in memory.newest(1)] == ["At dusk."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fields", "outcome"),
     [
@@ -150,6 +154,7 @@ def test_however_it_ends_it_is_recorded(
     )
 
 
+@pytest.mark.slow
 def test_what_is_forgotten_comes_back_as_it_was(engine: Engine, memory: Memory) -> None:
     answered(engine, memory, "When is the lamp lit?")
     [kept] = memory.newest(1)
@@ -160,6 +165,7 @@ def test_what_is_forgotten_comes_back_as_it_was(engine: Engine, memory: Memory) 
     assert examples(memory, "When is the lamp lit?") == [kept.question]
 
 
+@pytest.mark.everyday
 def test_another_model_learns_what_was_asked_before(engine: Engine, embedder: OnnxEmbedder) -> None:
     without = Memory(engine.interactions, None)
     answered(engine, without, "When is the lamp lit?")
@@ -181,6 +187,7 @@ class FarEmbedder(OnnxEmbedder):
         return super().embed_query(text)
 
 
+@pytest.mark.slow
 def test_a_model_that_is_away_keeps_nobody_from_answering(engine: Engine) -> None:
     far = FarEmbedder(BUNDLED, threads=1)
     memory = Memory(engine.interactions, far)
@@ -192,6 +199,7 @@ def test_a_model_that_is_away_keeps_nobody_from_answering(engine: Engine) -> Non
     assert len(examples(memory, "When is the lamp lit?")) == 1
 
 
+@pytest.mark.slow
 def test_a_store_that_takes_nothing_leaves_the_answer_standing(
     engine: Engine, memory: Memory
 ) -> None:

@@ -11,9 +11,6 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.store.contract.engine import Engine
 
-pytestmark = pytest.mark.slow
-
-
 SOURCE = SourceRef(1, "d", "/docs/a.md", "A", Anchor(line=3), "passage", 0.5, is_cited=True)
 
 
@@ -38,6 +35,7 @@ def said(history: History, conversation_id: str) -> list[str]:
     return [message.text for message in history.messages(conversation_id)]
 
 
+@pytest.mark.slow
 def test_a_copy_goes_up_to_a_message_and_leaves_the_original(
     engine: Engine, history: History
 ) -> None:
@@ -51,6 +49,7 @@ def test_a_copy_goes_up_to_a_message_and_leaves_the_original(
     assert len(names) == len(set(names))
 
 
+@pytest.mark.slow
 def test_a_copy_of_what_came_before_ends_there(engine: Engine, history: History) -> None:
     original = talk(engine)
     assert said(history, history.fork_before(original, "m2").conversation_id) == [
@@ -59,6 +58,7 @@ def test_a_copy_of_what_came_before_ends_there(engine: Engine, history: History)
     assert said(history, history.fork_before(original, "m0").conversation_id) == []
 
 
+@pytest.mark.everyday
 def test_an_answer_that_was_replaced_comes_back_to_its_place(
     engine: Engine, history: History
 ) -> None:
@@ -70,12 +70,14 @@ def test_an_answer_that_was_replaced_comes_back_to_its_place(
     assert said(history, original) == [f"text {n}" for n in range(4)]
 
 
+@pytest.mark.slow
 def test_nothing_is_found_by_nothing(engine: Engine, history: History) -> None:
     original = talk(engine)
     assert history.find("  ") == frozenset()
     assert history.find(" TEXT 3 ") == {original}
 
 
+@pytest.mark.everyday
 def test_an_answer_replaced_twice_comes_back_only_over_the_last(
     engine: Engine, history: History
 ) -> None:

@@ -10,9 +10,8 @@ from desktop_rag.store.contract.search import EVERYWHERE
 from tests.stored_rows import put
 from tests.unit.answer.search.test_retriever import Letters, retriever_of
 
-pytestmark = pytest.mark.slow
 
-
+@pytest.mark.everyday
 def test_a_passage_without_a_vector_is_as_near_as_the_farthest(engine: Engine) -> None:
     put(engine, "a.txt", "The lamp is lit at dusk.", "Zebras buzz, fizz and jazz by the lamp.")
     vectors = engine.models.vectors(Letters.name, Letters.dimensions)

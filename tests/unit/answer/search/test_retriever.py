@@ -15,9 +15,6 @@ from desktop_rag.models.ports import Vectors
 from desktop_rag.store.contract.engine import Engine
 from tests.stored_rows import put
 
-pytestmark = pytest.mark.slow
-
-
 MANY = 600
 
 
@@ -66,6 +63,7 @@ def texts(found: RetrievalResult) -> set[str]:
     return {passage.text for passage in found.passages}
 
 
+@pytest.mark.slow
 def test_a_phrase_far_down_the_ranking_is_found(engine: Engine, retriever: Retriever) -> None:
     near = [f"Centuries, many of them, centuries, number {n}." for n in range(MANY)]
     held = {f"{'A long passage of other matters. ' * 9}After centuries of {w}." for w in "rw"}
@@ -76,6 +74,7 @@ def test_a_phrase_far_down_the_ranking_is_found(engine: Engine, retriever: Retri
     assert texts(both.search(parse_query('"centuries of"'), limit=5, mode="dense")) == held
 
 
+@pytest.mark.everyday
 def test_as_many_as_are_wanted_are_found(engine: Engine, retriever: Retriever) -> None:
     put(engine, "a.txt", *(f"In the used lamp, {'used ' * (n % 7)}{n}." for n in range(MANY)))
     put(engine, "b.txt", *(f"Lamp oil {n} is used in the house by many." for n in range(9)))
@@ -83,12 +82,14 @@ def test_as_many_as_are_wanted_are_found(engine: Engine, retriever: Retriever) -
     assert len(texts(retriever.search(parse_query('"used in the"'), limit=3))) == 3
 
 
+@pytest.mark.slow
 def test_what_holds_the_phrase_is_relevant(engine: Engine, retriever: Retriever) -> None:
     put(engine, "a.txt", "It is one of the many.", *(f"The oil of lamp {n}." for n in range(MANY)))
     [passage] = retriever.search(parse_query('"of the" zeppelin airship hangar'), limit=5).passages
     assert passage.relevance == 1.0
 
 
+@pytest.mark.slow
 def test_what_has_no_vector_yet_is_relevant_by_its_words(engine: Engine) -> None:
     others = (f"{'Zzz xxx qqq jjj. ' * 9} {'lamp wick ' * (n % 12 == 0)}" for n in range(MANY))
     put(engine, "a.txt", *(f"{text} {n}" for n, text in enumerate(others)))
@@ -100,6 +101,7 @@ def test_what_has_no_vector_yet_is_relevant_by_its_words(engine: Engine) -> None
     assert not both.search(parse_query("What is the recipe of tiramisu with mascarpone?")).matching
 
 
+@pytest.mark.slow
 def test_excluded_words_alone_leave_out_the_newest(engine: Engine, retriever: Retriever) -> None:
     for n in range(30):
         put(engine, f"{n}.txt", "The lamp room is cold." if n % 6 else f"Room {n} has a lamp.")
@@ -110,6 +112,7 @@ def test_excluded_words_alone_leave_out_the_newest(engine: Engine, retriever: Re
     assert len(retriever.search(parse_query('-"lamp room"'), limit=30).passages) == 5
 
 
+@pytest.mark.slow
 def test_excluded_words_are_left_out_however_many_hold_them(
     engine: Engine, retriever: Retriever
 ) -> None:
@@ -124,6 +127,7 @@ TEXTS = ("A well.", "A known lamp.", "A well-known lamp.", "At night, T.", "Call
          "日本 only", "日本語 lamp")  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("written", "left_out"),
     [
@@ -142,6 +146,7 @@ def test_an_excluded_word_of_several_terms_is_one_word(
     assert texts(retriever.search(parse_query(written), limit=10)) == {*TEXTS} - left_out
 
 
+@pytest.mark.slow
 def test_a_number_inside_a_quoted_word_is_no_word_of_its_own(
     engine: Engine, retriever: Retriever
 ) -> None:

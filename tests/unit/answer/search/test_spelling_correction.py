@@ -5,9 +5,6 @@ from desktop_rag.core.query import parse_query
 from desktop_rag.store.contract.engine import Engine
 from tests.stored_rows import put
 
-pytestmark = pytest.mark.slow
-
-
 TEXT = (
     "The government may receive a report on photosynthesis from the database. The tanker set out, "
     "we live on cattle, Ovid and the papal envoy made plans of translation, and must work."
@@ -24,6 +21,7 @@ def repaired(reader: QuestionReader, question: str) -> dict[str, str]:
     return dict(reader.read(parse_query(question)).repaired)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
@@ -38,6 +36,7 @@ def test_slips_are_mended(reader: QuestionReader, written: str, meant: str) -> N
     assert repaired(reader, f"{written} of the report") == {written: meant}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "word",
     ["banker", "battles", "plainly", "liver", "covid", "transplantation", "PayPal",
@@ -47,28 +46,33 @@ def test_what_may_be_right_stays(reader: QuestionReader, word: str) -> None:
     assert repaired(reader, f"the report on {word}") == {}
 
 
+@pytest.mark.everyday
 def test_capitals_throughout_make_no_names(reader: QuestionReader) -> None:
     assert repaired(reader, "DATABSE REPORT") == {"DATABSE": "database"}
     assert repaired(reader, "Databse Report") == {"Databse": "database"}
     assert repaired(reader, "Databse of the report") == {"Databse": "database"}
 
 
+@pytest.mark.everyday
 def test_in_another_language_nothing_is_mended(reader: QuestionReader) -> None:
     assert repaired(reader, "databse governo ricevere") == {}
 
 
+@pytest.mark.slow
 def test_few_words_are_looked_up_and_none_of_a_pasted_text(reader: QuestionReader) -> None:
     typos = "govermnent goverment recieve databse tankre"
     assert len(repaired(reader, f"{typos} government receive report database tanker")) == 4
     assert repaired(reader, f"databse {TEXT} {' '.join(f'n{i}' for i in range(20))}") == {}
 
 
+@pytest.mark.slow
 def test_of_a_word_that_is_part_of_another_only_the_whole_is_mended(engine: Engine) -> None:
     put(engine, "a.txt", "The amount of amounts was paid today.")
     wanted = QuestionReader(engine.lexical).read(parse_query("amuont of amuontings paid today"))
     assert wanted.repaired == (("amuont", "amount"),)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("one", "other", "errors"),
     [("", "", 0), ("lamp", "lamp", 0), ("lapm", "lamp", 1), ("lmp", "lamp", 1), ("", "lamp", 4),

@@ -31,9 +31,6 @@ from desktop_rag.features.rails.rail_events import (
 from desktop_rag.features.rails.runtime.event_steps import receive, replay
 from desktop_rag.features.rails.runtime.next_step import RailsState, next_step
 
-pytestmark = pytest.mark.slow
-
-
 FLOWS = """
 define bot b
   "B $n"
@@ -89,6 +86,7 @@ events = st.one_of(
 )
 
 
+@pytest.mark.everyday
 @given(st.lists(events, max_size=40), st.randoms(use_true_random=False))
 def test_random_events_come_to_an_end_and_can_be_replayed(
     given_events: list[RailEvent], chance: Random

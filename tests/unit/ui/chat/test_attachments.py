@@ -17,9 +17,6 @@ from desktop_rag.ui.composer.composer import Composer, QuestionField
 from desktop_rag.ui.widgets.controls import ElidedLabel
 from tests.unit.ui.chat_room import Room, ask, click, is_answered, named
 
-pytestmark = pytest.mark.slow
-
-
 # Text recognition loads its models with the first image.
 _READING_MS = 30_000
 
@@ -54,6 +51,7 @@ def conversation(room: Room) -> Conversation:
     return room.chat.history.all()[0]
 
 
+@pytest.mark.slow
 def test_files_are_chosen_in_a_dialog(room: Room, qtbot: QtBot, lease: Path) -> None:
     click(room, qtbot, "Attach files or images", 0)
     [dialog] = room.page.findChildren(QFileDialog)
@@ -62,6 +60,7 @@ def test_files_are_chosen_in_a_dialog(room: Room, qtbot: QtBot, lease: Path) -> 
     qtbot.waitUntil(lambda: chips(room) == ["Attached: lease.txt, 5 words"])
 
 
+@pytest.mark.slow
 def test_pasted_files_and_images_are_attached_and_text_is_inserted(
     room: Room, qtbot: QtBot, lease: Path
 ) -> None:
@@ -82,6 +81,7 @@ def test_pasted_files_and_images_are_attached_and_text_is_inserted(
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_question_sent_while_files_are_read_is_sent_afterwards(
     room: Room, qtbot: QtBot, lease: Path
 ) -> None:
@@ -95,6 +95,7 @@ def test_a_question_sent_while_files_are_read_is_sent_afterwards(
     assert composer(room).text == ""
 
 
+@pytest.mark.slow
 def test_a_suggested_question_waits_for_files_too(room: Room, qtbot: QtBot, lease: Path) -> None:
     composer(room).files_added.emit([lease])
     ask(room, qtbot, "How many pounds does the tenant pay?")
@@ -103,6 +104,7 @@ def test_a_suggested_question_waits_for_files_too(room: Room, qtbot: QtBot, leas
     assert [a.name for a in asked.attachments] == ["lease.txt"]
 
 
+@pytest.mark.slow
 def test_typing_cancels_a_delayed_question(room: Room, qtbot: QtBot, lease: Path) -> None:
     field = composer(room).findChildren(QuestionField)[0]
     composer(room).set_attachments_pending(is_pending=True)
@@ -114,6 +116,7 @@ def test_typing_cancels_a_delayed_question(room: Room, qtbot: QtBot, lease: Path
         composer(room).set_attachments_pending(is_pending=False)
 
 
+@pytest.mark.slow
 def test_reading_ends_when_the_chip_is_closed(room: Room, qtbot: QtBot, lease: Path) -> None:
     composer(room).files_added.emit([lease])
     click(room, qtbot, "Remove lease.txt", 0)
@@ -122,6 +125,7 @@ def test_reading_ends_when_the_chip_is_closed(room: Room, qtbot: QtBot, lease: P
     assert stored(room) == [()]
 
 
+@pytest.mark.everyday
 def test_attachments_belong_to_their_chat(room: Room, qtbot: QtBot, lease: Path) -> None:
     attach(room, qtbot, lease, lease)
     ask(room, qtbot)
@@ -136,6 +140,7 @@ def test_attachments_belong_to_their_chat(room: Room, qtbot: QtBot, lease: Path)
     qtbot.waitUntil(lambda: stored(room) == [()])
 
 
+@pytest.mark.slow
 def test_files_being_read_stay_with_their_chat(room: Room, qtbot: QtBot, lease: Path) -> None:
     ask(room, qtbot)
     first = conversation(room)
@@ -148,6 +153,7 @@ def test_files_being_read_stay_with_their_chat(room: Room, qtbot: QtBot, lease: 
     qtbot.waitUntil(lambda: chips(room) == ["Attached: lease.txt, 5 words"])
 
 
+@pytest.mark.slow
 def test_attachments_of_an_unsent_chat_are_kept(
     room: Room, qtbot: QtBot, lease: Path, tmp_path: Path
 ) -> None:
@@ -168,6 +174,7 @@ def test_attachments_of_an_unsent_chat_are_kept(
     assert chips(room) == []
 
 
+@pytest.mark.slow
 def test_a_delayed_question_is_not_sent_to_another_chat(
     room: Room, qtbot: QtBot, lease: Path
 ) -> None:
@@ -184,6 +191,7 @@ def test_a_delayed_question_is_not_sent_to_another_chat(
     assert composer(room).text == "How many pounds does the tenant pay?"
 
 
+@pytest.mark.slow
 def test_a_failed_file_is_shown_last_and_removed_when_a_question_is_sent(
     room: Room, qtbot: QtBot, lease: Path, tmp_path: Path
 ) -> None:
@@ -204,6 +212,7 @@ def test_a_failed_file_is_shown_last_and_removed_when_a_question_is_sent(
     qtbot.waitUntil(lambda: chips(room) == ["Attached: lease.txt, 5 words"])
 
 
+@pytest.mark.slow
 def test_the_number_of_files_is_limited(room: Room, qtbot: QtBot, tmp_path: Path) -> None:
     paths = [tmp_path / f"{n}.none" for n in range(MAX_FILES + 3)]
     attach(room, qtbot, *paths)
@@ -211,6 +220,7 @@ def test_the_number_of_files_is_limited(room: Room, qtbot: QtBot, tmp_path: Path
     assert any("3 more" in chip and "library" in chip for chip in chips(room))
 
 
+@pytest.mark.slow
 def test_files_dragged_over_the_field_are_left_to_the_page(room: Room, lease: Path) -> None:
     field = composer(room).findChildren(QuestionField)[0]
     data = QMimeData()
@@ -226,6 +236,7 @@ def test_files_dragged_over_the_field_are_left_to_the_page(room: Room, lease: Pa
     assert composer(room).property("dropping") is False
 
 
+@pytest.mark.slow
 def test_an_image_cannot_be_asked_about_without_a_model(room: Room, qtbot: QtBot) -> None:
     image = QImage(40, 40, QImage.Format.Format_RGB32)
     image.fill(Qt.GlobalColor.blue)
@@ -238,6 +249,7 @@ def test_an_image_cannot_be_asked_about_without_a_model(room: Room, qtbot: QtBot
     qtbot.waitUntil(send.isEnabled)
 
 
+@pytest.mark.slow
 def test_a_single_attachment_takes_the_row(room: Room, qtbot: QtBot, lease: Path) -> None:
     attach(room, qtbot, lease)
     qtbot.waitUntil(lambda: len(room.page.findChildren(AttachmentChip)) == 1)

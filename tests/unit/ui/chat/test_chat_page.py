@@ -38,9 +38,8 @@ if TYPE_CHECKING:
 
     from desktop_rag.core.library_events import Notice
 
-pytestmark = pytest.mark.slow
 
-
+@pytest.mark.slow
 def test_an_empty_chat_says_what_can_be_asked(room: Room, qtbot: QtBot) -> None:
     room.page.apply(Settings())
     room.page.show_examples([QUESTION])
@@ -52,6 +51,7 @@ def test_an_empty_chat_says_what_can_be_asked(room: Room, qtbot: QtBot) -> None:
         room.page.findChildren(EmptyChat)[0].settings_requested.emit()
 
 
+@pytest.mark.slow
 def test_where_excerpts_are_chosen_no_model_is_said_to_be_missing(
     room: Room, server: ChatServer
 ) -> None:
@@ -62,6 +62,7 @@ def test_where_excerpts_are_chosen_no_model_is_said_to_be_missing(
     assert not any(text.startswith("Excerpts are chosen above") for text in room.words())
 
 
+@pytest.mark.slow
 def test_while_the_documents_are_searched_no_answer_is_said_to_lack_sources(
     room: Room, qtbot: QtBot
 ) -> None:
@@ -71,6 +72,7 @@ def test_while_the_documents_are_searched_no_answer_is_said_to_lack_sources(
     qtbot.waitUntil(lambda: is_answered(room))
 
 
+@pytest.mark.slow
 def test_without_an_endpoint_the_answer_is_excerpts(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
     assert "lit at dusk" in room.answers()[0]
@@ -80,6 +82,7 @@ def test_without_an_endpoint_the_answer_is_excerpts(room: Room, qtbot: QtBot) ->
     assert [source.title for source in panel.sources] == ["Lamp"]
 
 
+@pytest.mark.slow
 def test_an_answer_streams_in_and_its_sources_open(
     room: Room, server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -91,6 +94,7 @@ def test_an_answer_streams_in_and_its_sources_open(
     qtbot.waitUntil(lambda: QUESTION in conversation_titles(chats))
 
 
+@pytest.mark.slow
 def test_a_citation_is_read_beside_the_chat_and_chooses_its_card(
     room: Room, server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -107,6 +111,7 @@ def test_a_citation_is_read_beside_the_chat_and_chooses_its_card(
     assert card.isVisible()
 
 
+@pytest.mark.slow
 def test_each_citation_leads_to_the_words_it_stands_for(
     room: Room, server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -121,6 +126,7 @@ def test_each_citation_leads_to_the_words_it_stands_for(
     qtbot.waitUntil(lambda: marked_words(pane) == ["It burns oil."])
 
 
+@pytest.mark.slow
 def test_a_document_makes_way_for_the_sources_of_another_chat(
     room: Room, server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -135,6 +141,7 @@ def test_a_document_makes_way_for_the_sources_of_another_chat(
     assert room.page.findChildren(SourcesPanel)[0].isVisible()
 
 
+@pytest.mark.slow
 def test_the_sources_of_an_earlier_answer_stay_while_the_last_is_checked(
     room: Room, qtbot: QtBot
 ) -> None:
@@ -155,6 +162,7 @@ def test_the_sources_of_an_earlier_answer_stay_while_the_last_is_checked(
     assert panel.sources[0].title == "Oil"
 
 
+@pytest.mark.slow
 def test_a_missing_source_is_an_error(
     room: Room, bridge: Bridge, server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -168,6 +176,7 @@ def test_a_missing_source_is_an_error(
     assert "no longer exists" in errors[0].title
 
 
+@pytest.mark.slow
 def test_stop_keeps_what_has_arrived_and_it_can_be_asked_again(
     room: Room, server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -182,6 +191,7 @@ def test_stop_keeps_what_has_arrived_and_it_can_be_asked_again(
     qtbot.waitUntil(lambda: room.answers() == ["The lamp is lit at dusk [1]. See nothing else."])
 
 
+@pytest.mark.slow
 def test_a_failure_keeps_the_question_and_retry_works(
     room: Room, server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -204,6 +214,7 @@ def test_a_failure_keeps_the_question_and_retry_works(
     qtbot.waitUntil(lambda: states() == [MessageState.DONE, MessageState.DONE])
 
 
+@pytest.mark.slow
 def test_excerpts_take_the_place_of_an_answer_that_failed(
     room: Room, server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -226,6 +237,7 @@ def visible_buttons(room: Room) -> list[str]:
     return [b.text() for b in room.page.findChildren(QAbstractButton) if b.isVisible()]
 
 
+@pytest.mark.slow
 def test_an_answer_continues_while_another_chat_is_shown(
     room: Room, server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -242,6 +254,7 @@ def test_an_answer_continues_while_another_chat_is_shown(
     qtbot.waitUntil(lambda: is_answered(room))
 
 
+@pytest.mark.slow
 def test_a_deleted_chat_comes_back_by_undo(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
     offers: list[tuple[Notice, Callable[[], None]]] = []
@@ -256,6 +269,7 @@ def test_a_deleted_chat_comes_back_by_undo(room: Room, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: conversation_titles(chats) == [QUESTION] and is_answered(room))
 
 
+@pytest.mark.slow
 def test_a_renamed_chat_has_its_title_everywhere(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
     chats = room.page.findChildren(ConversationList)[0]
@@ -266,6 +280,7 @@ def test_a_renamed_chat_has_its_title_everywhere(room: Room, qtbot: QtBot) -> No
     assert "Lamp & <b>lens</b>" in room.words()
 
 
+@pytest.mark.slow
 def test_a_question_from_outside_is_written_not_asked(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
     room.page.write_question("Is it oil?")
@@ -276,6 +291,7 @@ def test_a_question_from_outside_is_written_not_asked(room: Room, qtbot: QtBot) 
     qtbot.waitUntil(lambda: room.answers() == [])
 
 
+@pytest.mark.slow
 def test_a_narrow_window_shows_one_side_at_a_time(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
     panel = room.page.findChildren(SourcesPanel)[0]
@@ -298,6 +314,7 @@ def test_a_narrow_window_shows_one_side_at_a_time(room: Room, qtbot: QtBot) -> N
     assert not panel.isVisible()
 
 
+@pytest.mark.slow
 def test_a_conversation_without_sources_has_no_panel_until_there_are_some(
     room: Room, qtbot: QtBot
 ) -> None:
@@ -311,6 +328,7 @@ def test_a_conversation_without_sources_has_no_panel_until_there_are_some(
     assert panel.isVisible()
 
 
+@pytest.mark.slow
 def test_the_panel_opens_with_the_first_sources_and_stays(room: Room, qtbot: QtBot) -> None:
     panel = room.page.findChildren(SourcesPanel)[0]
     ask(room, qtbot, "Hello!")
@@ -321,6 +339,7 @@ def test_the_panel_opens_with_the_first_sources_and_stays(room: Room, qtbot: QtB
     assert panel.isVisible()
 
 
+@pytest.mark.slow
 def test_the_sources_stay_while_the_next_question_is_asked(
     room: Room, server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -340,6 +359,7 @@ def test_the_sources_stay_while_the_next_question_is_asked(
     assert panel.width() == width
 
 
+@pytest.mark.everyday
 def test_the_caution_names_marks_once_a_model_writes(room: Room, server: ChatServer) -> None:
     assert "Answers can be wrong. Press a number to read the source." in room.words()
     use(room, server)

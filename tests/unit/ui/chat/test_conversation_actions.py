@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 
     from desktop_rag.core.library_events import Notice
 
-pytestmark = pytest.mark.slow
 
-
+@pytest.mark.slow
 def test_an_edited_question_is_asked_in_a_copy(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
     ask(room, qtbot, "Does it burn oil?")
@@ -52,6 +51,7 @@ def test_an_edited_question_is_asked_in_a_copy(room: Room, qtbot: QtBot) -> None
     assert said(room, original) == [QUESTION, "Does it burn oil?"]
 
 
+@pytest.mark.slow
 def test_an_edited_first_question_starts_a_new_chat(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
     composer = room.page.findChildren(Composer)[0]
@@ -66,6 +66,7 @@ def test_an_edited_first_question_starts_a_new_chat(room: Room, qtbot: QtBot) ->
     qtbot.waitUntil(lambda: is_answered(room))
 
 
+@pytest.mark.slow
 def test_a_chat_continues_in_a_copy(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
     ask(room, qtbot, "Does it burn oil?")
@@ -75,6 +76,7 @@ def test_a_chat_continues_in_a_copy(room: Room, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: len(room.answers()) == 1)
 
 
+@pytest.mark.slow
 def test_a_regenerated_answer_can_be_undone(room: Room, server: ChatServer, qtbot: QtBot) -> None:
     ask(room, qtbot)
     offers: list[Callable[[], None]] = []
@@ -88,6 +90,7 @@ def test_a_regenerated_answer_can_be_undone(room: Room, server: ChatServer, qtbo
     qtbot.waitUntil(lambda: room.answers() == [before])
 
 
+@pytest.mark.slow
 def test_an_answer_is_rated_good_bad_and_not_at_all(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
     click(room, qtbot, "Good answer", 0)
@@ -104,6 +107,7 @@ def test_an_answer_is_rated_good_bad_and_not_at_all(room: Room, qtbot: QtBot) ->
     assert feedback(room) == Feedback.NONE
 
 
+@pytest.mark.slow
 def test_an_answer_is_rewritten_and_the_rewrite_deleted(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
     click(room, qtbot, "Rewrite answer", 0)
@@ -139,6 +143,7 @@ def feedback(room: Room) -> Feedback:
     return room.chat.history.messages(conversation.conversation_id)[1].feedback
 
 
+@pytest.mark.slow
 def test_a_pinned_chat_is_written_to_a_file(room: Room, qtbot: QtBot, tmp_path: Path) -> None:
     ask(room, qtbot)
     chats = room.page.findChildren(ConversationList)[0]
@@ -157,6 +162,7 @@ def test_a_pinned_chat_is_written_to_a_file(room: Room, qtbot: QtBot, tmp_path: 
     assert "lit at dusk" in target.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_an_exported_chat_is_imported(room: Room, qtbot: QtBot, tmp_path: Path) -> None:
     ask(room, qtbot)
     [original] = room.chat.history.all()
@@ -173,6 +179,7 @@ def test_an_exported_chat_is_imported(room: Room, qtbot: QtBot, tmp_path: Path) 
     qtbot.waitUntil(lambda: conversation_titles(chats) == [QUESTION, QUESTION])
 
 
+@pytest.mark.everyday
 def test_a_source_of_an_imported_chat_that_is_not_here_opens_nothing(
     room: Room, qtbot: QtBot, tmp_path: Path
 ) -> None:

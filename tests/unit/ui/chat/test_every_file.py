@@ -8,9 +8,6 @@ from pytestqt.qtbot import QtBot
 from tests.servers.chat_server import ChatServer
 from tests.unit.ui.chat_room import Room, ask, choose, is_answered, use
 
-pytestmark = pytest.mark.slow
-
-
 EVERY_FILE = "Ask every file"
 
 
@@ -31,6 +28,7 @@ def press(box: QMessageBox, words: str) -> None:
     next(b for b in box.buttons() if b.text().replace("&", "") == words).click()
 
 
+@pytest.mark.everyday
 def test_a_few_files_are_asked_at_once(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
     choose(room, qtbot, EVERY_FILE)
@@ -39,6 +37,7 @@ def test_a_few_files_are_asked_at_once(room: Room, qtbot: QtBot) -> None:
     assert question(room) is None
 
 
+@pytest.mark.slow
 def test_a_chat_that_is_closed_meanwhile_is_not_asked(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
     [answer] = room.answers()
@@ -52,6 +51,7 @@ def test_a_chat_that_is_closed_meanwhile_is_not_asked(room: Room, qtbot: QtBot) 
     assert room.answers() == [answer]
 
 
+@pytest.mark.slow
 def test_many_requests_need_a_confirmation(room: Room, server: ChatServer, qtbot: QtBot) -> None:
     add_files(room, qtbot, 30)
     use(room, server)

@@ -18,9 +18,6 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.viewers.viewer import DocumentSpan
 from tests.unit.ui.rooms import button, field, make_library, texts
 
-pytestmark = pytest.mark.slow
-
-
 Widget = TypeVar("Widget", bound=QWidget)
 FRONT_MATTER = "---\ndate: 2024-05-01\ntags: [roof, oil lamp]\n---\n"
 TEXT = "# Lamp\n\nThe 🔦 keeper trims the wick at dusk.\n\n# Oil\n\nOil comes by boat.\n"
@@ -75,12 +72,14 @@ def marked(view: DocumentDetails) -> list[str]:
     return [selection.cursor.selectedText() for selection in texts]
 
 
+@pytest.mark.everyday
 def test_it_shows_the_passage_and_the_quote_in_it(show: Callable[..., DocumentDetails]) -> None:
     view = show("lamp.md", "trims the wick")
     assert marked(view) == ["The 🔦 keeper trims the wick at dusk.", "trims the wick"]
     assert says(view, "1 of 2 · Lamp")
 
 
+@pytest.mark.slow
 def test_it_shows_the_date_and_the_tags_of_the_front_matter(
     show: Callable[..., DocumentDetails],
 ) -> None:
@@ -89,6 +88,7 @@ def test_it_shows_the_date_and_the_tags_of_the_front_matter(
     assert not says(view, "tags:")
 
 
+@pytest.mark.slow
 def test_stepping_through_the_passages(show: Callable[..., DocumentDetails], qtbot: QtBot) -> None:
     view = show("lamp.md")
     button(view, "Next passage").click()
@@ -101,6 +101,7 @@ def test_stepping_through_the_passages(show: Callable[..., DocumentDetails], qtb
     assert says(view, "1 of 2 · Lamp")
 
 
+@pytest.mark.slow
 def test_words_are_found_in_the_text(show: Callable[..., DocumentDetails], qtbot: QtBot) -> None:
     view = show("lamp.md")
     find = field(view, QLineEdit, "Find in text")
@@ -112,6 +113,7 @@ def test_words_are_found_in_the_text(show: Callable[..., DocumentDetails], qtbot
     assert says(view, "Not found")
 
 
+@pytest.mark.everyday
 def test_a_document_without_passages_shows_the_reason(show: Callable[..., DocumentDetails]) -> None:
     view = show("nothing.txt")
     assert says(view, "Empty file.")

@@ -41,8 +41,6 @@ from tests.unit.ui.rooms import (
     texts,
 )
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def library(store: Database, bridge: Bridge, tmp_path: Path) -> Iterator[Library]:
@@ -103,6 +101,7 @@ def drop(page: LibraryPage, paths: list[Path]) -> QDropEvent:
     return event
 
 
+@pytest.mark.slow
 def test_an_empty_library_offers_three_ways_to_start(page: LibraryPage, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: says(page, "Ask your documents"))
     with qtbot.waitSignal(page.demo_requested):
@@ -112,6 +111,7 @@ def test_an_empty_library_offers_three_ways_to_start(page: LibraryPage, qtbot: Q
     assert not button(page, "Pause").isVisible()
 
 
+@pytest.mark.slow
 def test_a_chosen_folder_becomes_searchable(
     page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
 ) -> None:
@@ -130,6 +130,7 @@ def test_a_chosen_folder_becomes_searchable(
     assert rows(page, Column.REASON)[1] != ""
 
 
+@pytest.mark.slow
 def test_dropped_folders_and_files_are_added_and_never_moved(
     page: LibraryPage, library: Library, folder: Path, tmp_path: Path, qtbot: QtBot
 ) -> None:
@@ -144,6 +145,7 @@ def test_dropped_folders_and_files_are_added_and_never_moved(
     assert {source.path for source in library.sources.all()} == {folder, single}
 
 
+@pytest.mark.slow
 def test_an_error_while_adding_is_shown_and_the_rest_is_added(
     page: LibraryPage, bridge: Bridge, folder: Path, tmp_path: Path, qtbot: QtBot
 ) -> None:
@@ -154,6 +156,7 @@ def test_an_error_while_adding_is_shown_and_the_rest_is_added(
     qtbot.waitUntil(lambda: knows(page, folder))
 
 
+@pytest.mark.slow
 def test_removing_a_source(
     page: LibraryPage, bridge: Bridge, library: Library, folder: Path, qtbot: QtBot
 ) -> None:
@@ -179,6 +182,7 @@ def removed(page: LibraryPage) -> DelayedChange:
     return change
 
 
+@pytest.mark.slow
 def test_what_was_removed_comes_back_as_it_was(
     page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
 ) -> None:
@@ -200,6 +204,7 @@ def test_what_was_removed_comes_back_as_it_was(
     assert library.sources.all() == [source], "what was undone is not made"
 
 
+@pytest.mark.slow
 def test_the_end_of_the_app_makes_a_removal_final(
     page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
 ) -> None:
@@ -210,6 +215,7 @@ def test_the_end_of_the_app_makes_a_removal_final(
     assert library.sources.all() == []
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_removed_can_be_added_at_once(
     page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
 ) -> None:
@@ -222,6 +228,7 @@ def test_a_folder_that_is_removed_can_be_added_at_once(
     qtbot.waitUntil(lambda: first not in library.sources.all())
 
 
+@pytest.mark.everyday
 def test_shows_the_initial_state_and_changes_during_loading(
     library: Library, store: Database, bridge: Bridge, theme: Theme, folder: Path, qtbot: QtBot
 ) -> None:
@@ -237,6 +244,7 @@ def test_shows_the_initial_state_and_changes_during_loading(
     qtbot.waitUntil(lambda: rows(page, Column.REASON) == ["Encrypted."])
 
 
+@pytest.mark.slow
 def test_documents_change_in_batches(
     page: LibraryPage, bridge: Bridge, library: Library, folder: Path, qtbot: QtBot
 ) -> None:
@@ -252,6 +260,7 @@ def test_documents_change_in_batches(
     assert len(told) == 2
 
 
+@pytest.mark.slow
 def test_progress_and_pause(
     page: LibraryPage, bridge: Bridge, library: Library, folder: Path, qtbot: QtBot
 ) -> None:
@@ -268,6 +277,7 @@ def test_progress_and_pause(
     assert button(page, "Pause").isVisible()
 
 
+@pytest.mark.slow
 def test_buttons_reach_the_library(
     page: LibraryPage, bridge: Bridge, library: Library, store: Database, folder: Path, qtbot: QtBot
 ) -> None:
@@ -287,6 +297,7 @@ def test_buttons_reach_the_library(
     qtbot.waitUntil(lambda: rows(page) == [])
 
 
+@pytest.mark.slow
 def test_several_files_are_added_at_once(
     page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
 ) -> None:
@@ -301,6 +312,7 @@ def test_several_files_are_added_at_once(
     qtbot.waitUntil(lambda: knows(page, folder / "scan.pdf"))
 
 
+@pytest.mark.slow
 def test_opens_files_and_folders_and_starts_no_program_that_was_skipped(
     page: LibraryPage, bridge: Bridge, library: Library, folder: Path, qtbot: QtBot
 ) -> None:
@@ -323,6 +335,7 @@ def test_opens_files_and_folders_and_starts_no_program_that_was_skipped(
         assert desktop.opened == [str(folder / "lamp.md"), str(folder), str(folder)]
 
 
+@pytest.mark.everyday
 def test_every_button_has_a_name_and_fits_a_small_window(
     page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
 ) -> None:
@@ -336,6 +349,7 @@ def test_every_button_has_a_name_and_fits_a_small_window(
     assert page.minimumSizeHint().height() <= 480
 
 
+@pytest.mark.slow
 def test_the_tab_key_goes_from_top_to_bottom(
     page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
 ) -> None:

@@ -18,9 +18,6 @@ from tests.servers.chat_server import ChatServer
 from tests.servers.model_dialects import Dialect
 from tests.unit.ui.rooms import button, deliver, field, texts
 
-pytestmark = pytest.mark.slow
-
-
 CANARY = "sk-canary-81c2f0"
 
 
@@ -42,11 +39,13 @@ def models(form: EndpointForm) -> list[str]:
     return [model_box(form).itemText(n) for n in range(model_box(form).count())]
 
 
+@pytest.mark.everyday
 def test_says_that_answers_are_excerpts_without_an_endpoint(form: EndpointForm) -> None:
     assert any("answers are excerpts" in text for text in texts(form))
     assert any("only the prompt is sent" in text for text in texts(form))
 
 
+@pytest.mark.slow
 def test_an_address_is_normalised(form: EndpointForm, qtbot: QtBot) -> None:
     with qtbot.waitSignal(form.changed) as told:
         enter(qtbot, address(form), "Localhost:1234/v1/chat/completions")
@@ -54,6 +53,7 @@ def test_an_address_is_normalised(form: EndpointForm, qtbot: QtBot) -> None:
     assert address(form).text() == "http://localhost:1234/v1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("typed", ["ftp://here/v1", "http://bad host", "http://me:secret@host/v1"])
 def test_an_invalid_address_is_shown_in_place_and_not_applied(
     form: EndpointForm, qtbot: QtBot, typed: str
@@ -74,6 +74,7 @@ def test_an_invalid_address_is_shown_in_place_and_not_applied(
     assert address(form).property("state") == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("base_url", "words"),
     [
@@ -86,6 +87,7 @@ def test_privacy_note(base_url: str, words: str) -> None:
     assert words in privacy_note(base_url)
 
 
+@pytest.mark.slow
 def test_a_test_lists_the_models_and_selects_a_single_one(
     form: EndpointForm, server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -101,6 +103,7 @@ def test_a_test_lists_the_models_and_selects_a_single_one(
     assert not any("answered after" in text for text in texts(form)), "that was before"
 
 
+@pytest.mark.slow
 def test_a_test_keeps_the_chosen_model(
     form: EndpointForm, server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -116,6 +119,7 @@ def test_a_test_keeps_the_chosen_model(
     assert told.args[0].model == "a-model"
 
 
+@pytest.mark.slow
 def test_what_a_test_said_goes_once_a_model_is_chosen(
     form: EndpointForm, server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -128,6 +132,7 @@ def test_what_a_test_said_goes_once_a_model_is_chosen(
     assert "The endpoint answers. Choose a model." not in texts(form)
 
 
+@pytest.mark.slow
 def test_a_failed_test_has_a_title_and_a_hint(
     form: EndpointForm, server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -140,6 +145,7 @@ def test_a_failed_test_has_a_title_and_a_hint(
     assert button(form, "Test").isEnabled()
 
 
+@pytest.mark.slow
 def test_another_address_cancels_a_running_test(
     form: EndpointForm, server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -151,6 +157,7 @@ def test_another_address_cancels_a_running_test(
     assert models(form) == []
 
 
+@pytest.mark.slow
 def test_a_service_fills_in_its_address(form: EndpointForm, qtbot: QtBot) -> None:
     services = field(form, QComboBox, "Online service")
     assert not button(form, "Get a key…").isEnabled()
@@ -169,6 +176,7 @@ def test_a_service_fills_in_its_address(form: EndpointForm, qtbot: QtBot) -> Non
     assert not button(form, "Get a key…").isEnabled()
 
 
+@pytest.mark.slow
 def test_an_address_with_a_blank_is_completed_first(form: EndpointForm, qtbot: QtBot) -> None:
     changed: list[EndpointSettings] = []
     form.changed.connect(changed.append)
@@ -186,6 +194,7 @@ def _choose(box: QComboBox, name: str) -> None:
     box.activated.emit(box.currentIndex())
 
 
+@pytest.mark.slow
 def test_numbers_are_applied_when_complete(form: EndpointForm, qtbot: QtBot) -> None:
     told: list[EndpointSettings] = []
     form.changed.connect(told.append)
@@ -198,6 +207,7 @@ def test_numbers_are_applied_when_complete(form: EndpointForm, qtbot: QtBot) -> 
     assert [(e.context_tokens, e.timeout_s) for e in told] == [(32768, 30.0), (32768, 35.0)]
 
 
+@pytest.mark.slow
 def test_a_typed_key_is_used_by_the_test_and_not_stored_in_settings(
     form: EndpointForm, server: ChatServer, chat: Chat, qtbot: QtBot
 ) -> None:
@@ -215,6 +225,7 @@ def test_a_typed_key_is_used_by_the_test_and_not_stored_in_settings(
     assert CANARY not in repr(told) + " ".join(texts(form)) + key.text()
 
 
+@pytest.mark.slow
 def test_measuring_shows_its_result(
     form: EndpointForm, server: ChatServer, chat: Chat, qtbot: QtBot
 ) -> None:
@@ -235,6 +246,7 @@ def test_measuring_shows_its_result(
     qtbot.waitUntil(lambda: any("Reads 5,000 tokens." in text for text in texts(form)))
 
 
+@pytest.mark.slow
 def test_a_limit_learned_from_a_refusal_is_shown_and_forgotten(
     form: EndpointForm, server: ChatServer, chat: Chat, qtbot: QtBot
 ) -> None:
@@ -252,6 +264,7 @@ def test_a_limit_learned_from_a_refusal_is_shown_and_forgotten(
     assert chat.models.profile(server.endpoint()).learned_limit is None
 
 
+@pytest.mark.everyday
 def test_a_failed_measurement_shows_the_error(
     form: EndpointForm, server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -262,6 +275,7 @@ def test_a_failed_measurement_shows_the_error(
     assert button(form, "Measure").isEnabled()
 
 
+@pytest.mark.slow
 def test_a_measurement_in_the_background_is_shown(
     form: EndpointForm, bridge: Bridge, server: ChatServer, chat: Chat, qtbot: QtBot
 ) -> None:
@@ -275,6 +289,7 @@ def test_a_measurement_in_the_background_is_shown(
     qtbot.waitUntil(lambda: any("Reads 32,768 tokens" in text for text in texts(form)))
 
 
+@pytest.mark.slow
 def test_limits_are_hidden_until_requested(
     form: EndpointForm, server: ChatServer, qtbot: QtBot
 ) -> None:

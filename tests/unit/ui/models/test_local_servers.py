@@ -17,8 +17,6 @@ from tests.unit.ui.rooms import button, field, texts
 if TYPE_CHECKING:
     from desktop_rag.core.settings import EndpointSettings
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def usual(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
@@ -32,6 +30,7 @@ def usual(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]
     return USUAL
 
 
+@pytest.mark.slow
 def test_a_running_server_is_one_click(
     form: EndpointForm, usual: dict[str, str], server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -44,6 +43,7 @@ def test_a_running_server_is_one_click(
     qtbot.waitUntil(lambda: button(form, "Test").isEnabled(), timeout=20_000)
 
 
+@pytest.mark.everyday
 def test_a_server_that_is_not_running_is_not_saved(
     form: EndpointForm, usual: dict[str, str], qtbot: QtBot
 ) -> None:
@@ -55,6 +55,7 @@ def test_a_server_that_is_not_running_is_not_saved(
     assert told == []
 
 
+@pytest.mark.slow
 def test_another_web_server_is_not_saved_until_a_model_server_answers(
     form: EndpointForm, usual: dict[str, str], server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -72,6 +73,7 @@ def test_another_web_server_is_not_saved_until_a_model_server_answers(
     assert told[0].base_url == server.base_url
 
 
+@pytest.mark.slow
 def test_an_unanswered_server_names_the_command_that_starts_it() -> None:
     said = nobody_there("http://localhost:11434/v1")
     assert said.title == "No model server answers at localhost:11434."
@@ -79,6 +81,7 @@ def test_an_unanswered_server_names_the_command_that_starts_it() -> None:
     assert "Start LM Studio, then press Test." in nobody_there("http://localhost:1234/v1").hint
 
 
+@pytest.mark.slow
 def test_a_server_that_asks_for_a_key_is_saved(
     form: EndpointForm, usual: dict[str, str], server: ChatServer, qtbot: QtBot
 ) -> None:
@@ -89,6 +92,7 @@ def test_a_server_that_asks_for_a_key_is_saved(
     qtbot.waitUntil(lambda: "The endpoint requires a key." in texts(form))
 
 
+@pytest.mark.everyday
 def test_the_only_running_server_is_found_and_used(
     form: EndpointForm, usual: dict[str, str], qtbot: QtBot
 ) -> None:
@@ -102,6 +106,7 @@ def test_the_only_running_server_is_found_and_used(
     qtbot.waitUntil(lambda: button(form, "Test").isEnabled(), timeout=20_000)
 
 
+@pytest.mark.slow
 def test_without_a_server_three_steps_lead_to_one(
     form: EndpointForm, usual: dict[str, str], server: ChatServer, qtbot: QtBot
 ) -> None:

@@ -16,8 +16,6 @@ from desktop_rag.ui.personal.prompt_actions import PromptActions, PromptsDialog
 from tests.unit.ui.rooms import Desktop, button, field, listening_desktop, make_chat, opened_store
 from tests.unit.ui.rooms import texts as texts_of
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def chat(tmp_path: Path) -> Iterator[Chat]:
@@ -60,6 +58,7 @@ def kept(chat: Chat) -> dict[str, str]:
     return {prompt.name: prompt.text for prompt in chat.prompts.all()}
 
 
+@pytest.mark.everyday
 def test_a_new_prompt_is_written(dialog: PromptsDialog, chat: Chat, qtbot: QtBot) -> None:
     assert not button(dialog, "Save").isEnabled()
     button(dialog, "New prompt").click()
@@ -72,6 +71,7 @@ def test_a_new_prompt_is_written(dialog: PromptsDialog, chat: Chat, qtbot: QtBot
     assert not button(dialog, "Save").isEnabled()
 
 
+@pytest.mark.slow
 def test_a_prompt_is_renamed_and_edited(dialog: PromptsDialog, chat: Chat, qtbot: QtBot) -> None:
     assert field(dialog, QLineEdit, "Name").text() == names(dialog)[0].removeprefix("/")
     write(dialog, "other", "Other text.")
@@ -81,6 +81,7 @@ def test_a_prompt_is_renamed_and_edited(dialog: PromptsDialog, chat: Chat, qtbot
     assert kept(chat)["other"] == "Other text."
 
 
+@pytest.mark.everyday
 def test_errors_are_shown_and_nothing_is_lost(
     dialog: PromptsDialog, chat: Chat, qtbot: QtBot
 ) -> None:
@@ -94,6 +95,7 @@ def test_errors_are_shown_and_nothing_is_lost(
     assert kept(chat)["explain"] != "Mine."
 
 
+@pytest.mark.slow
 def test_a_prompt_is_deleted_and_restored(dialog: PromptsDialog, chat: Chat, qtbot: QtBot) -> None:
     before, first = kept(chat), names(dialog)[0]
     button(dialog, "Delete").click()
@@ -106,6 +108,7 @@ def test_a_prompt_is_deleted_and_restored(dialog: PromptsDialog, chat: Chat, qtb
     assert button(dialog, "Undo").isHidden()
 
 
+@pytest.mark.slow
 def test_built_in_prompts_are_restored(dialog: PromptsDialog, chat: Chat, qtbot: QtBot) -> None:
     before = kept(chat)
     for left in (4, 3):
@@ -116,6 +119,7 @@ def test_built_in_prompts_are_restored(dialog: PromptsDialog, chat: Chat, qtbot:
     assert kept(chat) == before
 
 
+@pytest.mark.slow
 def test_the_folder_is_opened(
     dialog: PromptsDialog, chat: Chat, desktop: Desktop, qtbot: QtBot
 ) -> None:
@@ -123,6 +127,7 @@ def test_the_folder_is_opened(
     qtbot.waitUntil(lambda: desktop.opened == [str(chat.prompts.folder)])
 
 
+@pytest.mark.slow
 def test_hostile_names_are_shown_literally(theme: Theme, qtbot: QtBot) -> None:
     window = QWidget()
     qtbot.addWidget(window)

@@ -28,9 +28,6 @@ from desktop_rag.ui.widgets.marked_text import MarkedText
 from tests.unit.ingest.read.samples import make_pdf
 from tests.unit.ui.rooms import button, field, make_library, marked_words, texts
 
-pytestmark = pytest.mark.slow
-
-
 PAGES = ["First page of all", "The wick is trimmed twice", "Oil comes by boat", "The wick again"]
 LAMP = "# Lamp\n\nThe 🔦 keeper **trims** the wick at dusk.\n\n# Oil\n\nOil comes by boat.\n"
 CODE = (
@@ -107,6 +104,7 @@ def says(pane: ReadingPane, text: str) -> bool:
     return any(text in shown for shown in texts(pane))
 
 
+@pytest.mark.slow
 def test_markdown_is_a_page_with_the_words_marked(read: Read, qtbot: QtBot) -> None:
     pane = read("lamp.md", "keeper **trims** the wick")
     qtbot.waitUntil(lambda: marked_words(pane) == ["keeper trims the wick"])
@@ -114,6 +112,7 @@ def test_markdown_is_a_page_with_the_words_marked(read: Read, qtbot: QtBot) -> N
     assert "**" not in field(pane, QTextEdit, "Document").toPlainText()
 
 
+@pytest.mark.slow
 def test_code_has_colours_and_the_line(read: Read, theme: Theme, qtbot: QtBot) -> None:
     pane = read("lamp.py", "late = 20")
     qtbot.waitUntil(lambda: marked_words(pane) == ["late = 20"])
@@ -128,6 +127,7 @@ def test_code_has_colours_and_the_line(read: Read, theme: Theme, qtbot: QtBot) -
     qtbot.waitUntil(lambda: theme.colour("code_number").name() in colours(), timeout=20_000)
 
 
+@pytest.mark.slow
 def test_a_sheet_is_a_grid_with_the_cell_marked(read: Read, qtbot: QtBot) -> None:
     pane = read("keepers.csv", "keeper 300")
     table = pane.findChildren(SheetViewer)[0].table
@@ -144,6 +144,7 @@ def test_a_sheet_is_a_grid_with_the_cell_marked(read: Read, qtbot: QtBot) -> Non
     assert ground == model.data(model.index(299, 1), Qt.ItemDataRole.BackgroundRole).color()
 
 
+@pytest.mark.slow
 def test_a_mail_has_its_head_and_attachments_that_open(read: Read, qtbot: QtBot) -> None:
     pane = read("oil.eml", "the oil comes")
     qtbot.waitUntil(lambda: "the oil comes" in marked_words(pane))
@@ -162,6 +163,7 @@ def page_text(pane: ReadingPane) -> str:
     return "\n".join(page.toPlainText() for page in pane.findChildren(QTextEdit))
 
 
+@pytest.mark.slow
 def test_a_pdf_is_drawn_at_the_words_and_stepped_through(read: Read, qtbot: QtBot) -> None:
     pane = read("report.pdf", "wick is trimmed")
     qtbot.waitUntil(lambda: says(pane, "page 2 of 4"), timeout=20_000)
@@ -180,6 +182,7 @@ def test_a_pdf_is_drawn_at_the_words_and_stepped_through(read: Read, qtbot: QtBo
     assert canvas.width_of(1) == before
 
 
+@pytest.mark.slow
 def test_hits_on_the_pages_are_walked(read: Read, qtbot: QtBot) -> None:
     pane = read("report.pdf", "Oil comes")
     qtbot.waitUntil(lambda: says(pane, "page 3 of 4"), timeout=20_000)
@@ -191,6 +194,7 @@ def test_hits_on_the_pages_are_walked(read: Read, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: says(pane, "1 of 2") and viewer.canvas.page in {1, 2})
 
 
+@pytest.mark.slow
 def test_a_glance_at_a_pdf_is_at_its_page_and_leaves_the_keyboard(
     pane: ReadingPane, library: Library, qtbot: QtBot
 ) -> None:
@@ -210,6 +214,7 @@ def find(pane: ReadingPane, words: str, qtbot: QtBot) -> QLineEdit:
     return line
 
 
+@pytest.mark.slow
 def test_words_are_found_marked_and_walked(read: Read, qtbot: QtBot) -> None:
     pane = read("lamp.md", "Oil comes")
     qtbot.waitUntil(lambda: bool(marked_words(pane)))
@@ -228,6 +233,7 @@ def test_words_are_found_marked_and_walked(read: Read, qtbot: QtBot) -> None:
         QTest.keyClick(pane, Qt.Key.Key_Escape)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_gone_is_said_with_its_stored_text(
     library: Library, pane: ReadingPane, papers: Path, qtbot: QtBot
 ) -> None:
@@ -243,6 +249,7 @@ def test_a_file_that_is_gone_is_said_with_its_stored_text(
         (papers / "away").rename(papers / "lamp.md")
 
 
+@pytest.mark.everyday
 def test_a_changed_file_and_changed_words_are_said(
     library: Library, pane: ReadingPane, papers: Path, qtbot: QtBot
 ) -> None:
@@ -260,6 +267,7 @@ def test_a_changed_file_and_changed_words_are_said(
     qtbot.waitUntil(lambda: says(pane, "the cited words are no longer in it"))
 
 
+@pytest.mark.slow
 def test_a_document_that_is_not_in_the_library_shows_its_passage(
     pane: ReadingPane, qtbot: QtBot
 ) -> None:
@@ -270,6 +278,7 @@ def test_a_document_that_is_not_in_the_library_shows_its_passage(
         button(pane, "Open the library").click()
 
 
+@pytest.mark.everyday
 def test_without_a_program_it_is_said_quietly(
     read: Read, bridge: Bridge, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -283,6 +292,7 @@ def test_without_a_program_it_is_said_quietly(
     assert button(pane, "Show its folder").isVisible()
 
 
+@pytest.mark.slow
 def test_everything_has_a_name_and_is_reached_by_keys(read: Read, qtbot: QtBot) -> None:
     pane = read("report.pdf", "wick is trimmed")
     qtbot.waitUntil(lambda: says(pane, "page 2 of 4"), timeout=20_000)
@@ -301,6 +311,7 @@ def test_everything_has_a_name_and_is_reached_by_keys(read: Read, qtbot: QtBot) 
     assert QAccessible.queryAccessibleInterface(pane).text(QAccessible.Text.Name) == "Document"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "role"),
     [("lamp.md", QAccessible.Role.StaticText), ("keepers.csv", QAccessible.Role.Table)],
@@ -324,6 +335,7 @@ def click_words(pane: ReadingPane, words: str, qtbot: QtBot) -> None:
     QTest.mouseClick(page.viewport(), Qt.MouseButton.LeftButton, pos=place)
 
 
+@pytest.mark.slow
 def test_links_of_a_note_lead_to_their_places_in_the_library(read: Read, qtbot: QtBot) -> None:
     pane = read("our note.md", "Trimmed twice")
     click_words(pane, "[1]", qtbot)
@@ -336,6 +348,7 @@ def test_links_of_a_note_lead_to_their_places_in_the_library(read: Read, qtbot: 
     qtbot.waitUntil(lambda: "The 🔦 keeper" in page_text(pane))
 
 
+@pytest.mark.slow
 def test_a_link_to_what_the_library_has_not_says_so(read: Read, qtbot: QtBot) -> None:
     pane = read("our note.md", "Trimmed twice")
     click_words(pane, "secret", qtbot)

@@ -36,8 +36,6 @@ from desktop_rag.ui.settings.settings_page import SettingsPage
 from tests.keyrings import MemoryKeyring
 from tests.unit.ui.rooms import button, field, make_chat, opened_store, texts
 
-pytestmark = pytest.mark.slow
-
 
 class Applied(list[Settings]):
     """Records the applied settings."""
@@ -69,6 +67,7 @@ def page(
         yield page
 
 
+@pytest.mark.slow
 def test_the_theme_changes_at_once_and_back(page: SettingsPage, applied: Applied) -> None:
     assert not button(page, "Undo").isVisible()
     button(page, "Theme: Dark").click()
@@ -79,6 +78,7 @@ def test_the_theme_changes_at_once_and_back(page: SettingsPage, applied: Applied
     assert not button(page, "Undo").isVisible()
 
 
+@pytest.mark.slow
 def test_what_is_undone_is_named_and_only_while_it_is_in_view(
     page: SettingsPage, applied: Applied
 ) -> None:
@@ -99,6 +99,7 @@ def test_what_is_undone_is_named_and_only_while_it_is_in_view(
     assert applied[-1].appearance.scheme is ColourScheme.DARK
 
 
+@pytest.mark.slow
 def test_undo_leaves_alone_what_was_changed_elsewhere(
     page: SettingsPage, settings: EditedSettings
 ) -> None:
@@ -116,6 +117,7 @@ def test_undo_leaves_alone_what_was_changed_elsewhere(
     assert not button(page, "Undo").isVisible(), "the model was chosen elsewhere"
 
 
+@pytest.mark.slow
 def test_undo_changes_no_endpoint_that_is_not_shown(
     page: SettingsPage, settings: EditedSettings, qtbot: QtBot
 ) -> None:
@@ -139,6 +141,7 @@ def test_undo_changes_no_endpoint_that_is_not_shown(
     assert settings.value.other_endpoints == (replace(birch, name="Oak"),)
 
 
+@pytest.mark.slow
 def test_the_sources_of_follow_up_questions_are_chosen(
     page: SettingsPage, applied: Applied
 ) -> None:
@@ -150,6 +153,7 @@ def test_the_sources_of_follow_up_questions_are_chosen(
     assert button(page, "Follow-up questions: Search again").isChecked()
 
 
+@pytest.mark.everyday
 def test_options_for_answers_are_chosen(page: SettingsPage, applied: Applied) -> None:
     checks = button(page, "Check each sentence against the sources")
     by_model = button(page, "Also check with the model")
@@ -168,6 +172,7 @@ def test_options_for_answers_are_chosen(page: SettingsPage, applied: Applied) ->
     assert by_model.isChecked()
 
 
+@pytest.mark.slow
 def test_the_embedding_model_is_a_folder_or_an_address(
     page: SettingsPage, applied: Applied, qtbot: QtBot
 ) -> None:
@@ -180,6 +185,7 @@ def test_the_embedding_model_is_a_folder_or_an_address(
     assert applied[-1].index.model_folder == line.text() == ""
 
 
+@pytest.mark.slow
 def test_fine_grained_search_is_a_switch_with_its_cost(
     page: SettingsPage, applied: Applied
 ) -> None:
@@ -194,6 +200,7 @@ def test_fine_grained_search_is_a_switch_with_its_cost(
     assert switch.isChecked()
 
 
+@pytest.mark.everyday
 def test_numbers_and_balance(page: SettingsPage, applied: Applied) -> None:
     field(page, QSpinBox, "Passages per answer").stepUp()
     field(page, QSpinBox, "Total length").stepUp()
@@ -209,6 +216,7 @@ def test_numbers_and_balance(page: SettingsPage, applied: Applied) -> None:
     assert len(applied) == 5
 
 
+@pytest.mark.slow
 def test_the_endpoint_is_part_of_the_settings(
     page: SettingsPage, applied: Applied, qtbot: QtBot
 ) -> None:
@@ -221,6 +229,7 @@ def test_the_endpoint_is_part_of_the_settings(
     assert address.text() == ""
 
 
+@pytest.mark.slow
 def test_adding_an_endpoint_leads_to_its_address_and_moves_nothing(
     page: SettingsPage, settings: EditedSettings, qtbot: QtBot
 ) -> None:
@@ -237,6 +246,7 @@ def test_adding_an_endpoint_leads_to_its_address_and_moves_nothing(
     assert address.mapTo(page, QPoint()) == before
 
 
+@pytest.mark.slow
 def test_settings_changed_elsewhere_are_shown_and_not_applied(
     page: SettingsPage, settings: EditedSettings, applied: Applied
 ) -> None:
@@ -247,6 +257,7 @@ def test_settings_changed_elsewhere_are_shown_and_not_applied(
     assert applied == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_focus", [True, False])
 def test_the_wheel_changes_only_the_focused_field(
     page: SettingsPage, applied: Applied, has_focus: bool
@@ -265,6 +276,7 @@ def test_the_wheel_changes_only_the_focused_field(
     assert turn.isAccepted() is has_focus
 
 
+@pytest.mark.slow
 def test_about_shows_version_licence_and_folder(
     page: SettingsPage, tmp_path: Path, qtbot: QtBot
 ) -> None:
@@ -274,6 +286,7 @@ def test_about_shows_version_licence_and_folder(
     qtbot.waitUntil(lambda: any(text.startswith(("0.", "not installed")) for text in texts(page)))
 
 
+@pytest.mark.slow
 def test_every_button_and_field_has_a_name(page: SettingsPage) -> None:
     ours = [b for b in page.findChildren(QAbstractButton) if type(b).__module__.startswith("desk")]
     assert all(b.text() or b.accessibleName() for b in ours)
@@ -281,6 +294,7 @@ def test_every_button_and_field_has_a_name(page: SettingsPage) -> None:
     assert all(f.accessibleName() for f in fields)
 
 
+@pytest.mark.slow
 def test_everything_fits_into_the_smallest_window(
     page: SettingsPage, settings: EditedSettings
 ) -> None:
@@ -296,6 +310,7 @@ def test_everything_fits_into_the_smallest_window(
     assert all(body and body.minimumSizeHint().width() <= 594 for body in bodies)
 
 
+@pytest.mark.slow
 def test_a_narrow_window_lists_the_pages_above(page: SettingsPage, qtbot: QtBot) -> None:
     names = field(page, QListWidget, "Settings")
     assert not names.isVisible()

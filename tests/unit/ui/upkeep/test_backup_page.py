@@ -20,9 +20,6 @@ from desktop_rag.ui.upkeep.backup_page import BackupPage, ImportDialog
 from tests.unit.backup.filled_library import Place, fill
 from tests.unit.ui.rooms import button, texts
 
-pytestmark = pytest.mark.slow
-
-
 Widget = TypeVar("Widget", bound=QWidget)
 
 
@@ -72,6 +69,7 @@ def is_said(page: BackupPage, words: str) -> bool:
     return any(words in text for text in texts(page))
 
 
+@pytest.mark.slow
 def test_it_lists_snapshots_and_collections(page: BackupPage, snapshots: Snapshots) -> None:
     [snapshot] = snapshots.all()
     year = snapshot.day[:4]
@@ -79,6 +77,7 @@ def test_it_lists_snapshots_and_collections(page: BackupPage, snapshots: Snapsho
     assert only(page, QComboBox).itemText(0) == "Sea"
 
 
+@pytest.mark.slow
 def test_everything_is_backed_up(
     page: BackupPage, place: Place, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -91,6 +90,7 @@ def test_everything_is_backed_up(
     assert button(page, "Back up everything…").isEnabled()
 
 
+@pytest.mark.slow
 def test_a_collection_is_backed_up(
     page: BackupPage, place: Place, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -102,6 +102,7 @@ def test_a_collection_is_backed_up(
     assert place.backups.examine(tmp_path / "one").collection == "Sea"
 
 
+@pytest.mark.slow
 def test_a_snapshot_is_shown_before_it_comes_back(
     page: BackupPage, place: Place, qtbot: QtBot
 ) -> None:
@@ -123,6 +124,7 @@ def test_a_snapshot_is_shown_before_it_comes_back(
     assert {chat.title for chat in place.engine.conversations.all()} == chats
 
 
+@pytest.mark.slow
 def test_a_wrong_file_is_a_notice(
     page: BackupPage, bridge: Bridge, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -137,6 +139,7 @@ def test_a_wrong_file_is_a_notice(
     assert button(page, "Import a backup…").isEnabled()
 
 
+@pytest.mark.everyday
 def test_cancelling_changes_nothing(page: BackupPage, qtbot: QtBot, tmp_path: Path) -> None:
     page.back_up(tmp_path / "all")
     button(page, "Cancel").click()

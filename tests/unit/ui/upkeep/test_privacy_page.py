@@ -13,9 +13,6 @@ from desktop_rag.ui.upkeep.privacy_page import PrivacyPage
 from desktop_rag.ui.widgets.controls import PlainLabel
 from tests.unit.ui.rooms import button, texts
 
-pytestmark = pytest.mark.slow
-
-
 REMOTE = EndpointSettings("https://api.example.org/v1", "large")
 
 
@@ -44,6 +41,7 @@ def page(theme: Theme, bridge: Bridge, present: Present, qtbot: QtBot) -> Privac
     return page
 
 
+@pytest.mark.everyday
 def test_every_kind_is_listed_and_a_new_installation_is_quiet(page: PrivacyPage) -> None:
     shown = texts(page)
     assert [kind.name for kind in KINDS if kind.name not in shown] == []
@@ -51,6 +49,7 @@ def test_every_kind_is_listed_and_a_new_installation_is_quiet(page: PrivacyPage)
     assert shown.count("Never") == 3
 
 
+@pytest.mark.slow
 def test_the_page_follows_the_settings_when_it_is_shown_again(
     page: PrivacyPage, present: Present, qtbot: QtBot
 ) -> None:
@@ -62,6 +61,7 @@ def test_the_page_follows_the_settings_when_it_is_shown_again(
     qtbot.waitUntil(lambda: REMOTE.base_url in texts(page))
 
 
+@pytest.mark.slow
 def test_each_kind_leads_to_the_place_where_it_is_switched(page: PrivacyPage, qtbot: QtBot) -> None:
     asked: list[Place] = []
     page.place_requested.connect(asked.append)
@@ -71,6 +71,7 @@ def test_each_kind_leads_to_the_place_where_it_is_switched(page: PrivacyPage, qt
     assert asked == [kind.place for kind in KINDS if kind.place is not Place.NOWHERE]
 
 
+@pytest.mark.everyday
 def test_the_name_of_a_kind_tells_its_state_to_a_screen_reader(page: PrivacyPage) -> None:
     named = {label.accessibleName() for label in page.findChildren(PlainLabel)}
     assert "Answers: Off" in named

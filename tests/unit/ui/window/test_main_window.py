@@ -38,8 +38,6 @@ from desktop_rag.ui.window.main_window import MainWindow, StatusStrip
 from desktop_rag.ui.window.window_pages import CHAT, LIBRARY, SEARCH, SETTINGS, NavigationRail
 from tests.unit.ui.rooms import make_chat, make_library, opened_store
 
-pytestmark = pytest.mark.slow
-
 
 @dataclass
 class Opened:
@@ -80,6 +78,7 @@ def opened(theme: Theme, bridge: Bridge, qtbot: QtBot, tmp_path: Path) -> Iterat
         chat.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "page"), [("2", LIBRARY), ("3", SEARCH), ("4", SETTINGS), ("1", CHAT)]
 )
@@ -89,6 +88,7 @@ def test_keys_lead_to_the_pages(opened: Opened, qtbot: QtBot, key: str, page: in
     qtbot.waitUntil(lambda: opened.page == page)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["K", "L", "N"])
 def test_keys_lead_to_the_composer(opened: Opened, qtbot: QtBot, key: str) -> None:
     opened.window.show_page(SETTINGS)
@@ -97,6 +97,7 @@ def test_keys_lead_to_the_composer(opened: Opened, qtbot: QtBot, key: str) -> No
     qtbot.waitUntil(lambda: opened.page == CHAT and field.hasFocus())
 
 
+@pytest.mark.slow
 def test_the_rail_leads_to_the_pages(opened: Opened) -> None:
     for name, page in (("Settings", SETTINGS), ("Library", LIBRARY), ("Chat", CHAT)):
         rail = opened.window.findChildren(NavigationRail)[0]
@@ -104,6 +105,7 @@ def test_the_rail_leads_to_the_pages(opened: Opened) -> None:
         assert opened.page == page
 
 
+@pytest.mark.slow
 def test_asking_shows_the_chat(opened: Opened, qtbot: QtBot) -> None:
     opened.window.show_page(SETTINGS)
     opened.window.ask("Why?")
@@ -113,6 +115,7 @@ def test_asking_shows_the_chat(opened: Opened, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: model.rowCount() == 2 and not model.turn(-1).is_live)
 
 
+@pytest.mark.everyday
 def test_notices_and_errors_are_shown_above_the_pages(
     opened: Opened, bridge: Bridge, qtbot: QtBot
 ) -> None:
@@ -122,6 +125,7 @@ def test_notices_and_errors_are_shown_above_the_pages(
     qtbot.waitUntil(lambda: opened.window.notices.notices == expected)
 
 
+@pytest.mark.slow
 def test_the_status_line_shows_progress_and_opens_the_library(
     opened: Opened, bridge: Bridge, qtbot: QtBot
 ) -> None:
@@ -134,6 +138,7 @@ def test_the_status_line_shows_progress_and_opens_the_library(
     assert opened.page == LIBRARY
 
 
+@pytest.mark.slow
 def test_library_events_are_handled(opened: Opened, bridge: Bridge, qtbot: QtBot) -> None:
     bridge.post(SourcesChanged(()))
     bridge.post(DocumentsChanged(()))
@@ -141,6 +146,7 @@ def test_library_events_are_handled(opened: Opened, bridge: Bridge, qtbot: QtBot
     qtbot.waitUntil(lambda: opened.window.notices.notices == (Notice("All taken."),))
 
 
+@pytest.mark.slow
 def test_a_notice_moves_nothing_on_the_page(opened: Opened, bridge: Bridge, qtbot: QtBot) -> None:
     pages = opened.window.pages
     before = pages.mapTo(opened.window, pages.rect().topLeft()), pages.size()
@@ -154,6 +160,7 @@ def test_a_notice_moves_nothing_on_the_page(opened: Opened, bridge: Bridge, qtbo
     assert top in [notices, *notices.findChildren(QWidget)]
 
 
+@pytest.mark.everyday
 def test_a_question_of_another_program_is_shown_unsent(opened: Opened) -> None:
     opened.window.showMinimized()
     opened.window.show_page(SETTINGS)
@@ -164,6 +171,7 @@ def test_a_question_of_another_program_is_shown_unsent(opened: Opened) -> None:
     assert opened.page == CHAT
 
 
+@pytest.mark.slow
 def test_settings_are_saved_in_order_with_the_newest_last(
     opened: Opened, theme: Theme, qtbot: QtBot
 ) -> None:
@@ -178,6 +186,7 @@ def test_settings_are_saved_in_order_with_the_newest_last(
     assert len(opened.saved) <= 3
 
 
+@pytest.mark.slow
 def test_an_error_while_saving_settings_is_shown(
     theme: Theme, bridge: Bridge, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -199,6 +208,7 @@ def test_an_error_while_saving_settings_is_shown(
         chat.close()
 
 
+@pytest.mark.slow
 def test_settings_changed_elsewhere_are_shown(opened: Opened, theme: Theme) -> None:
     settings = replace(Settings(), appearance=AppearanceSettings(ColourScheme.DARK))
     opened.window.show_settings(settings)
@@ -206,11 +216,13 @@ def test_settings_changed_elsewhere_are_shown(opened: Opened, theme: Theme) -> N
     assert opened.window.settings.value == settings
 
 
+@pytest.mark.slow
 def test_closing_asks_the_application(opened: Opened, qtbot: QtBot) -> None:
     with qtbot.waitSignal(opened.window.close_requested):
         opened.window.close()
 
 
+@pytest.mark.slow
 def test_every_button_has_an_accessible_name(opened: Opened) -> None:
     nameless = [
         f"{type(widget).__name__} in {type(widget.parent()).__name__}"

@@ -18,8 +18,6 @@ from desktop_rag.ui.window.main_window import MainWindow
 from desktop_rag.ui.window.window_pages import CHAT, LIBRARY, SEARCH, SETTINGS
 from tests.unit.ui.rooms import button, make_chat, make_library, opened_store
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def window(theme: Theme, bridge: Bridge, qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
@@ -40,6 +38,7 @@ def built(window: MainWindow) -> list[int]:
     return [position for position in range(4) if window.pages.is_built(position)]
 
 
+@pytest.mark.slow
 def test_in_the_background_no_page_is_built(window: MainWindow, bridge: Bridge) -> None:
     bridge.post(ProgressChanged(IndexProgress()))
     window.show_settings(Settings())
@@ -47,6 +46,7 @@ def test_in_the_background_no_page_is_built(window: MainWindow, bridge: Bridge) 
     assert built(window) == []
 
 
+@pytest.mark.slow
 def test_a_page_is_built_when_it_is_shown(window: MainWindow, qtbot: QtBot) -> None:
     window.show()
     qtbot.waitActive(window)
@@ -58,12 +58,14 @@ def test_a_page_is_built_when_it_is_shown(window: MainWindow, qtbot: QtBot) -> N
     assert built(window) == [CHAT, LIBRARY, SEARCH, SETTINGS]
 
 
+@pytest.mark.slow
 def test_a_page_shown_first_in_the_background_is_the_only_one(window: MainWindow) -> None:
     window.show_page(SETTINGS)
     window.show()
     assert built(window) == [SETTINGS]
 
 
+@pytest.mark.everyday
 def test_a_page_shows_what_happened_before_it_was_built(
     window: MainWindow, bridge: Bridge, qtbot: QtBot
 ) -> None:
@@ -79,6 +81,7 @@ def test_a_page_shows_what_happened_before_it_was_built(
     assert button(window.settings_page, "Theme: Dark").isChecked()
 
 
+@pytest.mark.slow
 def test_the_overview_of_shortcuts_has_those_of_pages_that_were_never_shown(
     window: MainWindow, qtbot: QtBot
 ) -> None:
@@ -88,6 +91,7 @@ def test_the_overview_of_shortcuts_has_those_of_pages_that_were_never_shown(
     assert built(window) == [CHAT, LIBRARY, SEARCH, SETTINGS]
 
 
+@pytest.mark.slow
 def test_pictures_that_take_long_are_asked_about_and_the_answer_is_a_setting(
     window: MainWindow, bridge: Bridge, qtbot: QtBot
 ) -> None:

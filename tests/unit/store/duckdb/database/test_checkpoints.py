@@ -8,12 +8,10 @@ from desktop_rag.store.duckdb.database import database as database_module
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.engines import duckdb_in
 
-pytestmark = pytest.mark.slow
-
-
 _BLOCK = "SELECT range AS i, md5(range::VARCHAR) AS m FROM range(100000)"
 
 
+@pytest.mark.everyday
 def test_a_long_log_goes_into_the_file(tmp_path: Path) -> None:
     engine = duckdb_in(tmp_path)
     database = database_of(engine)
@@ -31,6 +29,7 @@ def test_a_long_log_goes_into_the_file(tmp_path: Path) -> None:
     engine.close()
 
 
+@pytest.mark.slow
 def test_without_room_the_log_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_module, "_LEAST_FREE_BYTES", 1 << 60)
     engine = duckdb_in(tmp_path)

@@ -19,9 +19,6 @@ from desktop_rag.store.duckdb.database.journal import Line
 from desktop_rag.store.duckdb.duckdb_engine import engine_over
 from tests.stored_rows import add, document
 
-pytestmark = pytest.mark.slow
-
-
 Open = Callable[[], Engine]
 
 
@@ -85,6 +82,7 @@ def contents(engine: Engine, conversation: Conversation) -> tuple[object, ...]:
     )
 
 
+@pytest.mark.slow
 def test_a_library_that_is_gone_comes_back(open_engine: Open, library: Path) -> None:
     engine = open_engine()
     conversation = fill(engine)
@@ -94,6 +92,7 @@ def test_a_library_that_is_gone_comes_back(open_engine: Open, library: Path) -> 
     assert contents(open_engine(), conversation) == before
 
 
+@pytest.mark.slow
 def test_changes_that_the_library_lost_come_back(open_engine: Open, library: Path) -> None:
     engine = open_engine()
     conversation = fill(engine)
@@ -110,6 +109,7 @@ def test_changes_that_the_library_lost_come_back(open_engine: Open, library: Pat
     assert contents(open_engine(), conversation) == before
 
 
+@pytest.mark.slow
 def test_a_library_without_files_beside_it_gets_them(open_engine: Open, library: Path) -> None:
     engine = open_engine()
     conversation = fill(engine)
@@ -121,6 +121,7 @@ def test_a_library_without_files_beside_it_gets_them(open_engine: Open, library:
     assert contents(open_engine(), conversation) == before
 
 
+@pytest.mark.everyday
 def test_files_older_than_the_library_are_written_anew(open_engine: Open, library: Path) -> None:
     engine = open_engine()
     conversation = fill(engine)
@@ -138,6 +139,7 @@ def test_files_older_than_the_library_are_written_anew(open_engine: Open, librar
     assert contents(open_engine(), conversation) == before
 
 
+@pytest.mark.slow
 def test_files_that_were_interrupted_while_written_anew_are_not_taken_for_all(
     open_engine: Open, library: Path
 ) -> None:
@@ -156,6 +158,7 @@ def test_files_that_were_interrupted_while_written_anew_are_not_taken_for_all(
     assert contents(open_engine(), conversation) == before
 
 
+@pytest.mark.slow
 def test_what_is_deleted_for_good_is_in_no_file(open_engine: Open, library: Path) -> None:
     engine = open_engine()
     conversation = fill(engine)
@@ -169,6 +172,7 @@ def test_what_is_deleted_for_good_is_in_no_file(open_engine: Open, library: Path
     assert open_engine().conversations.all() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", [0, 1, 40, -1])
 def test_a_last_line_cut_off_is_left_out(open_engine: Open, library: Path, left: int) -> None:
     engine = open_engine()
@@ -187,6 +191,7 @@ def test_a_last_line_cut_off_is_left_out(open_engine: Open, library: Path, left:
     assert len(open_engine().conversations.messages(conversation.conversation_id)) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"", b"12", b"\x00" * 20, b"none"])
 def test_a_damaged_number_is_found_in_the_lines(
     open_engine: Open, library: Path, content: bytes
@@ -201,6 +206,7 @@ def test_a_damaged_number_is_found_in_the_lines(
     assert contents(open_engine(), conversation) == before
 
 
+@pytest.mark.slow
 def test_a_change_that_the_journal_cannot_hold_is_no_change(
     open_engine: Open, library: Path
 ) -> None:
@@ -215,6 +221,7 @@ def test_a_change_that_the_journal_cannot_hold_is_no_change(
     assert texts == ["When is it lit?", "At dusk."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [
@@ -233,6 +240,7 @@ def test_foreign_lines_are_refused(line: str) -> None:
         Line.decoded(line.encode())
 
 
+@pytest.mark.slow
 def test_rows_that_do_not_fit_are_left_out(open_engine: Open, library: Path) -> None:
     engine = open_engine()
     fill(engine)
@@ -252,6 +260,7 @@ def test_rows_that_do_not_fit_are_left_out(open_engine: Open, library: Path) -> 
     assert engine.store(EvaluationStore).all() == []
 
 
+@pytest.mark.slow
 def test_a_column_of_another_version_is_left_out(open_engine: Open, library: Path) -> None:
     engine = open_engine()
     fill(engine)
@@ -264,6 +273,7 @@ def test_a_column_of_another_version_is_left_out(open_engine: Open, library: Pat
     assert [a.name for a in open_engine().assistants.all()] == ["Keeper"]
 
 
+@pytest.mark.everyday
 def test_only_this_user_can_read_the_files(open_engine: Open, library: Path) -> None:
     with closing(open_engine()) as engine:
         fill(engine)

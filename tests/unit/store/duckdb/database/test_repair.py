@@ -10,9 +10,6 @@ from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.repair import repair
 from desktop_rag.store.sql.documents.tag_store import TagStore
 
-pytestmark = pytest.mark.slow
-
-
 ROWS = 8000
 _WORDS = " ".join(f"word{n}" for n in range(40))
 
@@ -47,6 +44,7 @@ def counts(path: Path) -> tuple[int, int]:
         return messages, texts
 
 
+@pytest.mark.everyday
 def test_only_the_rows_of_the_damaged_block_are_lost(tmp_path: Path) -> None:
     path = tmp_path / "library.duckdb"
     with closing(opened(path)) as database:
@@ -60,6 +58,7 @@ def test_only_the_rows_of_the_damaged_block_are_lost(tmp_path: Path) -> None:
     assert report.kept.exists()
 
 
+@pytest.mark.slow
 def test_a_damaged_index_is_built_again(tmp_path: Path) -> None:
     path = tmp_path / "library.duckdb"
     with closing(opened(path)) as database:
@@ -70,6 +69,7 @@ def test_a_damaged_index_is_built_again(tmp_path: Path) -> None:
     assert counts(path) == (ROWS, 0)
 
 
+@pytest.mark.slow
 def test_tags_of_files_are_kept_when_the_index_is_lost(tmp_path: Path) -> None:
     path = tmp_path / "library.duckdb"
     with closing(opened(path)) as database:

@@ -29,8 +29,6 @@ from tests.stored_rows import (
     wait_again,
 )
 
-pytestmark = pytest.mark.slow
-
 
 def gone(engine: Engine, name: str) -> None:
     [row] = engine.documents.get([name])
@@ -108,6 +106,7 @@ def filled(engine: Engine, database: Database) -> Engine:
     return engine
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
 def test_each_change_of_the_library_is_known(
     filled: Engine, database: Database, change: Callable[[Engine], object]
@@ -128,6 +127,7 @@ def looked_up(con: Connection) -> list[str]:
     return [repr(look(con)) for look in LOOKS]
 
 
+@pytest.mark.everyday
 def test_vectors_change_nothing_that_is_known(filled: Engine, database: Database) -> None:
     vectors = filled.models.vectors("some-model", 3)
     known = database.cached(read_statistics)
@@ -138,6 +138,7 @@ def test_vectors_change_nothing_that_is_known(filled: Engine, database: Database
     assert database.cached(read_statistics) is known
 
 
+@pytest.mark.slow
 def test_at_rest_nothing_is_known(filled: Engine, database: Database) -> None:
     known = database.cached(read_statistics)
     filled.storage.release()
@@ -146,11 +147,13 @@ def test_at_rest_nothing_is_known(filled: Engine, database: Database) -> None:
     assert repr(found) == repr(known)
 
 
+@pytest.mark.slow
 def test_after_a_change_things_are_known_again(filled: Engine, database: Database) -> None:
     remove(filled, "a.txt")
     assert database.cached(read_statistics) is database.cached(read_statistics)
 
 
+@pytest.mark.everyday
 def test_a_commit_that_failed_has_ended() -> None:
     known = SnapshotCache()
     with pytest.raises(KeyError), known.changing():
@@ -162,6 +165,7 @@ def documents(con: Connection) -> int:
     return con.execute("SELECT count(*) FROM documents").fetchall()[0][0]
 
 
+@pytest.mark.slow
 def test_what_is_known_fits_each_snapshot_while_the_library_changes(database: Database) -> None:
     wrong: list[tuple[int, int]] = []
     is_done = threading.Event()

@@ -18,9 +18,6 @@ from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.engines import duckdb_in
 from tests.stored_rows import add, document, indexed, put, ranked, remove, wait_again
 
-pytestmark = pytest.mark.slow
-
-
 COUNT = 2 * SLICE + 5
 
 
@@ -69,6 +66,7 @@ def is_sound(engine: Engine) -> bool:
     return engine.documents.count_inconsistent() == 0 and engine.documents.count_orphans() == 0
 
 
+@pytest.mark.slow
 def test_a_large_document_is_wholly_old_until_it_is_wholly_new(engine: Engine) -> None:
     row = put(engine, "log.txt", "lamp", "lamp oil")
     seen: list[tuple[int, int, int]] = []
@@ -100,6 +98,7 @@ def test_a_large_document_is_wholly_old_until_it_is_wholly_new(engine: Engine) -
     assert found(engine, "harbour") == COUNT
 
 
+@pytest.mark.slow
 def test_a_failure_in_between_leaves_the_old_content(engine: Engine) -> None:
     row = put(engine, "log.txt", "lamp")
 
@@ -115,6 +114,7 @@ def test_a_failure_in_between_leaves_the_old_content(engine: Engine) -> None:
     assert found(engine, "harbour") == COUNT
 
 
+@pytest.mark.slow
 def test_a_document_that_is_removed_meanwhile_leaves_nothing(engine: Engine) -> None:
     row = document("log.txt")
     add(engine, row)
@@ -125,6 +125,7 @@ def test_a_document_that_is_removed_meanwhile_leaves_nothing(engine: Engine) -> 
     assert is_sound(engine)
 
 
+@pytest.mark.everyday
 def test_parts_are_written_with_their_document_and_keep_their_ids(engine: Engine) -> None:
     row = document("mail.eml")
     add(engine, row)
@@ -143,6 +144,7 @@ def test_parts_are_written_with_their_document_and_keep_their_ids(engine: Engine
     assert is_sound(engine)
 
 
+@pytest.mark.slow
 def test_new_chunks_of_a_large_document_keep_its_text(engine: Engine) -> None:
     row = document("log.txt")
     add(engine, row)

@@ -18,9 +18,6 @@ from desktop_rag.store.opening import open_engine, open_engine_to_read
 from tests.conftest import services_over
 from tests.indexed import index_texts
 
-pytestmark = pytest.mark.slow
-
-
 WORD = "(SELECT chunk_id FROM chunks LIMIT 1)"
 DOCUMENT = "(SELECT document_id FROM chunks LIMIT 1)"
 SHARED = "(SELECT content_hash FROM vectors_1 LIMIT 1)"
@@ -110,6 +107,7 @@ def engine(home: Home) -> Iterator[Engine]:
         yield opened
 
 
+@pytest.mark.everyday
 def test_a_library_that_was_used_breaks_no_rule(engine: Engine) -> None:
     assert engine.documents.counts().total > 3
     assert engine.conversations.all()
@@ -117,6 +115,7 @@ def test_a_library_that_was_used_breaks_no_rule(engine: Engine) -> None:
     assert engine.inspection.waiting_contents() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", [*BROKEN, *BROKEN_PRECIOUS])
 def test_each_rule_is_seen_broken(home: Home, what: str) -> None:
     broken_by(home, (BROKEN | BROKEN_PRECIOUS)[what])
@@ -127,6 +126,7 @@ def test_each_rule_is_seen_broken(home: Home, what: str) -> None:
     assert row.is_precious == (what in BROKEN_PRECIOUS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", [what for what in BROKEN if "models" not in what])
 def test_repair_leaves_an_index_without_discrepancies(home: Home, what: str) -> None:
     broken_by(home, BROKEN[what])
@@ -149,6 +149,7 @@ def test_repair_leaves_an_index_without_discrepancies(home: Home, what: str) -> 
         assert (again.removed, again.read_again) == (0, 0)
 
 
+@pytest.mark.everyday
 def test_a_cancelled_inspection_ends_early(engine: Engine) -> None:
     asked: list[int] = []
 

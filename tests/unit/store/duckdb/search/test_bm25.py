@@ -13,9 +13,6 @@ from desktop_rag.store.sql.bm25_ranking import weighted
 from desktop_rag.store.sql.scope_filters import key_of
 from tests.stored_rows import put, remove
 
-pytestmark = pytest.mark.slow
-
-
 ALL = 10_000
 RARE, COMMON = ("rare",), ("common",)
 
@@ -34,6 +31,7 @@ def filled(engine: Engine) -> Engine:
     return engine
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 5, 40])
 @pytest.mark.parametrize("scope", [EVERYWHERE, Scope(document_ids=("7.txt", "44.txt", "45.txt"))])
 def test_frequent_words_are_left_out_or_not_with_the_same_result(
@@ -48,6 +46,7 @@ def test_frequent_words_are_left_out_or_not_with_the_same_result(
     assert [s for _, s in step_by_step] == pytest.approx([s for _, s in at_once])
 
 
+@pytest.mark.slow
 def test_a_chunk_that_only_a_frequent_word_lifts_to_the_top_is_found(
     engine: Engine, database: Database
 ) -> None:
@@ -64,6 +63,7 @@ def test_a_chunk_that_only_a_frequent_word_lifts_to_the_top_is_found(
     assert (found, by_rare[0][0]) == (by_rare[1][0], by_rare[1][0] - 1)
 
 
+@pytest.mark.everyday
 def test_a_term_of_two_words_counts_for_the_more_frequent_one(
     engine: Engine, database: Database
 ) -> None:
@@ -78,6 +78,7 @@ def test_a_term_of_two_words_counts_for_the_more_frequent_one(
     assert len(found) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("term", ["lamp", "größe", "東京", ""])
 def test_a_term_has_the_same_number_in_sql(database: Database, term: str) -> None:
     with database.read() as con:

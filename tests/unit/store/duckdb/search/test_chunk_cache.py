@@ -20,8 +20,6 @@ from desktop_rag.store.duckdb.search.postings import read_postings_state
 from desktop_rag.store.duckdb.search.scope_sql import read_statistics
 from tests.stored_rows import ids, put, remove
 
-pytestmark = pytest.mark.slow
-
 
 def listed(chunks: Chunks) -> list[tuple[int, int, bool]]:
     arrays = (chunks.chunk_ids, chunks.terms, chunks.continues)
@@ -35,6 +33,7 @@ def listed_now(chunks: ChunkCache, database: Database) -> list[tuple[int, int, b
         return listed(found.where(is_visible(found.chunk_ids, statistics, state)))
 
 
+@pytest.mark.slow
 def test_what_came_since_is_read_too(engine: Engine, database: Database) -> None:
     chunks = ChunkCache()
     assert listed_now(chunks, database) == []
@@ -45,6 +44,7 @@ def test_what_came_since_is_read_too(engine: Engine, database: Database) -> None
     assert listed_now(chunks, database) == [*first, (3, 2, False)]
 
 
+@pytest.mark.slow
 def test_what_was_deleted_is_not_found_before_and_after_postings_are_sorted_anew(
     engine: Engine, database: Database
 ) -> None:
@@ -58,6 +58,7 @@ def test_what_was_deleted_is_not_found_before_and_after_postings_are_sorted_anew
     assert [row[0] for row in listed_now(chunks, database)] == [2, 3]
 
 
+@pytest.mark.slow
 def test_an_older_snapshot_does_not_see_what_came_later(engine: Engine, database: Database) -> None:
     chunks = ChunkCache()
     put(engine, "a.txt", "the lamp")
@@ -69,6 +70,7 @@ def test_an_older_snapshot_does_not_see_what_came_later(engine: Engine, database
         assert is_visible(found.chunk_ids, statistics, state).tolist() == [True, False]
 
 
+@pytest.mark.everyday
 def test_chunks_are_found_by_number_and_by_content_in_any_part(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -93,6 +95,7 @@ def test_chunks_are_found_by_number_and_by_content_in_any_part(
     )
 
 
+@pytest.mark.everyday
 def test_the_numbers_of_deleted_chunks_are_not_given_again(path: Path) -> None:
     database = Database(path, memory_mb=256, backups=path.parent)
     engine = engine_over(database)
@@ -115,6 +118,7 @@ def test_the_numbers_of_deleted_chunks_are_not_given_again(path: Path) -> None:
     database.close()
 
 
+@pytest.mark.slow
 def test_a_deleted_chunk_has_no_score(engine: Engine) -> None:
     put(engine, "a.txt", "the lamp")
     put(engine, "b.txt", "the lamp")

@@ -8,9 +8,8 @@ from desktop_rag.store.contract.search import EVERYWHERE
 from desktop_rag.store.duckdb.search.scope_sql import condition_of
 from tests.stored_rows import add, collection_id, document, ids, indexed, put
 
-pytestmark = pytest.mark.slow
 
-
+@pytest.mark.everyday
 def test_what_is_attached_meanwhile_is_not_among_the_newest(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,12 +7,10 @@ from desktop_rag.store.duckdb.search.postings import read_postings_state, read_s
 from desktop_rag.store.sql.scope_filters import key_of
 from tests.stored_rows import put
 
-pytestmark = pytest.mark.slow
-
-
 WORDS = ("lamp", "gate", "wall")
 
 
+@pytest.mark.everyday
 def test_a_list_is_read_once_and_given_up_when_there_is_no_room(
     engine: Engine, database: Database
 ) -> None:
@@ -31,6 +29,7 @@ def test_a_list_is_read_once_and_given_up_when_there_is_no_room(
         assert all(hits.chunk_ids.tolist() == list(range(1, 21)) for hits in again.values())
 
 
+@pytest.mark.slow
 def test_a_list_longer_than_the_room_is_given_all_the_same(
     engine: Engine, database: Database
 ) -> None:
@@ -43,6 +42,7 @@ def test_a_list_longer_than_the_room_is_given_all_the_same(
         assert found[key].chunk_ids.tolist() == [1]
 
 
+@pytest.mark.slow
 def test_words_that_nobody_wrote_take_room_too(database: Database) -> None:
     with database.snapshot() as snapshot:
         con, version = snapshot.con, snapshot.cached(read_postings_state).version
@@ -52,6 +52,7 @@ def test_words_that_nobody_wrote_take_room_too(database: Database) -> None:
         assert lists.get(con, version, [1])[1] is not first[1]
 
 
+@pytest.mark.slow
 def test_recent_postings_are_read_once_until_the_library_changes(
     engine: Engine, database: Database
 ) -> None:

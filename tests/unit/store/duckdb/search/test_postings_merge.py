@@ -16,12 +16,10 @@ from desktop_rag.store.duckdb.search.postings import (
 )
 from tests.stored_rows import found, put, remove
 
-pytestmark = pytest.mark.slow
-
-
 T = TypeVar("T")
 
 
+@pytest.mark.everyday
 def test_what_was_deleted_leaves_the_postings_when_they_are_sorted(
     engine: Engine, database: Database
 ) -> None:
@@ -37,6 +35,7 @@ def test_what_was_deleted_leaves_the_postings_when_they_are_sorted(
         assert con.execute(counts).fetchall() == [(0, 4)]
 
 
+@pytest.mark.slow
 def test_small_libraries_are_not_sorted(engine: Engine) -> None:
     put(engine, "a.txt", "the lamp is lit")
     assert not engine.upkeep.is_due()
@@ -52,6 +51,7 @@ def runs(database: Database) -> int:
     return rows(database, f"posting_runs WHERE size <> {MERGED}")
 
 
+@pytest.mark.slow
 def test_recent_postings_become_a_run_and_the_runs_one(engine: Engine, database: Database) -> None:
     for n in range(3):
         put(engine, f"{n}.txt", "the lamp is lit", f"and number {n}")
@@ -85,6 +85,7 @@ class Interrupted(Database):
         return self._opened.write(work, changes=changes)
 
 
+@pytest.mark.slow
 def test_a_run_made_while_all_is_sorted_is_not_lost(engine: Engine, database: Database) -> None:
     put(engine, "a.txt", "the lamp is lit")
 
@@ -99,6 +100,7 @@ def test_a_run_made_while_all_is_sorted_is_not_lost(engine: Engine, database: Da
     assert runs(database) == 0
 
 
+@pytest.mark.everyday
 def test_no_two_versions_of_the_sorted_postings_look_alike(
     engine: Engine, database: Database
 ) -> None:
