@@ -119,7 +119,10 @@ def test_term_counts_count() -> None:
 def test_every_letter_and_digit_ends_up_in_a_term(text: str, language: str) -> None:
     found = terms(text, language)
     assert all(term and not any(c.isspace() for c in term) for term in found)
-    assert bool(found) == any(c.isalnum() for c in unicodedata.normalize("NFKC", text))
+    plain = unicodedata.normalize("NFKC", text)
+    # Letters that Python does not know yet are left to `regex`, which has a newer Unicode.
+    if not any(unicodedata.category(c) == "Cn" for c in plain):
+        assert bool(found) == any(c.isalnum() for c in plain)
     assert sum(term_counts(text, language).values()) == len(found)
 
 
