@@ -266,6 +266,31 @@ def test_a_parser_that_fails_without_files_too_is_unwell(build: Build, tmp_path:
         assert caught.value.hint.startswith("The file crashes its reader.")
 
 
+def test_a_file_that_takes_too_long_casts_doubt_too(build: Build, tmp_path: Path) -> None:
+    process = build('if name == "hang":\n    threading.Event().wait()\nos.abort()', base_s=3.0)
+    assert failure(process, tmp_path / "hang").reason == "timeout"
+    assert failure(process, tmp_path / "crash").reason == "crashed"
+    with pytest.raises(ParserUnavailable):
+        process.parse(tmp_path / "another")
+
+
+def test_neither_a_cancelled_nor_a_refused_file_casts_doubt(build: Build, tmp_path: Path) -> None:
+    acts = """if name == "slow":
+    threading.Event().wait()
+if name == "refused":
+    send({"error": {"title": "Empty file", "hint": ""}, "kind": "empty", "is_last": False})
+    continue
+os.abort()"""
+    process = build(acts)
+    (cancel := threading.Event()).set()
+    for name in ("first", "second"):
+        assert failure(process, tmp_path / name).reason == "crashed"
+        with pytest.raises(Cancelled):
+            process.parse(tmp_path / "slow", cancel=cancel)
+    assert failure(process, tmp_path / "refused").reason == "empty"
+    assert failure(process, tmp_path / "third").reason == "crashed"
+
+
 def test_each_page_read_from_its_picture_gives_more_time(build: Build, tmp_path: Path) -> None:
     acts = """for _ in range(6):
     threading.Event().wait(0.4)
