@@ -384,7 +384,7 @@ def _library_stores(
         pages=home.pages, sent=home.sent.absolute(),
         recordings=RecordingKit(home.transcripts, TranscriptionClient(keys.get, recorder)),
         pictures=home.pictures,
-        joined=Findable(joined.documents, joined.sources, lambda: in_use.status),
+        joined=Findable(joined.documents, joined.sources),
         server=own.server,
     )  # fmt: skip
 

@@ -15,7 +15,6 @@ from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.pictures import PICTURES_WAIT, TO_HAVE_THEM_READ
 from desktop_rag.core.recordings import is_recording_name
 from desktop_rag.core.settings import IndexSettings, TranscriptionSettings
-from desktop_rag.core.shared_library import SharedLibraryStatus
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.ingest.background.background_thread import BackgroundThread, PipelineCallbacks
 from desktop_rag.ingest.background.progress import ProgressMeter
@@ -94,14 +93,10 @@ _LONGEST_PASSAGE = 512
 
 @dataclass(frozen=True, slots=True)
 class Findable:
-    """The documents and sources that questions may find: with a shared library, those of both.
-
-    `status` tells how the shared library is.
-    """
+    """The documents and sources that questions may find: with a shared library, those of both."""
 
     documents: DocumentStore
     sources: SourceStore
-    status: Callable[[], SharedLibraryStatus] = SharedLibraryStatus
 
 
 @dataclass(frozen=True, slots=True)
