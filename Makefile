@@ -71,7 +71,7 @@ stories: $(READY) need-qt ## run only the user stories, in the real window
 check: $(READY) ## format, lint, types, imports
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/pyright --threads --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-cache --no-logo
 
 synapse: ## install the homeserver that the tests of the bot for Matrix rooms start, under build/

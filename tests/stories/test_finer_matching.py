@@ -31,7 +31,7 @@ def vectors(person: Person) -> VectorStore:
     return models.vectors(row.name, row.dimensions)
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 @pytest.mark.usefixtures("slow_embedding")
 def test_parts_of_passages_come_and_go_with_the_switch(person: Person, letters: Path) -> None:
     person.drops(letters)

@@ -31,6 +31,7 @@ def bus(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield address
 
 
+@pytest.mark.everyday
 def test_a_key_the_person_allowed_is_heard(pressed: "queue.Queue[Action]") -> None:
     with Portal() as portal:
         hotkeys = PortalHotkeys(pressed.put)

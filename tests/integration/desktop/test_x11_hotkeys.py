@@ -40,6 +40,7 @@ def hotkeys(display: str, pressed: "queue.Queue[Action]") -> Iterator[X11Hotkeys
     opened.close()
 
 
+@pytest.mark.everyday
 def test_each_key_does_its_own(
     hotkeys: X11Hotkeys, display: str, pressed: "queue.Queue[Action]"
 ) -> None:

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.slow
 API = "/api/v1"
 
 
+@pytest.mark.slow
 def test_lists_read_as_often_with_many_collections_as_with_few(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,7 +45,7 @@ def put(client: httpx2.Client, wiki: str, own_id: str, text: str, **said: Any) -
 # --- collections ----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.everyday
 def test_a_collection_is_made_changed_and_deleted(admin: httpx2.Client, wiki: str) -> None:
     assert admin.post("collections", json={"name": "wiki"}).status_code == 409
     changed = admin.patch(wiki, json={"name": "Guide", "chunking": {"method": "words"}}).json()
@@ -135,7 +135,7 @@ def test_a_round_deletes_what_was_not_named(
     assert {d["own_id"] for d in listed["documents"]} == {"kept", "new"}
 
 
-@pytest.mark.slow
+@pytest.mark.everyday
 def test_a_file_is_uploaded_and_its_description_changed(
     server: Server, admin: httpx2.Client, wiki: str
 ) -> None:
@@ -185,7 +185,7 @@ def test_a_persons_file_can_be_read_but_not_deleted(admin: httpx2.Client) -> Non
     assert Path(lamp["path"]).exists()
 
 
-@pytest.mark.slow
+@pytest.mark.everyday
 def test_documents_are_listed_by_what_is_said_of_them(
     server: Server, admin: httpx2.Client, wiki: str
 ) -> None:

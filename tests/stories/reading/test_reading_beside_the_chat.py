@@ -123,6 +123,7 @@ def test_the_words_are_marked_in_the_document(reader: Person, tmp_path: Path, na
         reader.sees("Ada <ada@example.org>")
 
 
+@pytest.mark.everyday
 def test_a_pdf_is_shown_at_the_page(reader: Person, tmp_path: Path) -> None:
     pane = press_citation(reader, tmp_path, "report.pdf")
     reader.sees("page 2 of 3")
@@ -132,6 +133,7 @@ def test_a_pdf_is_shown_at_the_page(reader: Person, tmp_path: Path) -> None:
     reader.sees("page 3 of 3")
 
 
+@pytest.mark.everyday
 def test_a_sheet_is_shown_at_its_cells(reader: Person, tmp_path: Path) -> None:
     pane = press_citation(reader, tmp_path, "duties.csv")
     reader.sees("cell A62")

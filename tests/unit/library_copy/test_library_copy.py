@@ -189,6 +189,7 @@ def test_what_changed_since_is_copied_anew(full: Place, open_place: OpenPlace) -
     assert found(there.engine, "dusk") == []
 
 
+@pytest.mark.everyday
 def test_only_a_collection_with_its_chats(full: Place, open_place: OpenPlace) -> None:
     there = open_place("there")
     done = copied(full, there, "sea")

@@ -170,7 +170,7 @@ def test_exposure_is_switched_for_a_token(admin: AdminBrowser) -> None:
         assert "collection:My documents" in client.get("/v1/models").text
 
 
-@pytest.mark.slow
+@pytest.mark.everyday
 def test_collections_and_prompts_are_added_changed_and_removed(admin: AdminBrowser) -> None:
     library, prompts = admin.server.services.library, admin.server.services.chat.prompts
     admin.get("/admin/collections")

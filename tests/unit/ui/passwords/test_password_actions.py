@@ -133,6 +133,7 @@ def test_a_wrong_password_is_told_and_the_right_one_opens_the_file(
     assert ring.entries == {}
 
 
+@pytest.mark.everyday
 def test_it_is_kept_for_the_folder_and_forgotten_by_the_menu(
     page: LibraryPage, ring: MemoryKeyring, qtbot: QtBot
 ) -> None:
