@@ -34,6 +34,7 @@ from desktop_rag.backup.contents import BackupMerged
 from desktop_rag.backup.snapshots import Snapshots
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.conversation import AnswerEvent
+from desktop_rag.core.files.own_files import set_aside_damaged
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home, resources_dir
@@ -62,7 +63,7 @@ from desktop_rag.settings_changes import SettingsChanges
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import IndexRepair
 from desktop_rag.store.joining import LibraryInUse
-from desktop_rag.store.opening import open_engine, restored_notices
+from desktop_rag.store.opening import open_engine, opening_notices
 
 log = logging.getLogger(__name__)
 
@@ -206,7 +207,7 @@ def build_services(
         wrap = _WrapOnDemand() if hooks("wrap_answer") else None
         personal = _make_personal(home, engine, library, dense)
         chat = _make_chat(in_use.engine, retriever, dense, models, personal, checker, wrap)
-        faults = _faults(dense, [*restored_notices(engine), *lost], recorder)
+        faults = _faults(dense, [*opening_notices(engine), *lost], recorder)
     except BaseException:
         engine.close()
         recorder.close()
@@ -248,8 +249,15 @@ class _WrapOnDemand:
 
 
 def _settings(home: Home) -> tuple[Settings, list[Notice]]:
+    """The settings; the notices tell what was damaged in the home."""
     home.create()
-    return load_settings(home.settings)
+    # Without the rules of access nobody would know what is protected.
+    damaged = set_aside_damaged(path for path in home.files() if path != home.access_rules)
+    settings, notices = load_settings(home.settings)
+    if damaged:
+        hint = f"They are kept beside the new ones: {', '.join(map(str, damaged))}."
+        notices.append(Notice("Damaged files were set aside.", hint))
+    return settings, notices
 
 
 @contextmanager

@@ -70,7 +70,7 @@ class Waiting:
             self._say(f"{notice.title} {notice.hint}".strip())
         if self._stop and self._library.indexing.is_paused_for_space:
             # It would go on by itself, but a script must not hang until then.
-            raise AppError(self._stop.title, "Free some space and run the command again.")
+            raise AppError(self._stop.title, "Run the command again once the disk allows it.")
         if self._stop and self._library.indexing.is_paused:
             raise AppError(self._stop.title, self._stop.hint)
 

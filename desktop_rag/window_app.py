@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication
 from desktop_rag.app import Services, Verb
 from desktop_rag.backup.contents import BackupMerged
 from desktop_rag.core.conversation import Conversation
-from desktop_rag.core.errors import AppError, DiskFullError
+from desktop_rag.core.errors import AppError, put_off
 from desktop_rag.core.files.own_files import read_object, write_object
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
@@ -215,11 +215,9 @@ class WindowApp:
 
     def _start_services(self) -> None:
         services = self.services
-        try:
+        with put_off("what was deleted"):
             services.chat.history.purge_deleted()
             services.chat.assistants.purge_deleted()
-        except DiskFullError as error:
-            log.info("what was deleted is removed at the next start: %s", error.title)
         services.chat.warm_up()
         self._garbage.keep()
         services.run()

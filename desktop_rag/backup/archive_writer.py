@@ -5,7 +5,7 @@ import json
 import os
 import zipfile
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -44,10 +44,11 @@ class ArchiveWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if not self._content.closed:
-            # Not `close`, which would write the rest of the archive to a disk that may be full.
-            self._zip.fp = None
+        # Not `close`, which would write the rest of the archive to a disk that may be full.
+        self._zip.fp = None
+        with suppress(OSError):  # for what is left in the buffer there is no room either
             self._content.close()
+        with suppress(OSError):
             self._part.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise _refused(self._file, error) from error

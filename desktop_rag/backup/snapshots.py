@@ -17,7 +17,7 @@ from desktop_rag.backup.backups import Backups, has_news_of_features, remove_scr
 from desktop_rag.backup.contents import Imported, Snapshot, day_in_words, in_words
 from desktop_rag.backup.home_files import has_news
 from desktop_rag.backup.manifest import ENDING
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, disk_error
 from desktop_rag.core.files.own_files import close_to_others
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home
@@ -84,22 +84,21 @@ class Snapshots:
     def make(self) -> Snapshot | None:
         """Make a snapshot, None if nothing is new. AppError when the disk refuses; others stay."""
         today = _day_of(self._clock())
-        kept = self.all()
-        if not self._store.change_number() or (kept and not self._is_new(kept[0])):
-            return None
         folder = self._home.snapshots
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            kept = self.all()
+            if not self._store.change_number() or (kept and not self._is_new(kept[0])):
+                return None
+            folder.mkdir(mode=0o700, exist_ok=True)
             close_to_others(folder)
             remove_unfinished(folder)
+            number = kept[0].number + 1 if kept else 1
+            file = folder / f"{number:06d}-{today}{ENDING}"
+            self._backups.export(file, is_checked=False)
+            made = Snapshot(number, today, file, file.stat().st_size)
+            self._remove_old(made, kept)
         except OSError as exc:
-            hint = f"{folder}: {exc.strerror}."
-            raise AppError("The daily snapshot could not be made.", hint) from exc
-        number = kept[0].number + 1 if kept else 1
-        file = folder / f"{number:06d}-{today}{ENDING}"
-        self._backups.export(file, is_checked=False)
-        made = Snapshot(number, today, file, file.stat().st_size)
-        self._remove_old(made, kept)
+            raise disk_error(exc.errno, f"{folder}: no snapshot can be made.") from exc
         return made
 
     def restore_lost(self) -> list[Notice]:

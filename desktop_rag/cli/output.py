@@ -22,6 +22,7 @@ from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
 
 _EXCERPT = 300
 _NOTHING_RELEVANT = "Nothing in your documents seems to be about this."
+_UNSTORED = "This answer is not stored yet: the disk refuses it. Until it is, it can be lost."
 _GONE = DocumentState.GONE
 # Excerpts escape Markdown; a terminal shows plain text.
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]<>#|~])")
@@ -139,7 +140,7 @@ def answer_json(message: Message) -> dict[str, Any]:
     It has `nearest` only when nothing seems relevant, `notes` when the search changed the question,
     `proposal`, a command's id, when one waits for the person, `is_own_knowledge` when the answer
     rests on no document, `state` when it is incomplete, `error` (`title`, `hint`) when that has a
-    reason, and `is_stored`, false, when the disk was full.
+    reason, and `is_stored`, false, while the disk refuses it.
     """
     document: dict[str, Any] = {
         "answer": message.text,
@@ -196,7 +197,7 @@ def answer_lines(answer: dict[str, Any]) -> list[str]:
         lines.append(notes["text"])
     lines.append(f"{by}{', ' if by else ''}{answer['seconds']:.1f} s")
     if not answer.get("is_stored", True):
-        lines.append("This answer was not stored: the disk is full.")
+        lines.append(_UNSTORED)
     listed = {"Sources": answer["citations"], NEAREST: answer.get("nearest", [])}
     for heading, sources in listed.items():
         lines += ["", f"{heading}:"] if sources else []

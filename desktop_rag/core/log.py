@@ -3,6 +3,7 @@
 import logging
 import os
 import re
+import sys
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
@@ -27,10 +28,19 @@ class RedactingFormatter(logging.Formatter):
         return redact(super().format(record))
 
 
+class _LogFile(RotatingFileHandler):
+    """A disk that refuses costs the record, and not a traceback on stderr for each of them."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        if not isinstance(sys.exception(), OSError):
+            super().handleError(record)
+
+
 def start_logging(folder: Path) -> None:
     """Write this package's records, and warnings of other packages, to a rotating file."""
-    handler = RotatingFileHandler(
-        folder / "desktop-rag.log", maxBytes=2_000_000, backupCount=10, encoding="utf-8"
+    # Opened with the first record: a folder that refuses must not end the start.
+    handler = _LogFile(
+        folder / "desktop-rag.log", maxBytes=2_000_000, backupCount=10, encoding="utf-8", delay=True
     )
     handler.setFormatter(
         RedactingFormatter("%(asctime)s %(levelname)s %(threadName)s %(name)s: %(message)s")

@@ -32,6 +32,8 @@ class LengthField(StrEnum):
     MAX_COMPLETION_TOKENS = "max_completion_tokens"
 
 
+# The end of the year 9999, the last that a calendar has.
+_LATEST = 253_402_300_800
 # A limit that the server stated is tried again after a day, a guessed one after an hour.
 _STATED_AGE_S, _GUESSED_AGE_S = 86_400.0, 3_600.0
 
@@ -182,12 +184,13 @@ def _count(value: object) -> int | None:
 
 
 def _moment(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+    is_time = isinstance(value, int | float) and 0 <= value < _LATEST
+    return float(value) if is_time else None
 
 
 def _ratio(value: object) -> float | None:
-    ratio = _moment(value)
-    return ratio if ratio and LEAST_RATIO <= ratio <= MOST_RATIO else None
+    is_ratio = isinstance(value, int | float) and LEAST_RATIO <= value <= MOST_RATIO
+    return float(value) if is_ratio else None
 
 
 def _thinking(value: object) -> Thinking | None:
@@ -200,9 +203,10 @@ def _length_field(value: object) -> LengthField | None:
 
 def _limit(value: object) -> LearnedLimit | None:
     match value:
-        case {"tokens": int() as tokens, "learned_at": int() | float() as at,
-              "is_stated": bool() as is_stated} if tokens > 0:  # fmt: skip
-            return LearnedLimit(tokens, float(at), is_stated)
+        case {"tokens": int() as tokens, "learned_at": at, "is_stated": bool() as is_stated} if (
+            tokens > 0 and (learned_at := _moment(at)) is not None
+        ):
+            return LearnedLimit(tokens, learned_at, is_stated)
         case _:
             return None
 

@@ -17,10 +17,10 @@ class _Below:
     """An attribute of `Home`: a path below its root."""
 
     def __init__(self, path: str) -> None:
-        self._path = path
+        self.path = path
 
     def __get__(self, home: "Home", _owner: type) -> Path:
-        return home.root / self._path
+        return home.root / self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +95,28 @@ class Home:
     """The width of the document beside the chat."""
 
     def create(self) -> None:
-        """Create the folders and close them to other users. AppError on failure."""
+        """Create the folders and close them to other users.
+
+        AppError on failure, unless the home exists: a library can be read where nothing can be
+        written.
+        """
+        is_new = not self.root.exists()
         try:
             for folder in (self.root, self.logs, self.backups, self.pages):
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                folder.mkdir(mode=0o700, parents=folder is self.root, exist_ok=True)
                 close_to_others(folder)
         except OSError as exc:
+            if not is_new and self.root.is_dir() and os.access(self.root, os.R_OK | os.X_OK):
+                return
             raise AppError(
                 "The app's folder cannot be used.",
                 f"{self.root}: {exc.strerror}. {HOME_VARIABLE} names another.",
             ) from exc
-        if not os.access(self.root, os.W_OK) or not os.access(self.logs, os.W_OK):
-            hint = f"You may not write to {self.root}. {HOME_VARIABLE} names another."
-            raise AppError("The app's folder cannot be written.", hint)
+
+    def files(self) -> list[Path]:
+        """The files that the app writes as a whole, whether they exist or not."""
+        found = [self.root / below.path for below in vars(Home).values() if type(below) is _Below]
+        return [path for path in found if path.suffix and path != self.socket]
 
 
 def find_home() -> Home:

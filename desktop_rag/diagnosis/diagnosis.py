@@ -299,7 +299,7 @@ def check_space(subject: Subject, _: Event) -> Iterator[Finding]:
 
 
 def space(what: str, folder: Path, enough_bytes: int, least_bytes: int) -> Finding:
-    """The finding for a folder, or for the one in which it will be created."""
+    """The finding for a folder, or for the one in which it will be created: it can be written."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     try:
@@ -308,6 +308,9 @@ def space(what: str, folder: Path, enough_bytes: int, least_bytes: int) -> Findi
     except OSError as exc:
         title = f"The free space of {folder} cannot be read ({exc.strerror})."
         return Finding("space", State.NOT_CHECKED, title)
+    if not os.access(folder, os.W_OK):
+        hint = "Its disk is read-only, or you may not write there. The library can only be read."
+        return Finding("space", State.PROBLEM, f"Nothing can be written to {folder}.", hint)
     hint = f"Free some space on its disk; {_shown_size(enough_bytes)} are enough."
     if files < _FEW_FILES:
         title = f"Only {files:,} more files fit on the disk with the {what} in {folder}."

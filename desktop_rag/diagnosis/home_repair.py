@@ -36,12 +36,14 @@ class HomeRepair:
         return told
 
     def _of_content(self) -> list[str]:
-        counts = (
-            (self.restored, "entries of chats and folders were restored from the journal."),
-            (self.index.removed, "pieces of the index that belonged to nothing were removed."),
-            (self.index.read_again, "documents are read again when the app runs."),
-        )
-        return [f"{count:,} {what}" for count, what in counts if count]
+        told: list[str] = []
+        if self.restored:
+            told.append(f"Entries restored from the journal: {self.restored:,}.")
+        if self.index.removed:
+            told.append(f"Parts of the index without a document, removed: {self.index.removed:,}.")
+        if self.index.read_again:
+            told.append(f"Documents to be read again when the app runs: {self.index.read_again:,}.")
+        return told
 
 
 class RepairRequest:

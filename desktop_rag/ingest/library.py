@@ -22,7 +22,7 @@ from desktop_rag.core.domain import (
     TagCount,
     Unlocked,
 )
-from desktop_rag.core.errors import AppError, DiskFullError, WrongPasswordError
+from desktop_rag.core.errors import AppError, DiskError, WrongPasswordError
 from desktop_rag.core.library_events import ChangeSummary, DocumentsChanged, Notice
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.server_state import ServerState
@@ -589,9 +589,9 @@ class Library:
         self.changes.publish(DocumentsChanged(tuple(self.documents.listed(documents))))
 
     def _on_failed(self, error: AppError) -> None:
-        if isinstance(error, DiskFullError):
+        if isinstance(error, DiskError):
             if self.indexing.pause_for_space():
-                goes_on = "Indexing goes on by itself once there is room."
+                goes_on = "Indexing goes on by itself once the disk allows it."
                 self.changes.publish(Notice(error.title, f"{error.hint} {goes_on}"))
             return
         self.indexing.pause()

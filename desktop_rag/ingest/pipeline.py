@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from desktop_rag.core.domain import Collection, Document, DocumentState
-from desktop_rag.core.errors import AppError, DiskFullError
+from desktop_rag.core.errors import AppError, DiskError
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.pictures import PICTURES_WAIT, TO_HAVE_THEM_READ
 from desktop_rag.core.recordings import is_recording_name
@@ -241,7 +241,7 @@ class Pipeline:
             self._documents.requeue_older_than(READERS)
             self._find_pictures()
             self._forget_content()
-        except DiskFullError as error:
+        except DiskError as error:
             # What waits already goes on when there is room, the others at the next start.
             self._callbacks.failed(error)
         for part in self._parts:

@@ -9,9 +9,9 @@ import logging
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
-from desktop_rag.core.files.own_files import read_object, write_atomically
+from desktop_rag.core.files.own_files import read_object, texts_in, write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -199,9 +199,7 @@ class FilePasswords:
 
 
 def _read_list(path: Path | None) -> set[Path]:
-    rows = read_object(path).get(_PLACES) if path else None
-    listed = cast("list[object]", rows) if isinstance(rows, list) else []
-    return {Path(row) for row in listed if isinstance(row, str)}
+    return set(map(Path, texts_in(read_object(path), _PLACES))) if path else set()
 
 
 def _user(place: Path) -> str:

@@ -32,13 +32,16 @@ def restore_library(home: Home, settings: Settings) -> None:
     _opener(settings).restore(home)
 
 
-def restored_notices(engine: Engine) -> list[Notice]:
-    """The notice about entries that an opened library had lost and got back, if any."""
-    if not engine.restored:
-        return []
-    title = f"{engine.restored:,} entries were restored."
-    hint = "The library had lost its latest changes. Chats and folders are complete again."
-    return [Notice(title, hint)]
+def opening_notices(engine: Engine) -> list[Notice]:
+    """Why an opened library can only be read, and what it had lost and got back."""
+    notices: list[Notice] = []
+    if fault := engine.fault:
+        goes_on = "Until then the library can be read, and new answers are not stored."
+        notices.append(Notice(fault.title, f"{fault.hint} {goes_on}"))
+    if engine.restored:
+        hint = "The library had lost its latest changes. Chats and folders are complete again."
+        notices.append(Notice(f"Entries restored: {engine.restored:,}.", hint))
+    return notices
 
 
 def library_bytes(home: Home, settings: Settings) -> int:

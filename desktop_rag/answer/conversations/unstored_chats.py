@@ -1,8 +1,8 @@
-"""Conversations that go on while the disk is full. Any thread.
+"""Conversations that go on while the disk refuses to write, as a full one does. Any thread.
 
 What can't be written stays in memory, in order, and is shown like the rest. It is stored by itself
-once there is room ("unstored-chats", a thread that lives only while something waits), or with the
-next change.
+once the disk allows it ("unstored-chats", a thread that lives only while something waits), or with
+the next change.
 """
 
 import logging
@@ -20,7 +20,7 @@ from desktop_rag.core.conversation import (
     Message,
     MessagesStored,
 )
-from desktop_rag.core.errors import AppError, DiskFullError
+from desktop_rag.core.errors import AppError, DiskError
 from desktop_rag.store.contract.records import ConversationStore
 
 log = logging.getLogger(__name__)
@@ -41,8 +41,8 @@ class _Waiting:
 class UnstoredChats:
     """The conversations of a store, with the changes that wait for room on the disk.
 
-    A `ConversationStore` that takes questions and answers even while the disk is full, when it
-    refuses any other change; `is_waiting` tells whether one is stored.
+    A `ConversationStore` that takes questions and answers even while the disk refuses to write, and
+    refuses any other change then; `is_waiting` tells whether one is stored.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class UnstoredChats:
         self._do(_Waiting(conversation_id, store))
 
     def store_waiting(self) -> None:
-        """Store what waits; DiskFullError when there is still no room."""
+        """Store what waits; DiskError while the disk still refuses."""
         stored: set[str] = set()
         with self._lock:
             try:
@@ -105,7 +105,7 @@ class UnstoredChats:
             try:
                 self.store_waiting()
                 change.store()
-            except DiskFullError:
+            except DiskError:
                 self._waiting.append(change)
                 if ahead:
                     self._ahead[ahead.conversation_id] = ahead
@@ -279,7 +279,7 @@ def _store(waiting: list[_Waiting]) -> None:
     """Store the first one, and take it off the list unless there is no room."""
     try:
         waiting[0].store()
-    except DiskFullError:
+    except DiskError:
         raise
     except BaseException:
         # One that can never be stored must not keep the others waiting.

@@ -3,14 +3,18 @@
 import contextlib
 import json
 import logging
+import math
 import os
 import stat
 import threading
-from collections.abc import Collection, Generator
+import time
+from collections.abc import Collection, Generator, Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
 log = logging.getLogger(__name__)
+
+_MOST_PIXELS = 1 << 20
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -23,16 +27,87 @@ def write_atomically(path: Path, text: str) -> None:
     temporary.replace(path)
 
 
+def object_in(content: bytes) -> dict[str, Any]:
+    """The JSON object in the content of a file; ValueError for anything that the app can't write.
+
+    All its numbers fit the columns and clocks of a computer.
+    """
+    try:
+        found = json.loads(content, parse_int=_whole, parse_float=_finite, parse_constant=_finite)
+    except RecursionError as exc:
+        raise ValueError("nested too deeply") from exc
+    if not isinstance(found, dict):
+        raise ValueError("no object")
+    return cast("dict[str, Any]", found)
+
+
+def _whole(digits: str) -> int:
+    if not -(2**63) <= (number := int(digits)) < 2**63:
+        raise ValueError("a number is out of range")
+    return number
+
+
+def _finite(digits: str) -> float:
+    if not math.isfinite(number := float(digits)):
+        raise ValueError("a number is out of range")
+    return number
+
+
 def read_object(path: Path) -> dict[str, Any]:
     """The JSON object in the file; an empty one when it is missing or unreadable."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        return object_in(path.read_bytes())
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, RecursionError) as exc:
+    except (OSError, ValueError) as exc:
         log.info("%s cannot be read and is replaced: %s", path.name, type(exc).__name__)
         return {}
-    return cast("dict[str, Any]", content) if isinstance(content, dict) else {}
+
+
+def rows_in(content: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """The objects in the list of this name; whatever else is there is left out."""
+    found = content.get(name)
+    rows = cast("list[object]", found) if isinstance(found, list) else []
+    return [cast("dict[str, Any]", row) for row in rows if isinstance(row, dict)]
+
+
+def texts_in(content: Mapping[str, Any], name: str) -> list[str]:
+    """The texts in the list of this name; whatever else is there is left out."""
+    found = content.get(name)
+    values = cast("list[object]", found) if isinstance(found, list) else []
+    return [value for value in values if isinstance(value, str)]
+
+
+def pixels_in(content: Mapping[str, Any], *names: str) -> list[int]:
+    """The lengths of these names, none unless all are whole numbers that a screen can have."""
+    found = [content.get(name) for name in names]
+    lengths = [n for n in found if type(n) is int and abs(n) < _MOST_PIXELS]
+    return lengths if len(lengths) == len(names) else []
+
+
+def set_aside_damaged(paths: Iterable[Path]) -> list[Path]:
+    """Rename what is in the place of files but none, and JSON files without an object.
+
+    Returns the new paths. What the disk doesn't let be read or renamed stays where it is.
+    """
+    kept: list[Path] = []
+    for path in paths:
+        is_none = path.is_dir() or (path.is_symlink() and not path.exists())
+        if is_none or (path.suffix == ".json" and not _holds_object(path)):
+            aside = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
+            with contextlib.suppress(OSError):
+                kept.append(path.rename(aside))
+    return kept
+
+
+def _holds_object(path: Path) -> bool:
+    try:
+        object_in(path.read_bytes())
+    except OSError:
+        return True
+    except ValueError:
+        return False
+    return True
 
 
 def write_object(path: Path, content: dict[str, Any]) -> None:

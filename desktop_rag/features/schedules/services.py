@@ -1,6 +1,7 @@
 """Scheduled questions and notes while the app is open."""
 
 from desktop_rag.app import Services
+from desktop_rag.core.errors import put_off
 from desktop_rag.features.schedules.notes.notes import Notes
 from desktop_rag.features.schedules.schedule_runner import ScheduleRunner
 from desktop_rag.features.schedules.schedule_store import ScheduleStore
@@ -22,7 +23,8 @@ class ScheduleServices(WingServices):
         """Begin to ask what is due, once."""
         if not self._is_started:
             self._is_started = True
-            self.questions.purge_deleted()
+            with put_off("deleted scheduled questions"):
+                self.questions.purge_deleted()
             self.runner.start()
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from enum import Enum, auto
 
 from desktop_rag.core import domain
 from desktop_rag.core.domain import DocumentState
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, put_off
 from desktop_rag.core.language.languages import (
     ENGLISH_MODEL,
     MULTILINGUAL_MODEL,
@@ -121,7 +121,8 @@ class EmbedderRegistry:
         self._former: dict[int, DenseIndex | None] = {}
         self._retired: list[Embedder] = []
         chosen = {default, *(c.embedder or default for c in collections())}
-        models.drop_unused({each for spec in chosen for each, _, _ in _parts(spec)})
+        with put_off("vectors of models that nobody chose"):
+            models.drop_unused({each for spec in chosen for each, _, _ in _parts(spec)})
         self._answering = models.answering()
         self.embedder: Embedder | None = None
         self.fault: AppError | None = None

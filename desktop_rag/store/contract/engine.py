@@ -77,7 +77,8 @@ class Engine:
     stated otherwise. Times are seconds since the epoch.
 
     `restored` counts the chats, messages, sources and other precious things that the library had
-    lost and that came back when it was opened. `server` is None when there is none.
+    lost and that came back when it was opened. `fault` says why it can only be read for now.
+    `server` is None when there is none.
 
     Errors: AppError for failures of the environment: the disk is full or damaged, another process
     holds the library, the server can't be reached, or a method was called after `close`. Refusals
@@ -105,6 +106,7 @@ class Engine:
     storage: Storage
     server: ServerWatch | None = None
     restored: int = 0
+    fault: AppError | None = None
 
     def store(self, made: Callable[[Database], T]) -> T:
         """A feature's own store over the same library; `made` makes it."""

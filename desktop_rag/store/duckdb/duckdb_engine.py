@@ -24,7 +24,6 @@ from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 from desktop_rag.store.sql.documents.document_store import DocumentStore
 from desktop_rag.store.sql.documents.source_store import SourceStore, WebPageStore
 from desktop_rag.store.sql.documents.tag_store import TagStore
-from desktop_rag.store.sql.line_files import mapping_journal_errors
 from desktop_rag.store.sql.personal.assistant_store import AssistantStore
 from desktop_rag.store.sql.personal.conversation_store import (
     AttachmentStore,
@@ -64,7 +63,7 @@ class DuckdbOpener:
         """Build a new file from the readable parts of a damaged one, which is kept beside it."""
         if not isinstance(error, DamagedStoreError):
             return None
-        with mapping_open_errors(library_file(home)), mapping_journal_errors():
+        with mapping_open_errors(library_file(home)):
             return repair(library_file(home))
 
 
@@ -103,6 +102,7 @@ def engine_over(database: Database) -> Engine:
         inspection=LibraryInspection(database, cache),
         storage=database,
         restored=database.restored,
+        fault=database.fault,
     )
 
 

@@ -1,6 +1,5 @@
 """Append-only files of lines, synced before each call returns. One thread per file."""
 
-import errno
 import os
 from collections.abc import Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -8,10 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from desktop_rag.core.errors import AppError, DiskFullError
+from desktop_rag.core.errors import disk_error
 
 _SYNCING = 8
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def append_lines(file: Path, lines: bytes) -> None:
@@ -69,13 +67,8 @@ def _ends_a_line(file: Path) -> bool:
 
 @contextmanager
 def mapping_journal_errors() -> Generator[None]:
-    """Turn failures to write the journal into AppError."""
+    """Turn failures to write the journal into DiskError."""
     try:
         yield
     except OSError as exc:
-        if exc.errno in _FULL:
-            raise DiskFullError("A change could not be saved.") from exc
-        raise AppError(
-            "A change could not be saved.",
-            f"{exc.filename}: {exc.strerror}. Check that the disk has free space.",
-        ) from exc
+        raise disk_error(exc.errno, f"{exc.filename}: a change could not be saved.") from exc

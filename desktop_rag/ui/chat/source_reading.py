@@ -11,7 +11,7 @@ from shiboken6 import isValid
 
 from desktop_rag.core.conversation import Attachment, AttachmentKind, Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.own_files import read_object, write_object
+from desktop_rag.core.files.own_files import pixels_in, read_object, write_object
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
@@ -355,8 +355,7 @@ class SourceReading(QObject):
         confirm_and_open(address, self._page)
 
     def _on_width_read(self, remembered: dict[str, object]) -> None:
-        width_px = remembered.get("width")
-        if isinstance(width_px, int):
+        for width_px in pixels_in(remembered, "width"):
             self.sides.set_reading_width(width_px)
 
     @Slot(int)

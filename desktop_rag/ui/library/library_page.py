@@ -555,7 +555,7 @@ class LibraryPage(QWidget):
     def _hold_in_words(self) -> str:
         indexing = self._library.indexing
         if indexing.is_paused_for_space:
-            return tr("Waiting for room on the disk")
+            return tr("Waiting for the disk")
         return tr("Paused on battery power") if indexing.is_paused_for_battery else ""
 
     # --- actions of the person -------------------------------------------------------------------

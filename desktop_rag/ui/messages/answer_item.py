@@ -413,8 +413,8 @@ _PHASES = {
     Phase.WRITING: tr("Writing…"),
 }
 _UNSTORED = tr(
-    "This answer was not stored: the disk is full. It is stored by itself once there is room, as"
-    " long as the app stays open."
+    "This answer is not stored yet: the disk refuses it. It is stored by itself once that works"
+    " again, as long as the app stays open."
 )
 
 

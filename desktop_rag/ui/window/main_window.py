@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.own_files import pixels_in
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import IndexProgress, Notice, ProgressChanged
 from desktop_rag.core.paths import Home
@@ -87,18 +88,17 @@ def fitted(wanted: QRect, screen: QRect) -> QRect:
 def place_window(window: QMainWindow, kept: Mapping[str, object]) -> None:
     """Restore the place in `kept`, else the initial size, on an existing screen."""
     window.setMinimumSize(MINIMUM_SIZE)
-    numbers = [kept.get(name) for name in ("left", "top", "width", "height")]
-    whole = [number for number in numbers if isinstance(number, int)]
-    if len(whole) < len(numbers):
+    place = pixels_in(kept, "left", "top", "width", "height")
+    if not place:
         screen = window.screen().availableGeometry()
         window.resize(fitted(QRect(screen.topLeft(), _INITIAL_SIZE), screen).size())
         return
-    wanted = QRect(*whole)
+    wanted = QRect(*place)
     there = QGuiApplication.screenAt(wanted.center()) or window.screen()
-    place = fitted(wanted, there.availableGeometry())
-    window.resize(place.size())
+    on_screen = fitted(wanted, there.availableGeometry())
+    window.resize(on_screen.size())
     # Of the frame: `setGeometry` would put the title bar above the screen.
-    window.move(place.topLeft())
+    window.move(on_screen.topLeft())
     if kept.get("is_maximized") is True:
         window.setWindowState(window.windowState() | Qt.WindowState.WindowMaximized)
 

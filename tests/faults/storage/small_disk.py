@@ -29,6 +29,11 @@ class SmallDisk:
         """Give all room back that `fill` took."""
         self._ballast.unlink()
 
+    def remount(self, mode: str) -> None:
+        """Make it "ro", as a system does after an error of the disk, or "rw" again."""
+        command = ["mount", "-o", f"remount,{mode}", str(self.root)]
+        subprocess.run(command, check=True, capture_output=True)
+
     @property
     def free_bytes(self) -> int:
         """The room that is left."""

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import pytest
 
 from desktop_rag.core.conversation import Message, Role
-from desktop_rag.core.errors import AppError, DiskFullError
+from desktop_rag.core.errors import AppError, DiskError, DiskFullError
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.duckdb_engine import database_of
+from desktop_rag.store.duckdb.duckdb_engine import database_of, library_file
 from desktop_rag.store.opening import open_engine
 from tests.faults.storage.small_disk import SmallDisk
 
@@ -114,3 +114,68 @@ def test_r28_a_checkpoint_that_fails_costs_no_reads(engine: Engine, disk: SmallD
     disk.free()
     add(engine, "2", chat)
     assert texts(engine, chat) == ["1", "2"]
+
+
+def journal_ahead(engine: Engine, home: Home) -> str:
+    """Close a library whose file lost its latest message; the journal has it. The chat's id."""
+    chat = engine.conversations.add("Sea", "").conversation_id
+    add(engine, "1", chat)
+    engine.close()
+    before = library_file(home).read_bytes()
+    again = open_engine(home, Settings())
+    add(again, "2", chat)
+    again.close()
+    library_file(home).write_bytes(before)
+    return chat
+
+
+@pytest.mark.everyday
+@pytest.mark.parametrize("leave_bytes", [0, 4096, 20_000])
+def test_r28_a_library_that_lost_something_opens_on_a_full_disk_and_catches_up_later(
+    engine: Engine, disk: SmallDisk, home: Home, leave_bytes: int
+) -> None:
+    chat = journal_ahead(engine, home)
+    disk.fill(leave_bytes)
+    again = open_engine(home, Settings())
+    assert texts(again, chat)[0] == "1"
+    if again.fault or not leave_bytes:
+        assert isinstance(again.fault, DiskFullError)
+        with pytest.raises(DiskFullError):
+            add(again, "3", chat)
+    disk.free()
+    add(again, "4", chat)
+    assert texts(again, chat) == ["1", "2", "4"]
+    again.close()
+
+
+@pytest.mark.everyday
+def test_a_library_on_a_disk_that_is_read_only_can_be_read(
+    engine: Engine, disk: SmallDisk, home: Home
+) -> None:
+    chat = journal_ahead(engine, home)
+    disk.remount("ro")
+    again = open_engine(home, Settings())
+    assert texts(again, chat) == ["1"]
+    assert again.fault
+    with pytest.raises(DiskError, match="cannot be written"):
+        add(again, "3", chat)
+    disk.remount("rw")
+    add(again, "4", chat)
+    assert texts(again, chat) == ["1", "2", "4"]
+    again.close()
+
+
+@pytest.mark.everyday
+def test_a_library_whose_disk_goes_away_writes_nothing_and_goes_on(
+    engine: Engine, disk: SmallDisk, home: Home
+) -> None:
+    chat = engine.conversations.add("Sea", "").conversation_id
+    add(engine, "1", chat)
+    away = home.root.rename(home.root.with_name("away"))
+    with pytest.raises(DiskError, match="away"):
+        add(engine, "2", chat)
+    assert not home.root.exists()
+    assert texts(engine, chat) == ["1"]
+    away.rename(home.root)
+    add(engine, "3", chat)
+    assert texts(engine, chat) == ["1", "3"]

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from desktop_rag.core.files.own_files import rows_in
 from desktop_rag.core.language.translation import tr
 
 
@@ -48,6 +49,11 @@ class CommandKind(StrEnum):
     PROGRAM = "program"
 
 
+_TEXTS = ("command_id", "title", "prompt", "conversation_id", "assistant_id", "outcome", "said")
+_MOMENTS = ("proposed_at", "decided_at", "ended_at")
+_LATEST_S = 1e11
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """A change that was proposed to the person, and its outcome.
@@ -85,12 +91,17 @@ class Command:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> "Command":
-        """The inverse of `to_json`."""
+        """The inverse of `to_json`; KeyError, TypeError or ValueError for anything else."""
         values: dict[str, Any] = dict(fields)
         values["kind"] = CommandKind(values["kind"])
         values["state"] = CommandState(values["state"])
         values["details"] = tuple((str(name), str(value)) for name, value in values["details"])
-        return cls(**values)
+        made = cls(**values)
+        if not all(isinstance(getattr(made, name), str) for name in _TEXTS):
+            raise TypeError("not a text")
+        if not all(0 <= getattr(made, name) < _LATEST_S for name in _MOMENTS):
+            raise ValueError("not a moment")
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +140,7 @@ def to_text(commands: Iterable[Command]) -> str:
 def from_content(content: Mapping[str, Any]) -> list[Command]:
     """The commands in the content of the file, without those that can't be read."""
     found: list[Command] = []
-    for row in content.get("commands", []):
+    for row in rows_in(content, "commands"):
         try:
             found.append(Command.from_json(row))
         except (KeyError, TypeError, ValueError):

@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Lock
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.own_files import read_object, write_atomically
+from desktop_rag.core.files.own_files import read_object, rows_in, write_atomically
 from desktop_rag.features.rails.commands.registered_program import (
     RegisteredProgram,
     checked_program,
@@ -35,7 +35,7 @@ class ProgramBook:
     def all(self) -> list[RegisteredProgram]:
         """All programs, by name."""
         found: list[RegisteredProgram] = []
-        for row in read_object(self._file).get("programs", []):
+        for row in rows_in(read_object(self._file), "programs"):
             try:
                 program = RegisteredProgram.from_json(row)
                 checked_program(program)

@@ -14,7 +14,7 @@ from desktop_rag.core.claims import Verdict, with_signs
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.domain import Source
 from desktop_rag.core.errors import AppError, InterruptedAnswer
-from desktop_rag.core.files.own_files import read_object, write_atomically, write_object
+from desktop_rag.core.files.own_files import read_object, texts_in, write_atomically, write_object
 from desktop_rag.core.language.languages import language_of, likely_language
 from desktop_rag.core.question import SearchScope
 from desktop_rag.core.question_scope import QuestionScope
@@ -62,7 +62,7 @@ class NoteFiles:
 
     def all(self) -> list[Note]:
         """The notes whose files are there, by topic."""
-        paths = (Path(path) for path in read_object(self._register).get("paths", []))
+        paths = (Path(path) for path in self._paths())
         found = ((path, text_of(path)) for path in paths)
         notes = [Note(page.topic, path) for path, text in found if (page := page_of(text))]
         return sorted(notes, key=lambda note: (note.topic.casefold(), note.path))
@@ -73,8 +73,7 @@ class NoteFiles:
 
     def remember(self, path: Path) -> None:
         """Register a note, and have its folder indexed."""
-        known = read_object(self._register).get("paths", [])
-        write_object(self._register, {"paths": sorted({*known, str(path)})})
+        write_object(self._register, {"paths": sorted({*self._paths(), str(path)})})
         self._make_searchable(path.parent)
 
     def save_new(self, path: Path, text: str) -> None:
@@ -89,14 +88,16 @@ class NoteFiles:
 
     def forget(self, path: Path) -> None:
         """Unregister a note whose file was removed."""
-        known = read_object(self._register).get("paths", [])
-        write_object(self._register, {"paths": sorted({*known} - {str(path)})})
+        write_object(self._register, {"paths": sorted({*self._paths()} - {str(path)})})
         if path.parent.is_dir():
             self._make_searchable(path.parent)
 
     def is_searchable(self, folder: Path) -> bool:
         """True when the library has this folder, alone or within another."""
         return bool(self._holding(folder))
+
+    def _paths(self) -> list[str]:
+        return texts_in(read_object(self._register), "paths")
 
     def _holding(self, folder: Path) -> list[Source]:
         sources = [s for s in self._library.sources.all() if s.is_on_disk]
@@ -133,7 +134,7 @@ def text_of(path: Path) -> str | None:
     """The content of a file; None when it can't be read."""
     try:
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+    except (OSError, ValueError):
         return None
 
 

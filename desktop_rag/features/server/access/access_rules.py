@@ -10,13 +10,12 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
 from urllib.parse import urlsplit
 
 from filelock import FileLock, Timeout
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.own_files import write_atomically
+from desktop_rag.core.files.own_files import object_in, write_atomically
 from desktop_rag.features.server.values.access_values import ALGORITHMS, AccessRule
 from desktop_rag.models.endpoint_address import is_this_computer
 
@@ -116,9 +115,8 @@ class AccessRules:
 
     def _read(self) -> tuple[AccessRule, ...]:
         try:
-            content = json.loads(self._path.read_text(encoding="utf-8"))
-            rows = cast("list[dict[str, Any]]", content["rules"])
-            rules = tuple(AccessRule.from_json(row) for row in rows)
+            content = object_in(self._path.read_bytes())
+            rules = tuple(AccessRule.from_json(row) for row in content["rules"])
             for rule in rules:
                 check_rule(rule)
             return rules
@@ -126,7 +124,7 @@ class AccessRules:
             raise _unreadable(f"{exc.strerror}.") from exc
         except AppError as error:
             raise _unreadable(f"{error.title} {error.hint}") from error
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as exc:
+        except (ValueError, TypeError, KeyError, AttributeError) as exc:
             raise _unreadable(_FORM) from exc
 
     def _write(self, rules: Sequence[AccessRule]) -> None:

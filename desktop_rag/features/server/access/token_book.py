@@ -8,12 +8,11 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
 
 from filelock import FileLock, Timeout
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.own_files import write_atomically
+from desktop_rag.core.files.own_files import object_in, read_object, write_atomically
 from desktop_rag.features.server.access.access_tokens import Token, digest_of
 
 log = logging.getLogger(__name__)
@@ -40,7 +39,7 @@ class TokenBook:
         """The token with this secret, None for an unknown or expired one; takes constant time."""
         digest, found = digest_of(secret), None
         for token in self.all():
-            if hmac.compare_digest(token.digest, digest):
+            if hmac.compare_digest(token.digest.encode("utf-8", "replace"), digest.encode()):
                 found = token
         return None if found is None or found.is_expired(time.time()) else found
 
@@ -91,12 +90,12 @@ class TokenBook:
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
             if stamp == self._stamp:
                 return
-            content = json.loads(self._path.read_text(encoding="utf-8"))
+            content = object_in(self._path.read_bytes())
             self._known = tuple(Token.from_json(fields) for fields in content["tokens"])
             self._stamp = stamp
         except FileNotFoundError:
             self._known, self._stamp = (), None
-        except (OSError, ValueError, TypeError, KeyError, RecursionError) as exc:
+        except (OSError, ValueError, TypeError, KeyError) as exc:
             log.info("the tokens can't be read: %s", type(exc).__name__)
             hint = f"Remove {self._path} and make new tokens. Until then nobody is let in."
             raise AppError("The tokens of the server can't be read.", hint) from exc
@@ -140,12 +139,5 @@ class TokenUses:
 
     def all(self) -> Mapping[str, float]:
         """The time of the last use by token id, without tokens that were never used."""
-        try:
-            content = json.loads(self._path.read_text(encoding="utf-8"))
-            listed = cast("dict[str, Any]", content) if isinstance(content, dict) else {}
-            return {str(token_id): float(at) for token_id, at in listed.items()}
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, TypeError, RecursionError) as exc:
-            log.info("the uses of tokens can't be read: %s", type(exc).__name__)
-            return {}
+        uses = read_object(self._path).items()
+        return {token_id: float(at) for token_id, at in uses if isinstance(at, int | float)}

@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from desktop_rag.core.conversation import Conversation, Message, Role
-from desktop_rag.core.errors import AppError, DiskFullError
+from desktop_rag.core.errors import AppError, DiskError
 from desktop_rag.core.question import SearchScope
 from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.features.server.access.callers import Caller
@@ -586,7 +586,7 @@ def _run(operation: Operation, caller: Caller, given: Given) -> tuple[int, dict[
     assert operation.run is not None, "others are answered in a stream"
     try:
         result = operation.run(caller, given)
-    except DiskFullError as error:
+    except DiskError as error:
         raise Refusal.of_error(error, 503) from error
     except AppError as error:
         # Only the environment fails a GET; other requests may ask for something wrong.

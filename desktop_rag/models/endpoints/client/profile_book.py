@@ -4,13 +4,14 @@ Not in the settings, as these were measured and may be deleted; not in the store
 without it.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from threading import RLock
 from typing import Any, cast
 
 from desktop_rag.core.domain import ListedModel
-from desktop_rag.core.files.own_files import read_object, write_object
+from desktop_rag.core.files.own_files import read_object, rows_in, write_object
 from desktop_rag.core.model_profile import ModelProfile
 
 _Key = tuple[str, str]
@@ -24,7 +25,7 @@ class ProfileBook:
         self._path = path
         self._lock = RLock()
         content = read_object(path) if path else {}
-        self._profiles = _read_profiles(content.get("models"))
+        self._profiles = _read_profiles(rows_in(content, "models"))
         self._offers = _read_offers(content.get("offered"))
 
     def get(self, base_url: str, model: str) -> ModelProfile:
@@ -76,14 +77,9 @@ def _row(known: tuple[_Key, ModelProfile]) -> dict[str, Any]:
     return {"base_url": base_url, "model": model, **profile.to_json()}
 
 
-def _read_profiles(rows: object) -> dict[_Key, ModelProfile]:
-    profiles: dict[_Key, ModelProfile] = {}
-    for row in cast("list[Any]", rows) if isinstance(rows, list) else []:
-        if isinstance(row, dict):
-            fields = cast("dict[str, object]", row)
-            key = str(fields.get("base_url", "")), str(fields.get("model", ""))
-            profiles[key] = ModelProfile.from_json(fields)
-    return profiles
+def _read_profiles(rows: Sequence[Mapping[str, object]]) -> dict[_Key, ModelProfile]:
+    keys = [(str(row.get("base_url", "")), str(row.get("model", ""))) for row in rows]
+    return dict(zip(keys, map(ModelProfile.from_json, rows), strict=True))
 
 
 def _offer_row(model: ListedModel) -> dict[str, Any]:

@@ -1,6 +1,10 @@
 """The type and options of a connection to DuckDB. Any thread."""
 
+import logging
+
 import duckdb
+
+log = logging.getLogger(__name__)
 
 Connection = duckdb.DuckDBPyConnection
 # Exceptions for a value that a column can't hold.
@@ -8,3 +12,11 @@ REFUSALS = (duckdb.ConversionException, duckdb.InvalidInputException)
 
 # No extension is downloaded.
 OPTIONS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+
+
+def roll_back(connection: Connection) -> None:
+    """Roll the transaction back, unless a commit that failed has ended it."""
+    try:
+        connection.rollback()
+    except duckdb.TransactionException:
+        log.info("nothing to roll back")

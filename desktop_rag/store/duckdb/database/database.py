@@ -7,6 +7,7 @@ unfinished result refuses other work.
 """
 
 import logging
+import os
 import shutil
 import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -19,7 +20,7 @@ from typing import Any, TypeVar
 import duckdb
 
 from desktop_rag.core.changes import Changes
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, DiskError
 from desktop_rag.core.files.own_files import close_to_others
 from desktop_rag.store.contract.database import Entity
 from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
@@ -27,7 +28,7 @@ from desktop_rag.store.contract.kinds import precious_tables
 from desktop_rag.store.contract.precious import SCHEMA, PreciousChanged
 from desktop_rag.store.duckdb.database.active_readers import ActiveReaders, closed_error
 from desktop_rag.store.duckdb.database.bulk_rows import DERIVED, Columns, insert
-from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
+from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection, roll_back
 from desktop_rag.store.duckdb.database.journal import FOLDER, Journal
 from desktop_rag.store.duckdb.database.schema import (
     TOO_OLD,
@@ -52,6 +53,8 @@ _LOG_BYTES = 16_000_000
 # A checkpoint writes what the log holds and the blocks around it, in part twice.
 _LEAST_FREE_BYTES = 64_000_000
 _FREE_PER_LOG_BYTE = 4
+# What a small change takes in the log and in the journal.
+_LEAST_TO_WRITE_BYTES = 1_000_000
 # DuckDB's own threshold, so that it never makes a checkpoint by itself.
 NEVER = "1TB"
 
@@ -291,28 +294,24 @@ class Database:
     ) -> None:
         """Open or create the file and bring its schema up to date.
 
-        With `is_read_only` neither the file nor the journal is changed, and every write raises
-        AppError. AppError, with the file untouched, if it is of a newer version, of another
-        program, damaged or held by another process; if `is_read_only`, also if missing or older.
+        Where the disk refuses to write, the library can be read, and every write tries again and
+        raises that `fault`. With `is_read_only` neither the file nor the journal is changed, and
+        every write raises AppError. AppError, with the file untouched, if it is of a newer version,
+        of another program, damaged or held by another process; if `is_read_only`, also if missing
+        or older.
         """
         self.path = path
         self.memory_mb = memory_mb
         self._backups = backups
-        self._is_broken = False
         self._checkpoints = Checkpoints(path)
         self.is_read_only = is_read_only
         self._journal = Journal(path.with_name(FOLDER))
         self.restored = 0
-        with mapping_open_errors(path):
-            if is_read_only:
-                self._connection = open_to_read(path, memory_mb)
-            else:
-                create_or_refuse(path)
-                remove_unfinished(path)
-                self._connection = open_to_write(path, memory_mb, backups)
-                path.chmod(0o600)  # it holds the text of the documents
-                self._restore(path)
-                self._checkpoints.keep_private()
+        # The reason why an open library can only be read.
+        self.fault: DiskError | None = None
+        self._is_broken = False
+        self._connection = self._opened()
+        self._file_id = _id_of(path)
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._is_closed = False
         self._readers = ActiveReaders()
@@ -323,13 +322,37 @@ class Database:
         self._lane = threading.Thread(target=self._run_lane, name="store-lane", daemon=True)
         self._lane.start()
 
-    def _restore(self, path: Path) -> None:
+    def _opened(self) -> Connection:
+        """Open the file; only to read, until the next write, where the disk refuses to write."""
+        self.fault = None
         try:
-            with mapping_journal_errors():
-                self.restored = self._journal.catch_up(self._connection)
-        except BaseException:
-            self._connection.close()
-            raise
+            if not self.is_read_only:
+                return self._opened_to_write()
+        except DiskError as error:
+            if not self.path.exists():
+                raise
+            log.info("the library is opened to read only: %s", error)
+            self.fault = error
+        try:
+            with mapping_open_errors(self.path):
+                return open_to_read(self.path, self.memory_mb)
+        except NotReadableNowError as error:
+            raise self.fault or error from error
+
+    def _opened_to_write(self) -> Connection:
+        """Open or create the file, bring it up to date and let it catch up with the journal."""
+        with mapping_open_errors(self.path):
+            create_or_refuse(self.path)
+            remove_unfinished(self.path)
+            connection = open_to_write(self.path, self.memory_mb, self._backups)
+            try:
+                close_to_others(self.path)  # it holds the text of the documents
+                self.restored = self._journal.catch_up(connection)
+            except BaseException:
+                connection.close()
+                raise
+        self._checkpoints.keep_private()
+        return connection
 
     @contextmanager
     def read(self) -> Generator[Connection]:
@@ -385,11 +408,12 @@ class Database:
 
         def run() -> None:
             try:
+                self._check_writable()
                 done = self._in_transaction(work, changes, invalidates=invalidates)
             except BaseException as error:
                 # Before the caller gets the error, as it may read next.
-                self._is_broken = self._is_broken or isinstance(error, duckdb.FatalException)
-                self._reopen_when_broken()
+                if isinstance(error, duckdb.FatalException):
+                    self._reopen()
                 result.set_exception(error)
             else:
                 result.set_result(done)
@@ -473,7 +497,6 @@ class Database:
 
     def _run_lane(self) -> None:
         while (run := self._queue.get()) is not None:
-            self._reopen_when_broken()
             run()
             self._checkpoint_when_due()
         self._readers.interrupt_all()
@@ -483,35 +506,51 @@ class Database:
             compact(self.path, self.memory_mb)
 
     def _checkpoint_when_due(self) -> None:
+        if self.fault:
+            return
         try:
             self._checkpoints.run_when_due(self._connection)
         except (duckdb.Error, OSError) as error:
             log.info("the log could not be written into the library file: %s", error)
-            self._is_broken = isinstance(error, duckdb.FatalException)
-            self._reopen_when_broken()
+            if isinstance(error, duckdb.FatalException):
+                self._reopen()
 
     def _free_buffers(self) -> None:
         with self._readers.held_if_none() as is_held:
             if is_held:
                 free_buffers(self._connection, self.memory_mb)
 
-    def _reopen_when_broken(self) -> None:
-        """Open the file again after an error that DuckDB calls fatal, as all reads fail then.
+    def _check_writable(self) -> None:
+        """AppError while nothing can be written; the file is opened again once that may work."""
+        found = _id_of(self.path)
+        if found is None:
+            hint = f"{self.path} is not there. Connect its disk: the app goes on by itself."
+            raise DiskError("The folder of the library is away.", hint)
+        if found != self._file_id or self._is_broken or (self.fault and _may_write(self.path)):
+            self._reopen()
+        if self.fault:
+            raise self.fault.with_traceback(None) from None
+
+    def _reopen(self) -> None:
+        """Open the file again: all reads fail after an error that DuckDB calls fatal.
 
         Commits are in the log. If it fails, the next write tries again.
         """
-        if not self._is_broken:
-            return
+        self._is_broken = True
         try:
             with self._readers.none_active(), self._cache.changing():
                 self._connection.close()
-                self._connection = open_to_write(self.path, self.memory_mb, self._backups)
-                self._is_broken = False
-        except (duckdb.Error, TimeoutError) as error:
+                self._connection = self._opened()
+                self._file_id = _id_of(self.path)
+        except (AppError, TimeoutError) as error:
             log.info("the library file could not be opened again: %s", error)
+            return
+        self._is_broken = False
+        if self.restored:
+            self.changes.publish(PreciousChanged())
 
     def _is_wasteful(self) -> bool:
-        if self.is_read_only:
+        if self.is_read_only or self._is_broken or self.fault:
             return False
         try:
             return has_room(self.path) and is_wasteful(self._connection)
@@ -532,7 +571,7 @@ class Database:
             with self._cache.changing() if invalidates else nullcontext():
                 self._connection.commit()
         except BaseException:
-            self._rollback()
+            roll_back(self._connection)
             raise
         self._checkpoints.keep_private()
         if changed:
@@ -540,9 +579,17 @@ class Database:
             self.changes.publish(PreciousChanged())
         return result
 
-    def _rollback(self) -> None:
-        try:
-            self._connection.rollback()
-        except duckdb.TransactionException:
-            # A commit that failed has already ended the transaction.
-            log.info("nothing to roll back")
+
+def _id_of(path: Path) -> tuple[int, int] | None:
+    """The identity of a file; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _may_write(path: Path) -> bool:
+    """False while the permissions or the free space tell that nothing can be written."""
+    is_allowed = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    return is_allowed and shutil.disk_usage(path.parent).free >= _LEAST_TO_WRITE_BYTES

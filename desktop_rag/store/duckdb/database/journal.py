@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from desktop_rag.core.files.own_files import write_atomically
+from desktop_rag.core.files.own_files import set_aside_damaged, write_atomically
 from desktop_rag.store.contract.database import Entity
 from desktop_rag.store.contract.kinds import kinds
 from desktop_rag.store.contract.precious import Rows
 from desktop_rag.store.duckdb.database.bulk_rows import insert_rows
-from desktop_rag.store.duckdb.database.connections import REFUSALS, Connection
+from desktop_rag.store.duckdb.database.connections import REFUSALS, Connection, roll_back
 from desktop_rag.store.sql.line_files import append_to_files
 from desktop_rag.store.sql.precious_rows import all_rows, put_rows, rows_of
 
@@ -36,6 +36,8 @@ _REMOVALS = "removed.jsonl"
 _LINES = "*.jsonl"
 # A kind names a file, even one of an absent feature.
 _KIND = re.compile(r"[a-z_]{1,40}")
+# The column of the library that holds the number of the last change.
+_MOST_NUMBER = 2**63 - 1
 # This many lines are applied in one transaction.
 _BATCH = 500
 
@@ -72,6 +74,7 @@ class Line:
             if (
                 not is_named
                 or type(number) is not int
+                or not 0 <= number <= _MOST_NUMBER
                 or not all(isinstance(row, dict) for row in chain(*rows.values()))
             ):
                 raise ValueError("unknown fields")
@@ -94,6 +97,7 @@ class Journal:
         Interrupted, it starts again at the next opening. OSError when the files can't be written.
         """
         [(stored,)] = connection.execute("SELECT generation FROM journal_state").fetchall()
+        set_aside_damaged([self._folder / _GENERATION])
         written = self._last_number()
         restored = self._restore(connection, stored) if written > stored else 0
         self._number = max(stored, written)
@@ -164,9 +168,12 @@ class Journal:
 
     def _last_number(self) -> int:
         try:
-            return int((self._folder / _GENERATION).read_text(encoding="ascii"))
-        except (FileNotFoundError, ValueError):
-            return max((line.number for line in self._lines()), default=0)
+            number = int((self._folder / _GENERATION).read_text(encoding="ascii"))
+        except (FileNotFoundError, IsADirectoryError, ValueError):
+            number = -1
+        if 0 <= number <= _MOST_NUMBER:
+            return number
+        return max((line.number for line in self._lines()), default=0)
 
     def _write_all(self, connection: Connection) -> None:
         """Write everything anew: the files are missing, or older than the library."""
@@ -224,13 +231,13 @@ def _applied(connection: Connection, lines: Sequence[Line]) -> int:
         put_rows(connection, [(line.entity, line.rows) for line in lines], insert_rows, REFUSALS)
         connection.commit()
     except ValueError as exc:
-        connection.rollback()
+        roll_back(connection)
         if len(lines) > 1:
             return sum(_applied(connection, [line]) for line in lines)
         log.info("a line of the journal was left out: %s", exc)
         return 0
     except BaseException:
-        connection.rollback()
+        roll_back(connection)
         raise
     return len(lines)
 

@@ -13,7 +13,7 @@ import duckdb
 
 from desktop_rag.store.contract.kinds import tables_of_features
 from desktop_rag.store.contract.precious import SCHEMA, SCHEMA_BEFORE
-from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
+from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection, roll_back
 
 # Item n migrates a library from version n + 1 to n + 2. Each is run once, in a transaction.
 STEPS: list[Callable[[Connection], None]] = []
@@ -74,7 +74,7 @@ def bring_up_to_date(connection: Connection) -> None:
             connection.execute(statements)
         connection.commit()
     except BaseException:
-        connection.rollback()
+        roll_back(connection)
         raise
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import duckdb
 
-from desktop_rag.core.errors import AppError, DiskFullError
+from desktop_rag.core.errors import DISK_ERROR_NUMBERS, AppError, disk_error
 from desktop_rag.store.contract.inspection import NotReadableNowError
 from desktop_rag.store.duckdb.database.active_readers import closed_error
 
@@ -24,29 +24,7 @@ _NOT_READABLE = re.compile(
     r"(?i)corrupt|checksum|could not read enough bytes|not a valid duckdb|deserializ|replaying wal"
 )
 _HOLDER = re.compile(r"PID (\d+)")
-_TOO_MANY_FILES = "Too many files are open."
-_NOT_WRITABLE = "The library cannot be written."
-_DISK_AWAY = "The disk with the library does not respond."
-_TITLES = {
-    errno.EMFILE: _TOO_MANY_FILES,
-    errno.ENFILE: _TOO_MANY_FILES,
-    errno.EACCES: _NOT_WRITABLE,
-    errno.EPERM: _NOT_WRITABLE,
-    errno.EROFS: _NOT_WRITABLE,
-    errno.EIO: "The disk reports a read or write error.",
-    errno.ETIMEDOUT: _DISK_AWAY,
-    errno.ESTALE: _DISK_AWAY,
-    errno.ENXIO: _DISK_AWAY,
-    errno.ENODEV: _DISK_AWAY,
-    errno.ENOLCK: "The library cannot be locked.",
-}
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_FULL_IN_WORDS = (*map(os.strerror, _FULL), "There is not enough space on the disk")
-_HINTS = {
-    _TOO_MANY_FILES: "Close other programs and try again.",
-    _NOT_WRITABLE: "Check the permissions of the file, and that its disk is not read-only.",
-    _DISK_AWAY: "Check the connection to the disk or server and try again.",
-}
+_FULL_ON_WINDOWS = "There is not enough space on the disk"
 
 
 class DamagedStoreError(AppError):
@@ -67,6 +45,8 @@ def mapping_open_errors(path: Path) -> Generator[None]:
         yield
     except duckdb.Error as exc:
         raise _open_error(path, exc) from exc
+    except OSError as exc:
+        raise disk_error(exc.errno, _left(path)) from exc
 
 
 @contextmanager
@@ -75,18 +55,14 @@ def mapping_duckdb_errors() -> Generator[None]:
     try:
         yield
     except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.FatalException) as exc:
-        if _is_full(exc):
-            raise DiskFullError("The library file can't grow.") from exc
+        if number := _number_of(exc):
+            raise disk_error(number, "The library file is as it was.") from exc
         if _NOT_READABLE.search(str(exc)):
             raise DamagedStoreError(Path("The library"), _first_line(exc)) from exc
         raise AppError("The library file cannot be read or written.", _first_line(exc)) from exc
     except duckdb.TransactionException as exc:
-        if _is_full(exc):
-            raise DiskFullError("A change could not be saved.") from exc
-        raise AppError(
-            "A change could not be saved.",
-            f"{_first_line(exc)} Check that the disk has free space.",
-        ) from exc
+        detail = "A change could not be saved."
+        raise disk_error(_number_of(exc), detail) from exc
     except (duckdb.ConnectionException, duckdb.InterruptException) as exc:
         raise closed_error() from exc
     except duckdb.Error as exc:
@@ -103,22 +79,25 @@ def _open_error(path: Path, exc: duckdb.Error) -> AppError:
             "The library is in use by another process.",
             f"Process {holder.group(1)} holds {path}. Close it, or use its window.",
         )
+    if number := _number_of(exc):
+        return disk_error(number, _left(path))
     if not os.access(path if path.exists() else path.parent, os.W_OK):
-        return AppError(_NOT_WRITABLE, f"You may not write to {path}.")
-    if _is_full(exc):
-        return DiskFullError(f"{path} was left as it is.")
-    for number, title in _TITLES.items():
-        if os.strerror(number) in text:
-            hint = _HINTS.get(title, "Try again, and check the disk.")
-            return AppError(title, f"{path}: {os.strerror(number)}. Nothing was changed. {hint}")
+        return disk_error(errno.EACCES, _left(path))
     if isinstance(exc, duckdb.IOException) and not _NOT_READABLE.search(text):
         return AppError("The library cannot be opened.", f"{_first_line(exc)} Nothing was changed.")
     return DamagedStoreError(path, _first_line(exc))
 
 
-def _is_full(exc: duckdb.Error) -> bool:
+def _left(path: Path) -> str:
+    return f"{path} was left as it is."
+
+
+def _number_of(exc: duckdb.Error) -> int:
+    """The number of `errno` that the error was made of, 0 if there is none."""
     text = str(exc)
-    return any(words in text for words in _FULL_IN_WORDS)
+    if _FULL_ON_WINDOWS in text:
+        return errno.ENOSPC
+    return next((number for number in DISK_ERROR_NUMBERS if os.strerror(number) in text), 0)
 
 
 def _first_line(exc: BaseException) -> str:

@@ -341,7 +341,7 @@ def test_only_the_last_answer_offers_to_retry(view: MessageView, qtbot: QtBot) -
 
 def test_an_answer_says_that_it_is_not_stored_until_it_is(view: MessageView, qtbot: QtBot) -> None:
     model = load(view, [QUESTION, replace(ANSWER, is_unstored=True)], qtbot)
-    assert any(text.startswith("This answer was not stored: the disk is full.")
+    assert any(text.startswith("This answer is not stored yet: the disk refuses it.")
                for text in labels(view))  # fmt: skip
     model.show_stored(frozenset({ANSWER.message_id}))
     assert not any("not stored" in text for text in labels(view))

@@ -1,0 +1,80 @@
+"""The app starts on a disk that refuses to write, says so, answers, and goes on later by itself."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.app import Services
+from desktop_rag.core.paths import Home
+from desktop_rag.diagnosis.diagnosis import space
+from desktop_rag.diagnosis.finding import State
+from desktop_rag.store.duckdb.duckdb_engine import library_file
+from tests.asking import ask
+from tests.faults.storage.small_disk import SmallDisk
+from tests.indexed import index
+
+QUESTION = "When does the ferry leave?"
+_WAIT_S = 30
+
+
+@pytest.fixture
+def chat(build_services: Callable[[], Services], home: Home, tmp_path: Path) -> str:
+    """A closed library that lost its latest question, and the chat that had it."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "ferry.md").write_text("# Ferry\n\nThe ferry leaves at noon from the northern pier.")
+    services = index(build_services(), folder)
+    chat = ask(services, QUESTION).conversation_id
+    services.close()
+    before = library_file(home).read_bytes()
+    services = build_services()
+    ask(services, QUESTION, conversation_id=chat)
+    services.close()
+    library_file(home).write_bytes(before)
+    return chat
+
+
+def refuse(disk: SmallDisk, how: str) -> None:
+    if how == "full":
+        disk.fill()
+    else:
+        disk.remount("ro")
+
+
+def allow(disk: SmallDisk, how: str) -> None:
+    if how == "full":
+        disk.free()
+    else:
+        disk.remount("rw")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["full", "read-only"])
+def test_it_starts_answers_and_catches_up(
+    how: str, disk: SmallDisk, chat: str, build_services: Callable[[], Services]
+) -> None:
+    refuse(disk, how)
+    services = build_services()
+    told = {"full": "The disk is full.", "read-only": "The library cannot be written."}
+    assert told[how] in [notice.title for notice in services.notices]
+    services.run()
+    services.snapshots.start(lambda _notice: None)
+    answer = ask(services, QUESTION, conversation_id=chat)
+    assert "at noon" in answer.text
+    assert answer.is_unstored
+    assert len(services.chat.history.messages(chat)) == 4
+    allow(disk, how)
+    ends_at = time.monotonic() + _WAIT_S
+    while services.chat.history.messages(chat)[-1].is_unstored and time.monotonic() < ends_at:
+        services.library.indexing.wait_until_idle(0.05)
+    assert [m.is_unstored for m in services.chat.history.messages(chat)] == [False] * 6
+    services.close()
+    assert len(build_services().chat.history.messages(chat)) == 6
+
+
+def test_the_doctor_says_that_nothing_can_be_written(disk: SmallDisk) -> None:
+    disk.remount("ro")
+    found = space("library", disk.root, 1, 1)
+    assert (found.state, found.title) == (State.PROBLEM, f"Nothing can be written to {disk.root}.")
