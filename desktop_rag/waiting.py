@@ -68,9 +68,9 @@ class Waiting:
         while self._notices:
             notice = self._notices.popleft()
             self._say(f"{notice.title} {notice.hint}".strip())
-        if self._stop and self._library.indexing.is_paused_for_space:
+        if self._stop and self._library.indexing.is_retrying_later:
             # It would go on by itself, but a script must not hang until then.
-            raise AppError(self._stop.title, "Run the command again once the disk allows it.")
+            raise AppError(self._stop.title, "Run the command again later.")
         if self._stop and self._library.indexing.is_paused:
             raise AppError(self._stop.title, self._stop.hint)
 

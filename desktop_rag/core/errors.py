@@ -26,8 +26,12 @@ class AppError(Exception):
         self.hint = hint
 
 
-class DiskError(AppError):
-    """The disk refused to read or write, and nothing changed. It may succeed later."""
+class PassingError(AppError):
+    """A failure that may pass by itself: the work that it stopped is tried again later."""
+
+
+class DiskError(PassingError):
+    """The disk refused to read or write, and nothing changed."""
 
 
 class DiskFullError(DiskError):

@@ -22,14 +22,14 @@ from desktop_rag.core.domain import (
     TagCount,
     Unlocked,
 )
-from desktop_rag.core.errors import AppError, DiskError, WrongPasswordError
+from desktop_rag.core.errors import AppError, PassingError, WrongPasswordError
 from desktop_rag.core.library_events import ChangeSummary, DocumentsChanged, Notice
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.server_state import ServerState
 from desktop_rag.core.settings import Settings
 from desktop_rag.core.shared_library import id_there, is_shared
 from desktop_rag.ingest.background.background_thread import PipelineCallbacks
-from desktop_rag.ingest.background.indexing_pauses import SpaceWait
+from desktop_rag.ingest.background.indexing_pauses import RetryWait
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry, MeaningReadiness
 from desktop_rag.ingest.indexing.attacher import Attacher
 from desktop_rag.ingest.library_documents import LibraryDocuments, LibraryIndexing
@@ -468,7 +468,7 @@ class Library:
             stores.documents, pipeline, passwords or FilePasswords(), make_parser,
             changed=self._on_documents_changed,
         )  # fmt: skip
-        space = SpaceWait(lambda: shutil.disk_usage(stores.pages).free, self._times.space)
+        space = RetryWait(lambda: shutil.disk_usage(stores.pages).free, self._times.retry)
         self.indexing = LibraryIndexing(pipeline, stores.documents, space, publish=publish)
 
     @property
@@ -589,9 +589,9 @@ class Library:
         self.changes.publish(DocumentsChanged(tuple(self.documents.listed(documents))))
 
     def _on_failed(self, error: AppError) -> None:
-        if isinstance(error, DiskError):
-            if self.indexing.pause_for_space():
-                goes_on = "Indexing goes on by itself once the disk allows it."
+        if isinstance(error, PassingError):
+            if self.indexing.retry_later():
+                goes_on = "Indexing is tried again by itself."
                 self.changes.publish(Notice(error.title, f"{error.hint} {goes_on}"))
             return
         self.indexing.pause()

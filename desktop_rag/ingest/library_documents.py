@@ -25,7 +25,7 @@ from desktop_rag.core.quotes import locate
 from desktop_rag.core.recordings import NO_TRANSCRIPTION
 from desktop_rag.core.shared_library import is_shared
 from desktop_rag.ingest.background.background_thread import Ticker
-from desktop_rag.ingest.background.indexing_pauses import IndexingPauses, SpaceWait
+from desktop_rag.ingest.background.indexing_pauses import IndexingPauses, RetryWait
 from desktop_rag.ingest.indexing.attacher import Attacher
 from desktop_rag.ingest.parsing.page_renderer import PageRenderer
 from desktop_rag.ingest.pipeline import Pipeline
@@ -298,7 +298,7 @@ class LibraryIndexing:
         self,
         pipeline: Pipeline,
         documents: DocumentStore,
-        space: SpaceWait,
+        space: RetryWait,
         *,
         publish: Callable[[LibraryEvent], None],
     ) -> None:
@@ -380,13 +380,13 @@ class LibraryIndexing:
         return self._pauses.is_for_battery
 
     @property
-    def is_paused_for_space(self) -> bool:
-        """True while indexing waits for room on a full disk. Cheap."""
-        return self._pauses.is_for_space
+    def is_retrying_later(self) -> bool:
+        """True while indexing waits until it is time to try again. Cheap."""
+        return self._pauses.is_retrying_later
 
-    def pause_for_space(self) -> bool:
-        """Pause until there may be room on the disk; False when that is no news. Cheap."""
-        is_news = self._pauses.pause_for_space()
+    def retry_later(self) -> bool:
+        """Pause until it is time to try again; False when that is no news. Cheap."""
+        is_news = self._pauses.retry_later()
         self._publish(ProgressChanged(self.progress()))
         return is_news
 
@@ -450,7 +450,7 @@ class LibraryIndexing:
         if now >= self._battery_due_at:
             self._battery_due_at = now + _BATTERY_S
             self._pauses.check_battery()
-        self._pauses.check_space()
+        self._pauses.check_retry()
         is_idle = self._pipeline.is_idle
         if is_idle and (self._is_count_stale or self._pipeline.meter.is_running):
             self._is_count_stale = False

@@ -1,4 +1,4 @@
-"""Pauses of indexing, by the person, for the battery or on a full disk. Any thread; cheap."""
+"""Pauses of indexing, by the person, for the battery or after a failure. Any thread; cheap."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ import psutil
 
 
 @dataclass(frozen=True, slots=True)
-class SpaceTimes:
+class RetryTimes:
     """Seconds between looks at the free space, and between attempts without `more_bytes` more."""
 
     look_s: float = 5.0
@@ -18,22 +18,22 @@ class SpaceTimes:
     more_bytes: int = 64_000_000
 
 
-class SpaceWait:
-    """Says when to try again after a write that a full disk refused. One thread at a time.
+class RetryWait:
+    """Says when to try again after a failure that may pass by itself. One thread at a time.
 
-    More free space is the sign. A quota of this user shows in no figure, so attempts are also due
-    without that, ever more rarely.
+    More free space is the sign of one that passed. A quota of this user or a broken parser shows in
+    no figure, so attempts are also due without that, ever more rarely.
     """
 
     def __init__(
         self,
         free_bytes: Callable[[], int],
-        times: SpaceTimes | None = None,
+        times: RetryTimes | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`free_bytes` gives the free space of the disk, or raises OSError."""
         self._free_bytes = free_bytes
-        self._times = times or SpaceTimes()
+        self._times = times or RetryTimes()
         self._clock = clock
         self._delay_s = 0.0
         self._looks_at = 0.0
@@ -41,7 +41,7 @@ class SpaceWait:
         self._full_bytes = 0
 
     def begin(self) -> bool:
-        """Wait after a refused write; False unless it is the first since `forget`."""
+        """Wait after a failure; False unless it is the first since `forget`."""
         is_news = not self._delay_s
         self._delay_s = min(2 * self._delay_s or self._times.first_s, self._times.longest_s)
         now = self._clock()
@@ -50,7 +50,7 @@ class SpaceWait:
         return is_news
 
     def is_over(self) -> bool:
-        """True when a write may succeed again."""
+        """True when it is time to try again."""
         now = self._clock()
         if now < self._looks_at:
             return False
@@ -61,7 +61,7 @@ class SpaceWait:
         return now >= self._ends_at or free - self._full_bytes >= self._times.more_bytes
 
     def forget(self) -> None:
-        """Writes succeed again: the next refused one is news."""
+        """What failed succeeds again: the next failure is news."""
         self._delay_s = 0.0
 
     def _free(self) -> int:
@@ -78,12 +78,12 @@ def is_on_battery() -> bool:
 
 
 class IndexingPauses:
-    """Indexing is paused while the person, the battery or a full disk pauses it."""
+    """Indexing is paused while the person, the battery or a failure pauses it."""
 
     def __init__(
         self,
         apply: Callable[[bool], None],
-        space: SpaceWait,
+        space: RetryWait,
         is_on_battery: Callable[[], bool] = is_on_battery,
     ) -> None:
         """`apply(is_paused)` pauses or resumes indexing."""
@@ -93,14 +93,14 @@ class IndexingPauses:
         self._lock = threading.Lock()
         self._by_person = False
         self._by_battery = False
-        self._for_space = False
+        self._is_retrying_later = False
         self._is_overruled = False
         self._pauses_on_battery = False
 
     @property
     def is_paused(self) -> bool:
         """True while indexing is paused."""
-        return self._by_person or self._by_battery or self._for_space
+        return self._by_person or self._by_battery or self._is_retrying_later
 
     @property
     def is_for_battery(self) -> bool:
@@ -108,9 +108,9 @@ class IndexingPauses:
         return self._by_battery and not self._by_person
 
     @property
-    def is_for_space(self) -> bool:
-        """True while a full disk pauses it, and not the person."""
-        return self._for_space and not self._by_person
+    def is_retrying_later(self) -> bool:
+        """True while a failure that may pass pauses it, and not the person."""
+        return self._is_retrying_later and not self._by_person
 
     def pause(self) -> None:
         """Pause, as the person chose or because of an error."""
@@ -118,36 +118,36 @@ class IndexingPauses:
             self._by_person = True
         self._apply(True)
 
-    def pause_for_space(self) -> bool:
-        """Pause until there may be room on the disk; False when that is no news."""
+    def retry_later(self) -> bool:
+        """Pause until it is time to try again; False when that is no news."""
         with self._lock:
-            is_news = not self._for_space and self._space.begin()
-            self._for_space = True
+            is_news = not self._is_retrying_later and self._space.begin()
+            self._is_retrying_later = True
         self._apply(True)
         return is_news
 
-    def check_space(self) -> bool:
-        """Look at the disk while it pauses indexing; True if that resumed it."""
+    def check_retry(self) -> bool:
+        """Look whether it is time to try again; True if that resumed indexing."""
         with self._lock:
-            if not self._for_space or not self._space.is_over():
+            if not self._is_retrying_later or not self._space.is_over():
                 return False
-            self._for_space = False
+            self._is_retrying_later = False
             is_paused = self.is_paused
         if not is_paused:
             self._apply(False)
         return not is_paused
 
     def note_progress(self) -> None:
-        """Indexing came to its end: a full disk is news again."""
+        """Indexing came to its end: a failure is news again."""
         with self._lock:
-            if not self._for_space:
+            if not self._is_retrying_later:
                 self._space.forget()
 
     def resume(self) -> None:
         """Resume, also on battery, until the computer is plugged in and unplugged again."""
         with self._lock:
             self._is_overruled = self._by_battery or self._is_overruled
-            self._by_person = self._by_battery = self._for_space = False
+            self._by_person = self._by_battery = self._is_retrying_later = False
             self._space.forget()
         self._apply(False)
 

@@ -20,7 +20,7 @@ import psutil
 import desktop_rag
 from desktop_rag.core.crawling import PageLinks
 from desktop_rag.core.domain import NEEDS_PASSWORD, WRONG_PASSWORD
-from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.errors import AppError, Cancelled, PassingError
 from desktop_rag.core.parsed import ColourSpan, PageView, PageWish, ParsedDocument
 from desktop_rag.core.pictures import PictureText
 from desktop_rag.ingest.parsing.frame_assembly import Assembly, clean_text
@@ -264,6 +264,8 @@ FILES_PER_PROCESS = 200
 MOST_FILES_PER_PROCESS = 4000
 GROWN_BYTES = 400_000_000
 CRASHES_BEFORE_PROBE = 3
+# Before each further attempt to start one.
+_START_PAUSES_S = (0.1, 0.5, 2.0)
 _MAX_SHOWN_CHARS = 300
 
 T = TypeVar("T")
@@ -290,11 +292,8 @@ def worker_command() -> list[str]:
     return [sys.executable, "-m", "desktop_rag.ingest.parsing.parser_child"]
 
 
-class ParserUnavailable(AppError):  # noqa: N818  it says how the parser is
-    """The parser keeps crashing, even on a known good file. Nothing can be read."""
-
-    def __init__(self, hint: str) -> None:
-        super().__init__("Reading files keeps failing.", hint)
+class ParserUnavailable(PassingError):  # noqa: N818  it says how the parser is
+    """The parser doesn't start, or crashes even on a known good file. Nothing can be read."""
 
 
 class ParserProcess:
@@ -344,7 +343,7 @@ class ParserProcess:
 
         Pictures are read as `pictures` says, else at once. Raises ParseFailed when the file yields
         no text, Cancelled soon after `cancel` is set, ParserUnavailable when the parser itself is
-        at fault, and AppError when the process cannot be started.
+        at fault or cannot be started.
         """
         request = Request(
             path, self._limits, web_page=is_web_page, ocr=self.uses_ocr,
@@ -417,7 +416,7 @@ class ParserProcess:
     def guards(self, cancel: threading.Event | None = None) -> frozenset[str]:
         """The guards that the process says confine it; it is started if need be.
 
-        Raises AppError when it cannot be started.
+        Raises ParserUnavailable when it cannot be started.
         """
         if self._child is None:
             self._child = self._start(cancel)
@@ -471,7 +470,8 @@ class ParserProcess:
         try:
             self._attempt(Request(None, self._limits), cancel, Assembly.document)
         except (ChildLostError, ParseFailed) as exc:
-            raise ParserUnavailable(f"{exc.title}. {exc.hint}".strip()) from exc
+            hint = f"{exc.title}. {exc.hint}".strip()
+            raise ParserUnavailable("Reading files keeps failing.", hint) from exc
 
     def _attempt(self, request: Request, cancel: threading.Event | None, finish: Finish[T]) -> T:
         child = self._ready_child(cancel)
@@ -551,20 +551,31 @@ class ParserProcess:
         return bool(is_due) and child.memory_bytes() > GROWN_BYTES
 
     def _start(self, cancel: threading.Event | None) -> ChildLink:
-        title = "The part of the app that reads files does not start"
+        """A new process; one that is killed while it starts, say for memory, is tried again."""
+        for pause_s in _START_PAUSES_S:
+            try:
+                return self._started(cancel)
+            except ParserUnavailable as error:
+                log.info("%s", error)
+            if (cancel or threading.Event()).wait(pause_s):
+                raise Cancelled
+        return self._started(cancel)
+
+    def _started(self, cancel: threading.Event | None) -> ChildLink:
+        title = "The part of the app that reads files does not start."
         try:
             child = ChildLink(self._command, self._limits.memory_bytes)
-        except OSError as exc:
-            raise AppError(title, str(exc)) from exc
-        try:
             frame = child.receive(time.monotonic() + self._limits.start_s, cancel)
-            if (guards := _guards_of(frame)) is not None:
-                self._guards = guards
-                return child
+        except OSError as exc:
+            raise ParserUnavailable(title, f"{exc}.") from exc
         except ChildLostError as exc:
-            raise AppError(title, exc.hint) from exc
-        child.end()
-        raise AppError(title, "It says something else than expected.")
+            hint = "Close other programs if the memory is short, or install the app again."
+            raise ParserUnavailable(title, hint) from exc
+        if (guards := _guards_of(frame)) is None:
+            child.end()
+            raise ParserUnavailable(title, "It says something else than expected.")
+        self._guards = guards
+        return child
 
 
 def _judged(failed: ParseFailed) -> ParseFailed:

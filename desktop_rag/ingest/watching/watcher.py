@@ -34,7 +34,7 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 from watchdog.observers.polling import PollingObserverVFS
 
-from desktop_rag.ingest.background.indexing_pauses import SpaceTimes
+from desktop_rag.ingest.background.indexing_pauses import RetryTimes
 from desktop_rag.ingest.scanning.ignore import GITIGNORE, IgnoreRules
 from desktop_rag.ingest.scanning.scanner import RecheckTimes
 
@@ -162,7 +162,7 @@ class WatchTimes:
     rescan_s: float = 3600.0
     polled_rescan_s: float = 600.0
     recheck: RecheckTimes = field(default_factory=RecheckTimes)
-    space: SpaceTimes = field(default_factory=SpaceTimes)
+    retry: RetryTimes = field(default_factory=RetryTimes)
 
 
 @dataclass(slots=True)

@@ -554,8 +554,8 @@ class LibraryPage(QWidget):
 
     def _hold_in_words(self) -> str:
         indexing = self._library.indexing
-        if indexing.is_paused_for_space:
-            return tr("Waiting for the disk")
+        if indexing.is_retrying_later:
+            return tr("Waiting to try again")
         return tr("Paused on battery power") if indexing.is_paused_for_battery else ""
 
     # --- actions of the person -------------------------------------------------------------------

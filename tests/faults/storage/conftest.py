@@ -7,7 +7,7 @@ import pytest
 
 from desktop_rag import app
 from desktop_rag.core.paths import HOME_VARIABLE, Home
-from desktop_rag.ingest.background.indexing_pauses import SpaceTimes
+from desktop_rag.ingest.background.indexing_pauses import RetryTimes
 from tests.conftest import FAST_TIMES
 from tests.faults.storage.small_disk import SmallDisk, mounted, unmount
 
@@ -35,8 +35,8 @@ def home(disk: SmallDisk, monkeypatch: pytest.MonkeyPatch) -> Home:
 def build_services(home: Home) -> Iterator[Callable[[], app.Services]]:
     """Builds real services over the home, which look at its disk often."""
     built: list[app.Services] = []
-    space = SpaceTimes(look_s=0.05, first_s=1.0, more_bytes=1_000_000)
-    times = dataclasses.replace(FAST_TIMES, space=space)
+    retry = RetryTimes(look_s=0.05, first_s=1.0, more_bytes=1_000_000)
+    times = dataclasses.replace(FAST_TIMES, retry=retry)
 
     def build() -> app.Services:
         built.append(app.build_services(home, times=times))

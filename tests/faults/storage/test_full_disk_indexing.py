@@ -35,7 +35,7 @@ def notices_of(services: Services) -> list[Notice]:
 
 
 def wait_for_pause(services: Services) -> None:
-    while not services.library.indexing.is_paused_for_space:
+    while not services.library.indexing.is_retrying_later:
         assert not services.library.indexing.wait_until_idle(0.05), "it never stopped"
 
 
@@ -63,7 +63,7 @@ def test_r28_indexing_goes_on_by_itself_when_there_is_room_again(
     disk.free()
     wait_until_searchable(services, 60)
     assert [n.title for n in heard] == ["The disk is full."]
-    assert "goes on by itself" in heard[0].hint
+    assert "tried again by itself" in heard[0].hint
     assert services.engine.documents.count_inconsistent() == 0
 
 
@@ -93,5 +93,5 @@ def test_r28_a_command_that_waits_for_the_index_ends_with_the_reason(
     disk.fill()
     with Waiting(services.library, lambda _line: None) as waiting:
         services.library.start(watch=False)
-        with pytest.raises(AppError, match=r"The disk is full\. Run the command again"):
+        with pytest.raises(AppError, match=r"The disk is full\. Run the command again later"):
             waiting.until_idle()

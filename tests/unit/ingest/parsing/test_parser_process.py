@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.errors import Cancelled
 from desktop_rag.core.parsed import PageWish
 from desktop_rag.core.pictures import PictureText
 from desktop_rag.ingest.parsing import parser_process
@@ -387,10 +387,38 @@ def test_a_page_that_is_not_there_is_a_reason(
     "command", [["no-such-program"], [sys.executable, "-c", ""], [sys.executable, "-c", "print(1)"]]
 )
 def test_a_process_that_cannot_start_is_not_the_file_s_fault(
-    command: list[str], note: Path
+    command: list[str], note: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(parser_process, "_START_PAUSES_S", (0.01,))
     process = ParserProcess(command)
-    with pytest.raises(AppError, match="does not start") as caught:
+    with pytest.raises(ParserUnavailable, match="does not start"):
         process.parse(note)
-    assert not isinstance(caught.value, ParseFailed)
     process.close()
+
+
+def test_a_process_that_is_killed_while_it_starts_is_started_again(
+    tmp_path: Path, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parser_process, "_START_PAUSES_S", (0.01, 0.01))
+    starts = tmp_path / "starts"
+    script = tmp_path / "child.py"
+    script.write_text(
+        f"""
+import os, pathlib, runpy, signal
+starts = pathlib.Path({str(starts)!r})
+starts.open("a").write("x")
+if len(starts.read_text()) < 3:
+    os.kill(os.getpid(), signal.SIGKILL)
+runpy.run_module({parser_process.worker_command()[-1]!r}, run_name="__main__")
+"""
+    )
+    process = ParserProcess([sys.executable, str(script)])
+    assert "some words" in process.parse(note).text
+    assert starts.read_text() == "xxx"
+    process.close()
+
+
+def test_a_start_that_is_cancelled_is_not_tried_again(note: Path) -> None:
+    (cancel := threading.Event()).set()
+    with pytest.raises(Cancelled):
+        ParserProcess([sys.executable, "-c", ""]).parse(note, cancel=cancel)
