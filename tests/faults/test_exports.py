@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from desktop_rag.answer.conversations.conversation_export import export_text, inert_markdown
+from desktop_rag.answer.conversations.conversation_export import export_text
 from desktop_rag.core.claims import CheckedClaim, Claim, Verdict
 from desktop_rag.core.conversation import (
     Attachment,
@@ -22,6 +22,7 @@ from desktop_rag.core.conversation import (
     Role,
     SourceRef,
 )
+from desktop_rag.core.markup.inert_markdown import inert_file
 from desktop_rag.core.parsed import Anchor
 
 U = "http://127.0.0.1:9/a"
@@ -110,7 +111,7 @@ def test_s13_markdown_loads_nothing_with_html_on(evil: str) -> None:
 @pytest.mark.parametrize("evil", LOADING)
 def test_s13_no_image_or_tag_is_left_outside_fences(evil: str) -> None:
     """For renderers with other rules: embeds, other kinds of HTML, styles of words."""
-    outside = re.sub(r"^(`{3,})\n.*?\n\1$", "", inert_markdown(evil), flags=re.S | re.M)
+    outside = re.sub(r"^(`{3,})\n.*?\n\1$", "", inert_file(evil), flags=re.S | re.M)
     assert not re.search(r"!\[|<[A-Za-z/!?]|style=|url\(", outside)
 
 

@@ -23,11 +23,12 @@ from desktop_rag import app
 from desktop_rag.answer.prompting.prompt import INSTRUCTIONS
 from desktop_rag.core.conversation import AnswerChanged, Feedback, Message
 from desktop_rag.core.files.settings_file import save_settings
+from desktop_rag.core.markup.inert_markdown import safe_address
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.settings import AppearanceSettings, ColourScheme, Settings
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.claim_marks import claim_index
-from desktop_rag.ui.markdown.markdown_html import cited_number, safe_address
+from desktop_rag.ui.markdown.markdown_html import cited_number
 from desktop_rag.ui.messages.answer_body import AnswerBody, SegmentView
 from tests.asking import ask
 from tests.conftest import services_over

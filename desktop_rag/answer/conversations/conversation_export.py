@@ -25,46 +25,8 @@ from desktop_rag.core.conversation import (
     SourceRef,
     in_words,
 )
+from desktop_rag.core.markup.inert_markdown import inert_file, safe_address
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
-
-_inert_parser = MarkdownIt("commonmark", {"html": False})
-# An image or embed, a tag or comment, and an attribute list with a style.
-_LOADING = re.compile(r"!(?=\[)|<(?=[A-Za-z/!?])|\bstyle(?==)|\burl(?=\()", re.IGNORECASE)
-_TICKS = re.compile(r"`{3,}")
-
-
-def inert_markdown(text: str) -> str:
-    """The text with the same words and formatting, but without anything that loads.
-
-    Renderers differ: some take raw HTML, some embed `![[notes]]`, some attach styles to `[words]`.
-    So what would load is taken apart by a visible space, which no escape before it can undo. Only
-    fenced code stays, in new fences, since all renderers agree on those.
-    """
-    # Line ends as the parser counts them.
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\N{REPLACEMENT CHARACTER}")
-    lines = text.split("\n")
-    parts: list[str] = []
-    done = 0
-    for token in _inert_parser.parse(text):
-        if token.type == "fence" and token.level == 0 and token.map:
-            parts += [_taken_apart(lines[done : token.map[0]]), _fenced(token.content)]
-            done = token.map[1]
-    return "\n\n".join(part for part in (*parts, _taken_apart(lines[done:])) if part)
-
-
-def _taken_apart(lines: list[str]) -> str:
-    return _LOADING.sub(r"\g<0> ", "\n".join(lines).strip("\n"))
-
-
-def _fenced(content: str) -> str:
-    """The code in a closed fence, longer than any in it.
-
-    It names no language: some renderers run code of some names, or fetch what it names.
-    """
-    longest = max((len(ticks[0]) for ticks in _TICKS.finditer(content)), default=2)
-    fence = "`" * (longest + 1)
-    return f"{fence}\n{content.rstrip(chr(10))}\n{fence}"
-
 
 # The marks by which `conversation_import` recognises our files.
 FORMAT = "desktop-rag chat"
@@ -72,6 +34,7 @@ VERSION = 1
 
 _parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 _parser.disable(["image", "html_block", "html_inline", "reference"])
+_parser.validateLink = lambda url: safe_address(url) is not None
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 _STYLE = (
     "body{font:16px/1.5 sans-serif;max-width:46em;margin:2em auto;padding:0 1em}"
@@ -107,7 +70,7 @@ def _as_markdown(conversation: Conversation, messages: Sequence[Message]) -> str
         parts.append(
             "  \n".join(_plain(line) for line in message.text.splitlines())
             if message.role is Role.USER
-            else inert_markdown(with_signs(message.text, message.claims))
+            else inert_file(with_signs(message.text, message.claims))
         )
         parts += map(_plain, _told(message))
         parts += ["\n\n".join(_markdown_source(s) for s in message.sources if s.is_cited)]

@@ -24,7 +24,7 @@ from desktop_rag.features.server.access.access_tokens import TokenScope
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.asked import Asked, message_of
 from desktop_rag.features.server.filters.filter_chain import FilterChain
-from desktop_rag.features.server.filters.standard_filters import RetrieveFilter
+from desktop_rag.features.server.filters.standard_filters import InertFilter, RetrieveFilter
 from desktop_rag.features.server.model_names import COLLECTION, EVERYTHING, ModelName, slug_of
 from desktop_rag.features.server.program_answers import Answers
 from desktop_rag.features.server.wire_sources import source_json, title_of
@@ -44,8 +44,8 @@ class LibraryCalls:
     def __init__(
         self, chat: Chat, library: Library, link: LinkTo, chain: FilterChain | None = None
     ) -> None:
-        """Without a `chain` nothing but the rights of the caller limits the calls."""
-        self._chain = chain or FilterChain([("*", RetrieveFilter())])
+        """Without a `chain` only the rights of the caller limit the calls. Answers are inert."""
+        self._chain = chain or FilterChain([("*", InertFilter()), ("*", RetrieveFilter())])
         self._chat = chat
         self._answers = Answers(chat, self._chain)
         self._library = library

@@ -74,6 +74,7 @@ class ServerRecords:
                 tuple(models.get(key, key) for key in token.models),
                 token.models,
                 token.lists_sources,
+                token.passes_markup,
             )
             for token in known
         ]
@@ -88,6 +89,7 @@ class ServerRecords:
             requests_per_minute=wish.requests_per_minute,
             expires_at=time.time() + wish.days * _DAY_S if wish.days else 0.0,
             lists_sources=wish.lists_sources,
+            passes_markup=wish.passes_markup,
         )
         self._tokens.add(token)
         return secret

@@ -31,6 +31,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import persons_mask
 from desktop_rag.core.language.translation import count_of, told, tr
 from desktop_rag.core.library_events import Notice
+from desktop_rag.core.markup.inert_markdown import safe_address
 from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor, Chunk
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.ui.documents.external_viewer import FileOpener, Refused, open_in_viewer
@@ -39,7 +40,6 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line, place_in_words, value_in_words
-from desktop_rag.ui.markdown.markdown_html import safe_address
 from desktop_rag.ui.passwords.password_actions import PasswordActions
 from desktop_rag.ui.reading.reading_pane import ReadingPane, ReadingWindow
 from desktop_rag.ui.viewers.viewer import DocumentSpan

@@ -22,6 +22,7 @@ from pygments.token import Comment, Keyword, Literal, Name, Number, Operator, St
 from PySide6.QtGui import QTextBlock, QTextCursor, QTextDocument
 
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.markup.inert_markdown import safe_address
 from desktop_rag.core.text import sentences
 from desktop_rag.ui.foundation.wording import is_right_to_left
 from desktop_rag.ui.markdown.claim_marks import MARK, Badges, badge_html, marks_behind
@@ -222,8 +223,6 @@ def _role(kind: _TokenType) -> str:
 
 
 _CITATION = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
-_WEB_ADDRESS = re.compile(r"https?://[^\s\x00-\x20\"'<>\\]+\Z", re.IGNORECASE)
-_MAIL_ADDRESS = re.compile(r"mailto:[^\s\x00-\x20\"'<>\\/]+\Z", re.IGNORECASE)
 _MAX_CITATIONS = 200
 _PATH = "path"
 _HAIR_SPACE = "\u200a"
@@ -266,11 +265,6 @@ def render_html(
     return _Writer(
         citations, look, badges or {}, formulas, links_paths=links_paths, labels=labels or {}
     ).write(tokens)
-
-
-def safe_address(href: str) -> str | None:
-    """The address if it may be a link (a well-formed http, https or mailto one), else None."""
-    return href if _WEB_ADDRESS.match(href) or _MAIL_ADDRESS.match(href) else None
 
 
 def linked_path(href: str) -> str | None:

@@ -56,6 +56,7 @@ from desktop_rag.core.claims import Claim
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.markup.formulas import formulas, open_formula
+from desktop_rag.core.markup.inert_markdown import safe_address
 from desktop_rag.core.quotes import quoting
 from desktop_rag.ui.foundation.clipboard_data import clipboard_data
 from desktop_rag.ui.foundation.theme import Theme
@@ -86,7 +87,6 @@ from desktop_rag.ui.markdown.markdown_html import (
     cited_number,
     cited_places,
     render_html,
-    safe_address,
     sentence_before,
 )
 from desktop_rag.ui.markdown.parsing import Segment, last_block_start, next_segment

@@ -28,6 +28,7 @@ from PySide6.QtWidgets import QTextBrowser, QTextEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import StoredText
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.markup.inert_markdown import safe_address
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.clipboard_data import clipboard_data
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
@@ -38,7 +39,7 @@ from desktop_rag.ui.markdown.formula_object import (
     html_with_formulas,
     text_with_formulas,
 )
-from desktop_rag.ui.markdown.markdown_html import MarkdownStyle, linked_path, safe_address
+from desktop_rag.ui.markdown.markdown_html import MarkdownStyle, linked_path
 from desktop_rag.ui.viewers.page_source import PageSource, Piece, section_source
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import IconButton, PlainLabel

@@ -238,6 +238,14 @@ def test_over_standard_input_the_running_app_is_reached(indexed: Services) -> No
 
 
 @pytest.mark.slow
+def test_over_standard_input_an_answer_is_inert(indexed: Services, endpoint: ChatServer) -> None:
+    endpoint.answer = "The lamp ![](http://evil.example) is lit at dusk [1]."
+    asked = {"call": "ask", "arguments": {"question": QUESTION}}
+    answer = mcp_verb.running_app_verbs()["mcp"](indexed, asked)
+    assert "！[](http" in answer["answer"]
+
+
+@pytest.mark.slow
 def test_over_standard_input_the_library_is_opened_where_no_app_runs(tmp_path: Path) -> None:
     async def use(client: Client) -> None:
         assert (await called(client, "list_documents"))["documents"] == []

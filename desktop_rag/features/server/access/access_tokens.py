@@ -38,7 +38,7 @@ class Token:
     The secret has 256 random bits, so its hash needs no salt. Without `collection_ids` the token
     covers every collection, without `models` (keys) all that are exposed. A web page may use it
     only from one of the `origins`. With `lists_sources` answers by OpenAI's APIs end with a list of
-    their sources. `expires_at` 0 means never.
+    their sources, with `passes_markup` images and HTML in answers stay. `expires_at` 0 means never.
     """
 
     token_id: str
@@ -52,6 +52,7 @@ class Token:
     expires_at: float = 0.0
     models: tuple[str, ...] = ()
     lists_sources: bool = False
+    passes_markup: bool = False
 
     def allows(self, scope: TokenScope) -> bool:
         """True when the token allows this."""
@@ -89,6 +90,7 @@ class Token:
             float(fields["expires_at"]),
             tuple(str(each) for each in fields.get("models", ())),
             bool(fields.get("lists_sources", False)),
+            bool(fields.get("passes_markup", False)),
         )
 
 
@@ -101,9 +103,12 @@ def new_token(
     requests_per_minute: int = DEFAULT_REQUESTS_PER_MINUTE,
     expires_at: float = 0.0,
     models: Iterable[str] = (),
-    lists_sources: bool = False,
+    **form: bool,
 ) -> tuple[Token, str]:
-    """A new token and its secret, which is to be shown once and then forgotten."""
+    """A new token and its secret, which is to be shown once and then forgotten.
+
+    `form` may have `lists_sources` and `passes_markup`.
+    """
     secret = PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
     token = Token(
         secrets.token_hex(8),
@@ -116,7 +121,7 @@ def new_token(
         time.time(),
         expires_at,
         tuple(models),
-        lists_sources,
+        **form,
     )
     return token, secret
 

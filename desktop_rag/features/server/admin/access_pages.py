@@ -160,7 +160,8 @@ _ALLOWED = {
     TokenScope.WRITE: "change documents",
     TokenScope.ADMIN: "everything, this page included",
 }
-_LIST = "list"
+_LIST, _MARKUP = "list", "markup"
+_ANSWERS = {_LIST: "end with a list of their sources", _MARKUP: "keep images and HTML"}
 _ONCE = "Enter it in the program as the key. It is shown this once and kept nowhere."
 
 
@@ -201,7 +202,7 @@ class TokenAdmin:
                   str(DEFAULT_REQUESTS_PER_MINUTE), kind="number", min=0, max=_MOST_PER_MINUTE),
             form_field("Ends after so many days (0: never)", "days", "0", kind="number", min=0,
                   max=_MOST_DAYS),
-            ticks("Answers", "answers", {_LIST: "end with a list of their sources"}),
+            ticks("Answers", "answers", _ANSWERS),
             tag("p", button("Make token")),
         )  # fmt: skip
 
@@ -219,6 +220,7 @@ class TokenAdmin:
             requests_per_minute=_number(visit, "rate", _MOST_PER_MINUTE),
             expires_at=time.time() + days * _DAY_S if days else 0.0,
             lists_sources=_LIST in visit.sent_all("answers"),
+            passes_markup=_MARKUP in visit.sent_all("answers"),
         )
         self._serving.tokens.add(token)
         body = stacked(

@@ -70,6 +70,8 @@ def add_token(parser: argparse.ArgumentParser) -> None:
     added.add_argument("--rate", type=int, default=DEFAULT_REQUESTS_PER_MINUTE, help=text)
     text = "end answers with a list of their sources, for programs that show none"
     added.add_argument("--list-sources", action="store_true", help=text)
+    text = "leave images and HTML in answers, for a program that makes them harmless itself"
+    added.add_argument("--pass-markup", action="store_true", help=text)
     added.add_argument("--days", type=float, default=0.0, help="it expires after so many days")
     add_json(added)
     listed = actions.add_parser("list", help="List the tokens, without their secrets.")
@@ -147,6 +149,7 @@ def _add_token(arguments: argparse.Namespace) -> int:
         requests_per_minute=max(0, arguments.rate),
         expires_at=time.time() + arguments.days * _DAY_S if arguments.days > 0 else 0.0,
         lists_sources=arguments.list_sources,
+        passes_markup=arguments.pass_markup,
     )
     TokenBook(find_home().tokens).add(token)
     say("This is shown once, and kept nowhere else:")

@@ -11,8 +11,17 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from desktop_rag.activity.event_files import EventFiles, LogLimits
-from desktop_rag.core.conversation import AnswerDone, MessageState
+from desktop_rag.core.conversation import (
+    AnswerChanged,
+    AnswerDone,
+    AnswerRestated,
+    Message,
+    MessageState,
+    TextDelta,
+    ThinkingDelta,
+)
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.markup.inert_markdown import InertStream, inert
 from desktop_rag.features.server.access.authority import Authority, RateLimits
 from desktop_rag.features.server.access.callers import Exchange
 from desktop_rag.features.server.access.token_book import TokenUses
@@ -207,6 +216,50 @@ class ResponseFilter(RequestFilter):
             yield from events
 
 
+class InertFilter(RequestFilter):
+    """Makes answers inert: a client that renders Markdown would load images and run HTML."""
+
+    name: ClassVar[str] = "inert"
+
+    def pass_on(self, asked: Asked, events: AnswerEvents) -> AnswerEvents:
+        """Pass everything on inert, unless the token wants the markup."""
+        with closing(events):
+            yield from events if asked.caller.token.passes_markup else _inert(events)
+
+
+def _inert(events: AnswerEvents) -> AnswerEvents:
+    text, thinking = InertStream(), InertStream()
+    for event in events:
+        match event:
+            case TextDelta():
+                yield TextDelta(text.add(event.text))
+            case ThinkingDelta():
+                yield ThinkingDelta(thinking.add(event.text))
+            case AnswerRestated():
+                text = InertStream()
+                yield AnswerRestated(text.add(event.text))
+            case AnswerDone():
+                if rest := text.end():
+                    yield TextDelta(rest)
+                yield AnswerDone(inert_message(event.message))
+            case AnswerChanged():
+                yield AnswerChanged(inert_message(event.message))
+            case _:
+                yield event
+
+
+def inert_message(message: Message) -> Message:
+    """The message with nothing that loads in what a model wrote."""
+    claims = [
+        replace(c, checked=replace(c.checked, claim=inert(c.checked.claim)), reason=inert(c.reason))
+        for c in message.claims
+    ]
+    return replace(
+        message, text=inert(message.text), thinking=inert(message.thinking),
+        follow_ups=tuple(map(inert, message.follow_ups)), claims=tuple(claims),
+    )  # fmt: skip
+
+
 def standard_chain(
     authority: Authority,
     rights: UserRights,
@@ -216,5 +269,6 @@ def standard_chain(
     own: Sequence[NamedFilter] = (),
 ) -> FilterChain:
     """All filters in their order; `own` ones see a question that is limited to what may be read."""
-    first = (AuthoriseFilter(authority, rights, uses), RateFilter(limits), log, RetrieveFilter())
+    authorise = AuthoriseFilter(authority, rights, uses)
+    first = (authorise, RateFilter(limits), InertFilter(), log, RetrieveFilter())
     return FilterChain([("*", each) for each in first], own, [("*", ResponseFilter(limits))])

@@ -15,6 +15,7 @@ from desktop_rag.core.question_scope import ALL_DOCUMENTS
 from desktop_rag.features.server.access.access_tokens import TokenScope
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.asked import message_of
+from desktop_rag.features.server.filters.standard_filters import inert_message
 from desktop_rag.features.server.library_calls import LinkTo
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.rest.readable_library import ReadableLibrary, need_every_collection
@@ -132,6 +133,8 @@ class ConversationCalls:
         raise Refusal(404, "There is no such conversation.", code="no_such_conversation")
 
     def _message_json(self, caller: Caller, message: Message) -> dict[str, Any]:
+        if message.role is Role.ASSISTANT and not caller.token.passes_markup:
+            message = inert_message(message)
         sources = [
             source_json(
                 source,

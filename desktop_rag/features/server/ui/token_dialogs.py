@@ -46,6 +46,8 @@ def limits_in_words(token: TokenFacts) -> str:
         parts.append(tr("{count} a minute", count=number_in_words(token.requests_per_minute)))
     if token.lists_sources:
         parts.append(tr("with a list of sources"))
+    if token.passes_markup:
+        parts.append(tr("with images and HTML"))
     return _SEPARATOR.join(parts)
 
 
@@ -125,6 +127,8 @@ class TokenLimits(QWidget):
         self._days.setSpecialValueText(tr("Never"))
         self._days.setAccessibleName(tr("Ends after days"))
         self._lists_sources = QCheckBox(tr("End answers with a list of their sources"))
+        self._passes_markup = QCheckBox(tr("Leave images and HTML in answers"))
+        self._passes_markup.setToolTip(tr("For a program that makes them harmless itself."))
         self._build()
 
     def _build(self) -> None:
@@ -145,6 +149,7 @@ class TokenLimits(QWidget):
             column.addLayout(line)
         column.addWidget(self._lists_sources, 0, Qt.AlignmentFlag.AlignLeft)
         column.addWidget(note(_LISTS))
+        column.addWidget(self._passes_markup, 0, Qt.AlignmentFlag.AlignLeft)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -172,6 +177,11 @@ class TokenLimits(QWidget):
     def lists_sources(self) -> bool:
         """True for a program that shows no sources of its own."""
         return self._lists_sources.isChecked()
+
+    @property
+    def passes_markup(self) -> bool:
+        """True for a program that makes images and HTML harmless itself."""
+        return self._passes_markup.isChecked()
 
     @property
     def days(self) -> int:
@@ -286,6 +296,7 @@ class NewTokenDialog(QDialog):
             TokenWish(
                 self._name.text().strip(), allows, limits.collection_ids, limits.origins,
                 limits.requests_per_minute, limits.days, limits.lists_sources,
+                limits.passes_markup,
             )
         )  # fmt: skip
 

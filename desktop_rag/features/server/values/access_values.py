@@ -67,7 +67,8 @@ class TokenFacts:
     """A token. `collections` and `models` are names, none of them means all.
 
     `models_asked` are the keys behind `models`. Times are Unix time, 0 for never. With
-    `lists_sources` answers end with a list of their sources.
+    `lists_sources` answers end with a list of their sources, with `passes_markup` images and HTML
+    in them stay.
     """
 
     token_id: str
@@ -82,6 +83,7 @@ class TokenFacts:
     models: tuple[str, ...] = ()
     models_asked: tuple[str, ...] = ()
     lists_sources: bool = False
+    passes_markup: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +97,4 @@ class TokenWish:
     requests_per_minute: int = 120
     days: int = 0
     lists_sources: bool = False
+    passes_markup: bool = False

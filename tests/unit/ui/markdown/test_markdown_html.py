@@ -10,14 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from desktop_rag.core.markup.inert_markdown import safe_address
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.ui.foundation.theme import load_scheme
-from desktop_rag.ui.markdown.markdown_html import (
-    MarkdownStyle,
-    cited_number,
-    render_html,
-    safe_address,
-)
+from desktop_rag.ui.markdown.markdown_html import MarkdownStyle, cited_number, render_html
 from desktop_rag.ui.markdown.parsing import SEGMENT_CHARS, Segment, last_block_start, next_segment
 
 LOOK = MarkdownStyle(load_scheme(resources_dir() / "themes" / "light.toml").roles)
