@@ -236,8 +236,8 @@ def _inert(events: AnswerEvents) -> AnswerEvents:
             case ThinkingDelta():
                 yield ThinkingDelta(thinking.add(event.text))
             case AnswerRestated():
-                text = InertStream()
-                yield AnswerRestated(text.add(event.text))
+                text, thinking = InertStream(), InertStream()
+                yield AnswerRestated(text.add(event.text), thinking.add(event.thinking))
             case AnswerDone():
                 if rest := text.end():
                     yield TextDelta(rest)
