@@ -2,8 +2,9 @@
 
 A line is on disk before its transaction is committed. Each has the number of its change, and the
 library stores the number of its last one: a library that lost its latest changes, or all of them,
-gets them back from the lines with higher numbers. Used on the write lane only, and at opening
-before the lane starts, unless stated otherwise.
+gets them back from the lines with higher numbers. A change of several lines is marked as begun
+before the first and as done after the last: one that was cut off in between never happened. Used on
+the write lane only, and at opening before the lane starts, unless stated otherwise.
 """
 
 import json
@@ -36,6 +37,7 @@ _REMOVALS = "removed.jsonl"
 _LINES = "*.jsonl"
 # A kind names a file, even one of an absent feature.
 _KIND = re.compile(r"[a-z_]{1,40}")
+_NUMBER = re.compile(rb"(\d{1,20})(\?)?\s*")
 # The column of the library that holds the number of the last change.
 _MOST_NUMBER = 2**63 - 1
 # This many lines are applied in one transaction.
@@ -89,6 +91,8 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._number = 0
+        # What changes were about of which the files may have some lines, but never happened.
+        self._torn: set[Entity] = set()
         self._removed: set[Entity] = set()
 
     def catch_up(self, connection: Connection) -> int:
@@ -98,18 +102,22 @@ class Journal:
         """
         [(stored,)] = connection.execute("SELECT generation FROM journal_state").fetchall()
         set_aside_damaged([self._folder / _GENERATION])
-        written = self._last_number()
-        restored = self._restore(connection, stored) if written > stored else 0
+        written, is_torn = self._read_number()
+        done = written - is_torn
+        restored = self._restore(connection, stored, done) if done > stored else 0
         self._number = max(stored, written)
-        if written < stored or not self._folder.exists():
+        if done < stored or not self._folder.exists():
             self._write_all(connection)
+        elif is_torn:
+            self.record(connection, [line.entity for line in self._lines() if line.number > done])
         if self._number != stored:
             _set_generation(connection, self._number)
         return restored
 
     def last_number(self) -> int | None:
         """The number of the last change that was written; None without files."""
-        return self._last_number() if self._folder.exists() else None
+        number, is_torn = self._read_number()
+        return number - is_torn if self._folder.exists() else None
 
     def count_unreadable(self) -> int:
         """The number of lines that are damaged or were cut off by a crash. Any thread."""
@@ -132,12 +140,14 @@ class Journal:
         """Write the lines of a change, before it is committed. OSError when that fails."""
         self._number += 1
         _set_generation(connection, self._number)
-        lines = [
-            Line(self._number, *entry)
-            for entry in rows_of(connection, list(dict.fromkeys(entities)))
-        ]
+        changed = list(dict.fromkeys([*entities, *self._torn]))
+        lines = [Line(self._number, *entry) for entry in rows_of(connection, changed)]
+        self._torn.update(changed)
+        if len(lines) > 1:
+            self._write_number(is_done=False)
         self._append(lines)
         self._write_number()
+        self._torn.clear()
         self._removed |= {line.entity for line in lines if line.is_removal}
 
     def settle(self) -> None:
@@ -150,11 +160,11 @@ class Journal:
                 self._removed |= {entity for entity in removed if self._file(entity) == file}
                 log.info("%s could not be rewritten: %s", file.name, exc.strerror)
 
-    def _restore(self, connection: Connection, after: int) -> int:
-        """Apply the latest line of each entity that has a higher number; returns how many."""
+    def _restore(self, connection: Connection, after: int, last: int) -> int:
+        """Apply the latest line of each entity between these numbers; returns how many."""
         latest: dict[Entity, Line] = {}
         for line in sorted(self._lines(), key=lambda line: line.number):
-            if line.number > after and line.entity.kind in kinds():
+            if after < line.number <= last and line.entity.kind in kinds():
                 latest[line.entity] = line
         lines = list(latest.values())
         batches = (lines[at : at + _BATCH] for at in range(0, len(lines), _BATCH))
@@ -166,14 +176,15 @@ class Journal:
                 with suppress(ValueError):  # cut off by a crash, or damaged
                     yield Line.decoded(content)
 
-    def _last_number(self) -> int:
+    def _read_number(self) -> tuple[int, bool]:
+        """The number of the last change, and True when its lines may not all be there."""
         try:
-            number = int((self._folder / _GENERATION).read_text(encoding="ascii"))
-        except (FileNotFoundError, IsADirectoryError, ValueError):
-            number = -1
-        if 0 <= number <= _MOST_NUMBER:
-            return number
-        return max((line.number for line in self._lines()), default=0)
+            found = _NUMBER.fullmatch((self._folder / _GENERATION).read_bytes())
+        except (FileNotFoundError, IsADirectoryError):
+            found = None
+        if found and (number := int(found[1])) <= _MOST_NUMBER:
+            return number, bool(found[2])
+        return max((line.number for line in self._lines()), default=0), False
 
     def _write_all(self, connection: Connection) -> None:
         """Write everything anew: the files are missing, or older than the library."""
@@ -188,9 +199,13 @@ class Journal:
         self._number = whole._number = self._number + 1
         whole._append([*of_others, *(Line(self._number, *entry) for entry in rows)])
         whole._write_number()
+        outdated = self._folder.with_name(f"{self._folder.name}.old")
+        shutil.rmtree(outdated, ignore_errors=True)
         if self._folder.exists():
-            shutil.rmtree(self._folder)
+            self._folder.rename(outdated)
         whole._folder.rename(self._folder)
+        self._torn.clear()
+        shutil.rmtree(outdated, ignore_errors=True)
 
     def _append(self, lines: Sequence[Line]) -> None:
         by_file: dict[Path, list[Line]] = {}
@@ -200,12 +215,13 @@ class Journal:
             {file: b"".join(line.encoded() for line in own) for file, own in by_file.items()}
         )
 
-    def _write_number(self) -> None:
+    def _write_number(self, *, is_done: bool = True) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # In place, without a truncation in between: these few bytes are written at once.
         descriptor = os.open(self._folder / _GENERATION, os.O_WRONLY | os.O_CREAT, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(f"{self._number:020d}\n".encode("ascii"))
+            mark = " " if is_done else "?"
+            file.write(f"{self._number:020d}{mark}\n".encode("ascii"))
             file.flush()
             os.fsync(file.fileno())
 

@@ -14,6 +14,7 @@ from desktop_rag.core.conversation import Conversation, Feedback, Image, Message
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.evaluation.measures.stored_runs import EvaluationStore
 from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.precious import Entry
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.journal import Line
 from desktop_rag.store.duckdb.duckdb_engine import engine_over
@@ -279,3 +280,34 @@ def test_only_this_user_can_read_the_files(open_engine: Open, library: Path) -> 
         fill(engine)
     for path in library.with_name("journal").rglob("*"):
         assert path.stat().st_mode & 0o077 == 0, path
+
+
+@pytest.mark.parametrize("is_cut_off", [True, False])
+def test_a_change_of_many_things_that_was_cut_off_happened_as_a_whole_or_not_at_all(
+    open_engine: Open, library: Path, is_cut_off: bool
+) -> None:
+    engine = open_engine()
+    chats = [engine.conversations.add(f"Chat {n}", "").conversation_id for n in range(3)]
+    entries = list[Entry]()
+    engine.precious.read(entries.append)
+    engine.close()
+    shutil.rmtree(library.with_name("journal"))
+    library.unlink()
+    engine = open_engine()
+    mine = engine.conversations.add("Mine", "").conversation_id
+    engine.close()
+    before = library.read_bytes()
+    engine = open_engine()
+    engine.precious.merge(lambda _present: entries, list)
+    engine.close()
+    library.write_bytes(before)
+    if is_cut_off:
+        number = library.with_name("journal") / "generation"
+        number.write_bytes(number.read_bytes().replace(b" \n", b"?\n"))
+        next(library.with_name("journal").glob(f"conversations/{chats[1]}*")).unlink()
+    expected = {mine} if is_cut_off else {mine, *chats}
+    for _ in range(2):
+        engine = open_engine()
+        assert {c.conversation_id for c in engine.conversations.all()} == expected
+        engine.close()
+        library.unlink()
