@@ -8,7 +8,6 @@ import contextlib
 import hashlib
 import json
 import logging
-import os
 import re
 import shutil
 import threading
@@ -75,7 +74,7 @@ def write(folder: Path, document: SentDocument, content: bytes | None) -> None:
     with _saving(folder):
         (folder / _ABOUT).mkdir(mode=0o700, parents=True, exist_ok=True)
         if content is not None:
-            _write_content(folder / document.file_name, content)
+            write_atomically(folder / document.file_name, content)
         made_of = json.dumps(asdict(document), ensure_ascii=False)
         write_atomically(_about(folder, document.own_id), made_of)
 
@@ -117,15 +116,6 @@ def _document(made_of: dict[str, Any]) -> SentDocument:
 
 def _about(folder: Path, own_id: str) -> Path:
     return folder / _ABOUT / f"{content_hash(own_id.encode())}.json"
-
-
-def _write_content(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.new")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
 
 
 @contextlib.contextmanager

@@ -66,9 +66,7 @@ class Rewrites:
         lines = ["---", *front, "---", "", f"{_HEADING}{heading}", "", text.strip(), ""]
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            draft = path.with_name(f"{path.name}.part")
-            draft.write_text("\n".join(lines), encoding="utf-8")
-            draft.replace(path)
+            write_atomically(path, "\n".join(lines))
         except OSError as exc:
             raise AppError("The answer could not be kept.", f"{path}: {exc.strerror}.") from exc
         self._on_write(self._folder)

@@ -5,6 +5,7 @@ import json
 import logging
 import math
 import os
+import shutil
 import stat
 import threading
 import time
@@ -17,14 +18,22 @@ log = logging.getLogger(__name__)
 _MOST_PIXELS = 1 << 20
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Replace the file once the new content is on disk. Raises OSError on failure."""
-    temporary = path.with_suffix(path.suffix + ".new")
-    with temporary.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Replace the file once the new content is on disk; its rights stay. OSError on failure."""
+    # Hidden, as it may be in a folder whose files are indexed.
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        with temporary.open("wb") as file:
+            if path.exists():
+                shutil.copymode(path, temporary)
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
 
 
 def object_in(content: bytes) -> dict[str, Any]:

@@ -6,7 +6,6 @@ Pure, but for the copies, which are for the thread of the link refresher.
 import codecs
 import contextlib
 import hashlib
-import os
 import re
 import shutil
 from collections.abc import Collection, Mapping
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 
 from desktop_rag.core.domain import FileStat
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.ingest.web.page_address import PageRefused, RefusalKind
 
 HTML, PDF, TEXT, MARKDOWN = ".html", ".pdf", ".txt", ".md"
@@ -132,14 +132,9 @@ def is_kept(path: Path, stat: FileStat, body: bytes) -> bool:
 
 def save(path: Path, body: bytes) -> FileStat:
     """Write the copy atomically. Raises AppError on failure."""
-    temporary = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            file.write(body)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        write_atomically(path, body)
         found = path.stat()
     except OSError as exc:
         raise AppError("A fetched page could not be saved.", f"{path}: {exc.strerror}.") from exc

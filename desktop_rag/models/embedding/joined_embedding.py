@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from desktop_rag.activity.recorder import Recorder
+from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.core.log import disable_telemetry
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.models.embedding.model_folder import (
@@ -327,9 +328,7 @@ class KeptVectors:
             # Half of the room for others, so that not every addition rewrites the file.
             room = max(0, self._most_rows - len(used)) // 2
             kept = [*others[max(0, len(others) - room) :], *used]
-            new = self._path.with_suffix(".new")
-            new.write_bytes(head + _packed({key: known[key] for key in kept}))
-            new.replace(self._path)
+            write_atomically(self._path, head + _packed({key: known[key] for key in kept}))
         except OSError as exc:
             log.info("%s could not be written: %s", self._path.name, exc.strerror)
 

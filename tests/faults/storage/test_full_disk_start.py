@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.app import Services
+from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.core.paths import Home
 from desktop_rag.diagnosis.diagnosis import space
 from desktop_rag.diagnosis.finding import State
@@ -78,3 +79,17 @@ def test_the_doctor_says_that_nothing_can_be_written(disk: SmallDisk) -> None:
     disk.remount("ro")
     found = space("library", disk.root, 1, 1)
     assert (found.state, found.title) == (State.PROBLEM, f"Nothing can be written to {disk.root}.")
+
+
+def test_a_file_that_finds_no_room_stays_as_it_was_with_nothing_beside_it(disk: SmallDisk) -> None:
+    file = disk.root / "notes.json"
+    write_atomically(file, "{}")
+    file.chmod(0o640)
+    disk.fill()
+    with pytest.raises(OSError, match="No space"):
+        write_atomically(file, "x" * 100_000)
+    assert file.read_text() == "{}"
+    assert {path.name for path in disk.root.iterdir()} == {"notes.json", "ballast"}
+    disk.free()
+    write_atomically(file, b"[]")
+    assert (file.read_text(), file.stat().st_mode & 0o777) == ("[]", 0o640)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.core.paths import HOME_VARIABLE, find_home
 from desktop_rag.desktop.launching import terminal_command
 
@@ -449,7 +450,7 @@ class ProgramFiles:
             backup = _copy(path) if path.exists() else None
             if _read(path) != before:
                 raise AppError(f"{program.title} has just written its file.", "Try again.")
-            _replace(path, after)
+            write_atomically(path, after)
         except OSError as exc:
             raise AppError(f"{path} can't be written.", f"{exc.strerror}.") from exc
         return Written(path, backup, is_changed=True)
@@ -486,18 +487,6 @@ def _copy(path: Path) -> Path:
     backup = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}.bak")
     shutil.copy2(path, backup)
     return backup
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write the file whole or not at all, with the rights that it had."""
-    new = path.with_name(path.name + ".new")
-    with new.open("wb") as file:
-        if path.exists():
-            shutil.copymode(path, new)
-        file.write(text.encode())
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)
 
 
 def _unreadable(path: Path, error: NotJSONError) -> AppError:

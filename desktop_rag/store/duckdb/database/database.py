@@ -34,6 +34,8 @@ from desktop_rag.store.duckdb.database.schema import (
     TOO_OLD,
     bring_up_to_date,
     create,
+    drop_old_copy,
+    keep_copy,
     tables_in,
     version_of,
 )
@@ -138,7 +140,8 @@ def open_to_read(path: Path, memory_mb: int) -> Connection:
     """
     if not path.exists():
         raise NoLibraryError(has_journal=path.with_name(FOLDER).exists())
-    if not _is_up_to_date(path):
+    found, tables = _contents(path)
+    if found != SCHEMA or not tables.issuperset(precious_tables()):
         raise NotReadableNowError(
             "The library was written by an earlier version of the app.",
             "Start the app once: it brings the library up to date.",
@@ -166,14 +169,17 @@ def free_buffers(connection: Connection, memory_mb: int) -> None:
 
 def create_or_refuse(path: Path) -> None:
     """Create the file, or refuse an existing one that is not ours or too new."""
-    if path.exists():
-        _is_up_to_date(path)
-    else:
+    drop_old_copy(path)
+    if not path.exists():
         create(path)
+        return
+    found, tables = _contents(path)
+    if "migrations" in tables or 0 < found < SCHEMA:
+        keep_copy(path)
 
 
-def _is_up_to_date(path: Path) -> bool:
-    """True when the file has all tables; AppError when we must refuse it, leaving it untouched."""
+def _contents(path: Path) -> tuple[int, set[str]]:
+    """The version and the tables; AppError when we must refuse the file, leaving it untouched."""
     connection = duckdb.connect(str(path), read_only=True)
     try:
         found, tables = version_of(connection), tables_in(connection)
@@ -196,7 +202,7 @@ def _is_up_to_date(path: Path) -> bool:
             f"{path} (version {found}, this app knows {SCHEMA}) was left as it is. "
             "Update the app to open it.",
         )
-    return found == SCHEMA and tables.issuperset(precious_tables())
+    return found, tables
 
 
 # A file is compacted when it is this many times as large as its content, and wastes this much.

@@ -272,6 +272,6 @@ def _erase(file: Path, removed: set[Entity]) -> None:
             latest[Line.decoded(content).entity] = content
     left = [content for entity, content in latest.items() if entity not in removed]
     if left:
-        write_atomically(file, b"\n".join([*left, b""]).decode())
+        write_atomically(file, b"\n".join([*left, b""]))
     else:
         file.unlink()

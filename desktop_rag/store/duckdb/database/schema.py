@@ -5,6 +5,8 @@ DuckDB itself creates is unreadable when the process ends during the first write
 """
 
 import secrets
+import shutil
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +32,8 @@ UPDATE library_version SET version = 1;
 ALTER TABLE models DROP COLUMN is_answering;
 """
 _INFIX = ".new-"
+# A copy of an older library is kept for so long.
+_COPY_S = 7 * 86_400.0
 
 
 def version_of(connection: Connection, database: str = "") -> int | None:
@@ -76,6 +80,33 @@ def bring_up_to_date(connection: Connection) -> None:
     except BaseException:
         roll_back(connection)
         raise
+
+
+def keep_copy(path: Path) -> None:
+    """Copy a closed library, with its log, before it is taken over; OSError on failure."""
+    for file in (path.with_name(f"{path.name}.wal"), path):
+        copy = _copy_of(path, file)
+        if file.exists():
+            unfinished = copy.with_name(f"{copy.name}{_INFIX}")
+            try:
+                shutil.copyfile(file, unfinished)
+                unfinished.chmod(0o600)
+                unfinished.replace(copy)
+            finally:
+                unfinished.unlink(missing_ok=True)
+
+
+def drop_old_copy(path: Path) -> None:
+    """Remove the copy of a library that was taken over more than a week ago."""
+    for file in (path.with_name(f"{path.name}.wal"), path):
+        with suppress(OSError):
+            copy = _copy_of(path, file)
+            if time.time() - copy.stat().st_mtime > _COPY_S:
+                copy.unlink()
+
+
+def _copy_of(path: Path, file: Path) -> Path:
+    return path.with_name(file.name.replace(path.name, f"{path.name}.before", 1))
 
 
 def create(path: Path) -> None:

@@ -1,5 +1,7 @@
 """A library of the last commit before version 1 is opened as one of version 1."""
 
+import os
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -54,6 +56,21 @@ def test_it_has_all_that_it_had(tmp_path: Path) -> None:
             assert (question.name, question_set.name) == ("Lamps", "Harbour")
             assert engine.inspection.discrepancies(lambda: True) == []
             assert engine.restored == 0
+
+
+@pytest.mark.everyday
+def test_a_copy_is_kept_for_a_week(tmp_path: Path) -> None:
+    home = unpacked(tmp_path)
+    content = library_file(home).read_bytes()
+    copy = home.root / "library.duckdb.before"
+    for _ in range(2):
+        opened(home).close()
+        assert copy.read_bytes() == content
+        assert copy.stat().st_mode & 0o077 == 0
+    eight_days_ago = time.time() - 8 * 86_400
+    os.utime(copy, (eight_days_ago, eight_days_ago))
+    opened(home).close()
+    assert not copy.exists()
 
 
 @pytest.mark.slow
