@@ -490,7 +490,7 @@ def _as_damage(file: Path) -> Generator[None]:
     except WrongValueError as exc:
         raise DamagedBackupError(file, f"Something is wrong at {exc}.") from exc
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as exc:
-        raise DamagedBackupError(file, f"{type(exc).__name__}: {exc}.") from exc
+        raise DamagedBackupError(file, "It is no whole ZIP file.") from exc
 
 
 def _manifest_of(opened: zipfile.ZipFile) -> Any:  # noqa: ANN401  checked by the caller

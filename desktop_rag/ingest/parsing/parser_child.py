@@ -206,11 +206,11 @@ def _answer(request: Request, descriptor: int | None, ocr: Ocr | None) -> Iterat
         yield _error_frame(exc, pictures_left=ocr.left if ocr else 0)
     except (MemoryError, GeneratorExit):
         raise
-    except BaseException as exc:
+    except BaseException:
         # Libraries raise arbitrary exceptions for damaged files, and Rust extensions raise some
-        # outside Exception. The person sees the message.
+        # outside Exception.
         log.exception("reading failed")
-        hint = f"{type(exc).__name__}: {exc}"
+        hint = "It may be damaged. Open it in its own program and save it again."
         yield _error_frame(Unreadable("damaged", "The file can't be read", hint))
 
 

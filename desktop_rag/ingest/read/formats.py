@@ -22,7 +22,6 @@ from desktop_rag.ingest.read.foundation.document_draft import (
     DocumentDraft,
     EmbeddedFile,
     LimitReached,
-    one_line,
 )
 from desktop_rag.ingest.read.foundation.encoding import NotTextError, looks_like_text
 from desktop_rag.ingest.read.foundation.encryption import decrypted, encrypted
@@ -366,12 +365,11 @@ class _Reading:
             return ParsedPart(attachment.name, refusal=exc.title)
         except (MemoryError, GeneratorExit, KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as exc:
+        except BaseException:
             # A library may raise anything about a damaged file, and those written in Rust raise
             # what is no Exception.
             log.exception("reading an attachment failed")
-            hint = one_line(f"{type(exc).__name__}: {exc}")
-            return ParsedPart(attachment.name, refusal=f"The file can't be read: {hint}")
+            return ParsedPart(attachment.name, refusal="the file can't be read: it may be damaged")
 
 
 def _unused(name: str, taken: set[str]) -> str:

@@ -48,7 +48,7 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
     except OcrFailedError as exc:
         raise Unreadable("no text", "No text found", f"Reading the picture failed: {exc}") from exc
     except (OSError, SyntaxError, ValueError) as exc:  # what its decoders raise
-        raise Unreadable("damaged", "The file is damaged", f"{exc}") from exc
+        raise Unreadable("damaged", "The file is damaged", "It is no valid picture.") from exc
     if not draft.length:
         raise Unreadable("no text", "No text found", "There is none in the picture.")
     return ""

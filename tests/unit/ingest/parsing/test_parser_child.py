@@ -58,6 +58,15 @@ def test_what_libraries_print_does_not_disturb(build: Build, odd: Path) -> None:
     assert process.parse(odd.with_name("good.txt")).text == "good words"
 
 
+TELLING = """
+from desktop_rag.ingest.read.foundation.source_file import Unreadable
+try:
+    {act}
+except Exception as exc:
+    raise Unreadable("damaged", "Refused", str(exc)) from exc
+"""
+
+
 @pytest.mark.parametrize(
     "act",
     [
@@ -70,7 +79,7 @@ def test_what_libraries_print_does_not_disturb(build: Build, odd: Path) -> None:
 )
 def test_the_network_and_other_programs_are_out_of_reach(build: Build, odd: Path, act: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        process = build(act.format(port=server.getsockname()[1]))
+        process = build(TELLING.format(act=act.format(port=server.getsockname()[1])))
         with pytest.raises(ParseFailed) as caught:
             process.parse(odd)
         assert "not for the parser process" in caught.value.hint
@@ -83,7 +92,8 @@ def test_a_bug_or_a_strange_error_fails_the_file_only(build: Build, odd: Path) -
     process = build("class Panic(BaseException): pass\nraise Panic('no entry\\nfor key')")
     with pytest.raises(ParseFailed) as caught:
         process.parse(odd)
-    assert (caught.value.reason, caught.value.hint) == ("damaged", "Panic: no entry for key")
+    assert caught.value.reason == "damaged"
+    assert "Panic" not in caught.value.hint
     assert process.parse(odd.with_name("good.txt")).text == "good words"
 
 
