@@ -73,7 +73,7 @@ class EventFiles:
             self._path(number).unlink(missing_ok=True)
 
     def _found(self) -> "_Newest":
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder.mkdir(mode=0o700, exist_ok=True)
         numbers = self._numbers()
         if not numbers:
             return _Newest(1, 0, _day_of(self._clock()), is_cut=False)

@@ -65,14 +65,15 @@ def read_round(folder: Path) -> int:
 def write_round(folder: Path, number: int) -> None:
     """Store the number of a round that begins. AppError when the disk refuses."""
     with _saving(folder):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make(folder)
         write_atomically(folder / _ROUND, json.dumps({"round": number}))
 
 
 def write(folder: Path, document: SentDocument, content: bytes | None) -> None:
     """Store a description, after new content if there is any. AppError when the disk refuses."""
     with _saving(folder):
-        (folder / _ABOUT).mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make(folder)
+        (folder / _ABOUT).mkdir(mode=0o700, exist_ok=True)
         if content is not None:
             write_atomically(folder / document.file_name, content)
         made_of = json.dumps(asdict(document), ensure_ascii=False)
@@ -116,6 +117,12 @@ def _document(made_of: dict[str, Any]) -> SentDocument:
 
 def _about(folder: Path, own_id: str) -> Path:
     return folder / _ABOUT / f"{content_hash(own_id.encode())}.json"
+
+
+def _make(folder: Path) -> None:
+    # Not all its parents: a home whose disk is away must not be made anew.
+    for each in (folder.parent, folder):
+        each.mkdir(mode=0o700, exist_ok=True)
 
 
 @contextlib.contextmanager

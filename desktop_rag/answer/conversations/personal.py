@@ -65,7 +65,7 @@ class Rewrites:
         front += ["sources:", *_sources(message)] if message.sources else []
         lines = ["---", *front, "---", "", f"{_HEADING}{heading}", "", text.strip(), ""]
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, exist_ok=True)
             write_atomically(path, "\n".join(lines))
         except OSError as exc:
             raise AppError("The answer could not be kept.", f"{path}: {exc.strerror}.") from exc
@@ -142,7 +142,7 @@ class PromptLibrary:
             raise AppError(f"There is a prompt /{name} already.", "Give this one another name.")
         path = self._find(name) or self.folder / f"{name}.md"
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o700, exist_ok=True)
             write_atomically(path, f"{text}\n")
             if former and former != name:
                 self._remove(former)

@@ -151,7 +151,7 @@ class ContentFolder:
 
     def write(self, name: str, fields: dict[str, Any]) -> None:
         """Replace the object of this name; OSError on failure."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder.mkdir(mode=0o700, exist_ok=True)
         write_atomically(self._path(name), json.dumps(fields, ensure_ascii=False))
 
     def remove(self, name: str) -> None:

@@ -102,7 +102,7 @@ class SourceLinks:
             key = b""
         if len(key) != _KEY_BYTES:
             key = secrets.token_bytes(_KEY_BYTES)
-            self._key_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._key_file.parent.mkdir(mode=0o700, exist_ok=True)
             self._key_file.touch(mode=0o600)
             self._key_file.write_bytes(key)
         return key

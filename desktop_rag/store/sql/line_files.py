@@ -15,7 +15,8 @@ _SYNCING = 8
 def append_lines(file: Path, lines: bytes) -> None:
     """Append whole lines to a file, created if missing and readable by this user only.
 
-    OSError when the disk refuses; the next call ends a line that was written in part.
+    The folder above that of the file must exist: a home whose disk is away is not made anew. OSError
+    when the disk refuses; the next call ends a line that was written in part.
     """
     if _append(file, lines):
         _sync_folder(file.parent)
@@ -34,7 +35,7 @@ def append_to_files(lines: Mapping[Path, bytes]) -> None:
 
 def _append(file: Path, lines: bytes) -> bool:
     """True when the file is new, so that its folder must be synced, too."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file.parent.mkdir(mode=0o700, exist_ok=True)
     with _opened(file) as written:
         if written.seek(0, os.SEEK_END) and not _ends_a_line(file):
             written.write(b"\n")  # the line before was cut off

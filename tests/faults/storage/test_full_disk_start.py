@@ -93,3 +93,29 @@ def test_a_file_that_finds_no_room_stays_as_it_was_with_nothing_beside_it(disk: 
     disk.free()
     write_atomically(file, b"[]")
     assert (file.read_text(), file.stat().st_mode & 0o777) == ("[]", 0o640)
+
+
+@pytest.mark.slow
+def test_a_home_that_goes_away_gets_nothing_and_is_used_again_once_it_is_back(
+    chat: str, home: Home, tmp_path: Path, build_services: Callable[[], Services]
+) -> None:
+    services = build_services()
+    services.run()
+    services.snapshots.start(lambda _notice: None)
+    assert services.library.indexing.wait_until_idle(_WAIT_S)
+    away = home.root.rename(home.root.with_name("away"))
+    answer = ask(services, QUESTION, conversation_id=chat)
+    assert answer.is_unstored
+    (tmp_path / "notes" / "lamp.md").write_text("# Lamp\n\nThe lamp is lit at dusk.")
+    services.library.sources.rescan()
+    while not services.library.indexing.is_retrying_later:
+        services.library.indexing.wait_until_idle(0.05)
+    assert not list(home.root.rglob("*"))
+    away.rename(home.root)
+    ends_at = time.monotonic() + _WAIT_S
+    while services.chat.history.messages(chat)[-1].is_unstored and time.monotonic() < ends_at:
+        services.library.indexing.wait_until_idle(0.05)
+    assert services.library.indexing.wait_until_idle(_WAIT_S)
+    assert services.chat.search("lamp")
+    services.close()
+    assert len(build_services().chat.history.messages(chat)) == 6

@@ -134,7 +134,7 @@ class AccessRules:
     @contextmanager
     def _writing(self) -> Generator[None]:
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._path.parent.mkdir(mode=0o700, exist_ok=True)
             with self._lock:
                 yield
         except Timeout as exc:

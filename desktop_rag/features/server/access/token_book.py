@@ -75,7 +75,7 @@ class TokenBook:
     @contextmanager
     def _writing(self) -> Generator[None]:
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._path.parent.mkdir(mode=0o700, exist_ok=True)
             with self._lock:
                 yield
         except Timeout as exc:
@@ -132,7 +132,7 @@ class TokenUses:
                 return
             self._written[token_id] = now
             try:
-                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._path.parent.mkdir(mode=0o700, exist_ok=True)
                 write_atomically(self._path, json.dumps(self._written))
             except OSError as exc:
                 log.info("the use of a token was not noted: %s", type(exc).__name__)

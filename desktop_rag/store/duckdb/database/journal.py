@@ -211,12 +211,13 @@ class Journal:
         by_file: dict[Path, list[Line]] = {}
         for line in lines:
             by_file.setdefault(self._place(line), []).append(line)
+        self._folder.mkdir(mode=0o700, exist_ok=True)
         append_to_files(
             {file: b"".join(line.encoded() for line in own) for file, own in by_file.items()}
         )
 
     def _write_number(self, *, is_done: bool = True) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder.mkdir(mode=0o700, exist_ok=True)
         # In place, without a truncation in between: these few bytes are written at once.
         descriptor = os.open(self._folder / _GENERATION, os.O_WRONLY | os.O_CREAT, 0o600)
         with os.fdopen(descriptor, "wb") as file:
