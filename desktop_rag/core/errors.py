@@ -2,7 +2,6 @@
 
 import errno
 import logging
-import os
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -43,13 +42,32 @@ class DiskFullError(DiskError):
 
 def disk_error(number: int | None, detail: str) -> DiskError:
     """The error for a number of `errno`; `detail` says what the disk refused."""
-    if number in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFullError(detail)
-    for (title, hint), numbers in _DISK_ERRORS.items():
-        if number in numbers:
-            return DiskError(title, f"{detail} {hint}")
-    cause = f"{os.strerror(number)}. " if number else ""
-    return DiskError("The disk refuses to work.", f"{detail} {cause}Try again, and check the disk.")
+    match number:
+        case errno.ENOSPC | errno.EDQUOT:
+            return DiskFullError(detail)
+        case errno.EMFILE | errno.ENFILE:
+            hint = "Close other programs and try again."
+            return DiskError("Too many files are open.", f"{detail} {hint}")
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            hint = "Check the permissions of the file, and that its disk is not read-only."
+            return DiskError("The library cannot be written.", f"{detail} {hint}")
+        case errno.ETIMEDOUT | errno.ESTALE | errno.ENXIO | errno.ENODEV:
+            hint = "Check the connection to the disk or server and try again."
+            return DiskError("The disk with the library does not respond.", f"{detail} {hint}")
+        case errno.EIO:
+            title = "The disk reports a read or write error."
+        case errno.ENOLCK:
+            title = "The library cannot be locked."
+        case _:
+            title = "The disk refuses to work."
+    return DiskError(title, f"{detail} Try again, and check the disk.")
+
+
+# What the engine, which names no number, can fail with.
+DISK_ERROR_NUMBERS = (
+    errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EPERM, errno.EROFS,
+    errno.ETIMEDOUT, errno.ESTALE, errno.ENXIO, errno.ENODEV, errno.EIO, errno.ENOLCK,
+)  # fmt: skip
 
 
 @contextmanager
@@ -59,28 +77,6 @@ def put_off(what: str) -> Generator[None]:
         yield
     except DiskError as error:
         log.info("%s: put off until the next start: %s", what, error.title)
-
-
-_TRY_AGAIN = "Try again, and check the disk."
-_DISK_ERRORS = {
-    ("Too many files are open.", "Close other programs and try again."): (
-        errno.EMFILE, errno.ENFILE,
-    ),
-    (
-        "The library cannot be written.",
-        "Check the permissions of the file, and that its disk is not read-only.",
-    ): (errno.EACCES, errno.EPERM, errno.EROFS),
-    ("The disk reports a read or write error.", _TRY_AGAIN): (errno.EIO,),
-    (
-        "The disk with the library does not respond.",
-        "Check the connection to the disk or server and try again.",
-    ): (errno.ETIMEDOUT, errno.ESTALE, errno.ENXIO, errno.ENODEV),
-    ("The library cannot be locked.", _TRY_AGAIN): (errno.ENOLCK,),
-}  # fmt: skip
-# What the engine, which names no number, says for each of them.
-DISK_ERROR_NUMBERS = (
-    errno.ENOSPC, errno.EDQUOT, *(n for numbers in _DISK_ERRORS.values() for n in numbers)
-)  # fmt: skip
 
 
 class WrongPasswordError(AppError):

@@ -36,14 +36,14 @@ class HomeRepair:
         return told
 
     def _of_content(self) -> list[str]:
-        told: list[str] = []
-        if self.restored:
-            told.append(f"Entries restored from the journal: {self.restored:,}.")
-        if self.index.removed:
-            told.append(f"Parts of the index without a document, removed: {self.index.removed:,}.")
-        if self.index.read_again:
-            told.append(f"Documents to be read again when the app runs: {self.index.read_again:,}.")
-        return told
+        told = (
+            f"Entries restored from the journal: {self.restored:,}." if self.restored else "",
+            f"Parts of the index without a document, removed: {self.index.removed:,}."
+            if self.index.removed else "",
+            f"Documents to be read again when the app runs: {self.index.read_again:,}."
+            if self.index.read_again else "",
+        )  # fmt: skip
+        return [*filter(None, told)]
 
 
 class RepairRequest:

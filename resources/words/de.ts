@@ -2092,6 +2092,10 @@ Die vollständige Adresse lautet:
         <translation>{count_of} wurden</translation>
     </message>
     <message>
+        <source>Waiting to try again</source>
+        <translation>Wartet auf einen neuen Versuch</translation>
+    </message>
+    <message>
         <source>Add a folder</source>
         <translation>Einen Ordner hinzufügen</translation>
     </message>
@@ -2376,10 +2380,6 @@ Die vollständige Adresse lautet:
         <translation>Auf Änderungen prüfen</translation>
     </message>
     <message>
-        <source>Waiting for room on the disk</source>
-        <translation>Wartet auf freien Speicherplatz</translation>
-    </message>
-    <message>
         <source>Paused on battery power</source>
         <translation>Im Akkubetrieb pausiert</translation>
     </message>
@@ -2604,10 +2604,6 @@ Die vollständige Adresse lautet:
         <translation>abgeschnitten</translation>
     </message>
     <message>
-        <source>This answer was not stored: the disk is full. It is stored by itself once there is room, as long as the app stays open.</source>
-        <translation>Diese Antwort wurde nicht gespeichert: Der Datenträger ist voll. Sie wird von selbst gespeichert, sobald Platz ist, solange die App geöffnet bleibt.</translation>
-    </message>
-    <message>
         <source>Excerpts from your documents</source>
         <translation>Auszüge aus Ihren Dokumenten</translation>
     </message>
@@ -2622,6 +2618,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Show excerpts instead</source>
         <translation>Stattdessen Auszüge zeigen</translation>
+    </message>
+    <message>
+        <source>This answer is not stored yet: the disk refuses it. It is stored by itself once that works again, as long as the app stays open.</source>
+        <translation>Diese Antwort ist noch nicht gespeichert: Der Datenträger nimmt sie nicht an. Sie wird von selbst gespeichert, sobald das wieder geht, solange die App geöffnet bleibt.</translation>
     </message>
     <message>
         <source>Checking the answer against its sources</source>
@@ -6062,6 +6062,10 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
         <translation>mit Quellenliste</translation>
     </message>
     <message>
+        <source>with images and HTML</source>
+        <translation>mit Bildern und HTML</translation>
+    </message>
+    <message>
         <source>Last used {time}</source>
         <translation>Zuletzt verwendet {time}</translation>
     </message>
@@ -7262,6 +7266,14 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Antworten mit einer Liste ihrer Quellen beenden</translation>
     </message>
     <message>
+        <source>Leave images and HTML in answers</source>
+        <translation>Bilder und HTML in Antworten lassen</translation>
+    </message>
+    <message>
+        <source>For a program that makes them harmless itself.</source>
+        <translation>Für ein Programm, das sie selbst unschädlich macht.</translation>
+    </message>
+    <message>
         <source>Only in these collections (none ticked: all of them):</source>
         <translation>Nur in diesen Sammlungen (nichts angekreuzt: alle):</translation>
     </message>
@@ -7490,8 +7502,16 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Das Zertifikat gilt noch nicht.</translation>
     </message>
     <message>
+        <source>The part of the app that reads files does not start.</source>
+        <translation>Der Teil der App, der Dateien liest, startet nicht.</translation>
+    </message>
+    <message>
         <source>The programs can&apos;t be kept.</source>
         <translation>Die Programme können nicht aufbewahrt werden.</translation>
+    </message>
+    <message>
+        <source>{filename}: a change could not be saved.</source>
+        <translation>{filename}: Eine Änderung konnte nicht gespeichert werden.</translation>
     </message>
     <message>
         <source>{path} (version {found}, this app knows {schema}) was left as it is. Update the app to open it.</source>
@@ -8832,10 +8852,6 @@ Was kostet der Eintritt?</translation>
         <translation>Prüfen Sie, ob er läuft und ob seine Adresse stimmt; versuchen Sie es dann noch einmal.</translation>
     </message>
     <message>
-        <source>Check that the disk has free space.</source>
-        <translation>Prüfen Sie, ob auf dem Datenträger Platz ist.</translation>
-    </message>
-    <message>
         <source>Check the address and the port {host} in Settings.</source>
         <translation>Prüfen Sie die Adresse und den Port {host} in den Einstellungen.</translation>
     </message>
@@ -8940,6 +8956,10 @@ Was kostet der Eintritt?</translation>
         <translation>Schließen Sie andere Programme, und versuchen Sie es noch einmal.</translation>
     </message>
     <message>
+        <source>Close other programs if the memory is short, or install the app again.</source>
+        <translation>Schließen Sie andere Programme, wenn der Arbeitsspeicher knapp ist, oder installieren Sie die App noch einmal.</translation>
+    </message>
+    <message>
         <source>Collections: {names}.</source>
         <translation>Sammlungen: {names}.</translation>
     </message>
@@ -8956,6 +8976,10 @@ Was kostet der Eintritt?</translation>
         <translation>Kopieren Sie ihn noch einmal von dort, wo Sie ihn bekommen haben, und geben Sie ihn in den Einstellungen ein.</translation>
     </message>
     <message>
+        <source>Damaged files were set aside.</source>
+        <translation>Beschädigte Dateien wurden beiseitegelegt.</translation>
+    </message>
+    <message>
         <source>Default settings are used.</source>
         <translation>Es gelten die Standardeinstellungen.</translation>
     </message>
@@ -8970,6 +8994,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Disk quota exceeded</source>
         <translation>Speicherkontingent überschritten</translation>
+    </message>
+    <message>
+        <source>Documents to be read again when the app runs: {read_again:,}.</source>
+        <translation>Dokumente, die neu gelesen werden, wenn die App läuft: {read_again:,}.</translation>
     </message>
     <message>
         <source>Documents, passages, words and vectors agree.</source>
@@ -9020,6 +9048,14 @@ Was kostet der Eintritt?</translation>
         <translation>Geben Sie in den Einstellungen Ihren Schlüssel für {host} ein.</translation>
     </message>
     <message>
+        <source>Entries restored from the journal: {restored:,}.</source>
+        <translation>Aus dem Journal wiederhergestellte Einträge: {restored:,}.</translation>
+    </message>
+    <message>
+        <source>Entries restored: {restored:,}.</source>
+        <translation>Wiederhergestellte Einträge: {restored:,}.</translation>
+    </message>
+    <message>
         <source>Everything that is stored can be read.</source>
         <translation>Alles Gespeicherte kann gelesen werden.</translation>
     </message>
@@ -9062,10 +9098,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>For example http://localhost:11434/v1#nomic-embed-text</source>
         <translation>Zum Beispiel http://localhost:11434/v1#nomic-embed-text</translation>
-    </message>
-    <message>
-        <source>Free some space and run the command again.</source>
-        <translation>Schaffen Sie Platz, und führen Sie den Befehl noch einmal aus.</translation>
     </message>
     <message>
         <source>Free some space on its disk; {enough_bytes} are enough.</source>
@@ -9112,12 +9144,12 @@ Was kostet der Eintritt?</translation>
         <translation>Wenn {said} richtig ist, geben Sie es in den Einstellungen ein. Dorthin wurde nichts gesendet.</translation>
     </message>
     <message>
-        <source>Indexing goes on by itself once there is room.</source>
-        <translation>Das Indizieren geht von selbst weiter, sobald Platz ist.</translation>
-    </message>
-    <message>
         <source>Indexing is paused until you resume it.</source>
         <translation>Das Indizieren ruht, bis Sie es fortsetzen.</translation>
+    </message>
+    <message>
+        <source>Indexing is tried again by itself.</source>
+        <translation>Das Indizieren wird von selbst noch einmal versucht.</translation>
     </message>
     <message>
         <source>Input/output error</source>
@@ -9268,6 +9300,10 @@ Was kostet der Eintritt?</translation>
         <translation>Das ist kein gültiges Bild.</translation>
     </message>
     <message>
+        <source>It is no whole ZIP file.</source>
+        <translation>Sie ist keine vollständige ZIP-Datei.</translation>
+    </message>
+    <message>
         <source>It is not UTF-8</source>
         <translation>Sie ist nicht in UTF-8</translation>
     </message>
@@ -9290,6 +9326,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>It makes no statement that can be checked.</source>
         <translation>Er sagt nichts aus, was sich prüfen ließe.</translation>
+    </message>
+    <message>
+        <source>It may be damaged. Open it in its own program and save it again.</source>
+        <translation>Sie ist vielleicht beschädigt. Öffnen Sie sie in ihrem eigenen Programm, und speichern Sie sie noch einmal.</translation>
     </message>
     <message>
         <source>It may end in {forms}; the window also makes a PDF.</source>
@@ -9422,6 +9462,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Its content is no {named} file.</source>
         <translation>Ihr Inhalt ist keine Datei der Art {named}.</translation>
+    </message>
+    <message>
+        <source>Its disk is read-only, or you may not write there. The library can only be read.</source>
+        <translation>Ihr Datenträger ist schreibgeschützt, oder Sie dürfen dort nicht schreiben. Die Bibliothek kann nur gelesen werden.</translation>
     </message>
     <message>
         <source>Its document can&apos;t be read.</source>
@@ -9716,6 +9760,10 @@ Was kostet der Eintritt?</translation>
         <translation>Zu „{topic}“ wurde nichts gefunden.</translation>
     </message>
     <message>
+        <source>Nothing can be written to {folder}.</source>
+        <translation>In {folder} kann nichts geschrieben werden.</translation>
+    </message>
+    <message>
         <source>Nothing can listen on {host}, port {port}.</source>
         <translation>Unter {host}, Port {port}, kann nichts antworten.</translation>
     </message>
@@ -9862,6 +9910,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Pages: {read_pages}.</source>
         <translation>Seiten: {read_pages}.</translation>
+    </message>
+    <message>
+        <source>Parts of the index without a document, removed: {removed:,}.</source>
+        <translation>Entfernte Teile des Index ohne Dokument: {removed:,}.</translation>
     </message>
     <message>
         <source>Permission denied</source>
@@ -10026,6 +10078,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Row {last_row} can&apos;t be told apart.</source>
         <translation>Zeile {last_row} lässt sich nicht aufteilen.</translation>
+    </message>
+    <message>
+        <source>Run the command again later.</source>
+        <translation>Führen Sie den Befehl später noch einmal aus.</translation>
     </message>
     <message>
         <source>Save a copy without a password.</source>
@@ -10264,10 +10320,6 @@ Was kostet der Eintritt?</translation>
         <translation>Der Ordner der App kann nicht benutzt werden.</translation>
     </message>
     <message>
-        <source>The app&apos;s folder cannot be written.</source>
-        <translation>In den Ordner der App kann nicht geschrieben werden.</translation>
-    </message>
-    <message>
         <source>The assistant has no name.</source>
         <translation>Der Assistent hat keinen Namen.</translation>
     </message>
@@ -10370,6 +10422,18 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The disk of the database server is full.</source>
         <translation>Der Datenträger des Datenbankservers ist voll.</translation>
+    </message>
+    <message>
+        <source>The disk refuses to work.</source>
+        <translation>Der Datenträger arbeitet nicht.</translation>
+    </message>
+    <message>
+        <source>The disk reports a read or write error.</source>
+        <translation>Der Datenträger meldet einen Lese- oder Schreibfehler.</translation>
+    </message>
+    <message>
+        <source>The disk with the library does not respond.</source>
+        <translation>Der Datenträger mit der Bibliothek antwortet nicht.</translation>
     </message>
     <message>
         <source>The document is no longer in the library.</source>
@@ -10548,10 +10612,6 @@ Was kostet der Eintritt?</translation>
         <translation>Die Datei kann nicht gelesen werden</translation>
     </message>
     <message>
-        <source>The file can&apos;t be read: {hint}</source>
-        <translation>Die Datei kann nicht gelesen werden: {hint}</translation>
-    </message>
-    <message>
         <source>The file cannot be opened: {why}</source>
         <translation>Die Datei kann nicht geöffnet werden: {why}</translation>
     </message>
@@ -10598,6 +10658,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The file unpacks to too much</source>
         <translation>Entpackt wird die Datei zu groß</translation>
+    </message>
+    <message>
+        <source>The folder of the library is away.</source>
+        <translation>Der Ordner der Bibliothek ist nicht da.</translation>
     </message>
     <message>
         <source>The free space of {folder} cannot be read ({strerror}).</source>
@@ -10676,6 +10740,10 @@ Was kostet der Eintritt?</translation>
         <translation>Der Schlüssel wurde nicht angenommen.</translation>
     </message>
     <message>
+        <source>The library cannot be locked.</source>
+        <translation>Die Bibliothek kann nicht gesperrt werden.</translation>
+    </message>
+    <message>
         <source>The library cannot be opened.</source>
         <translation>Die Bibliothek kann nicht geöffnet werden.</translation>
     </message>
@@ -10684,12 +10752,12 @@ Was kostet der Eintritt?</translation>
         <translation>In die Bibliothek kann nicht geschrieben werden.</translation>
     </message>
     <message>
-        <source>The library file can&apos;t grow.</source>
-        <translation>Die Bibliotheksdatei kann nicht wachsen.</translation>
-    </message>
-    <message>
         <source>The library file cannot be read or written.</source>
         <translation>Die Bibliotheksdatei kann nicht gelesen oder geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>The library file is as it was.</source>
+        <translation>Die Bibliotheksdatei ist, wie sie war.</translation>
     </message>
     <message>
         <source>The library file is damaged.</source>
@@ -10874,10 +10942,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The page was cut off on its way.</source>
         <translation>Die Seite wurde unterwegs abgeschnitten.</translation>
-    </message>
-    <message>
-        <source>The part of the app that reads files does not start</source>
-        <translation>Der Teil der App, der Dateien liest, startet nicht</translation>
     </message>
     <message>
         <source>The passages don&apos;t answer it. Reading the whole text…</source>
@@ -11280,6 +11344,10 @@ Was kostet der Eintritt?</translation>
         <translation>Diese Leitplanken stehen in mehreren Dateien, von denen keine topics.co ist.</translation>
     </message>
     <message>
+        <source>They are kept beside the new ones: {str}.</source>
+        <translation>Sie liegen neben den neuen: {str}.</translation>
+    </message>
+    <message>
         <source>They are more than topics with examples: change their files in an editor.</source>
         <translation>Sie sind mehr als Themen mit Beispielen: Ändern Sie ihre Dateien in einem Editor.</translation>
     </message>
@@ -11404,6 +11472,10 @@ Was kostet der Eintritt?</translation>
         <translation>Damit sie gelesen werden, schalten Sie in den Einstellungen „Text in gescannten Seiten und Bildern lesen“ ein.</translation>
     </message>
     <message>
+        <source>Too many files are open.</source>
+        <translation>Zu viele Dateien sind geöffnet.</translation>
+    </message>
+    <message>
         <source>Too many open files</source>
         <translation>Zu viele offene Dateien</translation>
     </message>
@@ -11446,6 +11518,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Unpacking the index</source>
         <translation>Der Index wird entpackt</translation>
+    </message>
+    <message>
+        <source>Until then the library can be read, and new answers are not stored.</source>
+        <translation>Bis dahin kann die Bibliothek gelesen werden, und neue Antworten werden nicht gespeichert.</translation>
     </message>
     <message>
         <source>Update the app.</source>
@@ -11584,14 +11660,6 @@ Was kostet der Eintritt?</translation>
         <translation>Unter X11 kann eine App Tasten belegen.</translation>
     </message>
     <message>
-        <source>You may not write to {path}.</source>
-        <translation>Sie dürfen nicht in {path} schreiben.</translation>
-    </message>
-    <message>
-        <source>You may not write to {root}. DESKTOP_RAG_HOME names another.</source>
-        <translation>Sie dürfen nicht in {root} schreiben. DESKTOP_RAG_HOME nennt einen anderen.</translation>
-    </message>
-    <message>
         <source>Your question was not sent. End the program that listens at {address}.</source>
         <translation>Ihre Frage wurde nicht gesendet. Beenden Sie das Programm, das auf {address} wartet.</translation>
     </message>
@@ -11656,10 +11724,6 @@ Was kostet der Eintritt?</translation>
         <translation>Dokumente</translation>
     </message>
     <message>
-        <source>documents are read again when the app runs.</source>
-        <translation>Dokumente werden neu gelesen, wenn die App läuft.</translation>
-    </message>
-    <message>
         <source>drawing</source>
         <translation>Zeichnung</translation>
     </message>
@@ -11670,10 +11734,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>ends in {suffix}</source>
         <translation>auf {suffix} endet</translation>
-    </message>
-    <message>
-        <source>entries of chats and folders were restored from the journal.</source>
-        <translation>Einträge von Chats und Ordnern wurden aus dem Journal wiederhergestellt.</translation>
     </message>
     <message>
         <source>file with tags of yours</source>
@@ -11832,10 +11892,6 @@ Was kostet der Eintritt?</translation>
         <translation>oder mehr</translation>
     </message>
     <message>
-        <source>pieces of the index that belonged to nothing were removed.</source>
-        <translation>Teile des Index, die zu nichts gehörten, wurden entfernt.</translation>
-    </message>
-    <message>
         <source>program</source>
         <translation>Programm</translation>
     </message>
@@ -11862,6 +11918,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>the desktop&apos;s settings</source>
         <translation>die Einstellungen des Desktops</translation>
+    </message>
+    <message>
+        <source>the file can&apos;t be read: it may be damaged</source>
+        <translation>die Datei kann nicht gelesen werden: Sie ist vielleicht beschädigt</translation>
     </message>
     <message>
         <source>the file it is in has too much text</source>
@@ -11916,10 +11976,6 @@ Was kostet der Eintritt?</translation>
         <translation>{failed:,} davon konnten nicht gelesen werden.</translation>
     </message>
     <message>
-        <source>{filename}: {strerror}. Check that the disk has free space.</source>
-        <translation>{filename}: {strerror}. Prüfen Sie, ob auf dem Datenträger Platz ist.</translation>
-    </message>
-    <message>
         <source>{filename}: {strerror}. Import the backup again to complete it.</source>
         <translation>{filename}: {strerror}. Importieren Sie die Sicherung noch einmal, um es zu vervollständigen.</translation>
     </message>
@@ -11934,6 +11990,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{folder} is not a folder of this user alone. Remove it and start again.</source>
         <translation>{folder} ist kein Ordner dieses Benutzers allein. Entfernen Sie ihn, und starten Sie noch einmal.</translation>
+    </message>
+    <message>
+        <source>{folder}: no snapshot can be made.</source>
+        <translation>{folder}: Es kann keine Sicherung des Tages angelegt werden.</translation>
     </message>
     <message>
         <source>{free} are free for the {what} in {folder}.</source>
@@ -12120,6 +12180,10 @@ Was kostet der Eintritt?</translation>
         <translation>{path} ist keine Notiz.</translation>
     </message>
     <message>
+        <source>{path} is not there. Connect its disk: the app goes on by itself.</source>
+        <translation>{path} ist nicht da. Verbinden Sie den Datenträger: Die App macht von selbst weiter.</translation>
+    </message>
+    <message>
         <source>{path} is the key of another one.</source>
         <translation>{path} ist der Schlüssel eines anderen.</translation>
     </message>
@@ -12152,10 +12216,6 @@ Was kostet der Eintritt?</translation>
         <translation>{path}: {detail} Nichts wurde geändert. `desktop-rag doctor --repair` rettet, was lesbar ist, und stellt Ihre Chats wieder her; Ihre eigenen Dateien sind nicht betroffen.</translation>
     </message>
     <message>
-        <source>{path}: {number}. Nothing was changed.</source>
-        <translation>{path}: {number}. Nichts wurde geändert.</translation>
-    </message>
-    <message>
         <source>{pictures:,} pictures and scanned pages are still to be read.</source>
         <translation>{pictures:,} Bilder und gescannte Seiten sind noch zu lesen.</translation>
     </message>
@@ -12178,10 +12238,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{required} is missing</source>
         <translation>{required} fehlt</translation>
-    </message>
-    <message>
-        <source>{restored:,} entries were restored.</source>
-        <translation>{restored:,} Einträge wurden wiederhergestellt.</translation>
     </message>
     <message>
         <source>{root} and everything in it is for you alone.</source>

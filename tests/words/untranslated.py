@@ -13,7 +13,7 @@ _FOR_PROGRAMS = {
     "debug", "decode", "encode", "endswith", "error", "exception", "find", "findChild",
     "findChildren", "findall", "finditer", "fromIsoFormat", "fromTheme", "fullmatch", "getLogger",
     "getattr", "glob", "hasFormat", "hasattr", "icon", "info", "join", "keySequence", "lstrip",
-    "match", "namedtuple", "open", "partition", "property", "removeprefix", "removesuffix",
+    "match", "namedtuple", "open", "partition", "property", "put_off", "removeprefix", "removesuffix",
     "resource", "rpartition", "rsplit", "rstrip", "search", "setData", "setDesktopFileName",
     "setFamilies", "setObjectName", "setProperty", "setStyleSheet", "set_icon", "set_property",
     "setattr", "split", "startswith", "strftime", "strip", "sub", "toString", "url", "warning",

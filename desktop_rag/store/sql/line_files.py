@@ -15,8 +15,8 @@ _SYNCING = 8
 def append_lines(file: Path, lines: bytes) -> None:
     """Append whole lines to a file, created if missing and readable by this user only.
 
-    The folder above that of the file must exist: a home whose disk is away is not made anew. OSError
-    when the disk refuses; the next call ends a line that was written in part.
+    The folder above that of the file must exist: a home whose disk is away is not made anew.
+    OSError when the disk refuses; the next call ends a line that was written in part.
     """
     if _append(file, lines):
         _sync_folder(file.parent)
