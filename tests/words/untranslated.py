@@ -9,15 +9,15 @@ from desktop_rag.core.language.languages import english_share
 # Functions whose texts are names for programs: keys, patterns, styles, logs, programming errors.
 _FOR_PROGRAMS = {
     "Path", "QByteArray", "QFont", "QKeySequence", "QUrl", "RuntimeError", "Signal", "Slot",
-    "Thread", "ThreadPoolExecutor", "TypeVar", "ValueError", "cast", "colour", "compile", "data",
-    "debug", "decode", "encode", "endswith", "error", "exception", "find", "findChild",
-    "findChildren", "findall", "finditer", "fromIsoFormat", "fromTheme", "fullmatch", "getLogger",
-    "getattr", "glob", "hasFormat", "hasattr", "icon", "info", "join", "keySequence", "lstrip",
-    "match", "namedtuple", "open", "partition", "property", "put_off", "removeprefix",
-    "removesuffix", "resource", "rpartition", "rsplit", "rstrip", "search", "setData", "setDesktopFileName",
-    "setFamilies", "setObjectName", "setProperty", "setStyleSheet", "set_icon", "set_property",
-    "setattr", "split", "startswith", "strftime", "strip", "sub", "toString", "url", "warning",
-    "write",
+    "Thread", "ThreadPoolExecutor", "TypeVar", "ValueError", "cast", "colour", "compile",
+    "data", "debug", "decode", "encode", "endswith", "error", "exception", "find", "findChild",
+    "findChildren", "findall", "finditer", "fromIsoFormat", "fromTheme", "fullmatch",
+    "getLogger", "getattr", "glob", "hasFormat", "hasattr", "icon", "info", "join",
+    "keySequence", "lstrip", "match", "namedtuple", "open", "partition", "property", "put_off",
+    "removeprefix", "removesuffix", "resource", "rpartition", "rsplit", "rstrip", "search",
+    "setData", "setDesktopFileName", "setFamilies", "setObjectName", "setProperty",
+    "setStyleSheet", "set_icon", "set_property", "setattr", "split", "startswith", "strftime",
+    "strip", "sub", "toString", "url", "warning", "write",
 }  # fmt: skip
 _FOR_STYLES = {"kind", "tone", "scale", "role", "icon", "mode", "encoding", "thread_name_prefix"}
 _SENTENCE = re.compile(r"[A-Z][a-z]*($|[\s’'…,.:!?()-])|.*[^\W\d_]{2,}[,.:…]? [“\"(]?[^\W\d_]{2,}")

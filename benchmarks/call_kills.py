@@ -1,0 +1,216 @@
+"""Homes after a kill at a system call that changes a file: all or nothing, and nothing lost.
+
+python benchmarks/call_kills.py [--kills N]
+
+Each act of `tests.driving.acts` runs in a process of its own, once to count the calls that change
+files, then again on a copy of its home with SIGKILL at one of them, evenly spread over the act.
+Afterwards the library must open; what was said to be stored must be there once; an import is there
+as a whole or not at all; documents, passages and vectors must agree. Needs strace.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from bars import at_most, reported, table
+
+from desktop_rag.app import Services, build_services, opened_backups
+from desktop_rag.backup.archive_reader import opened_archive
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.paths import Home
+from desktop_rag.store.duckdb.duckdb_engine import library_file
+from desktop_rag.upkeep import repair_home
+from tests.driving import acts
+from tests.library_before import unpacked
+
+_CALLS = (
+    "pwrite64,fsync,fdatasync,ftruncate,rename,renameat,renameat2,link,linkat,unlink,unlinkat,"
+    "mkdir,rmdir"
+)
+_CALL = re.compile(r"^(\d+) +(\w+)\(", re.MULTILINE)
+_ROOT = Path(__file__).parents[1]
+_CHATS = 7
+_TEXTS = {
+    "lamp.md": "# Lamp\n\nThe lamp of the lighthouse is lit at dusk by the keeper.",
+    "ferry.md": "# Ferry\n\nThe ferry leaves at noon from the northern pier.",
+    "oil.md": "# Oil\n\nThe oil is brought by the ferry twice a year.",
+}
+
+
+@dataclass
+class Act:
+    """An act, the home before it, its further argument, and what must hold after a kill."""
+
+    name: str
+    home: Path
+    file: Path
+    check: Callable[[Services, list[str]], list[str]]
+
+
+class Kills:
+    """Runs acts on copies of their homes."""
+
+    def __init__(self, scratch: Path) -> None:
+        self._scratch = scratch
+        self._number = 0
+        self.faults: list[str] = []
+        self.kills = 0
+
+    def run(self, act: Act, kills: int) -> None:
+        """Count the calls of an act, then kill it at so many of them."""
+        calls = self._counted(act)
+        step = max(1, len(calls) // kills)
+        print(f"{act.name}: {len(calls)} calls", flush=True)
+        for call, at in calls[::step]:
+            said = self._run(act, ["-e", f"inject={call}:signal=SIGKILL:when={at}"])
+            self._judge(act, f"{call} {at}", said)
+
+    def _counted(self, act: Act) -> list[tuple[str, int]]:
+        """The calls with their numbers in their thread, by which strace counts them."""
+        log = self._scratch / "calls"
+        self._run(act, ["-o", str(log)])
+        self._judge(act, "whole", [])
+        found = _CALL.findall(log.read_text(errors="replace"))
+        most: dict[str, int] = {}
+        for (_, call), count in Counter(found).items():
+            most[call] = max(most.get(call, 0), count)
+        return [(call, at) for call, count in sorted(most.items()) for at in range(1, count + 1)]
+
+    def _run(self, act: Act, options: list[str]) -> list[str]:
+        self._number += 1
+        self._home = self._scratch / f"home {self._number}"
+        shutil.copytree(act.home, self._home)
+        quiet = [] if "-o" in options else ["-o", os.devnull]
+        command = [
+            "strace", "-f", "-qq", "--seccomp-bpf", "-e", f"trace={_CALLS}", *quiet, *options,
+            sys.executable, "-m", "tests.driving.acts", act.name, str(self._home), str(act.file),
+        ]  # fmt: skip
+        done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
+        self.kills += done.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
+        return done.stdout.split()
+
+    def _judge(self, act: Act, at: str, said: list[str]) -> None:
+        name = f"{act.name}, {at}"
+        try:
+            services = _opened(Home(self._home))
+            try:
+                self.faults += [f"{name}: {fault}" for fault in act.check(services, said)]
+                services.library.start(watch=False)
+                assert services.library.indexing.wait_until_idle(120)
+                services.engine.storage.verify()
+                wrong = services.engine.documents.count_inconsistent()
+                self.faults += [f"{name}: {wrong} documents are inconsistent"] if wrong else []
+            finally:
+                services.close()
+        except Exception as error:
+            self.faults.append(f"{name}: {type(error).__name__}: {error}")
+        shutil.rmtree(self._home)
+
+
+def _opened(home: Home) -> Services:
+    try:
+        return build_services(home)
+    except AppError:
+        # Of the repair that was killed: it says so and is run again.
+        repair_home(home)
+        return build_services(home)
+
+
+def _chats(services: Services) -> dict[str, list[str]]:
+    stored = services.engine.conversations
+    return {
+        c.conversation_id: [m.message_id for m in stored.messages(c.conversation_id)]
+        for c in stored.all()
+    }
+
+
+def _prepared(scratch: Path) -> list[Act]:
+    texts = scratch / "texts"
+    texts.mkdir()
+    for name, text in _TEXTS.items():
+        (texts / name).write_text(text)
+    full, empty = scratch / "full", scratch / "empty"
+    acts.index(Home(full), texts)
+    with closing(build_services(Home(full))) as services:
+        for n in range(_CHATS):
+            acts.ask(services, f"When is the lamp lit? ({n})")
+        before = _chats(services)
+    acts.start(Home(empty), texts)
+    backup = scratch / "all.desktop-rag-backup"
+    with opened_backups(Home(full)) as (backups, _):
+        backups.export(backup, with_index=True)
+    damaged = scratch / "damaged"
+    shutil.copytree(full, damaged)
+    file = library_file(Home(damaged))
+    os.truncate(file, file.stat().st_size // 2)
+    old = unpacked(scratch / "old").root
+
+    def same(services: Services, _said: list[str]) -> list[str]:
+        found = _chats(services)
+        return [] if found == before else [f"{len(found)} of {len(before)} chats"]
+
+    def as_before_version_1(services: Services, _said: list[str]) -> list[str]:
+        found = [len(messages) for messages in _chats(services).values()]
+        return [] if found == [2] else [f"messages: {found}"]
+
+    def all_or_none(services: Services, _said: list[str]) -> list[str]:
+        found = _chats(services)
+        return [] if found in ({}, before) else [f"{len(found)} of {len(before)} chats"]
+
+    def said_is_stored(services: Services, said: list[str]) -> list[str]:
+        found = [message for messages in _chats(services).values() for message in messages]
+        lost = [message for message in said if found.count(message) != 1]
+        return [f"{len(lost)} answers lost or doubled"] if lost else []
+
+    def readable(services: Services, _said: list[str]) -> list[str]:
+        faults = same(services, _said)
+        for each in services.snapshots.all():
+            with opened_archive(each.file, services.engine.precious.schema):
+                pass
+        left = list(services.home.snapshots.glob("*.part")) if faults else []
+        return [*faults, *map(str, left)]
+
+    return [
+        Act("start", full, texts, same),
+        Act("upgrade", old, texts, as_before_version_1),
+        Act("import", empty, backup, all_or_none),
+        Act("repair", damaged, texts, same),
+        Act("snapshot", full, texts, readable),
+        Act("index", empty, texts, all_or_none),
+        Act("chat", full, texts, said_is_stored),
+    ]
+
+
+def main() -> int:
+    """Print each fault, then the figures; 1 when a bar is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=280)
+    arguments = parser.parse_args()
+    began_at = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="desktop-rag-calls-") as folder:
+        kills = Kills(Path(folder))
+        prepared = _prepared(Path(folder))
+        told = 0
+        for act in prepared:
+            kills.run(act, -(-arguments.kills // len(prepared)))
+            print("\n".join([*kills.faults[told:], ""]), end="", flush=True)
+            told = len(kills.faults)
+    print(f"{time.monotonic() - began_at:.0f} s")
+    bars = [reported("kills", kills.kills), at_most("faults", 0, len(kills.faults))]
+    print("\n".join(table(bars)))
+    return int(bool(kills.faults))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
