@@ -4,9 +4,11 @@ python benchmarks/flips.py [--flips N] [--seed N]
 
 A library with documents, vectors and chats, once closed and once as a crash leaves it, gets one bit
 flipped at random offsets of the file and of its log in turn, then each cut and loss of R-06 to
-R-08, then flips in the journal. Whatever is told of must be told as damage, and the file kept. In
-the end, repaired or not, every message that was acknowledged must be there, every word of the files
-must be found, and the questions must find the same passages. Bars: 0 other data, 0 lost messages.
+R-08, then flips in the journal; then each small file of the home gets each damage of
+`tests.faults.recovery.small_files`. Whatever is told of must be told as damage, and the file kept.
+In the end, repaired or not, every message that was acknowledged must be there, every word of the
+files must be found, and the questions must find the same passages. Bars: 0 other data, 0 lost
+messages.
 """
 
 import argparse
@@ -17,6 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from bars import at_most, reported, table
@@ -29,6 +32,7 @@ from desktop_rag.upkeep import repair_home
 from tests.asking import ask
 from tests.driving.versioned_text import new_marker, versioned_text
 from tests.faults.recovery.damage import LIBRARY_CUTS, LOG_LOSSES, flip
+from tests.faults.recovery.small_files import DAMAGES, fill
 
 _DOCUMENTS, _SENTENCES, _CHATS, _MESSAGES = 12, 30, 6, 3
 _QUESTIONS = ("The lamp of the harbour?", "Who keeps the ledger of the cargo?", "summer price")
@@ -136,6 +140,7 @@ class Damaged:
                         ask(services, question, conversation_id=chat)
                 if half:
                     shutil.copytree(self.closed, self.crashed)
+                self.small = [file.relative_to(self.crashed) for file in fill(Home(self.crashed))]
             finally:
                 services.close()
 
@@ -150,7 +155,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="desktop-rag-flips-") as scratch:
         damaged = Damaged(Path(scratch), arguments.seed)
         told = count = 0
-        for name, original, damage in _damages(damaged, arguments.flips):
+        damages = chain(_damages(damaged, arguments.flips), _small_damages(damaged))
+        for name, original, damage in damages:
             damaged.attempt(name, original, damage)
             print("\n".join([*damaged.faults[told:], ""]), end="", flush=True)
             told, count = len(damaged.faults), count + 1
@@ -187,6 +193,16 @@ def _damages(damaged: Damaged, flips: int) -> Iterator[tuple[str, Path, Callable
                 chance,
             ),
         )
+
+
+def _small_damages(damaged: Damaged) -> Iterator[tuple[str, Path, Callable[[Home], object]]]:
+    for file in damaged.small:
+        for name, damage in DAMAGES.items():
+            yield (
+                f"{name} in {file}",
+                damaged.crashed,
+                lambda home, file=file, damage=damage: damage(home.root / file),
+            )
 
 
 def _log(home: Home) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from desktop_rag.app import Services
 
-_WAIT_S = 30
+_WAIT_S = 120
 Texts = Mapping[str, str]
 OpenIndexed = Callable[[Texts], Services]
 

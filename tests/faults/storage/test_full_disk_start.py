@@ -1,4 +1,4 @@
-"""The app starts on a disk that refuses to write, says so, answers, and goes on later by itself."""
+"""R-29: the app starts on a disk that refuses to write, says so, answers, and goes on later."""
 
 import time
 from collections.abc import Callable

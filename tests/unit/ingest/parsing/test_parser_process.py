@@ -396,7 +396,7 @@ def test_a_process_that_cannot_start_is_not_the_file_s_fault(
     process.close()
 
 
-def test_a_process_that_is_killed_while_it_starts_is_started_again(
+def test_r32_a_process_that_is_killed_while_it_starts_is_started_again(
     tmp_path: Path, note: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parser_process, "_START_PAUSES_S", (0.01, 0.01))

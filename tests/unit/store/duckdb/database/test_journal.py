@@ -283,7 +283,7 @@ def test_only_this_user_can_read_the_files(open_engine: Open, library: Path) -> 
 
 
 @pytest.mark.parametrize("is_cut_off", [True, False])
-def test_a_change_of_many_things_that_was_cut_off_happened_as_a_whole_or_not_at_all(
+def test_r31_a_change_of_many_things_that_was_cut_off_happened_as_a_whole_or_not_at_all(
     open_engine: Open, library: Path, is_cut_off: bool
 ) -> None:
     engine = open_engine()
