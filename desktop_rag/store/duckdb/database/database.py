@@ -317,7 +317,7 @@ class Database:
         self.fault: DiskError | None = None
         self._is_broken = False
         self._connection = self._opened()
-        self._file_id = _id_of(path)
+        self._device = _device_of(path)
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._is_closed = False
         self._readers = ActiveReaders()
@@ -528,11 +528,11 @@ class Database:
 
     def _check_writable(self) -> None:
         """AppError while nothing can be written; the file is opened again once that may work."""
-        found = _id_of(self.path)
+        found = _device_of(self.path)
         if found is None:
             hint = f"{self.path} is not there. Connect its disk: the app goes on by itself."
             raise DiskError("The folder of the library is away.", hint)
-        if found != self._file_id or self._is_broken or (self.fault and _may_write(self.path)):
+        if found != self._device or self._is_broken or (self.fault and _may_write(self.path)):
             self._reopen()
         if self.fault:
             raise self.fault.with_traceback(None) from None
@@ -547,7 +547,7 @@ class Database:
             with self._readers.none_active(), self._cache.changing():
                 self._connection.close()
                 self._connection = self._opened()
-                self._file_id = _id_of(self.path)
+                self._device = _device_of(self.path)
         except (AppError, TimeoutError) as error:
             log.info("the library file could not be opened again: %s", error)
             return
@@ -586,13 +586,15 @@ class Database:
         return result
 
 
-def _id_of(path: Path) -> tuple[int, int] | None:
-    """The identity of a file; None where there is none."""
+def _device_of(path: Path) -> int | None:
+    """The number of the disk with the file; None where there is no file.
+
+    Not its inode: some file systems of networks give a file another one now and then.
+    """
     try:
-        found = path.stat()
+        return path.stat().st_dev
     except OSError:
         return None
-    return found.st_dev, found.st_ino
 
 
 def _may_write(path: Path) -> bool:
