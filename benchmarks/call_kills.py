@@ -93,7 +93,7 @@ class Kills:
         shutil.copytree(act.home, self._home)
         quiet = [] if "-o" in options else ["-o", os.devnull]
         command = [
-            "strace", "-f", "-qq", "--seccomp-bpf", "-e", f"trace={_CALLS}", *quiet, *options,
+            "strace", "-f", "-qq", "-e", f"trace={_CALLS}", *quiet, *options,
             sys.executable, "-m", "tests.driving.acts", act.name, str(self._home), str(act.file),
         ]  # fmt: skip
         done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)

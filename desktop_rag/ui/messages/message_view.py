@@ -202,6 +202,7 @@ _PAUSE_FACTOR = 10
 _BATCH = 40
 # While scrolling up, rows beyond this number are removed at the end.
 _MOST_ROWS = 80
+_DELETED_AT_ONCE = 4
 _BUDGET_S = 0.008
 _COLUMN_PX = 780
 
@@ -273,6 +274,8 @@ class MessageView(QScrollArea):
         self.setWidget(page)
         self._newest = NewestButton(self._theme, self)
         self._build_timer = QTimer(self, singleShot=True)
+        self._outdated: list[QWidget] = []
+        self._delete_timer = QTimer(self, singleShot=True)
         self._pause_ms = RENDER_EVERY_MS
         self._rendered_at = 0.0
         self._place = ScrollPlace(self, lambda: self._end >= self._model.rowCount())
@@ -280,6 +283,7 @@ class MessageView(QScrollArea):
 
     def _connect(self) -> None:
         self._build_timer.timeout.connect(self._build_rows)
+        self._delete_timer.timeout.connect(self._delete_outdated)
         self._render_timer.timeout.connect(self._render_changed)
         self._place.moved.connect(self._offer_newest)
         self._place.scrolled.connect(self._on_scrolled)
@@ -295,6 +299,7 @@ class MessageView(QScrollArea):
         return not (
             self._build_timer.isActive()
             or self._render_timer.isActive()
+            or self._delete_timer.isActive()
             or any(not answer.body.is_rendered for answer in answers)
         )
 
@@ -355,7 +360,8 @@ class MessageView(QScrollArea):
         """Show the messages before `end`; older ones are offered above, newer ones below."""
         for widget in (*self._items.values(), *self._days.values()):
             widget.hide()
-            widget.deleteLater()
+            self._outdated.append(widget)
+        self._delete_timer.start(0)
         self._items.clear()
         self._days.clear()
         self._changed.clear()
@@ -428,6 +434,15 @@ class MessageView(QScrollArea):
         self._earlier.setVisible(self._first_wanted > 0)
         self._later.setVisible(self._end < self._model.rowCount())
         self._place.seek_again()
+
+    @Slot()
+    def _delete_outdated(self) -> None:
+        """Delete a few widgets of an earlier window: hundreds at once would halt this one."""
+        for widget in self._outdated[-_DELETED_AT_ONCE:]:
+            widget.deleteLater()
+        del self._outdated[-_DELETED_AT_ONCE:]
+        if self._outdated:
+            self._delete_timer.start(0)
 
     def _remove_last(self) -> None:
         row = max(self._items)
