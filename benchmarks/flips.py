@@ -53,6 +53,7 @@ class Damaged:
         self._markers = self._write_documents()
         self.closed, self.crashed = scratch / "closed", scratch / "crashed"
         self._fill()
+        self.small = [file.relative_to(self.crashed) for file in fill(Home(self.crashed))]
         self._expected = self._facts_of(self._copy(self.closed))
         assert self._expected == self._facts_of(self._copy(self.crashed))
 
@@ -140,7 +141,6 @@ class Damaged:
                         ask(services, question, conversation_id=chat)
                 if half:
                     shutil.copytree(self.closed, self.crashed)
-                self.small = [file.relative_to(self.crashed) for file in fill(Home(self.crashed))]
             finally:
                 services.close()
 

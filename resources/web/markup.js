@@ -48,7 +48,9 @@ export function node(name, attributes = {}, ...children) {
 
 /** A link that opens beside the page and tells nothing about it; plain text for other addresses. */
 export function link(address, label, attributes = {}) {
-  const isSafe = URL.canParse(address) && /^https?:$/.test(new URL(address).protocol);
+  const url = URL.canParse(address) ? new URL(address) : null;
+  // With a user before an @ an address looks like that of another host.
+  const isSafe = url !== null && /^https?:$/.test(url.protocol) && !url.username;
   if (!isSafe) return node("span", {}, label);
   const fixed = { href: address, target: "_blank", rel: "noopener noreferrer" };
   return node("a", { ...attributes, ...fixed }, label);

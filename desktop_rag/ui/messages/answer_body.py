@@ -273,7 +273,7 @@ class SegmentView(QTextBrowser):
         self._pills: list[tuple[int, int]] = []
         self._found: QTextCursor | None = None
         # The pills' rectangles, cached until the text or its width changes.
-        self._rects: list[QRectF] | None = None
+        self._rects: dict[tuple[int, int], QRectF] = {}
         self._tables = TableWidths(self.document())
         self._build()
         self._connect()
@@ -335,7 +335,7 @@ class SegmentView(QTextBrowser):
         # A screen reader finds no words in a drawing.
         self.setAccessibleDescription(self.text_of() if drawings else "")
         self._pills = cited_places(self.document())
-        self._rects = None
+        self._rects.clear()
 
     def show_blocks(self, blocks: Sequence[Block]) -> None:
         """Offer to copy these blocks of the text."""
@@ -384,7 +384,7 @@ class SegmentView(QTextBrowser):
         return QImage()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        self._rects = None
+        self._rects.clear()
         self._tables.fit(self.viewport().width())
         super().resizeEvent(event)
         self._copies.place()
@@ -401,14 +401,17 @@ class SegmentView(QTextBrowser):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(self._theme.colour("accent_soft"))
-        if self._rects is None:
-            self._rects = [self._pill_rect(start, end) for start, end in self._pills]
         moved = moved_px(self)
         painter.translate(-moved, 0)
         shown = QRectF(event.rect()).translated(moved, 0)
-        for rect in self._rects:
-            if rect.intersects(shown):
-                painter.drawRoundedRect(rect, rect.height() / 3, rect.height() / 3)
+        first = self.cursorForPosition(event.rect().topLeft()).block()
+        last = self.cursorForPosition(event.rect().bottomRight()).block()
+        # While text streams in, those out of sight would be placed again and again.
+        for place in self._pills:
+            if first.position() <= place[0] < last.position() + last.length():
+                rect = self._pill(place)
+                if rect.intersects(shown):
+                    painter.drawRoundedRect(rect, rect.height() / 3, rect.height() / 3)
         painter.end()
         super().paintEvent(event)
 
@@ -432,8 +435,13 @@ class SegmentView(QTextBrowser):
         QToolTip.showText(event.globalPos(), plain_tooltip(text), self)
 
     def pills(self) -> list[QRectF]:
-        """The rectangles of the citations, once they were painted."""
-        return list(self._rects or ())
+        """The rectangles of the citations."""
+        return [self._pill(place) for place in self._pills]
+
+    def _pill(self, place: tuple[int, int]) -> QRectF:
+        if place not in self._rects:
+            self._rects[place] = self._pill_rect(*place)
+        return self._rects[place]
 
     def _pill_rect(self, start: int, end: int) -> QRectF:
         block = self.document().findBlock(start)
