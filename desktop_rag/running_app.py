@@ -69,7 +69,8 @@ def clear_address(home: Home) -> str:
             raise AppError("The command line cannot reach this window.", hint)
         Path(address).unlink(missing_ok=True)
     except OSError as exc:
-        raise AppError("The command line cannot reach this window.", str(exc)) from exc
+        hint = f"{address}: {exc.strerror or exc}."
+        raise AppError("The command line cannot reach this window.", hint) from exc
     return address
 
 
@@ -157,7 +158,8 @@ class AppServer:
             self._listener = Listener(self.address)
             close_address(self.address)
         except OSError as exc:
-            raise AppError("The command line cannot reach this window.", str(exc)) from exc
+            hint = f"{self.address}: {exc.strerror or exc}."
+            raise AppError("The command line cannot reach this window.", hint) from exc
         self._is_closed = False
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._accept, name="app-server", daemon=True)

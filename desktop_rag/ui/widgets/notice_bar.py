@@ -137,7 +137,7 @@ class NoticeBar(QWidget):
         self._add(card)
 
     def _add(self, card: NoticeCard) -> None:
-        for old in [c for c in self._cards if c.notice == card.notice]:
+        for old in [c for c in self._cards if _says_the_same(c, card)]:
             self._remove(old)
         for old in self._cards[_MAX_NOTICES - 1 :]:
             self._remove(old)
@@ -159,3 +159,12 @@ class NoticeBar(QWidget):
             card.gone.emit()
             card.deleteLater()
         self.setVisible(bool(self._cards))
+
+
+def _says_the_same(old: NoticeCard, new: NoticeCard) -> bool:
+    """True for equal notices, and for those of one title that offer nothing: two look like a fault.
+
+    Each Undo is of its own.
+    """
+    is_told = old.action_button.isHidden() and new.action_button.isHidden()
+    return old.notice == new.notice or (is_told and old.notice.title == new.notice.title)
