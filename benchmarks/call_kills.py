@@ -27,7 +27,6 @@ from bars import at_most, reported, table
 
 from desktop_rag.app import Services, build_services, opened_backups
 from desktop_rag.backup.archive_reader import opened_archive
-from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.store.duckdb.duckdb_engine import library_file
 from desktop_rag.upkeep import repair_home
@@ -103,7 +102,9 @@ class Kills:
     def _judge(self, act: Act, at: str, said: list[str]) -> None:
         name = f"{act.name}, {at}"
         try:
-            services = _opened(Home(self._home))
+            if act.name == "repair":  # killed, it is asked for again
+                repair_home(Home(self._home))
+            services = build_services(Home(self._home))
             try:
                 self.faults += [f"{name}: {fault}" for fault in act.check(services, said)]
                 services.library.start(watch=False)
@@ -116,15 +117,6 @@ class Kills:
         except Exception as error:
             self.faults.append(f"{name}: {type(error).__name__}: {error}")
         shutil.rmtree(self._home)
-
-
-def _opened(home: Home) -> Services:
-    try:
-        return build_services(home)
-    except AppError:
-        # Of the repair that was killed: it says so and is run again.
-        repair_home(home)
-        return build_services(home)
 
 
 def _chats(services: Services) -> dict[str, list[str]]:
