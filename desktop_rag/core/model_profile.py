@@ -184,13 +184,15 @@ def _count(value: object) -> int | None:
 
 
 def _moment(value: object) -> float | None:
-    is_time = isinstance(value, int | float) and 0 <= value < _LATEST
-    return float(value) if is_time else None
+    if isinstance(value, int | float) and 0 <= value < _LATEST:
+        return float(value)
+    return None
 
 
 def _ratio(value: object) -> float | None:
-    is_ratio = isinstance(value, int | float) and LEAST_RATIO <= value <= MOST_RATIO
-    return float(value) if is_ratio else None
+    if isinstance(value, int | float) and LEAST_RATIO <= value <= MOST_RATIO:
+        return float(value)
+    return None
 
 
 def _thinking(value: object) -> Thinking | None:

@@ -32,9 +32,14 @@ from desktop_rag.core.question_scope import ALL_DOCUMENTS
 FORMAT = "desktop-rag chat"
 VERSION = 1
 
-_parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+
+class _Parser(MarkdownIt):
+    def validateLink(self, url: str) -> bool:  # noqa: N802
+        return safe_address(url) is not None
+
+
+_parser = _Parser("commonmark", {"html": False}).enable(["table", "strikethrough"])
 _parser.disable(["image", "html_block", "html_inline", "reference"])
-_parser.validateLink = lambda url: safe_address(url) is not None
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 _STYLE = (
     "body{font:16px/1.5 sans-serif;max-width:46em;margin:2em auto;padding:0 1em}"

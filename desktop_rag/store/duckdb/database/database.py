@@ -316,7 +316,7 @@ class Database:
         # The reason why an open library can only be read.
         self.fault: DiskError | None = None
         self._is_broken = False
-        self._connection = self._opened()
+        self._connection = self._open()
         self._device = _device_of(path)
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._is_closed = False
@@ -328,12 +328,12 @@ class Database:
         self._lane = threading.Thread(target=self._run_lane, name="store-lane", daemon=True)
         self._lane.start()
 
-    def _opened(self) -> Connection:
+    def _open(self) -> Connection:
         """Open the file; only to read, until the next write, where the disk refuses to write."""
         self.fault = None
         try:
             if not self.is_read_only:
-                return self._opened_to_write()
+                return self._open_to_write()
         except DiskError as error:
             if not self.path.exists():
                 raise
@@ -345,7 +345,7 @@ class Database:
         except NotReadableNowError as error:
             raise self.fault or error from error
 
-    def _opened_to_write(self) -> Connection:
+    def _open_to_write(self) -> Connection:
         """Open or create the file, bring it up to date and let it catch up with the journal."""
         with mapping_open_errors(self.path):
             create_or_refuse(self.path)
@@ -546,7 +546,7 @@ class Database:
         try:
             with self._readers.none_active(), self._cache.changing():
                 self._connection.close()
-                self._connection = self._opened()
+                self._connection = self._open()
                 self._device = _device_of(self.path)
         except (AppError, TimeoutError) as error:
             log.info("the library file could not be opened again: %s", error)

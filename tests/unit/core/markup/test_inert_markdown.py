@@ -43,6 +43,13 @@ CALM = [
 ]
 
 
+class _Lenient(MarkdownIt):
+    """A renderer that makes a link of any address."""
+
+    def validateLink(self, url: str) -> bool:  # noqa: N802
+        return True
+
+
 class _Page(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -56,9 +63,7 @@ class _Page(HTMLParser):
 
 
 def page_of(text: str) -> _Page:
-    parser = MarkdownIt("commonmark", {"html": True}).enable("table")
-    parser.validateLink = lambda _url: True
-    return _Page(parser.render(text))
+    return _Page(_Lenient("commonmark", {"html": True}).enable("table").render(text))
 
 
 def assert_inert(text: str) -> None:
