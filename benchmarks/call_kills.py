@@ -1,11 +1,12 @@
-"""Homes after a kill at a system call that changes a file: all or nothing, and nothing lost.
+"""Homes after a system call that changes a file was killed or refused: all or nothing, none lost.
 
 python benchmarks/call_kills.py [--kills N]
 
 Each act of `tests.driving.acts` runs in a process of its own, once to count the calls that change
 files, then again on a copy of its home with SIGKILL at one of them, evenly spread over the act.
 Afterwards the library must open; what was said to be stored must be there once; an import is there
-as a whole or not at all; documents, passages and vectors must agree. Needs strace.
+as a whole or not at all; documents, passages and vectors must agree. A start that has to catch up
+with the journal must also come to its end while one call after the other fails. Needs strace.
 """
 
 import argparse
@@ -38,6 +39,7 @@ _CALLS = (
     "mkdir,rmdir"
 )
 _CALL = re.compile(r"^(\d+) +(\w+)\(", re.MULTILINE)
+_ERRORS = ("ENOSPC", "EDQUOT", "EIO", "EACCES")
 _ROOT = Path(__file__).parents[1]
 _CHATS = 7
 _TEXTS = {
@@ -64,7 +66,7 @@ class Kills:
         self._scratch = scratch
         self._number = 0
         self.faults: list[str] = []
-        self.kills = 0
+        self.kills = self.refusals = 0
 
     def run(self, act: Act, kills: int) -> None:
         """Count the calls of an act, then kill it at so many of them."""
@@ -74,6 +76,16 @@ class Kills:
         for call, at in calls[::step]:
             said = self._run(act, ["-e", f"inject={call}:signal=SIGKILL:when={at}"])
             self._judge(act, f"{call} {at}", said)
+
+    def refuse(self, act: Act) -> None:
+        """Let each call of an act fail with each error: it must come to its end all the same."""
+        for call, at in self._counted(act):
+            for error in _ERRORS:
+                said = self._run(act, ["-e", f"inject={call}:error={error}:when={at}"])
+                self.refusals += 1
+                if self._status:
+                    self.faults.append(f"{act.name}, {error} of {call} {at}: status {self._status}")
+                self._judge(act, f"{error} of {call} {at}", said)
 
     def _counted(self, act: Act) -> list[tuple[str, int]]:
         """The calls with their numbers in their thread, by which strace counts them."""
@@ -96,6 +108,7 @@ class Kills:
             sys.executable, "-m", "tests.driving.acts", act.name, str(self._home), str(act.file),
         ]  # fmt: skip
         done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
+        self._status = done.returncode
         self.kills += done.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
         return done.stdout.split()
 
@@ -137,7 +150,13 @@ def _prepared(scratch: Path) -> list[Act]:
     with closing(build_services(Home(full))) as services:
         for n in range(_CHATS):
             acts.ask(services, f"When is the lamp lit? ({n})")
+    behind = scratch / "behind"
+    shutil.copytree(full, behind)
+    with closing(build_services(Home(full))) as services:
+        acts.ask(services, "Who lights the lamp?")
         before = _chats(services)
+    shutil.rmtree(behind / "journal")
+    shutil.copytree(full / "journal", behind / "journal")
     acts.start(Home(empty), texts)
     backup = scratch / "all.desktop-rag-backup"
     with opened_backups(Home(full)) as (backups, _):
@@ -174,7 +193,7 @@ def _prepared(scratch: Path) -> list[Act]:
         return [*faults, *map(str, left)]
 
     return [
-        Act("start", full, texts, same),
+        Act("start", behind, texts, same),
         Act("upgrade", old, texts, as_before_version_1),
         Act("import", empty, backup, all_or_none),
         Act("repair", damaged, texts, same),
@@ -193,13 +212,18 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="desktop-rag-calls-") as folder:
         kills = Kills(Path(folder))
         prepared = _prepared(Path(folder))
+        kills.refuse(prepared[0])
         told = 0
         for act in prepared:
             kills.run(act, -(-arguments.kills // len(prepared)))
             print("\n".join([*kills.faults[told:], ""]), end="", flush=True)
             told = len(kills.faults)
     print(f"{time.monotonic() - began_at:.0f} s")
-    bars = [reported("kills", kills.kills), at_most("faults", 0, len(kills.faults))]
+    bars = [
+        reported("kills", kills.kills),
+        reported("refused calls of a start", kills.refusals),
+        at_most("faults", 0, len(kills.faults)),
+    ]
     print("\n".join(table(bars)))
     return int(bool(kills.faults))
 
