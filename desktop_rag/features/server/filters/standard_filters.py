@@ -50,6 +50,7 @@ class RequestLog:
 
     def __init__(self, folder: Path) -> None:
         """The folder is created with the first record."""
+        self._folder = folder
         self._files = EventFiles(folder, _LIMITS)
         self._lock = threading.Lock()
 
@@ -58,6 +59,7 @@ class RequestLog:
         line = json.dumps(_stored(record), ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         try:
             with self._lock:
+                self._folder.parent.mkdir(mode=0o700, exist_ok=True)
                 self._files.append(line)
         except OSError as exc:
             log.warning("a request was not logged: %s", exc.strerror)
