@@ -21,7 +21,9 @@ def start(home: Home, _file: Path) -> None:
     """Open everything, and wait until nothing is left to do."""
     with closing(build_services(home)) as services:
         services.library.start(watch=False)
-        assert services.library.indexing.wait_until_idle(_IDLE_S)
+        indexing = services.library.indexing
+        while not (indexing.wait_until_idle(0.1) or indexing.is_retrying_later):
+            pass
 
 
 def index(home: Home, folder: Path) -> None:

@@ -1,5 +1,8 @@
 """R-29: the app starts on a disk that refuses to write, says so, answers, and goes on later."""
 
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +17,7 @@ from desktop_rag.diagnosis.finding import State
 from desktop_rag.store.duckdb.duckdb_engine import library_file
 from tests.asking import ask
 from tests.faults.storage.small_disk import SmallDisk
+from tests.faults.system_calls import needs_strace
 from tests.indexed import index
 
 QUESTION = "When does the ferry leave?"
@@ -119,3 +123,20 @@ def test_a_home_that_goes_away_gets_nothing_and_is_used_again_once_it_is_back(
     assert services.chat.search("lamp")
     services.close()
     assert len(build_services().chat.history.messages(chat)) == 6
+
+
+@needs_strace
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("call", "error"), [("fdatasync", "EIO"), ("fsync", "EDQUOT"), ("pwrite64", "EACCES")]
+)
+def test_a_start_comes_to_its_end_when_a_write_fails(
+    chat: str, home: Home, call: str, error: str, build_services: Callable[[], Services]
+) -> None:
+    """The engine names no reason when it can't sync its log, and can't be used afterwards."""
+    options = ["-f", "-qq", "-o", os.devnull, "-e", f"trace={call}"]
+    options += ["-e", f"inject={call}:error={error}:when=1"]
+    start = [sys.executable, "-m", "tests.driving.acts", "start", str(home.root), "-"]
+    done = subprocess.run(["strace", *options, *start], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    assert len(build_services().chat.history.messages(chat)) == 4

@@ -15,8 +15,17 @@ OPTIONS = {"autoinstall_known_extensions": "false", "autoload_known_extensions":
 
 
 def roll_back(connection: Connection) -> None:
-    """Roll the transaction back, unless a commit that failed has ended it."""
+    """Roll the transaction back, unless a commit that failed has ended it, or the connection."""
     try:
         connection.rollback()
-    except duckdb.TransactionException:
+    except (duckdb.TransactionException, duckdb.FatalException):
         log.info("nothing to roll back")
+
+
+def is_usable(connection: Connection) -> bool:
+    """False after an error that DuckDB calls fatal: the file must be opened again."""
+    try:
+        connection.execute("SELECT 1").fetchall()
+    except duckdb.FatalException:
+        return False
+    return True

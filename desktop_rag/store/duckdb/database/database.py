@@ -28,7 +28,7 @@ from desktop_rag.store.contract.kinds import precious_tables
 from desktop_rag.store.contract.precious import SCHEMA, PreciousChanged
 from desktop_rag.store.duckdb.database.active_readers import ActiveReaders, closed_error
 from desktop_rag.store.duckdb.database.bulk_rows import DERIVED, Columns, insert
-from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection, roll_back
+from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection, is_usable, roll_back
 from desktop_rag.store.duckdb.database.journal import FOLDER, Journal
 from desktop_rag.store.duckdb.database.schema import (
     TOO_OLD,
@@ -418,7 +418,7 @@ class Database:
                 done = self._in_transaction(work, changes, invalidates=invalidates)
             except BaseException as error:
                 # Before the caller gets the error, as it may read next.
-                if isinstance(error, duckdb.FatalException):
+                if not is_usable(self._connection):
                     self._reopen()
                 result.set_exception(error)
             else:
@@ -518,7 +518,7 @@ class Database:
             self._checkpoints.run_when_due(self._connection)
         except (duckdb.Error, OSError) as error:
             log.info("the log could not be written into the library file: %s", error)
-            if isinstance(error, duckdb.FatalException):
+            if not is_usable(self._connection):
                 self._reopen()
 
     def _free_buffers(self) -> None:

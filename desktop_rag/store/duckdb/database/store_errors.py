@@ -24,6 +24,7 @@ _NOT_READABLE = re.compile(
     r"(?i)corrupt|checksum|could not read enough bytes|not a valid duckdb|deserializ|replaying wal"
 )
 _HOLDER = re.compile(r"PID (\d+)")
+_NOT_SYNCED = "fsync failed"
 _FULL_ON_WINDOWS = "There is not enough space on the disk"
 
 
@@ -85,6 +86,8 @@ def _open_error(path: Path, exc: duckdb.Error) -> AppError:
         return disk_error(errno.EACCES, _left(path))
     if isinstance(exc, duckdb.IOException) and not _NOT_READABLE.search(text):
         return AppError("The library cannot be opened.", f"{_first_line(exc)} Nothing was changed.")
+    if isinstance(exc, duckdb.FatalException) and not _NOT_READABLE.search(text):
+        return disk_error(None, f"{_first_line(exc)} {_left(path)}")
     return DamagedStoreError(path, _first_line(exc))
 
 
@@ -97,6 +100,8 @@ def _number_of(exc: duckdb.Error) -> int:
     text = str(exc)
     if _FULL_ON_WINDOWS in text:
         return errno.ENOSPC
+    if _NOT_SYNCED in text:  # DuckDB doesn't say why
+        return errno.EIO
     return next((number for number in DISK_ERROR_NUMBERS if os.strerror(number) in text), 0)
 
 
