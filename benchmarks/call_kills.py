@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from bars import at_most, reported, table
@@ -39,6 +40,8 @@ _CALLS = (
     "mkdir,rmdir"
 )
 _CALL = re.compile(r"^(\d+) +(\w+)\(", re.MULTILINE)
+# The ids of the messages of each chat.
+_Chats = dict[str, list[str]]
 _ERRORS = ("ENOSPC", "EDQUOT", "EIO", "EACCES")
 _ROOT = Path(__file__).parents[1]
 _CHATS = 7
@@ -132,7 +135,7 @@ class Kills:
         shutil.rmtree(self._home)
 
 
-def _chats(services: Services) -> dict[str, list[str]]:
+def _chats(services: Services) -> _Chats:
     stored = services.engine.conversations
     return {
         c.conversation_id: [m.message_id for m in stored.messages(c.conversation_id)]
@@ -141,16 +144,16 @@ def _chats(services: Services) -> dict[str, list[str]]:
 
 
 def _prepared(scratch: Path) -> list[Act]:
-    texts = scratch / "texts"
+    texts, full, behind, empty, damaged = (
+        scratch / name for name in ("texts", "full", "behind", "empty", "damaged")
+    )
     texts.mkdir()
     for name, text in _TEXTS.items():
         (texts / name).write_text(text)
-    full, empty = scratch / "full", scratch / "empty"
     acts.index(Home(full), texts)
     with closing(build_services(Home(full))) as services:
         for n in range(_CHATS):
             acts.ask(services, f"When is the lamp lit? ({n})")
-    behind = scratch / "behind"
     shutil.copytree(full, behind)
     with closing(build_services(Home(full))) as services:
         acts.ask(services, "Who lights the lamp?")
@@ -161,46 +164,42 @@ def _prepared(scratch: Path) -> list[Act]:
     backup = scratch / "all.desktop-rag-backup"
     with opened_backups(Home(full)) as (backups, _):
         backups.export(backup, with_index=True)
-    damaged = scratch / "damaged"
     shutil.copytree(full, damaged)
     file = library_file(Home(damaged))
     os.truncate(file, file.stat().st_size // 2)
-    old = unpacked(scratch / "old").root
-
-    def same(services: Services, _said: list[str]) -> list[str]:
-        found = _chats(services)
-        return [] if found == before else [f"{len(found)} of {len(before)} chats"]
-
-    def as_before_version_1(services: Services, _said: list[str]) -> list[str]:
-        found = [len(messages) for messages in _chats(services).values()]
-        return [] if found == [2] else [f"messages: {found}"]
-
-    def all_or_none(services: Services, _said: list[str]) -> list[str]:
-        found = _chats(services)
-        return [] if found in ({}, before) else [f"{len(found)} of {len(before)} chats"]
-
-    def said_is_stored(services: Services, said: list[str]) -> list[str]:
-        found = [message for messages in _chats(services).values() for message in messages]
-        lost = [message for message in said if found.count(message) != 1]
-        return [f"{len(lost)} answers lost or doubled"] if lost else []
-
-    def readable(services: Services, _said: list[str]) -> list[str]:
-        faults = same(services, _said)
-        for each in services.snapshots.all():
-            with opened_archive(each.file, services.engine.precious.schema):
-                pass
-        left = list(services.home.snapshots.glob("*.part")) if faults else []
-        return [*faults, *map(str, left)]
-
+    same, all_or_none = partial(_one_of, [before]), partial(_one_of, [before, {}])
     return [
         Act("start", behind, texts, same),
-        Act("upgrade", old, texts, as_before_version_1),
+        Act("upgrade", unpacked(scratch / "old").root, texts, _two_messages),
         Act("import", empty, backup, all_or_none),
         Act("repair", damaged, texts, same),
-        Act("snapshot", full, texts, readable),
+        Act("snapshot", full, texts, partial(_snapshots_readable, before)),
         Act("index", empty, texts, all_or_none),
-        Act("chat", full, texts, said_is_stored),
+        Act("chat", full, texts, _once),
     ]
+
+
+def _one_of(expected: list[_Chats], services: Services, _said: list[str]) -> list[str]:
+    found = _chats(services)
+    return [] if found in expected else [f"{len(found)} of {len(expected[0])} chats"]
+
+
+def _two_messages(services: Services, _said: list[str]) -> list[str]:
+    found = [len(messages) for messages in _chats(services).values()]
+    return [] if found == [2] else [f"messages: {found}"]
+
+
+def _snapshots_readable(before: _Chats, services: Services, said: list[str]) -> list[str]:
+    for each in services.snapshots.all():
+        with opened_archive(each.file, services.engine.precious.schema):
+            pass
+    return _one_of([before], services, said)
+
+
+def _once(services: Services, said: list[str]) -> list[str]:
+    found = [message for messages in _chats(services).values() for message in messages]
+    lost = [message for message in said if found.count(message) != 1]
+    return [f"{len(lost)} answers lost or doubled"] if lost else []
 
 
 def main() -> int:

@@ -30,6 +30,7 @@ import ctypes, os, struct, sys, threading
 from pathlib import Path
 from desktop_rag.ingest.parsing import parser_child
 from desktop_rag.ingest.parsing.sandbox import confinement
+from desktop_rag.ingest.read.foundation.source_file import Unreadable
 {before}
 libc = ctypes.CDLL(None, use_errno=True)
 really_detect = parser_child.detect
@@ -41,7 +42,7 @@ def act():
 
 def detect(source):
     if source.path.stem == "odd":
-        raise Exception(act())
+        raise Unreadable("damaged", "Done", act())
     return really_detect(source)
 
 parser_child.detect = detect
@@ -67,7 +68,7 @@ def outcome(tmp_path: Path) -> Iterator[Act]:
         with pytest.raises(ParseFailed) as caught:
             process.parse(odd)
         assert process.parse(tmp_path / "good.txt").text == "good words"
-        return caught.value.hint.removeprefix("Exception: ")
+        return caught.value.hint
 
     yield attempt
     for process in built:
