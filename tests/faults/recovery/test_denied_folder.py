@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -32,25 +33,30 @@ with tempfile.TemporaryDirectory() as other:  # whatever is imported late, while
 os.chdir(sys.argv[1])
 os.setuid(int(sys.argv[2]))
 home = Home(Path())
+read = None
 try:
     home.create()
-    open_engine(home, Settings()).close()
+    engine = open_engine(home, Settings())
+    read = [chat.title for chat in engine.conversations.all()]
+    engine.conversations.add("More", "")
 except AppError as error:
-    print(error.title, repair_library(home, Settings(), error))
-else:
-    print("open")
+    print(error.title, read, repair_library(home, Settings(), error))
 """
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    home = tmp_path / "home"
+def folder() -> Iterator[Path]:
+    """A home that another user can reach, unlike the folders of pytest."""
+    above = Path(tempfile.mkdtemp(prefix="denied-"))
+    above.chmod(0o755)
+    home = above / "home"
     for name in ("logs", "backups", "pages"):
         (home / name).mkdir(parents=True)
     with closing(duckdb_in(home)) as engine:
         put(engine, "a.txt", "the lamp of the harbour")
         engine.conversations.add("Lamps", "")
-    return home
+    yield home
+    shutil.rmtree(above)
 
 
 def content_of(folder: Path) -> dict[str, bytes]:
@@ -71,25 +77,22 @@ def give_away(folder: Path, mode: int) -> None:
 
 @as_root
 @pytest.mark.parametrize(
-    ("deny", "title"),
+    ("deny", "read"),
     [
-        (lambda home: home.chmod(0o500), "The app's folder cannot be written."),
-        (lambda home: (home / "library.duckdb").chmod(0o400), "The library cannot be written."),
-        (lambda home: (home / "library.duckdb").chmod(0), "The library cannot be written."),
-        (
-            lambda home: shutil.chown(home / "journal" / "generation", "root"),
-            "The library cannot be written.",
-        ),
+        (lambda home: home.chmod(0o500), ["Lamps"]),
+        (lambda home: (home / "library.duckdb").chmod(0o400), ["Lamps"]),
+        (lambda home: (home / "library.duckdb").chmod(0), None),
+        (lambda home: shutil.chown(home / "journal" / "generation", "root"), ["Lamps"]),
     ],
     ids=["folder", "library read-only", "library closed", "journal of another"],
 )
 def test_r12_what_this_user_may_not_write_is_told_and_kept(
-    folder: Path, deny: Callable[[Path], object], title: str
+    folder: Path, deny: Callable[[Path], object], read: object
 ) -> None:
     give_away(folder, 0o700)
     deny(folder)
     before = content_of(folder)
-    assert opened_by(_OTHER_USER, folder) == f"{title} None"
+    assert opened_by(_OTHER_USER, folder) == f"The library cannot be written. {read} None"
     assert content_of(folder) == before
 
 
@@ -107,5 +110,5 @@ def read_only(folder: Path, tmp_path: Path) -> Iterator[Path]:
 @as_root
 def test_r12_a_disk_mounted_read_only_is_told(read_only: Path) -> None:
     before = content_of(read_only)
-    assert opened_by(0, read_only) == "The app's folder cannot be written. None"
+    assert opened_by(0, read_only) == "The library cannot be written. ['Lamps'] None"
     assert content_of(read_only) == before

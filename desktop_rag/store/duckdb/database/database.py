@@ -6,6 +6,7 @@ waits for a write. Results are always fetched whole: since DuckDB 2.0 a connecti
 unfinished result refuses other work.
 """
 
+import errno
 import logging
 import os
 import shutil
@@ -348,6 +349,9 @@ class Database:
     def _open_to_write(self) -> Connection:
         """Open or create the file, bring it up to date and let it catch up with the journal."""
         with mapping_open_errors(self.path):
+            if not os.access(self.path.parent, os.W_OK):
+                # The engine would open the file all the same, and fail with the first change.
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             create_or_refuse(self.path)
             remove_unfinished(self.path)
             connection = open_to_write(self.path, self.memory_mb, self._backups)
