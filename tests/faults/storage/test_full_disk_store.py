@@ -46,18 +46,24 @@ def write_until_refused(database: Database) -> AppError:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("leave_bytes", [0, 36_000])
 def test_r28_a_full_disk_is_named_and_a_write_succeeds_once_there_is_room(
-    engine: Engine, disk: SmallDisk
+    engine: Engine, disk: SmallDisk, home: Home, leave_bytes: int
 ) -> None:
     chat = engine.conversations.add("Sea", "").conversation_id
     add(engine, "1", chat)
-    disk.fill()
+    disk.fill(leave_bytes)
     with pytest.raises(DiskFullError):
         add(engine, "2", chat, "longer than the rest of a page " * 500)
     assert texts(engine, chat) == ["1"]
     disk.free()
     add(engine, "3", chat)
     assert texts(engine, chat) == ["1", "3"]
+    engine.close()
+    library_file(home).unlink()
+    again = open_engine(home, Settings())
+    assert texts(again, chat) == ["1", "3"]
+    again.close()
 
 
 @pytest.mark.slow
