@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -185,3 +186,23 @@ def test_a_library_whose_disk_goes_away_writes_nothing_and_goes_on(
     away.rename(home.root)
     add(engine, "3", chat)
     assert texts(engine, chat) == ["1", "3"]
+
+
+@pytest.mark.everyday
+def test_a_library_that_can_not_be_opened_again_refuses_and_is_tried_at_the_next_write(
+    engine: Engine, disk: SmallDisk, home: Home
+) -> None:
+    """What failed must be told: the thread that writes must not end over it."""
+    chat = engine.conversations.add("Sea", "").conversation_id
+    database_of(engine)._connection.close()  # noqa: SLF001  as an error of the engine does
+    content = library_file(home).read_bytes()
+    library_file(home).write_bytes(b"no library")
+    with pytest.raises(AppError):
+        add(engine, "1", chat)
+    with pytest.raises(AppError):
+        add(engine, "1", chat)
+    library_file(home).write_bytes(content)
+    with suppress(AppError):
+        add(engine, "1", chat)
+    add(engine, "2", chat)
+    assert texts(engine, chat)[-1] == "2"

@@ -23,9 +23,9 @@ def roll_back(connection: Connection) -> None:
 
 
 def is_usable(connection: Connection) -> bool:
-    """False after an error that DuckDB calls fatal: the file must be opened again."""
+    """False once it is closed or after a fatal error: the file must be opened again."""
     try:
         connection.execute("SELECT 1").fetchall()
-    except duckdb.FatalException:
+    except duckdb.Error:
         return False
     return True

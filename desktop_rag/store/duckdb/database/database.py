@@ -603,5 +603,9 @@ def _device_of(path: Path) -> int | None:
 
 def _may_write(path: Path) -> bool:
     """False while the permissions or the free space tell that nothing can be written."""
+    try:
+        free = shutil.disk_usage(path.parent).free
+    except OSError:  # it went away meanwhile
+        return False
     is_allowed = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    return is_allowed and shutil.disk_usage(path.parent).free >= _LEAST_TO_WRITE_BYTES
+    return is_allowed and free >= _LEAST_TO_WRITE_BYTES
