@@ -582,6 +582,7 @@ class Database:
                 self._connection.commit()
         except BaseException:
             roll_back(self._connection)
+            self._journal.withdraw()
             raise
         self._checkpoints.keep_private()
         if changed:

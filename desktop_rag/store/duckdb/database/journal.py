@@ -110,6 +110,7 @@ class Journal:
             self._write_all(connection)
         elif is_torn:
             self.record(connection, [line.entity for line in self._lines() if line.number > done])
+            self._torn.clear()
         if self._number != stored:
             _set_generation(connection, self._number)
         return restored
@@ -147,11 +148,19 @@ class Journal:
             self._write_number(is_done=False)
         self._append(lines)
         self._write_number()
-        self._torn.clear()
         self._removed |= {line.entity for line in lines if line.is_removal}
+
+    def withdraw(self) -> None:
+        """After a change that failed: no opening may restore its lines."""
+        if self._torn:
+            try:
+                self._write_number(is_done=False)
+            except OSError as exc:
+                log.info("the journal keeps a change that failed: %s", exc.strerror)
 
     def settle(self) -> None:
         """After the commit: erase what was removed. After a failure, the next call tries again."""
+        self._torn.clear()
         removed, self._removed = self._removed, set()
         for file in {self._file(entity) for entity in removed}:
             try:

@@ -13,11 +13,13 @@ from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Conversation, Feedback, Image, Message, Role
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.evaluation.measures.stored_runs import EvaluationStore
+from desktop_rag.store.contract.database import Entity
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.precious import Entry
+from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.journal import Line
-from desktop_rag.store.duckdb.duckdb_engine import engine_over
+from desktop_rag.store.duckdb.duckdb_engine import database_of, engine_over
 from tests.stored_rows import add, document
 
 Open = Callable[[], Engine]
@@ -220,6 +222,33 @@ def test_a_change_that_the_journal_cannot_hold_is_no_change(
         say(engine, conversation, "Who lights it?")
     texts = [m.text for m in engine.conversations.messages(conversation.conversation_id)]
     assert texts == ["When is it lit?", "At dusk."]
+
+
+@pytest.mark.everyday
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_change_whose_commit_fails_does_not_come_back_at_the_next_opening(
+    open_engine: Open, library: Path, goes_on: bool
+) -> None:
+    engine = open_engine()
+    chat = fill(engine).conversation_id
+    database = database_of(engine)
+    database.write(lambda con: con.execute("CREATE TABLE numbers (n INTEGER PRIMARY KEY)"))
+    with database.build_cursor() as other:
+
+        def rename(con: Connection) -> None:
+            con.execute("UPDATE conversations SET title = 'Refused'")
+            con.execute("INSERT INTO numbers VALUES (1)")
+            other.execute("INSERT INTO numbers VALUES (1)")
+
+        with pytest.raises(AppError, match="could not be saved"):
+            database.write(rename, changes=[Entity("conversation", chat)])
+    if goes_on:
+        engine.tags.change(["boat"], ["later"], [])
+    engine = open_engine()
+    assert [c.title for c in engine.conversations.all()] == ["Lamps"]
+    engine.close()
+    library.unlink()
+    assert [c.title for c in open_engine().conversations.all()] == ["Lamps"]
 
 
 @pytest.mark.slow
