@@ -13,7 +13,7 @@ from bars import Bar, reported
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW
-from desktop_rag.core.settings import RetrievalSettings
+from desktop_rag.answer.sources.source_finder import EXCERPT_PASSAGES
 from desktop_rag.features.evaluation.measures.query_sets import RetrievalSet, load_set
 
 # An answer selects its sources from this many times as many passages.
@@ -69,5 +69,5 @@ def _share(questions: Sequence[str], chat: Chat) -> float | None:
 
 def _is_refused(text: str, chat: Chat) -> bool:
     """The decision of an answer: none of its possible passages is relevant enough."""
-    found = chat.search(text, limit=_DEPTH * RetrievalSettings().passages)
+    found = chat.search(text, limit=_DEPTH * EXCERPT_PASSAGES)
     return all(passage.relevance < IRRELEVANT_BELOW for passage in found)

@@ -5,6 +5,7 @@ Runs on the answering thread; only `answer_and_store` stores anything.
 """
 
 import itertools
+import secrets
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +33,9 @@ from desktop_rag.answer.map_reduce.summaries import Summaries
 from desktop_rag.answer.prompting.prompt import (
     IMAGE_TOKENS,
     WITHOUT_DOCUMENTS,
+    Prompt,
     PromptExtras,
+    build_prompt,
     in_manner,
     instructions_for,
     with_instructions,
@@ -40,10 +43,13 @@ from desktop_rag.answer.prompting.prompt import (
 from desktop_rag.answer.search.candidates import SimilarityCalibration
 from desktop_rag.answer.small_talk import reply_to
 from desktop_rag.answer.sources.attachments import AttachedSources, Attachments
-from desktop_rag.answer.sources.question_rewriting import asks_for_more
+from desktop_rag.answer.sources.question_rewriting import asks_for_more, question_parts
 from desktop_rag.answer.sources.source_finder import SourceFinder
+from desktop_rag.answer.sources.source_headings import SourceHeadings
 from desktop_rag.answer.sources.source_merging import numbered_anew, with_earlier
 from desktop_rag.answer.tables.table_answer import TableAnswer
+from desktop_rag.answer.tools.document_tools import DocumentTools
+from desktop_rag.answer.tools.search_plan import searched_on
 from desktop_rag.answer.understanding.file_words import compares
 from desktop_rag.answer.understanding.named_answer import NamedAnswer
 from desktop_rag.answer.understanding.scoping import ChosenScope, Scoping, unknown_name
@@ -51,7 +57,7 @@ from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest, answer_with
 from desktop_rag.answer.writing.answer_texts import Refusal, refusal, unread_files
 from desktop_rag.answer.writing.excerpt_candidates import surroundings_of
-from desktop_rag.answer.writing.extractive_answer import excerpts, share_of_words
+from desktop_rag.answer.writing.extractive_answer import excerpts, quoted, share_of_words
 from desktop_rag.core.conversation import (
     AnswerEvent,
     Image,
@@ -69,7 +75,7 @@ from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.question import NamedFiles
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
-from desktop_rag.models.ports import ChatModel, Embedder
+from desktop_rag.models.ports import ChatModel, Embedder, Reader
 from desktop_rag.store.contract.engine import Engine
 
 _NEAREST = 3
@@ -139,6 +145,7 @@ class AnswerService:
         self._embedder = embedder
         self._calibration = SimilarityCalibration()
         self._table_answer = TableAnswer(documents, engine.tables)
+        self._tools = DocumentTools(finder, documents, self._table_answer)
         self._attached = AttachedSources(finder, documents)
         self._named = NamedAnswer(finder, documents)
         self._counting = CountAnswer(CountedSets(finder, documents, engine.names))
@@ -208,6 +215,22 @@ class AnswerService:
         answers = itertools.takewhile(lambda m: m.role is Role.ASSISTANT, after)
         of_kind = [m for m in answers if m.is_of_every_file == request.every_file]
         return of_kind[-1] if of_kind else None
+
+    def first_prompt(self, request: AnswerRequest, reader: Reader) -> Prompt:
+        """What a model with this context would be sent at first, without asking one."""
+        request = self.scoping.applied(request)
+        draft = AnswerDraft(request.conversation_id, request.question, request.query)
+        self.finder.add_sources(draft, request, None, reader)
+        self._named.read_for(reader, draft, request)
+        return build_prompt(
+            request.question,
+            draft.sources,
+            (),
+            context_tokens=reader.context_tokens,
+            count_tokens=reader.count_tokens,
+            fence=secrets.token_hex(8),
+            extras=PromptExtras(heading=SourceHeadings(self._documents, draft.sources).of),
+        )
 
     # --- the app's own answer ------------------------------------------------------------------
 
@@ -318,26 +341,55 @@ class AnswerService:
         self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None
     ) -> Iterator[AnswerEvent]:
         helper = self.models.helper(request.setup.settings)
-        self.finder.add_sources(draft, request, helper)
+        self.finder.add_sources(draft, request, helper, model)
         is_dispute = dispute_of(request.question, request.history) is not None
         if is_dispute and (before := self.finder.before(request)):
             draft.sources, draft.nearest = with_earlier(draft.sources, before), ()
         self._add_hints(draft, request)
         is_whole = bool(model) and self._named.read_for(model, draft, request)
-        if model and not request.every_file:
+        if model and not (request.every_file or model.calls_tools):
             attached = partial(self._from_attached, request, draft)
             yield from self._table_answer.add_result(draft, model, request.cancel, attached)
         is_too_long = bool(model) and not is_whole and compares(request)
-        few = model and self._few_files.should_be_asked(draft, request)
-        if request.every_file or few or is_too_long:
+        if request.every_file or is_too_long:
             yield from self._few_files.answer(draft, request, model)
         elif model and (draft.sources or self._has_readable_attachment(request)):
-            yield from self._from_model(model, draft, request)
             if not is_whole:
+                yield from searched_on(draft, request, model, self._tools)
+            yield from self._from_model(model, draft, request)
+            if not (is_whole or model.calls_tools):
                 yield from self._few_files.read_on(draft, request, model)
-        elif not model:
+        elif not model and not (yield from self._part_by_part(draft, request)):
             self._join_attached(draft, request)
             yield from self._from_excerpts(draft, request)
+
+    def _part_by_part(
+        self, draft: AnswerDraft, request: AnswerRequest
+    ) -> Generator[AnswerEvent, None, bool]:
+        """Quote what answers each part of a question that has several; False for any other."""
+        parts = question_parts(draft.plain_question)
+        if len(parts) == 1 or request.named or request.attachments:
+            return False
+        said, sources = list[str](), list[SourceRef]()
+        for part in parts:
+            query = replace(draft.query, text=part, phrases=())
+            asked = replace(request, question=part, query=query, history=())
+            found = AnswerDraft(request.conversation_id, part, query)
+            self.finder.add_sources(found, asked, None, None)
+            first = len(sources) + 1
+            found.sources = tuple(
+                replace(source, n=n) for n, source in enumerate(found.sources, start=first)
+            )
+            if text := found.sources and self._quoted(found, asked):
+                said.append(f"**{quoted(part)}**\n\n{text}")
+                sources += found.sources
+        if not said:
+            return False
+        draft.sources, draft.nearest = tuple(sources), ()
+        draft.is_excerpts, draft.text = True, "\n\n".join(said)
+        yield SourcesFound(draft.sources, draft.notes)
+        yield TextDelta(draft.text)
+        return True
 
     def _from_excerpts(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
         """Quote what answers the question.
@@ -423,8 +475,9 @@ class AnswerService:
 
         def attached(context_tokens: int) -> PromptExtras:
             room = context_tokens - IMAGE_TOKENS * len(images)
-            sources = self._attached.for_prompt(request, draft.query, room, model.count_tokens)
-            extras = PromptExtras(sources, images)
+            sources = self._attached.for_prompt(request, draft.query, room, model)
+            headings = SourceHeadings(self._documents, [*sources, *draft.sources])
+            extras = PromptExtras(sources, images, heading=headings.of)
             return replace(extras, remark=partial(self._remark, dispute)) if dispute else extras
 
         rules = (
@@ -436,6 +489,7 @@ class AnswerService:
             model, request, draft,
             instructions=in_manner(rules, setup.settings.preferences),
             attached=attached,
+            tool_box=self._tools if has_sources else None,
         )  # fmt: skip
 
     def _join_attached(self, draft: AnswerDraft, request: AnswerRequest) -> None:

@@ -22,6 +22,7 @@ from desktop_rag.answer.endpoints.helper_job import CancelWhen
 from desktop_rag.answer.map_reduce.few_files import MOST_FILES
 from desktop_rag.answer.post_answer.post_answer_jobs import NO_LIMIT, AnswerContext, PostAnswerJobs
 from desktop_rag.answer.post_answer.suggested_questions import FollowUps
+from desktop_rag.answer.prompting.prompt import Prompt
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.understanding.scoping import Scopes
@@ -49,7 +50,7 @@ from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.quotes import Span
 from desktop_rag.core.settings import Settings
 from desktop_rag.models.answer_priority import AnswerPriority
-from desktop_rag.models.ports import Embedder
+from desktop_rag.models.ports import Embedder, Reader
 from desktop_rag.store.contract.engine import Engine
 
 _WAIT_S = 0.2
@@ -366,6 +367,11 @@ class Chat:
         if mode == "lexical" or not is_half_typed:
             return list(found)
         return self._finder.about(asked, found, self._settings.retrieval, limit=limit, reach=reach)
+
+    def first_prompt(self, question: str, reader: Reader) -> Prompt:
+        """What a model with this context would be sent for a question, without asking one."""
+        message = Message("", "", Role.USER, question, 0.0)
+        return self._service.first_prompt(AnswerRequest.of(message, (), self.set_up("")), reader)
 
     def look_up(
         self, query: str, *, mode: SearchMode = "hybrid", limit: int = 10, collection_id: str = ""

@@ -62,7 +62,7 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.domain import LONGEST_TAG, MOST_TAGS, distinct_tags
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.settings import LaterSources
+from desktop_rag.core.settings import LaterSources, Room
 from desktop_rag.store.contract.kinds import backup_rules, kinds
 from desktop_rag.store.contract.precious import Check, Entry
 
@@ -140,11 +140,14 @@ _LINKS = fields(
 )
 _RETRIEVAL = fields(
     {
-        "passages": whole(1, 1_000),
-        "source_tokens": whole(1, 10_000_000),
+        "room": one_of(Room),
         "lexical_weight": number(0.0, 1.0),
         "later_sources": one_of(LaterSources),
-    }
+        "passages": whole(1, 1_000),
+        "source_tokens": whole(1, 10_000_000),
+    },
+    # A backup of an earlier version counts passages.
+    ("lexical_weight", "later_sources"),
 )
 _ASSISTANT: Mapping[str, Check] = {
     "assistant_id": _ID,

@@ -15,6 +15,7 @@ from desktop_rag.core.conversation import (
     AnswerWaits,
     Attachment,
     Message,
+    StepTaken,
 )
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.errors import AppError
@@ -76,6 +77,8 @@ def asking(
     ):
         if isinstance(event, AnswerWaits):
             yield event.reason
+        if isinstance(event, StepTaken):
+            yield event.step.said
         if isinstance(event, AnswerDone):
             message = event.message
     assert message is not None, "every answer ends with AnswerDone"

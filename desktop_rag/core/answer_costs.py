@@ -6,7 +6,7 @@ from typing import Protocol
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
-from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.core.settings import ASSUMED_CONTEXT_TOKENS, EndpointSettings, Settings
 
 # What surrounds the sources in a prompt, and a usual answer, where nothing was measured yet.
 _PROMPT_TOKENS = 700
@@ -126,7 +126,8 @@ def estimate(
         like = [a for a in known if a.model == endpoint.model and not a.has_failed]
         measured = [a for a in known if a.tokens_in >= 0 and not a.has_failed]
         counted = [a for a in like if a.tokens_in >= 0] or measured
-        asked = each.retrieval.source_tokens + _PROMPT_TOKENS
+        context = endpoint.context_tokens or ASSUMED_CONTEXT_TOKENS
+        asked = each.retrieval.room.tokens(context, 0.0) + _PROMPT_TOKENS
         answered = _ANSWER_TOKENS
         if counted:
             asked = sum(a.tokens_in for a in counted) // len(counted)

@@ -5,7 +5,7 @@ from typing import Any
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import Query, parse_query, strip_invalid_characters
-from desktop_rag.core.settings import LaterSources, RetrievalSettings
+from desktop_rag.core.settings import LaterSources, RetrievalSettings, Room
 
 LONGEST_NAME = 80
 LONGEST_INSTRUCTIONS = 4_000
@@ -53,8 +53,11 @@ class Assistant:
         values: dict[str, Any] = dict(fields)
         values["collection_ids"] = tuple(fields["collection_ids"])
         if retrieval := fields.get("retrieval"):
-            later = LaterSources(retrieval["later_sources"])
-            values["retrieval"] = RetrievalSettings(**retrieval | {"later_sources": later})
+            values["retrieval"] = RetrievalSettings(
+                Room(retrieval.get("room", Room.BALANCED)),
+                retrieval["lexical_weight"],
+                LaterSources(retrieval["later_sources"]),
+            )
         return cls(**values)
 
 

@@ -165,6 +165,14 @@ class FileCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerStep:
+    """What a model did before it answered, in a phrase, and the numbers of what it found."""
+
+    said: str
+    sources: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SearchNotes:
     """How the search interpreted a question.
 
@@ -173,7 +181,7 @@ class SearchNotes:
     `searched` counts the passages left after filtering. `hints` are sentences about other possible
     meanings. `files` is None when files were not counted. `scope` names the only files that were
     read. `rails` has a line for each event of the assistant's rails, `proposal` the id of the
-    command they propose.
+    command they propose. `steps` are what the model looked up beside the first search.
     """
 
     repaired: tuple[tuple[str, str], ...] = ()
@@ -185,6 +193,7 @@ class SearchNotes:
     scope: tuple[str, ...] = ()
     rails: tuple[str, ...] = ()
     proposal: str = ""
+    steps: tuple[AnswerStep, ...] = ()
 
     def in_words(self) -> str:
         """Plain sentences on one line; empty when the question was taken literally."""
@@ -219,6 +228,7 @@ class SearchNotes:
         fields |= {"scope": list(self.scope)} if self.scope else {}
         fields |= {"rails": list(self.rails)} if self.rails else {}
         fields |= {"proposal": self.proposal} if self.proposal else {}
+        fields |= {"steps": [[s.said, *s.sources] for s in self.steps]} if self.steps else {}
         return fields | ({"asked": self.asked} if self.asked else {})
 
     @classmethod
@@ -232,6 +242,7 @@ class SearchNotes:
         return cls(
             repaired, fields["filters"], fields["searched"], hints, asked, files, scope, rails,
             fields.get("proposal", ""),
+            tuple(AnswerStep(said, tuple(numbers)) for said, *numbers in fields.get("steps", ())),
         )  # fmt: skip
 
 
@@ -404,6 +415,15 @@ class FileAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class StepTaken:
+    """The model looked something up; `sources` are all of the answer now, `notes` its steps."""
+
+    step: AnswerStep
+    sources: tuple[SourceRef, ...]
+    notes: SearchNotes
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerWaits:
     """The answer is on hold; `reason` explains in a sentence."""
 
@@ -468,6 +488,7 @@ AnswerEvent = (
     | FileAsked
     | SourcesFound
     | AnswerWaits
+    | StepTaken
     | ThinkingDelta
     | TextDelta
     | AnswerRestated

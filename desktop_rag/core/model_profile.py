@@ -32,6 +32,8 @@ class LengthField(StrEnum):
     MAX_COMPLETION_TOKENS = "max_completion_tokens"
 
 
+# No model reads more tokens a second.
+_FASTEST = 1e6
 # The end of the year 9999, the last that a calendar has.
 _LATEST = 253_402_300_800
 # A limit that the server stated is tried again after a day, a guessed one after an hour.
@@ -78,8 +80,9 @@ class ModelProfile:
     `examined_at` is 0 before the examination; single values may be known by then. `tokens_ratio` is
     the server's token count divided by the estimate of `core.text`, `context_tokens` the longest
     request read in full, both 0 if unknown; with `is_context_open` longer ones were not tried.
-    `stated_tokens` is the context length the server reports. `learned_limit`, from a refusal,
-    limits requests for a while and never changes what was measured.
+    `stated_tokens` is the context length the server reports, `read_tokens_per_s` the speed at which
+    it read prompts, 0 if unknown. `learned_limit`, from a refusal, limits requests for a while and
+    never changes what was measured.
     """
 
     examined_at: float = 0.0
@@ -95,7 +98,9 @@ class ModelProfile:
     takes_json: bool | None = None
     takes_images: bool | None = None
     embeds: bool | None = None
+    calls_tools: bool | None = None
     tokens_ratio: float = 0.0
+    read_tokens_per_s: float = 0.0
     learned_limit: LearnedLimit | None = None
 
     @property
@@ -119,6 +124,11 @@ class ModelProfile:
             _sentence(self.counts_usage, "", "Does not count tokens: they are estimated."),
             _sentence(self.takes_json, "Writes JSON on request.", "Has no JSON mode."),
             _sentence(self.takes_images, "Sees images.", "Sees no images."),
+            _sentence(
+                self.calls_tools,
+                "Searches again by itself where the first passages don't answer.",
+                "Can't search by itself: it answers from what is sent.",
+            ),
             _sentence(self.embeds, "Makes vectors too.", ""),
         )
         return tuple(answer for answer in answers if answer)
@@ -195,6 +205,12 @@ def _ratio(value: object) -> float | None:
     return None
 
 
+def _speed(value: object) -> float | None:
+    if isinstance(value, int | float) and 0 <= value < _FASTEST:
+        return float(value)
+    return None
+
+
 def _thinking(value: object) -> Thinking | None:
     return Thinking(value) if value in list(Thinking) else None
 
@@ -219,12 +235,13 @@ _DECODERS = {
     "context_tokens": _count,
     "stated_tokens": _count,
     "tokens_ratio": _ratio,
+    "read_tokens_per_s": _speed,
     "thinking": _thinking,
     "length_field": _length_field,
     **dict.fromkeys(
         (
             "streams", "takes_system", "must_alternate", "is_context_open", "counts_usage",
-            "takes_json", "takes_images", "embeds",
+            "takes_json", "takes_images", "embeds", "calls_tools",
         ),
         _flag,
     ),

@@ -165,17 +165,46 @@ class LaterSources(StrEnum):
     BOTH = "both"
 
 
+class Room(StrEnum):
+    """How much of the documents a model reads for one answer."""
+
+    FAST = "fast"
+    BALANCED = "balanced"
+    THOROUGH = "thorough"
+
+    def tokens(self, context_tokens: int, read_per_s: float) -> int:
+        """The tokens for sources, for a model with this context that reads so many a second.
+
+        `read_per_s` is 0 where it is not known. A balanced prompt is read within ten seconds.
+        """
+        most, share = _MOST_SOURCES[self]
+        tokens = min(most, int(context_tokens * share))
+        if self is Room.BALANCED and read_per_s:
+            tokens = min(tokens, int(_BALANCED_S * read_per_s))
+        return max(tokens, LEAST_SOURCE_TOKENS)
+
+
+# The least that is sent of the documents, which also fits into small contexts.
+LEAST_SOURCE_TOKENS = 2_400
+_BALANCED_S = 10.0
+# The most tokens of the sources, and their share of the context.
+_MOST_SOURCES = {
+    Room.FAST: (LEAST_SOURCE_TOKENS, 0.25),
+    Room.BALANCED: (16_000, 0.25),
+    Room.THOROUGH: (64_000, 0.5),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class RetrievalSettings:
     """Settings for retrieval.
 
-    `lexical_weight` moves hybrid search towards meaning (0) or words (1); at 0.5 each question gets
-    its own balance. An answer has up to `passages` sources of up to `source_tokens` in total.
+    `room` is for models; excerpts are chosen from a fixed number of passages. `lexical_weight`
+    moves hybrid search towards meaning (0) or words (1); at 0.5 each question gets its own balance.
     `later_sources` applies to follow-up questions.
     """
 
-    passages: int = 8
-    source_tokens: int = 2400
+    room: Room = Room.BALANCED
     lexical_weight: float = 0.5
     later_sources: LaterSources = LaterSources.FRESH
 

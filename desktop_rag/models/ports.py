@@ -1,9 +1,9 @@
 """The ports to embedders and chat models: all that is slow or remote. Worker threads only."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,12 +69,36 @@ class Embedder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ChatTurn:
-    """One turn sent to a chat model, with images for a model that accepts them."""
+class Tool:
+    """A function that a model may call; `parameters` is a JSON Schema of an object."""
 
-    role: Literal["system", "user", "assistant"]
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call as the model wrote it: the arguments may be anything."""
+
+    call_id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTurn:
+    """One turn sent to a chat model, with images for a model that accepts them.
+
+    An assistant's turn may end with `calls`; each is answered by a turn of the role tool with its
+    `call_id`.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
     text: str
     images: tuple[Image, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +110,7 @@ class Delta:
     status: str = ""  # without text: the reason for a wait
     was_thinking: bool = False  # without text: all text so far was thinking
     is_unsure: bool = False  # the text may turn out to be thinking
+    calls: tuple[ToolCall, ...] = ()  # at the end of a turn: the model waits for their results
 
 
 @dataclass(slots=True)
@@ -105,7 +130,25 @@ class HeardAnswer:
             self.text += delta.text
 
 
-class ChatModel(Protocol):
+class Reader(Protocol):
+    """What is known of a model that reads a prompt."""
+
+    @property
+    def context_tokens(self) -> int:
+        """The context length for conversation and answer; may shrink after a too long request."""
+        ...
+
+    @property
+    def read_tokens_per_s(self) -> float:
+        """The tokens of a prompt that the model was measured to read a second; 0 if unknown."""
+        ...
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """The approximate number of `context_tokens` that each text takes."""
+        ...
+
+
+class ChatModel(Reader, Protocol):
     """Streams an answer to a conversation."""
 
     @property
@@ -114,18 +157,17 @@ class ChatModel(Protocol):
         ...
 
     @property
-    def context_tokens(self) -> int:
-        """The context length for conversation and answer; may shrink after a too long request."""
+    def calls_tools(self) -> bool | None:
+        """True for a model that called a tool when asked to, None when that is not known."""
         ...
 
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """The approximate number of `context_tokens` that each text takes."""
-        ...
-
-    def stream(self, turns: Sequence[ChatTurn], cancel: Event) -> Iterator[Delta]:
+    def stream(
+        self, turns: Sequence[ChatTurn], cancel: Event, tools: Sequence[Tool] = ()
+    ) -> Iterator[Delta]:
         """Pieces of the answer as they arrive; ends early, connection closed, once `cancel` is set.
 
-        Raises AppError for any fault of the endpoint or the network, also in mid-stream.
+        A model that does not take tools answers without them. Raises AppError for any fault of the
+        endpoint or the network, also in mid-stream.
         """
         ...
 

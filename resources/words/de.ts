@@ -4,6 +4,10 @@
 <context>
     <name></name>
     <message>
+        <source>What a model reads</source>
+        <translation>Was ein Modell liest</translation>
+    </message>
+    <message>
         <source>Questions</source>
         <translation>Fragen</translation>
     </message>
@@ -480,12 +484,56 @@
         <translation>{read:,} von {files} befragt, {matched:,} passen</translation>
     </message>
     <message>
+        <source>unknown tool</source>
+        <translation>unbekanntes Werkzeug</translation>
+    </message>
+    <message>
+        <source>Could not use {tool}</source>
+        <translation>{tool} war nicht verwendbar</translation>
+    </message>
+    <message>
+        <source>Searched “{query}” in {where}: {count}</source>
+        <translation>„{query}“ in {where} gesucht: {count}</translation>
+    </message>
+    <message>
+        <source>Searched “{query}”: {count}</source>
+        <translation>„{query}“ gesucht: {count}</translation>
+    </message>
+    <message>
+        <source>Read {name}</source>
+        <translation>{name} gelesen</translation>
+    </message>
+    <message>
         <source>file</source>
         <translation>Datei</translation>
     </message>
     <message>
         <source>files</source>
         <translation>Dateien</translation>
+    </message>
+    <message>
+        <source>Looked for files “{words}”: {count}</source>
+        <translation>Nach Dateien „{words}“ gesucht: {count}</translation>
+    </message>
+    <message>
+        <source>Looked for files: {count}</source>
+        <translation>Nach Dateien gesucht: {count}</translation>
+    </message>
+    <message>
+        <source>Looked at the columns of a table</source>
+        <translation>Die Spalten einer Tabelle angesehen</translation>
+    </message>
+    <message>
+        <source>A query of a table did not work</source>
+        <translation>Eine Abfrage einer Tabelle ging nicht</translation>
+    </message>
+    <message>
+        <source>Queried the table in {title}</source>
+        <translation>Die Tabelle in {title} abgefragt</translation>
+    </message>
+    <message>
+        <source>Calculated {expression} = {value}</source>
+        <translation>Berechnet: {expression} = {value}</translation>
     </message>
     <message>
         <source>No file</source>
@@ -2748,6 +2796,22 @@ Die vollständige Adresse lautet:
         <translation>Abfrage</translation>
     </message>
     <message>
+        <source>Looked further: {steps}</source>
+        <translation>Weitergesucht: {steps}</translation>
+    </message>
+    <message>
+        <source>step</source>
+        <translation>Schritt</translation>
+    </message>
+    <message>
+        <source>steps</source>
+        <translation>Schritte</translation>
+    </message>
+    <message>
+        <source>{step}. Press to open what was found.</source>
+        <translation>{step}. Drücken, um das Gefundene zu öffnen.</translation>
+    </message>
+    <message>
         <source>Copy code</source>
         <translation>Code kopieren</translation>
     </message>
@@ -3326,16 +3390,16 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Modellordner wählen</translation>
     </message>
     <message>
-        <source>Not measured yet. Default settings are used.</source>
-        <translation>Noch nicht gemessen. Es gelten die Standardeinstellungen.</translation>
-    </message>
-    <message>
         <source>Measuring. This may take a few minutes; your questions take priority.</source>
         <translation>Messung läuft. Das kann einige Minuten dauern; Ihre Fragen haben Vorrang.</translation>
     </message>
     <message>
-        <source>Measures the context size and features of the model with about ten short requests and a few long ones. Remote endpoints get at most three long ones, of up to 16,384 tokens each.</source>
-        <translation>Misst Kontextgröße und Fähigkeiten des Modells mit etwa zehn kurzen und einigen langen Anfragen. Endpunkte im Netz erhalten höchstens drei lange, mit je bis zu 16.384 Token.</translation>
+        <source>Not measured yet. When it is first used, about ten short requests go to it, some 400 words in all, and longer ones only if it runs nearby and doesn&apos;t state what it reads.</source>
+        <translation>Noch nicht gemessen. Beim ersten Gebrauch gehen etwa zehn kurze Anfragen an das Modell, zusammen rund 400 Wörter, und längere nur, wenn es in der Nähe läuft und nicht angibt, was es liest.</translation>
+    </message>
+    <message>
+        <source>Measures the context size and features of the model with about ten short requests, some 400 words in all. Where its server doesn&apos;t state what it reads, filler words follow: one request of 16,384 tokens to a remote endpoint, up to 60,000 tokens in all to one nearby.</source>
+        <translation>Misst Kontextgröße und Fähigkeiten des Modells mit etwa zehn kurzen Anfragen, zusammen rund 400 Wörtern. Gibt sein Server nicht an, was es liest, folgen Füllwörter: eine Anfrage mit 16.384 Token an einen entfernten Endpunkt, zusammen bis zu 60.000 Token an einen in der Nähe.</translation>
     </message>
     <message>
         <source>Forgets the limit that was learned from a refusal. The next question is sent with all of its sources again.</source>
@@ -3356,6 +3420,10 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
     <message>
         <source>Measure again</source>
         <translation>Erneut messen</translation>
+    </message>
+    <message>
+        <source>At the price of the endpoint the long one is {cost:,.2g}.</source>
+        <translation>Zum Preis des Endpunkts kostet die lange {cost:,.2g}.</translation>
     </message>
     <message>
         <source>Measuring…</source>
@@ -5354,10 +5422,6 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
         <translation>Woher die Quellen einer Anschlussfrage kommen. Mit einem Modell wird die Frage zuerst so umformuliert, dass sie für sich verständlich ist.</translation>
     </message>
     <message>
-        <source> passages</source>
-        <translation> Textstellen</translation>
-    </message>
-    <message>
         <source>Balance between words and meaning</source>
         <translation>Gewicht von Wörtern und Bedeutung</translation>
     </message>
@@ -5366,16 +5430,8 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
         <translation>Anschlussfragen</translation>
     </message>
     <message>
-        <source>Passages per answer</source>
-        <translation>Textstellen je Antwort</translation>
-    </message>
-    <message>
-        <source>Total length</source>
-        <translation>Gesamtlänge</translation>
-    </message>
-    <message>
-        <source>More passages need a model with a larger context. A page has about 600 tokens.</source>
-        <translation>Mehr Textstellen brauchen ein Modell mit größerem Kontext. Eine Seite hat etwa 600 Token.</translation>
+        <source>How much of your documents is sent with a question. Fast: about four pages. Balanced: up to a quarter of what the model can read, less for a slow one. Thorough: up to half of it; answers take longer and cost more.</source>
+        <translation>Wie viel Ihrer Dokumente mit einer Frage gesendet wird. Schnell: etwa vier Seiten. Ausgewogen: bis zu einem Viertel dessen, was das Modell lesen kann, bei einem langsamen weniger. Gründlich: bis zur Hälfte; Antworten dauern länger und kosten mehr.</translation>
     </message>
     <message>
         <source>Words</source>
@@ -7510,6 +7566,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Die Programme können nicht aufbewahrt werden.</translation>
     </message>
     <message>
+        <source>name, assistant, model, base_url, collection, room</source>
+        <translation>name, assistant, model, base_url, collection, room</translation>
+    </message>
+    <message>
         <source>{filename}: a change could not be saved.</source>
         <translation>{filename}: Eine Änderung konnte nicht gespeichert werden.</translation>
     </message>
@@ -8180,6 +8240,18 @@ Was kostet der Eintritt?</translation>
         <translation>Meine Aufnahmen an diesen Server senden</translation>
     </message>
     <message>
+        <source>Fast</source>
+        <translation>Schnell</translation>
+    </message>
+    <message>
+        <source>Balanced</source>
+        <translation>Ausgewogen</translation>
+    </message>
+    <message>
+        <source>Thorough</source>
+        <translation>Gründlich</translation>
+    </message>
+    <message>
         <source>Endpoint added: {name}</source>
         <translation>Endpunkt hinzugefügt: {name}</translation>
     </message>
@@ -8830,6 +8902,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Bind “desktop-rag quick-ask” to a key in the settings of your desktop instead.</source>
         <translation>Belegen Sie stattdessen in den Einstellungen Ihres Desktops eine Taste mit „desktop-rag quick-ask“.</translation>
+    </message>
+    <message>
+        <source>Can&apos;t search by itself: it answers from what is sent.</source>
+        <translation>Kann nicht selbst suchen: antwortet aus dem, was gesendet wird.</translation>
     </message>
     <message>
         <source>Chats and folders disagree: {broken}.</source>
@@ -10106,6 +10182,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Say: {said_by}</source>
         <translation>Sagen Sie: {said_by}</translation>
+    </message>
+    <message>
+        <source>Searches again by itself where the first passages don&apos;t answer.</source>
+        <translation>Sucht selbst weiter, wo die ersten Textstellen nicht antworten.</translation>
     </message>
     <message>
         <source>Searches compare all vectors until it is ready.</source>
@@ -11852,10 +11932,6 @@ Was kostet der Eintritt?</translation>
         <translation>model.toml führt {required} nicht auf</translation>
     </message>
     <message>
-        <source>name, assistant, model, base_url, collection, passages, source_tokens</source>
-        <translation>name, assistant, model, base_url, collection, passages, source_tokens</translation>
-    </message>
-    <message>
         <source>named in .gitignore</source>
         <translation>in .gitignore genannt</translation>
     </message>
@@ -12390,6 +12466,14 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>“{name}” is not a known program.</source>
         <translation>„{name}“ ist kein bekanntes Programm.</translation>
+    </message>
+    <message>
+        <source>“{name}” looks at what was found.</source>
+        <translation>„{name}“ sieht sich das Gefundene an.</translation>
+    </message>
+    <message>
+        <source>“{name}” reads the prompt, about {reading_s} s.</source>
+        <translation>„{name}“ liest den Prompt, etwa {reading_s} s.</translation>
     </message>
     <message>
         <source>“{path}” is not the path of a site.</source>

@@ -84,6 +84,8 @@ class ChatServer(LoopbackServer):
         self.answer = answer
         self.first_answers: list[str] = []  # for the first requests, before `answer`
         self.answer_to: Callable[[str], str] | None = None  # takes the prompt; replaces `answer`
+        # In place of the answers to the first requests that offer tools: what is called in each.
+        self.turns_with_calls: list[list[tuple[str, object]]] = []
         self.mode: Mode = mode
         self.dialect = Dialect(counts_usage=False)
         self.models: tuple[str, ...] = ("test-model",)
@@ -280,7 +282,27 @@ class _Handler(LoopbackHandler):
         step = script.piece_chars
         return [_delta(content=text[at : at + step]) for at in range(0, len(text), step)]
 
+    def _calls(self) -> list[bytes]:
+        """The pieces of the calls that take the place of this answer; none for any other."""
+        is_offered = "tools" in self.script.chats[-1] and self.script.mode == "answer"
+        if not (is_offered and self.script.turns_with_calls):
+            return []
+        pieces: list[bytes] = [_delta(content="Let me look. ")]
+        for index, (name, arguments) in enumerate(self.script.turns_with_calls.pop(0)):
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+            named = {"index": index, "id": f"call-{index}", "type": "function"}
+            pieces.append(_delta(tool_calls=[{**named, "function": {"name": name}}]))
+            for at in range(0, len(text), self.script.piece_chars):
+                part = text[at : at + self.script.piece_chars]
+                pieces.append(
+                    _delta(tool_calls=[{"index": index, "function": {"arguments": part}}])
+                )
+        return [*pieces, _end("tool_calls"), _DONE]
+
     def _pieces(self) -> Iterable[bytes]:
+        if calls := self._calls():
+            yield from calls
+            return
         mode, texts = self.script.mode, self._texts()
         if mode in _ENDLESS:
             yield from _ENDLESS[mode]()

@@ -35,8 +35,9 @@ _NOT_SHOWN = (
 )  # fmt: skip
 # Raised between parts of the app: logged, or turned into other words.
 _NOT_FOR_PEOPLE = {
-    "AppEnding", "Cancelled", "ChildLostError", "ExpressionError", "InterruptedAnswer",
-    "ProtocolError", "QueryRefusedError", "StreamError", "WrongValueError", "_ChangedError",
+    "AppEnding", "CalculationError", "Cancelled", "ChildLostError", "ExpressionError", "InterruptedAnswer",
+    "ProtocolError", "QueryRefusedError", "StreamError", "ToolFaultError", "WrongValueError",
+    "_ChangedError",
     "_UndrawableError",
 }  # fmt: skip
 # What else is made of texts that people read, by the names of its arguments.

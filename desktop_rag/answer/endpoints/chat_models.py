@@ -62,7 +62,9 @@ class Examiner:
                 self._thread = threading.Thread(target=self._work, name="examiner", daemon=True)
                 self._thread.start()
 
-    def examine(self, endpoint: EndpointSettings, key: str = "") -> ModelProfile:
+    def examine(
+        self, endpoint: EndpointSettings, key: str = "", *, is_asked: bool = True
+    ) -> ModelProfile:
         """Examine a model on this thread, with the stored key if none is given.
 
         AppError when it does not answer; its earlier profile stays.
@@ -76,7 +78,7 @@ class Examiner:
                     purpose=Purpose.EXAMINATION, is_patient=True,
                 )  # fmt: skip
                 with closing(made) as requests:
-                    profile = Examination(requests, self._priority).run()
+                    profile = Examination(requests, self._priority).run(is_asked=is_asked)
                 self._profiles.put(endpoint.base_url, endpoint.model, profile)
             finally:
                 self._report(endpoint, is_running=False)
@@ -100,7 +102,7 @@ class Examiner:
                 endpoint = self._waiting[0]
             try:
                 if not self._is_known(endpoint):
-                    self.examine(endpoint)
+                    self.examine(endpoint, is_asked=False)
             except AppError as error:
                 log.info("the model was not examined: %s", error.title)
             except Cancelled:

@@ -9,7 +9,7 @@ from threading import Event
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import parse_query
-from desktop_rag.models.ports import ChatModel, ChatTurn, Delta, HeardAnswer
+from desktop_rag.models.ports import ChatModel, ChatTurn, Delta, HeardAnswer, Tool
 
 LONGEST_QUESTION_CHARS = 400
 # A short text takes a large model seconds and a small computer about a minute; nobody waits for it.
@@ -125,6 +125,7 @@ def patient_stream(
     model: ChatModel,
     turns: Sequence[ChatTurn],
     cancel: Event,
+    tools: Sequence[Tool] = (),
     *,
     first_word_s: float = FIRST_WORD_S,
     next_word_s: float = NEXT_WORD_S,
@@ -142,7 +143,7 @@ def patient_stream(
 
     def read() -> None:
         try:
-            for delta in model.stream(turns, ending):
+            for delta in model.stream(turns, ending, tools):
                 came.put(delta)
         except BaseException as error:
             came.put(error)
@@ -151,11 +152,20 @@ def patient_stream(
 
     reader = threading.Thread(target=read, name="answer-reader", daemon=True)
     reader.start()
+    reading_s = _reading_s(model, turns)
     try:
-        yield from _told(came, model.name, (first_word_s, next_word_s))
+        if reading_s > first_word_s:
+            yield Delta("", status=f"“{model.name}” reads the prompt, about {reading_s:.0f} s.")
+        yield from _told(came, model.name, (max(first_word_s, reading_s), next_word_s))
     finally:
         left.set()
         reader.join()
+
+
+def _reading_s(model: ChatModel, turns: Sequence[ChatTurn]) -> float:
+    """The seconds until the first word, by the speed that was measured; 0 if unknown."""
+    speed = model.read_tokens_per_s
+    return sum(model.count_tokens([turn.text for turn in turns])) / speed if speed else 0.0
 
 
 def generate_telling(

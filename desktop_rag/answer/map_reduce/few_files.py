@@ -247,19 +247,6 @@ class FewFiles:
         self._whole_library = WholeLibrary(finder, documents, embedder, map_reduce)
         self._whole_reading = WholeReading(finder, documents, map_reduce)
 
-    def should_be_asked(self, draft: AnswerDraft, request: AnswerRequest) -> bool:
-        """True when nothing is relevant in the whole library, but it has few files.
-
-        Asked alone, one of them may have an answer; more files would take too long. It takes a
-        model to tell: without one, 13 of 143 off-topic questions were answered with sentences that
-        happened to share words. With attachments, these are what the question is about.
-        """
-        asks_few = request.setup.settings.answers.asks_few_files
-        if not (draft.nearest and asks_few) or request.attachments:
-            return False
-        count = self._finder.count_files(draft.query, FEW_FILES + 1, request.setup.reach)
-        return 0 < count <= FEW_FILES
-
     def answer(
         self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None
     ) -> Iterator[AnswerEvent]:

@@ -33,6 +33,8 @@ _COMPARED = 20
 # Signals are clipped at this many deviations from their mean, so that none outweighs all others in
 # a library unlike those of the training.
 FURTHEST = 3.0
+# The best passages of each single ranking come at this place at the latest.
+_GUARDED_PLACE = 6
 # The smallest standard deviation to divide by.
 _LEAST_SPREAD = 1e-6
 
@@ -183,3 +185,19 @@ def ordered(ids: Sequence[int], scores: Scores, limit: int) -> dict[int, float]:
     """The `limit` best as id → score, best first; equal scores by ascending id."""
     pairs = zip(ids, scores.tolist(), strict=True)
     return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:limit])
+
+
+def guarded(scores: dict[int, float], best: Sequence[int]) -> dict[int, float]:
+    """The ranking (id → score, best first) with the `best` of single rankings not buried.
+
+    A name that only one passage has, or the only passage in another language, can be far down by
+    the sum of both.
+    """
+    ids = list(scores)
+    first = ids[:_GUARDED_PLACE]
+    moved = [i for i in dict.fromkeys(best) if i in scores and i not in first]
+    if len(first) < _GUARDED_PLACE or not moved:
+        return scores
+    rest = [i for i in ids[_GUARDED_PLACE:] if i not in moved]
+    raised = dict.fromkeys(moved, scores[first[-1]])
+    return {i: raised.get(i, scores[i]) for i in (*first, *moved, *rest)}

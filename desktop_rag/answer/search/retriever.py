@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from desktop_rag.answer.search.fusion import (
     agreement,
     company,
     fuse,
+    guarded,
     ordered,
     standardised,
 )
@@ -42,6 +44,8 @@ _NAMED_BONUS = 1.0
 # Within a named document, the words that named it no longer discriminate: meaning counts this many
 # times as much as elsewhere.
 _NAMED_MEANING = 3.0
+# The share of the best possible score by words from which a passage is not buried.
+_MOST_WORDS = 0.7
 # Phrases and exclusions are checked in the text of passages. `_CHECKED` of the fused ranking are
 # checked first. If too few match, the ranking by words is followed, `_DEEPER` times as deep with
 # each step, at least to `_DEEPEST` before the search gives up.
@@ -260,7 +264,10 @@ class Retriever:
                 preference /= preference + _NAMED_MEANING * (1 - preference)
             fused = self._fused(question, candidates, preference)
             fused += _NAMED_BONUS * candidates.is_named
-        return ordered(candidates.ids, fused, limit), self._relevance(candidates)
+        ranked = ordered(candidates.ids, fused, len(candidates.ids))
+        if mode == "hybrid":
+            ranked = guarded(ranked, _best_of_each(candidates))
+        return dict(islice(ranked.items(), limit)), self._relevance(candidates)
 
     def _fused(self, question: SearchQuestion, candidates: Candidates, preference: float) -> Scores:
         """The scores by words, meaning and company, standardised."""
@@ -320,6 +327,18 @@ class Retriever:
         )
         left = tuple(word for word in excluded if word not in single)
         return scope, _Exact(asked.phrases, left)
+
+
+def _best_of_each(candidates: Candidates) -> list[int]:
+    """The best by meaning, by meaning in another language than the question's, and by words where
+    it has most of them: the best of those that share a word or two is no better than the next.
+    """
+    rankings = [candidates.near]
+    if shares(candidates).max() >= _MOST_WORDS:
+        rankings.append(candidates.lexical)
+    if candidates.is_across.any():
+        rankings.append(np.where(candidates.is_across > 0, candidates.near, -np.inf))
+    return [candidates.ids[int(np.argmax(ranking))] for ranking in rankings]
 
 
 def _reached(reach: SearchScope) -> Scope:

@@ -7,15 +7,16 @@ does it say" has an answer. Of a longer one, the passages that fit the question 
 import uuid
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.prompting.prompt import ANSWER_SHARE
-from desktop_rag.answer.sources.source_finder import SourceFinder
+from desktop_rag.answer.sources.evidence import chosen_evidence
+from desktop_rag.answer.sources.source_finder import EXCERPT_PASSAGES, EXCERPT_TOKENS, SourceFinder
 from desktop_rag.answer.sources.source_merging import (
     CountTokens,
     choose_sources,
     numbered,
+    numbered_anew,
     place_of,
 )
 from desktop_rag.answer.writing.answer_request import AnswerRequest
@@ -31,6 +32,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Anchor, Chunk
 from desktop_rag.core.query import Query
 from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.models.ports import ChatModel
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.records import AttachmentStore
 
@@ -191,7 +193,8 @@ def passage_of(document: Document, text: str, places: str, start: int) -> Passag
 _WHOLE_SHARE = 0.7
 # The share of the prompt for the best passages of longer files.
 _BEST_SHARE = 0.5
-_DEPTH = 3
+# The passages searched for in longer files.
+_DEPTH = 40
 
 
 class AttachedSources:
@@ -203,14 +206,14 @@ class AttachedSources:
         self._whole = WholeTexts(documents, finder.count_tokens)
 
     def for_prompt(
-        self, request: AnswerRequest, query: Query, context_tokens: int, count_tokens: CountTokens
+        self, request: AnswerRequest, query: Query, context_tokens: int, model: ChatModel
     ) -> tuple[SourceRef, ...]:
         """The whole text where it fits into the prompt, else the best passages.
 
-        `query` is the question as understood; `count_tokens` counts as the model does. A file
-        without a matching passage gives its beginning: it was attached to be read.
+        `query` is the question as understood. A file without a matching passage gives its
+        beginning: it was attached to be read.
         """
-        attachments, settings = request.attachments, request.setup.settings.retrieval
+        attachments, count_tokens = request.attachments, model.count_tokens
         if not attachments:
             return ()
         room = int(context_tokens * (1 - ANSWER_SHARE))
@@ -220,27 +223,33 @@ class AttachedSources:
         found = self._best_passages(request, query)
         homes = {passage.document_id for passage in found}
         firsts = [p for d in documents if d.document_id not in homes for p in self._beginning(d)]
-        most_tokens = min(settings.source_tokens, int(room * _BEST_SHARE))
-        return self._in_order([*found, *firsts], documents, settings.passages, most_tokens)
+        most_tokens = min(self._finder.room(request, model), int(room * _BEST_SHARE))
+        read = self._documents.content
+        chosen = chosen_evidence([*found, *firsts], read, count_tokens, most_tokens)
+        return _in_order(chosen, documents)
 
     def relevant(
         self, request: AnswerRequest, query: Query
     ) -> tuple[tuple[SourceRef, ...], tuple[SourceRef, ...]]:
         """The relevant passages, or else the nearest ones or beginnings; one of both is empty."""
-        settings = request.setup.settings.retrieval
         if not request.attachments:
             return (), ()
         documents = self._documents_of(request.attachments)
         found = self._best_passages(request, query)
         is_relevant = self._finder.is_any_relevant(found)
         found = found or [first for document in documents for first in self._beginning(document)]
-        chosen = self._in_order(found, documents, settings.passages, settings.source_tokens)
+        chosen = _in_order(
+            choose_sources(
+                found, self._documents.content, self._finder.count_tokens,
+                most=EXCERPT_PASSAGES, most_tokens=EXCERPT_TOKENS,
+            ),
+            documents,
+        )  # fmt: skip
         return (chosen, ()) if is_relevant else ((), chosen)
 
     def _best_passages(self, request: AnswerRequest, query: Query) -> list[Passage]:
         settings, ids = request.setup.settings.retrieval, request.attached_ids
-        limit = _DEPTH * settings.passages
-        return self._finder.best_attached(ids, query, settings, limit=limit) if ids else []
+        return self._finder.best_attached(ids, query, settings, limit=_DEPTH) if ids else []
 
     def _documents_of(self, attachments: Sequence[Attachment]) -> list[Document]:
         """The documents of the attachments, with those inside archives and mails."""
@@ -257,13 +266,8 @@ class AttachedSources:
         first = self._documents.chunks(document.document_id)[:1]
         return [passage_of(document, (text or "")[c.start : c.end], places, c.start) for c in first]
 
-    def _in_order(
-        self, found: Sequence[Passage], documents: Sequence[Document], most: int, most_tokens: int
-    ) -> tuple[SourceRef, ...]:
-        chosen = choose_sources(
-            found, self._documents.content, self._finder.count_tokens,
-            most=most, most_tokens=most_tokens,
-        )  # fmt: skip
-        order = {document.document_id: place for place, document in enumerate(documents)}
-        chosen = sorted(chosen, key=lambda s: (order.get(s.document_id, len(order)), s.start))
-        return tuple(replace(source, n=n) for n, source in enumerate(chosen, start=1))
+
+def _in_order(chosen: Sequence[SourceRef], documents: Sequence[Document]) -> tuple[SourceRef, ...]:
+    order = {document.document_id: place for place, document in enumerate(documents)}
+    chosen = sorted(chosen, key=lambda s: (order.get(s.document_id, len(order)), s.start))
+    return numbered_anew(chosen)

@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from threading import Event
 from typing import Any
 
@@ -41,6 +42,8 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 # A preposition, articles, and a year or own words; see `_kinds`.
 _THING = re.compile("(P?)(A*)(Y|[on]o*)")
 _DEFINITE = "definite"
+_ENDS_PART = re.compile(r"[?？;]\s")
+_AROUND_PARTS = " \t\n,;"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +203,29 @@ def asking_words(question: str) -> frozenset[str]:
         return frozenset()
     known = language.asks | language.measures | language.prepositions.keys()
     return known.intersection(word.casefold() for word in said)
+
+
+def question_parts(text: str) -> list[str]:
+    """The questions that are asked in one, in order; itself alone for a single one.
+
+    A part begins with a word that asks, after a conjunction or a mark: "Who leads it, and at what
+    fee?" A question mark or a semicolon ends one.
+    """
+    language = question_languages().get(most_likely([w.text for w in question_words(text)]))
+    found = question_words(text)
+    cuts: list[int] = []
+    for n, word in enumerate(found[1:], start=1):
+        between = text[found[n - 1].end : word.start]
+        if _ENDS_PART.search(between):
+            cuts.append(word.start)
+        elif language and (word.plain in language.begins or "," in between):
+            place = n + (word.plain in language.begins)
+            place += place < len(found) and found[place].plain in language.prepositions
+            if place < len(found) and found[place].plain in language.asks:
+                cuts.append(word.start)
+    parts = [text[a:b].strip(_AROUND_PARTS) for a, b in pairwise([0, *cuts, len(text)])]
+    parts = [part for part in parts if content_words(part)]
+    return parts if len(parts) > 1 else [text]
 
 
 @cache

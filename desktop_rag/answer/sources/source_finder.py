@@ -6,9 +6,11 @@ from pathlib import PurePath
 
 from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW
 from desktop_rag.answer.search.retriever import Retriever
+from desktop_rag.answer.sources.evidence import chosen_evidence, in_turn
 from desktop_rag.answer.sources.question_rewriting import (
     content_words,
     depends_on_history,
+    question_parts,
     readings,
 )
 from desktop_rag.answer.sources.source_merging import (
@@ -26,10 +28,10 @@ from desktop_rag.core.language.languages import language_of
 from desktop_rag.core.query import Query
 from desktop_rag.core.question import EVERYTHING, SearchScope
 from desktop_rag.core.search_syntax import hints_for, limits_in_words
-from desktop_rag.core.settings import LaterSources, RetrievalSettings
+from desktop_rag.core.settings import LEAST_SOURCE_TOKENS, LaterSources, RetrievalSettings
 from desktop_rag.core.terms import terms
 from desktop_rag.core.text import rough_token_counts, words
-from desktop_rag.models.ports import ChatModel, Embedder
+from desktop_rag.models.ports import ChatModel, Embedder, Reader
 from desktop_rag.store.contract.documents import DocumentStore
 
 # Another document that is better by more standard deviations is what the question is about.
@@ -59,9 +61,15 @@ def _has_words(passage: Passage, question: str) -> bool:
     return bool(asked) and len(held) >= _LEAST_SHARE * len(asked)
 
 
+# Excerpts come from so many passages, and of so many tokens in all.
+EXCERPT_PASSAGES = 8
+EXCERPT_TOKENS = LEAST_SOURCE_TOKENS
 # Passages searched for each one wanted: some are joined, some are duplicates.
 _DEPTH = 3
 _NEAREST = 3
+# A model reads as many of these as fit into its prompt.
+_READ_DEPTH = 60
+_PART_DEPTH = 20
 
 
 class SourceFinder:
@@ -190,52 +198,109 @@ class SourceFinder:
         return [p for p in found.passages if p.relevance >= IRRELEVANT_BELOW]
 
     def add_sources(
-        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None
+        self,
+        draft: AnswerDraft,
+        request: AnswerRequest,
+        helper: ChatModel | None,
+        reader: Reader | None,
     ) -> None:
-        """Give the draft its sources, or the nearest passages; `model` rewrites the question."""
+        """Give the draft its sources, or the nearest passages; the `helper` rewrites the question.
+
+        A `reader` gets all that it has room for, relevant or not: it can tell. Only one that may
+        answer from its own knowledge is not told what is about something else.
+        """
         settings = request.setup.settings.retrieval
-        earlier = self._earlier(request)
+        earlier = self._earlier(request, reader)
         if earlier and settings.later_sources is LaterSources.SAME:
             draft.sources = earlier
             return
-        draft.query, found = self._first_relevant(request, model)
+        draft.query, found = self._first_relevant(request, helper, reader)
         if draft.query != request.query:
             draft.asked = draft.query.text
         taken = sum(self.count_tokens([source.text for source in earlier]))
-        sources = choose_sources(
-            found.passages,
-            self._documents.content,
-            self.count_tokens,
-            most=settings.passages - len(earlier) if found.is_relevant else _NEAREST,
-            most_tokens=settings.source_tokens - taken,
-        )
-        if found.is_relevant:
+        draft.is_thin = not found.is_relevant
+        is_used = found.is_relevant or (reader is not None and not request.setup.is_open)
+        if reader and is_used:
+            sources = chosen_evidence(
+                self._covering(draft.query, request, found.passages),
+                self._documents.content,
+                reader.count_tokens,
+                self.room(request, reader) - taken,
+            )
+        else:
+            sources = choose_sources(
+                found.passages,
+                self._documents.content,
+                self.count_tokens,
+                most=EXCERPT_PASSAGES - len(earlier) if is_used else _NEAREST,
+                most_tokens=EXCERPT_TOKENS - taken,
+            )
+        if is_used:
             draft.sources = with_earlier(sources, earlier)
         elif earlier and depends_on_history(request.question):
             draft.sources = earlier
         else:
             draft.nearest = sources
+        notes = found.notes or SearchNotes()
         draft.notes = replace(
-            found.notes or SearchNotes(),
+            notes,
+            hints=(*notes.hints, *self._cut_short(request, reader)),
             asked=draft.asked if draft.asked != request.question else "",
             files=self._counted(found.matching, draft.sources),
         )
 
+    def _covering(
+        self, query: Query, request: AnswerRequest, found: Sequence[Passage]
+    ) -> list[Passage]:
+        """The passages with places of their own for each part of a question, and for each of the
+        files that it names; in the order of use.
+        """
+        settings, reach = request.setup.settings.retrieval, request.setup.reach
+        parts = question_parts(query.text)
+        lists = [list(found)]
+        for part in parts if len(parts) > 1 else ():
+            asked = replace(query, text=part, phrases=())
+            lists.append(
+                list(self.look_up(asked, settings, limit=_PART_DEPTH, reach=reach).passages)
+            )
+        named = self._retriever.named_documents(query, reach)
+        for document_id in sorted(named) if len(named) > 1 else ():
+            best = self._retriever.best_of(
+                document_id, query, limit=_PART_DEPTH, reach=reach,
+                lexical_weight=settings.lexical_weight,
+            )  # fmt: skip
+            lists.append(best.passages)
+        return [replace(p, score=-float(n)) for n, p in enumerate(in_turn(lists))]
+
+    def room(self, request: AnswerRequest, reader: Reader | None) -> int:
+        """The tokens of sources that a model reads for this request; without one, of excerpts."""
+        if reader is None:
+            return EXCERPT_TOKENS
+        room = request.setup.settings.retrieval.room
+        return room.tokens(reader.context_tokens, reader.read_tokens_per_s)
+
+    def _cut_short(self, request: AnswerRequest, reader: Reader | None) -> tuple[str, ...]:
+        """What to say when less is sent because the model reads slowly."""
+        room = request.setup.settings.retrieval.room
+        if reader is None or self.room(request, reader) >= room.tokens(reader.context_tokens, 0.0):
+            return ()
+        speed = reader.read_tokens_per_s
+        return (f"Less was sent, as the model reads about {speed:.0f} tokens a second.",)
+
     def _first_relevant(
-        self, request: AnswerRequest, model: ChatModel | None
+        self, request: AnswerRequest, helper: ChatModel | None, reader: Reader | None
     ) -> tuple[Query, SearchResult]:
         """The first reading of the question with relevant passages, and these.
 
         When no reading has any, the question as it was asked, or the first way it is completed.
         """
         settings, reach = request.setup.settings.retrieval, request.setup.reach
+        limit = _READ_DEPTH if reader else _DEPTH * EXCERPT_PASSAGES
         tried: dict[Query, SearchResult] = {}
-        for reading in readings(request, model):
+        for reading in readings(request, helper):
             query = reading.query
             if query not in tried:
-                tried[query] = self.look_up(
-                    query, settings, limit=_DEPTH * settings.passages, reach=reach
-                )
+                tried[query] = self.look_up(query, settings, limit=limit, reach=reach)
                 if tried[query].is_relevant:
                     found = tried[query]
                     return query, self._staying(request, found) if reading.may_stay else found
@@ -269,7 +334,7 @@ class SourceFinder:
         inside = self._retriever.inside(document_ids, request.query, request.setup.reach)
         return [source for source in before if source.document_id in inside]
 
-    def _earlier(self, request: AnswerRequest) -> tuple[SourceRef, ...]:
+    def _earlier(self, request: AnswerRequest, reader: Reader | None) -> tuple[SourceRef, ...]:
         """The sources of the previous answer that are wanted and may still be found.
 
         Together with new ones they take up to half of the room.
@@ -279,9 +344,9 @@ class SourceFinder:
             return ()
         before = self.before(request)
         share = 1 if settings.later_sources is LaterSources.SAME else 2
-        left, kept = settings.source_tokens // share, list[SourceRef]()
+        left, kept = self.room(request, reader) // share, list[SourceRef]()
         tokens = self.count_tokens([source.text for source in before])
-        for source, count in zip(before[: settings.passages // share], tokens, strict=False):
+        for source, count in zip(before, tokens, strict=True):
             left -= count
             if left >= 0:
                 kept.append(source)

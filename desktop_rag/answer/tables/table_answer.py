@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from desktop_rag.answer.endpoints.helper_job import generate_telling
 from desktop_rag.answer.prompting.prompt import sanitized
+from desktop_rag.answer.sources.question_rewriting import content_words
 from desktop_rag.answer.sources.source_merging import numbered_anew
 from desktop_rag.answer.tables.cell_values import (
     ColumnValues,
@@ -28,7 +29,10 @@ from desktop_rag.answer.tables.sheet_rows import RowBlock, SheetRow, column_lett
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.core.conversation import AnswerEvent, AnswerWaits, SourceRef
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.languages import language_of
 from desktop_rag.core.parsed import Anchor
+from desktop_rag.core.terms import terms
+from desktop_rag.core.text import words
 from desktop_rag.models.ports import ChatModel, ChatTurn
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.tables import (
@@ -47,6 +51,7 @@ _LONGEST_REPLY_CHARS = 8_000
 _LONGEST_QUESTION_CHARS = 2_000
 _FENCED = re.compile(r"```[\w-]*\s*\n(.*?)(?:```|\Z)", re.DOTALL)
 _BEGIN = re.compile(r"(?is)\b(?:SELECT|WITH)\b.*")
+_FROM = re.compile(r'(?i)\bFROM\s+("[^"]+"|\w+)')
 _NONE = re.compile(r"\W*none\b", re.IGNORECASE)
 
 _INSTRUCTIONS = """\
@@ -445,8 +450,9 @@ def _left_out(result: QueryResult, tables: Sequence[SheetTable]) -> list[str]:
 
 _T = TypeVar("_T")
 
-# The number of best sources that are searched for tables, and of tables that are queried.
+# The number of best sources that are searched for tables, of those looked at, and of tables.
 _BEST = 3
+_LOOKED_AT = 30
 _MOST_TABLES = 3
 # Splitting a longer text into rows takes too long during an answer.
 _LONGEST_TEXT_CHARS = 20_000_000
@@ -455,7 +461,7 @@ _DESCRIBED_CHARS_A_TOKEN = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class _FoundTable:
+class FoundTable:
     """A table, and the source that showed some of it."""
 
     table: SheetTable
@@ -484,9 +490,8 @@ class TableAnswer:
         question = draft.plain_question
         if not may_want_a_query(question):
             return
-        # Scores are comparable within one search only.
-        best = [*_best(attached()), *_best(draft.sources or draft.nearest)]
-        found = self._tables(best)
+        best = [*attached(), *_worth_asking(question, draft.sources or draft.nearest)]
+        found = self.among(best)
         if not found:
             return
         title = " ".join(found[0].source.title.split())
@@ -500,9 +505,10 @@ class TableAnswer:
             draft.sources = numbered_anew([made, *draft.sources])
             draft.nearest = ()
 
-    def _tables(self, best: Sequence[SourceRef]) -> list[_FoundTable]:
+    def among(self, best: Sequence[SourceRef]) -> list[FoundTable]:
+        """The tables that some of the sources are rows of, in their order; three at most."""
         blocks: dict[str, list[RowBlock]] = {}
-        found: list[_FoundTable] = []
+        found: list[FoundTable] = []
         for source in best:
             if not source.anchor.cells or not source.is_in_library or len(found) == _MOST_TABLES:
                 continue
@@ -513,8 +519,28 @@ class TableAnswer:
                 blocks[source.document_id], source.start, source.end, source.title, taken
             )
             if table and not any(table.rows == other.table.rows for other in found):
-                found.append(_FoundTable(table, source))
+                found.append(FoundTable(table, source))
         return found
+
+    def described(self, found: Sequence[FoundTable], model: ChatModel) -> str:
+        """The tables with their columns, as far as the model has room for them."""
+        most_chars = int(model.context_tokens * _DESCRIBED_CHARS_A_TOKEN)
+        return _fitting([describe_table(f.table, f.source.title) for f in found], most_chars)
+
+    def queried(self, sql: str, found: Sequence[FoundTable], cancel: Event) -> SourceRef | None:
+        """The result of a statement as a source; None when it reads no table.
+
+        A table that it names otherwise is the one that has its columns. QueryRefusedError when it
+        can't be run.
+        """
+        refused = QueryRefusedError("There is no table.")
+        for tables in (found, *([_renamed(f, sql)] for f in found)):
+            with self._queries.open(tuple(f.table.query_table() for f in tables)) as opened:
+                try:
+                    return _as_source(sql, opened.run(sql, cancel), tables)
+                except QueryRefusedError as fault:
+                    refused = fault if tables is found else refused
+        raise refused
 
     def _blocks(self, source: SourceRef) -> list[RowBlock]:
         text, places = self._documents.content(source.document_id)
@@ -525,15 +551,21 @@ class TableAnswer:
         return row_blocks(text, places) if is_as_found else []
 
     def _asked(
-        self, question: str, found: Sequence[_FoundTable], model: ChatModel, cancel: Event
+        self, question: str, found: Sequence[FoundTable], model: ChatModel, cancel: Event
     ) -> Generator[AnswerWaits, None, SourceRef | None]:
-        most_chars = int(model.context_tokens * _DESCRIBED_CHARS_A_TOKEN)
-        description = _fitting([describe_table(f.table, f.source.title) for f in found], most_chars)
+        description = self.described(found, model)
         with self._queries.open(tuple(f.table.query_table() for f in found)) as tables:
             fence = secrets.token_hex(8)
             asking = query_with_model(model, question, tables, description, fence, cancel)
             made = yield from _as_events(asking)
         return _as_source(*made, found) if made else None
+
+
+def _renamed(found: FoundTable, sql: str) -> FoundTable:
+    """The table by the name that a statement gives to the only one that it reads."""
+    read = _FROM.search(sql)
+    name = read[1].strip('"') if read else found.table.name
+    return replace(found, table=replace(found.table, name=name))
 
 
 def _as_events(asking: Generator[str, None, _T]) -> Generator[AnswerWaits, None, _T]:
@@ -545,8 +577,18 @@ def _as_events(asking: Generator[str, None, _T]) -> Generator[AnswerWaits, None,
         yield AnswerWaits(reason)
 
 
-def _best(sources: Sequence[SourceRef]) -> list[SourceRef]:
-    return sorted(sources, key=lambda source: -source.score)[:_BEST]
+def _worth_asking(question: str, sources: Sequence[SourceRef]) -> list[SourceRef]:
+    """The best sources, and those of others that have a word of the question."""
+    language = language_of(words(question))
+    asked = {term for word in content_words(question) for term in terms(word, language)}
+    ranked = sorted(sources, key=lambda source: -source.score)
+    others = (s for s in ranked[_BEST:_LOOKED_AT] if _holds_any(asked, s, language))
+    return [*ranked[:_BEST], *others]
+
+
+def _holds_any(asked: set[str], source: SourceRef, language: str) -> bool:
+    said = {word.casefold() for word in words(f"{source.title} {source.text}")}
+    return any(not asked.isdisjoint(terms(word, language)) for word in said)
 
 
 def _fitting(descriptions: Sequence[str], most_chars: int) -> str:
@@ -557,7 +599,7 @@ def _fitting(descriptions: Sequence[str], most_chars: int) -> str:
     return "\n".join(lines[: max(fitting, 1)]).strip()
 
 
-def _as_source(sql: str, result: QueryResult, found: Sequence[_FoundTable]) -> SourceRef | None:
+def _as_source(sql: str, result: QueryResult, found: Sequence[FoundTable]) -> SourceRef | None:
     """The result as a source at the place of its rows; None when it read no table."""
     asked = next((f for f in found if f.table.name in result.used), None)
     if asked is None:

@@ -29,7 +29,7 @@ from desktop_rag.core.domain import Document
 from desktop_rag.core.parsed import Heading, Mark, TableHeader
 from desktop_rag.core.places import places_from_json
 from desktop_rag.core.question import NamedFiles
-from desktop_rag.models.ports import ChatModel
+from desktop_rag.models.ports import Reader
 from desktop_rag.store.contract.documents import DocumentStore
 
 _BEGINNING_CHARS = 500
@@ -259,7 +259,7 @@ class NamedAnswer:
         self._documents = documents
         self._whole = WholeTexts(documents, finder.count_tokens)
 
-    def read_for(self, model: ChatModel, draft: AnswerDraft, request: AnswerRequest) -> bool:
+    def read_for(self, model: Reader, draft: AnswerDraft, request: AnswerRequest) -> bool:
         """Give the draft the whole of the named files where it fits into the prompt; True then.
 
         Else it keeps the best passages of them, relevant or not: the person knows where to look.

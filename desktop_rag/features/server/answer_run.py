@@ -12,8 +12,10 @@ from desktop_rag.core.conversation import (
     AnswerRestated,
     Message,
     SourceRef,
+    StepTaken,
     TextDelta,
 )
+from desktop_rag.core.markup.inert_markdown import inert
 from desktop_rag.features.server.asked import Asked
 from desktop_rag.features.server.program_answers import Answers, failure
 from desktop_rag.features.server.refusals import Refusal
@@ -27,9 +29,10 @@ _SILENCE_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """More of the text; "" when there is none yet and the answer goes on."""
+    """More of the text; "" when there is none yet and the answer goes on, or a `step` was taken."""
 
     text: str
+    step: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +88,8 @@ class AnswerRun:
                         yield TextPiece(message.text)
                 elif isinstance(each, AnswerChanged):
                     message = each.message
-                elif isinstance(each, Nothing):
-                    yield TextPiece("")
+                elif isinstance(each, Nothing | StepTaken):
+                    yield _between(each)
         if message is None:
             raise Refusal(503, "The server is ending.")
         for piece in self._end(message, "".join(sent)):
@@ -129,3 +132,8 @@ def grown(shown: str, event: TextDelta | AnswerRestated) -> tuple[str, str]:
     if event.text and 2 * same < min(len(shown), len(event.text)):
         return event.text, f"\n\n{event.text}"
     return event.text, event.text[same:]
+
+
+def _between(each: Nothing | StepTaken) -> TextPiece:
+    """A piece without text. A step quotes what the model asked for, so it is made inert."""
+    return TextPiece("", inert(each.step.said)) if isinstance(each, StepTaken) else TextPiece("")

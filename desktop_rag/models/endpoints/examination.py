@@ -22,7 +22,7 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import LengthField, ModelProfile, Thinking
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoint_address import is_near, normalise_base_url
-from desktop_rag.models.endpoints.client.chat_client import learned_from
+from desktop_rag.models.endpoints.client.chat_client import learned_from, tool_json
 from desktop_rag.models.endpoints.client.chat_stream import Usage
 from desktop_rag.models.endpoints.client.endpoint_faults import (
     EndpointFaultError,
@@ -31,9 +31,9 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
 )
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
 from desktop_rag.models.endpoints.client.streams.thinking import ThinkingSplitter
-from desktop_rag.models.endpoints.model_list import stated_tokens
+from desktop_rag.models.endpoints.model_list import known_tokens, running_tokens, stated_tokens
 from desktop_rag.models.endpoints.providers import list_shape_at, with_quirks
-from desktop_rag.models.ports import HeardAnswer
+from desktop_rag.models.ports import HeardAnswer, Tool
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ class MeasuredContext:
 
 # For an endpoint on this computer or network, where a request costs time, and for any other.
 NEAR = Bounds(first=2048, most=32_768, requests=12, longest_s=20.0)
-FAR = Bounds(first=16_384, most=16_384, requests=3, longest_s=math.inf)
+FAR = Bounds(first=16_384, most=16_384, requests=1, longest_s=math.inf)
 
 
 def filler(words: int, first: int = 0) -> str:
@@ -162,6 +162,12 @@ _REFUSALS = frozenset({
 _SHAPE_REFUSALS = frozenset({Fault.REJECTED, Fault.FAILED})
 _SAY_YES = "Reply with the word yes."
 _SAY_JSON = 'Reply with this JSON object and nothing else: {"ok": true}'
+_CALL_TOOL = "Search the documents for the word lighthouse."
+_SEARCH = Tool(
+    "search",
+    "Searches the person's documents.",
+    {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
+)
 _NAME_COLOUR = "Which colour is this picture? Reply with one word."
 # Long enough to show in the server's count.
 _SYSTEM_WORDS = 60
@@ -182,6 +188,7 @@ class _ExamAnswer:
     text: str = ""
     thinking_field: str = ""
     usage: Usage | None = None
+    has_calls: bool = False
     is_whole: bool = False
     seconds: float = 0.0
 
@@ -196,18 +203,20 @@ class Examination:
         self._profile = with_quirks(ModelProfile(), base_url)
         self._tokens_a_word = 1.0
 
-    def run(self) -> ModelProfile:
-        """The profile of the model.
+    def run(self, *, is_asked: bool = False) -> ModelProfile:
+        """The profile of the model. Remote ones get long requests only when that `is_asked`.
 
         Raises:
             AppError: when the model doesn't answer at all.
             Cancelled: when the app is closing.
         """
         self._try_answer()
-        for look in (self._find_order, self._try_json, self._try_images, self._try_vectors):
+        for look in (
+            self._find_order, self._try_json, self._try_images, self._try_tools, self._try_vectors,
+        ):  # fmt: skip
             look()
-        self._read_statement()
-        self._measure_context()
+        if not self._read_statement() and (is_asked or self._is_near):
+            self._measure_context()
         self._profile = replace(self._profile, examined_at=time.time())
         return self._profile
 
@@ -269,25 +278,56 @@ class Examination:
         is_seen = not _answer_in(heard) or "red" in heard.text.lower()
         self._record(takes_images=is_seen if is_accepted else is_accepted)
 
+    def _try_tools(self) -> None:
+        heard = _ExamAnswer()
+
+        def ask() -> None:
+            nonlocal heard
+            turn = _turn("user", _CALL_TOOL)
+            heard = self._ask([turn], _ANSWER_TOKENS, tools=[tool_json(_SEARCH)])
+
+        is_accepted = self._is_accepted(ask)
+        # A model that is still thinking may call it yet.
+        is_known = heard.has_calls or bool(_answer_in(heard))
+        self._record(
+            calls_tools=(heard.has_calls if is_known else None) if is_accepted else is_accepted
+        )
+
     def _try_vectors(self) -> None:
         def ask() -> object:
             return self._with_retry(lambda: self._requests.vectors(["yes"], self._cancel))
 
         self._record(embeds=self._is_accepted(ask))
 
-    def _read_statement(self) -> None:
+    @property
+    def _is_near(self) -> bool:
+        """True on this computer or network, where a request costs time only."""
+        return is_near(normalise_base_url(self._requests.endpoint.base_url))
+
+    def _read_statement(self) -> bool:
+        """Read the context length from the list of models; True when that settles it.
+
+        A remote service states what it offers. A server nearby may state what the model could read
+        and cut silently at what it was started with, unless it names that.
+        """
         endpoint = self._requests.endpoint
+        running = 0
         try:
             shape = list_shape_at(normalise_base_url(endpoint.base_url))
             body = self._with_retry(lambda: self._requests.model_list(self._cancel, shape))
             self._record(stated_tokens=stated_tokens(body, endpoint.model, shape))
+            running = running_tokens(body, endpoint.model, shape)
         except (AppError, StreamError):
             log.info("the endpoint has no list of models")
+        if not (running or self._is_near):
+            running = self._profile.stated_tokens or known_tokens(endpoint.model)
+        if running:
+            self._record(context_tokens=running)
+        return bool(running)
 
     def _measure_context(self) -> None:
         endpoint = self._requests.endpoint
-        is_free = is_near(normalise_base_url(endpoint.base_url))
-        bounds = NEAR if is_free else FAR
+        bounds = NEAR if self._is_near else FAR
         if most := endpoint.tokens_per_minute // 2:
             bounds = replace(bounds, first=min(bounds.first, most), most=min(bounds.most, most))
 
@@ -303,6 +343,8 @@ class Examination:
                 log.info("the context is not measured further: %s", error.title)
                 return Attempt(ProbeOutcome.UNKNOWN)
             counted = heard.usage.asked if heard.usage else 0
+            if counted >= bounds.first // 2 and heard.seconds > 0:
+                self._record(read_tokens_per_s=round(counted / heard.seconds, 1))
             return Attempt(ProbeOutcome.READ, counted=counted, seconds=heard.seconds)
 
         measured = measure(attempt, bounds, self._tokens_a_word)
@@ -388,6 +430,7 @@ class Examination:
                 heard.text += piece.text
                 heard.thinking_field = heard.thinking_field or piece.thinking_field
                 heard.usage = piece.usage or heard.usage
+                heard.has_calls = heard.has_calls or any(call.name for call in piece.calls)
                 heard.is_whole = heard.is_whole or piece.is_whole
                 if len(heard.text) > _LONGEST_ANSWER_CHARS:
                     break

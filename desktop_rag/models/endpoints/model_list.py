@@ -1,9 +1,12 @@
 """Parses the list of models of an endpoint, in the shapes that servers use. Pure."""
 
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, cast
 
 from desktop_rag.core.domain import ListedModel
+from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
 from desktop_rag.models.endpoints.providers import USUAL_LIST, ListShape
@@ -13,6 +16,8 @@ _LENGTHS = (
     "loaded_context_length", "max_model_len", "context_length", "max_context_length",
     "context_window", "n_ctx", "n_ctx_train", "meta.n_ctx", "meta.n_ctx_train",
 )  # fmt: skip
+# Those of a server that was started with this length, whatever the model could read.
+_RUNNING = ("loaded_context_length", "max_model_len", "n_ctx", "meta.n_ctx")
 _NAMES = ("id", "name")
 _DIGITS = 6
 
@@ -37,6 +42,32 @@ def stated_tokens(body: object, model: str, shape: ListShape = USUAL_LIST) -> in
     """
     stated = (m.context_tokens for m in listed_models(body, shape) if m.name == model)
     return next(stated, 0)
+
+
+def running_tokens(body: object, model: str, shape: ListShape = USUAL_LIST) -> int:
+    """The context length that the server was started with; 0 when the list doesn't state it.
+
+    Raises:
+        StreamError: when it is no list of models.
+    """
+    for name, fields in _entries(body, shape):
+        lengths = (_value_at(fields, path) for path in _RUNNING)
+        if name == model:
+            return next((n for n in lengths if type(n) is int and n > 0), 0)
+    return 0
+
+
+def known_tokens(model: str) -> int:
+    """The context length of a model that is the same everywhere, by its name; 0 for any other."""
+    plain = model.rpartition("/")[2].casefold()
+    fitting = [name for name in _known_models() if plain.startswith(name)]
+    return _known_models()[max(fitting, key=len)] if fitting else 0
+
+
+@cache
+def _known_models() -> Mapping[str, int]:
+    path = resources_dir() / "endpoints" / "known_models.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))["context_tokens"]
 
 
 def _described(name: str, fields: dict[str, Any], shape: ListShape) -> ListedModel:

@@ -16,6 +16,7 @@ from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.model_profile import ExaminationChanged, ModelProfile
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoint_address import host_of
+from desktop_rag.models.endpoints.examination import FAR
 from desktop_rag.models.endpoints.providers import Provider, programs
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import failure_in_words
@@ -24,11 +25,15 @@ from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_pr
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-_NOT_MEASURED = tr("Not measured yet. Default settings are used.")
+_NOT_MEASURED = tr(
+    "Not measured yet. When it is first used, about ten short requests go to it, some 400 words in"
+    " all, and longer ones only if it runs nearby and doesn't state what it reads."
+)
 _RUNNING = tr("Measuring. This may take a few minutes; your questions take priority.")
 _COST = tr(
-    "Measures the context size and features of the model with about ten short requests and a few"
-    " long ones. Remote endpoints get at most three long ones, of up to 16,384 tokens each."
+    "Measures the context size and features of the model with about ten short requests, some 400"
+    " words in all. Where its server doesn't state what it reads, filler words follow: one request"
+    " of 16,384 tokens to a remote endpoint, up to 60,000 tokens in all to one nearby."
 )
 _FORGET = tr(
     "Forgets the limit that was learned from a refusal. The next question is sent with all of its"
@@ -57,8 +62,6 @@ class ModelFindings(QWidget):
         self._label.setAccessibleName(tr("Capabilities of the model"))
         bridge.hear(ExaminationChanged, self._on_examination_changed)
         self.button = TextButton(tr("Measure"))
-        self.button.setAccessibleDescription(_COST)
-        set_tip(self.button, _COST)
         self.button.clicked.connect(self._on_clicked)
         self.forget_button = TextButton(tr("Try more again"))
         self.forget_button.setAccessibleDescription(_FORGET)
@@ -135,6 +138,11 @@ class ModelFindings(QWidget):
         self._label.setText("\n".join(map(told, findings)) if findings else _NOT_MEASURED)
         self._label.set_tone("" if findings else "muted")
         self._show_button(tr("Measure again") if profile.is_examined else tr("Measure"), True)
+        price = self._endpoint.price_in * FAR.most / 1_000_000
+        costs = tr("At the price of the endpoint the long one is {cost:,.2g}.", cost=price)
+        said = f"{_COST} {costs}" if price else _COST
+        self.button.setAccessibleDescription(said)
+        set_tip(self.button, said)
 
     def _show_running(self) -> None:
         self.forget_button.hide()

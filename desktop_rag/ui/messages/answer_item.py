@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QFontDatabase, QGuiApplication
+from PySide6.QtCore import QPoint, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
 
 from desktop_rag.core.claims import Claim, Verdict
-from desktop_rag.core.conversation import Feedback, Message, MessageState, PastAnswer, SourceRef
+from desktop_rag.core.conversation import Feedback, Message, MessageState, PastAnswer
 from desktop_rag.core.language.translation import count_of, decimal_in_words, told, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
@@ -15,6 +15,11 @@ from desktop_rag.ui.markdown.claim_marks import summary, worst
 from desktop_rag.ui.markdown.formula_drawing import FormulaDrawer
 from desktop_rag.ui.messages.answer_body import AnswerBody
 from desktop_rag.ui.messages.claim_panel import ClaimPanel
+from desktop_rag.ui.messages.collapsible_parts import (
+    CollapsibleQuery,
+    CollapsibleSteps,
+    CollapsibleThinking,
+)
 from desktop_rag.ui.messages.message_model import Phase, Turn
 from desktop_rag.ui.messages.question_item import QuestionButton
 from desktop_rag.ui.widgets.controls import (
@@ -25,11 +30,9 @@ from desktop_rag.ui.widgets.controls import (
     PlainLabel,
     Spinner,
     TextButton,
-    ToolButton,
     set_property,
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow, WrappingRow
-from desktop_rag.ui.widgets.marked_text import MarkedText
 
 
 class PastAnswersButton(TextButton):
@@ -145,49 +148,6 @@ class FailureCard(Card):
         if self._is_built:
             self._retry.setVisible(is_offered)
             self._excerpts.setVisible(is_offered and self._is_from_model)
-
-
-class CollapsibleQuery(QWidget):
-    """The database query behind an answer, collapsed; built for the first query."""
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._is_built = False
-        self.hide()
-
-    def _build(self) -> None:
-        self._button = ToolButton()
-        self._button.setObjectName("queryButton")
-        self._button.setText(tr("Calculated with a query"))
-        self._button.setCheckable(True)
-        self._button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self._button.setIconSize(QSize(16, 16))
-        self._button.toggled.connect(self._on_toggled)
-        self._query = MarkedText(self._theme, tr("Query"), role="text")
-        self._query.setObjectName("queryText")
-        self._query.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 4)
-        column.setSpacing(4)
-        column.addWidget(self._button, alignment=Qt.AlignmentFlag.AlignLeft)
-        column.addWidget(self._query)
-        self._on_toggled(is_open=False)
-        self._is_built = True
-
-    def show_queries(self, sources: Sequence[SourceRef]) -> None:
-        """Show the queries of these sources; hidden without any."""
-        queries = [source.query for source in sources if source.query]
-        self.setVisible(bool(queries))
-        if queries and not self._is_built:
-            self._build()
-        if self._is_built:
-            self._query.show_marked("\n\n".join(queries), ())
-
-    @Slot(bool)
-    def _on_toggled(self, is_open: bool) -> None:
-        self._theme.set_icon(self._button, f"chevron-{'down' if is_open else 'right'}:muted")
-        self._query.setVisible(is_open)
 
 
 _POSSIBLY_SUPPORTED = (Verdict.SUPPORTED, Verdict.PARTLY, Verdict.NOT_CHECKED)
@@ -405,7 +365,6 @@ def byline(message: Message) -> str:
     return " · ".join(part for part in parts if part)
 
 
-_MAX_THINKING_CHARS = 20_000
 _PHASES = {
     Phase.SEARCHING: tr("Searching your documents…"),
     Phase.READING: tr("Reading the sources…"),
@@ -416,44 +375,6 @@ _UNSTORED = tr(
     "This answer is not stored yet: the disk refuses it. It is stored by itself once that works"
     " again, as long as the app stays open."
 )
-
-
-class CollapsibleThinking(QWidget):
-    """The model's thinking, collapsed by default."""
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._thinking = ""
-        self._button = ToolButton()
-        self._button.setObjectName("thinkingButton")
-        self._button.setCheckable(True)
-        self._button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self._button.setIconSize(QSize(16, 16))
-        self._button.toggled.connect(self._on_toggled)
-        self._label = PlainLabel(tone="muted", wrap=True, selectable=True)
-        self._label.setObjectName("thinkingText")
-        self._label.hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 4)
-        column.setSpacing(4)
-        column.addWidget(self._button, alignment=Qt.AlignmentFlag.AlignLeft)
-        column.addWidget(self._label)
-        self._on_toggled(is_open=False)
-
-    def show_thinking(self, thinking: str, *, is_thinking: bool) -> None:
-        """Set the text; it is laid out only while expanded."""
-        self._thinking = thinking
-        self._button.setText(tr("Thinking…") if is_thinking else tr("Thinking"))
-        self.setVisible(bool(thinking))
-        if self._button.isChecked():
-            self._label.setText(thinking[-_MAX_THINKING_CHARS:])
-
-    @Slot(bool)
-    def _on_toggled(self, is_open: bool) -> None:
-        self._theme.set_icon(self._button, f"chevron-{'down' if is_open else 'right'}:muted")
-        self._label.setText(self._thinking[-_MAX_THINKING_CHARS:] if is_open else "")
-        self._label.setVisible(is_open)
 
 
 class AnswerItem(QWidget):
@@ -506,6 +427,7 @@ class AnswerItem(QWidget):
 
     def _build(self) -> None:
         self._thinking = CollapsibleThinking(self._theme)
+        self._steps = CollapsibleSteps(self._theme)
         self._own_knowledge = ModelKnowledgeNotice(self._theme)
         self._body = AnswerBody(self._theme, self._drawer)
         self._query = CollapsibleQuery(self._theme)
@@ -527,7 +449,9 @@ class AnswerItem(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 4, 0, 10)
         column.setSpacing(4)
-        for widget in (self._thinking, self._own_knowledge, self._body, self._query, self._status):
+        for widget in (self._thinking, self._steps, self._own_knowledge, self._body):
+            column.addWidget(widget)
+        for widget in (self._query, self._status):
             column.addWidget(widget)
         for widget in (self._notes, self._unstored, self._failure, self._hidden):
             column.addWidget(widget)
@@ -545,6 +469,7 @@ class AnswerItem(QWidget):
 
     def _connect(self) -> None:
         self._body.citation_clicked.connect(self.citation_clicked)
+        self._steps.opened.connect(self.citation_clicked)
         self._body.claim_clicked.connect(self._show_claim)
         self._check.clicked.connect(self._on_check_clicked)
         self._add.clicked.connect(self.folder_requested)
@@ -590,6 +515,8 @@ class AnswerItem(QWidget):
         self._turn = turn
         message = turn.message
         self._thinking.show_thinking(message.thinking, is_thinking=turn.phase is Phase.THINKING)
+        steps = message.notes.steps if message.notes else ()
+        self._steps.show_steps(steps, message.sources)
         self._body.show_text(message.text, message.sources, message.claims, is_live=turn.is_live)
         self._own_knowledge.show_for(message)
         self._query.show_queries(() if turn.is_live else message.sources)

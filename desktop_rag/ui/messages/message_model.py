@@ -24,6 +24,7 @@ from desktop_rag.core.conversation import (
     SearchNotes,
     SourceRef,
     SourcesFound,
+    StepTaken,
     TextDelta,
     ThinkingDelta,
 )
@@ -154,6 +155,9 @@ class MessageModel(QAbstractListModel):
                 self._replace(-1, Turn(self._live, Phase.READING, progress))
             case SourcesFound(sources=sources, notes=notes, is_own_knowledge=is_own):
                 self._update(Phase.READING, sources=sources, notes=notes, is_own_knowledge=is_own)
+            case StepTaken(step=step, sources=sources, notes=notes):
+                self._update(Phase.READING, sources=sources, notes=notes)
+                self._replace(-1, Turn(self._live, Phase.READING, step.said))
             case AnswerWaits(reason=reason):
                 self._replace(-1, Turn(self._live, Phase.READING, told(reason)))
             case ThinkingDelta(text=text):

@@ -15,6 +15,7 @@ from desktop_rag.core.settings import (
     EndpointSettings,
     LaterSources,
     LongReading,
+    Room,
     Settings,
     TranscriptionDialect,
     WhenClosed,
@@ -47,6 +48,11 @@ LATER_SOURCES = {
     LaterSources.SAME.value: tr("Keep the sources"),
     LaterSources.BOTH.value: tr("Both"),
 }
+ROOMS = {
+    Room.FAST.value: tr("Fast"),
+    Room.BALANCED.value: tr("Balanced"),
+    Room.THOROUGH.value: tr("Thorough"),
+}
 LENGTHS = {
     AnswerLength.BRIEF.value: tr("Brief"),
     AnswerLength.NORMAL.value: tr("Normal"),
@@ -63,6 +69,7 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
     "index.long_pictures": LONG_READING,
     "preferences.length": LENGTHS,
     "retrieval.later_sources": LATER_SOURCES,
+    "retrieval.room": ROOMS,
     "transcription.dialect": DIALECTS,
 }
 # What an empty setting stands for.

@@ -4,21 +4,23 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QSlider, QWidget
 
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.settings import LaterSources, RetrievalSettings
-from desktop_rag.ui.settings.edited_settings import LATER_SOURCES
+from desktop_rag.core.settings import LaterSources, RetrievalSettings, Room
+from desktop_rag.ui.settings.edited_settings import LATER_SOURCES, ROOMS
 from desktop_rag.ui.widgets.controls import PlainLabel
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
     WheelGuard,
     note,
-    number_field,
     radio_group,
     selected_value,
-    show_number,
 )
 
 _HUNDRED = 100
-_LENGTH_NOTE = tr("More passages need a model with a larger context. A page has about 600 tokens.")
+_ROOM_NOTE = tr(
+    "How much of your documents is sent with a question. Fast: about four pages. Balanced: up to a"
+    " quarter of what the model can read, less for a slow one. Thorough: up to half of it; answers"
+    " take longer and cost more."
+)
 _LATER_NOTE = tr(
     "Where the sources of a follow-up question come from. If you use a model, it first rewrites the"
     " question so that it makes sense on its own."
@@ -33,8 +35,7 @@ class RetrievalForm(SettingsSection):
     def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
         """`guard` keeps the mouse wheel from changing unfocused fields."""
         super().__init__(tr("Search"), parent=parent)
-        self._passages = number_field(1, 50, 1, tr(" passages"))
-        self._source_tokens = number_field(200, 100_000, 200, tr(" tokens"))
+        self._room = radio_group(self, tr("What a model reads"), ROOMS)
         self._balance = QSlider(Qt.Orientation.Horizontal)
         self._balance.setRange(0, _HUNDRED)
         self._balance.setSingleStep(5)
@@ -44,19 +45,17 @@ class RetrievalForm(SettingsSection):
         self._balance.setAccessibleName(tr("Balance between words and meaning"))
         self._balance_note = note()
         self._later = radio_group(self, tr("Follow-up questions"), LATER_SOURCES)
-        for field in (self._passages, self._source_tokens, self._balance):
-            guard.guard(field)
-            field.valueChanged.connect(self._on_edited)
-        for button in self._later.values():
+        guard.guard(self._balance)
+        self._balance.valueChanged.connect(self._on_edited)
+        for button in (*self._room.values(), *self._later.values()):
             # Not `toggled`, which fires for the deselected button too.
             button.clicked.connect(self._on_edited)
         self._balance.sliderMoved.connect(self._show_balance)
         self._build()
 
     def _build(self) -> None:
-        self.add_row(tr("Passages per answer"), self._passages)
-        self.add_row(tr("Total length"), self._source_tokens)
-        self.add_note(note(_LENGTH_NOTE))
+        self.add_row(tr("What a model reads"), *self._room.values(), spacing_px=20)
+        self.add_note(note(_ROOM_NOTE))
         # Both ends of the slider stay beside it.
         ends = QWidget()
         line = QHBoxLayout(ends)
@@ -73,16 +72,14 @@ class RetrievalForm(SettingsSection):
     def retrieval(self) -> RetrievalSettings:
         """The settings as chosen."""
         return RetrievalSettings(
-            passages=self._passages.value(),
-            source_tokens=self._source_tokens.value(),
+            room=Room(selected_value(self._room)),
             lexical_weight=(_HUNDRED - self._balance.value()) / _HUNDRED,
             later_sources=LaterSources(selected_value(self._later)),
         )
 
     def show_retrieval(self, retrieval: RetrievalSettings) -> None:
         """Show these settings without emitting `changed`."""
-        show_number(self._passages, retrieval.passages)
-        show_number(self._source_tokens, retrieval.source_tokens)
+        self._room[retrieval.room].setChecked(True)
         with QSignalBlocker(self._balance):
             self._balance.setValue(_HUNDRED - round(retrieval.lexical_weight * _HUNDRED))
         self._show_balance(self._balance.value())

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from desktop_rag.answer.sources.source_finder import EXCERPT_TOKENS
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.settings import LaterSources, RetrievalSettings, Settings
+from desktop_rag.core.text import rough_token_counts
 from tests.asking import ask
 from tests.indexed import OpenIndexed, index_texts
 from tests.servers.chat_server import ChatServer
@@ -154,26 +156,19 @@ def test_earlier_sources_obey_the_filters_of_a_question(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kind", "expected"),
-    [
-        (LaterSources.SAME, ["lamp.md"]),
-        (LaterSources.BOTH, ["ship.md", "lamp.md"]),
-        (LaterSources.FRESH, ["ship.md", "care.md"]),
-    ],
-)
+@pytest.mark.parametrize("kind", list(LaterSources))
 def test_the_sources_of_later_questions_are_chosen(
-    indexed: Services, server: ChatServer, kind: LaterSources, expected: list[str]
+    indexed: Services, server: ChatServer, kind: LaterSources
 ) -> None:
-    retrieval = RetrievalSettings(passages=2, later_sources=kind)
-    settings = replace(Settings(), endpoint=server.endpoint(), retrieval=retrieval)
-    indexed.chat.apply(replace(settings, retrieval=replace(retrieval, passages=1)))
-    first = ask(indexed, FIRST)
+    server.answer = "At dusk [1]."
+    retrieval = RetrievalSettings(later_sources=kind)
+    indexed.chat.apply(replace(Settings(), endpoint=server.endpoint(), retrieval=retrieval))
+    first = ask(indexed, f"{FIRST} file:lamp.md")
     assert names(first) == ["lamp.md"]
-    indexed.chat.apply(settings)
     whole = "Who cleans the deck of the ferry every morning of the year?"
     later = ask(indexed, whole, conversation_id=first.conversation_id)
-    assert names(later) == expected
+    assert (names(later)[0] == "ship.md") is (kind is not LaterSources.SAME)
+    assert (names(later)[-1] == "lamp.md") or kind is LaterSources.FRESH
     for source in later.sources:
         text = indexed.chat.document_text(source.document_id)
         assert text[source.start : source.end] == (source.quote or source.text)
@@ -183,23 +178,22 @@ def test_the_sources_of_later_questions_are_chosen(
 def test_earlier_sources_leave_fewer_tokens_for_new_ones(
     services: Services, tmp_path: Path
 ) -> None:
-    """Of texts of 97 tokens each, three fit into 300; with an earlier one there, two do."""
-
     def text(subject: str) -> str:
-        return " ".join(f"The keeper cleans {subject} number {n}." for n in range(12))
+        return "\n\n".join(f"The keeper cleans {subject} number {n}. " * 20 for n in range(9))
 
     texts = {f"{name}.md": text(name) for name in ("lamps", "decks", "nets", "boats")}
     index_texts(services, tmp_path / "long", texts)
-    retrieval = RetrievalSettings(passages=1, later_sources=LaterSources.BOTH)
+    retrieval = RetrievalSettings(later_sources=LaterSources.BOTH)
     services.chat.apply(replace(Settings(), retrieval=retrieval))
-    first = ask(services, "Who cleans lamps number 3?")
-    assert names(first) == ["lamps.md"]
-    roomy = replace(retrieval, passages=8, source_tokens=300)
-    services.chat.apply(replace(Settings(), retrieval=roomy))
+    first = ask(services, "Who cleans lamps number 3? file:lamps.md")
     whole = "Which decks, nets and boats of the harbour does the keeper clean every morning?"
     later = ask(services, whole, conversation_id=first.conversation_id)
     assert names(later)[-1] == "lamps.md"
-    assert len(later.sources) == 3
+    counts = rough_token_counts([source.text for source in later.sources])
+    earlier = sum(n for n, s in zip(counts, later.sources, strict=True) if "lamps" in s.path)
+    assert earlier <= 1.1 * EXCERPT_TOKENS / 2
+    # By a rough count.
+    assert sum(counts) <= 1.1 * EXCERPT_TOKENS
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from desktop_rag.answer.writing.answer_texts import Refusal, refusal
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import AnswerEvent, FileAsked, FileCounts, Message, MessageState
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.settings import AnswerSettings, Settings
+from desktop_rag.core.settings import Settings
 from tests.asking import answer_of, ask
 from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
@@ -193,31 +193,6 @@ def test_nothing_anywhere_is_said(indexed: Services) -> None:
     assert message.text == refusal(Refusal.NOTHING_RELEVANT)
     assert message.sources == ()
     assert message.nearest, "what came nearest can still be looked at"
-
-
-@pytest.mark.slow
-def test_when_nothing_is_found_few_files_are_asked_by_themselves(
-    indexed: Services, server: ChatServer
-) -> None:
-    events = list(indexed.chat.ask(NOWHERE, cancel=threading.Event()))
-    assert [event.total for event in events if isinstance(event, FileAsked)] == [4] * 4
-    message = answer_of(events)
-    assert message.text == refusal(Refusal.NOTHING_RELEVANT)
-    assert message.notes is not None
-    assert message.notes.files == FileCounts(matched=0, read=4)
-    asked = [body for body in server.chats if NOWHERE in json.dumps(body)]
-    assert len(asked) == len(PAPERS), "each is read in full"
-
-
-@pytest.mark.slow
-def test_files_are_not_asked_by_themselves_when_that_is_switched_off(
-    indexed: Services, server: ChatServer
-) -> None:
-    answers = AnswerSettings(asks_few_files=False)
-    indexed.chat.apply(Settings(endpoint=server.endpoint(), answers=answers))
-    events = list(indexed.chat.ask(NOWHERE, cancel=threading.Event()))
-    assert not any(isinstance(event, FileAsked) for event in events)
-    assert answer_of(events).text == refusal(Refusal.NOTHING_RELEVANT)
 
 
 @pytest.mark.slow

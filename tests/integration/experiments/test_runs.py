@@ -11,7 +11,7 @@ from desktop_rag import app
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Settings
+from desktop_rag.core.settings import Room, Settings
 from desktop_rag.features.evaluation.experiments.experiments import Experiments
 from desktop_rag.features.evaluation.services import EvaluationServices
 from desktop_rag.features.evaluation.values.run import (
@@ -72,13 +72,13 @@ def lamps(experiments: Experiments) -> QuestionSet:
 def test_a_run_stores_all_that_is_known_of_each_answer(
     asked: app.Services, experiments: Experiments, lamps: QuestionSet, server: ChatServer
 ) -> None:
-    up = SetUp("narrow", passages=3, lexical_weight=0.9, instructions="Answer like a keeper.")
+    up = SetUp("narrow", room=Room.FAST, lexical_weight=0.9, instructions="Answer like a keeper.")
     [run] = experiments.begin(lamps, [up])
     asked.wing(EvaluationServices).worker.work_off()
     results = experiments.results(lamps.set_id)
     [scores] = results.runs
     assert (scores.run.run_id, scores.run.state) == (run.run_id, RunState.DONE)
-    assert scores.run.settings["retrieval"]["passages"] == 3
+    assert scores.run.settings["retrieval"]["room"] == "fast"
     answer = scores.answers["lit"]
     assert answer.text == "The lamp is lit at dusk [1]."
     assert [Path(source.path).name for source in answer.sources] == ["lamp.md"]

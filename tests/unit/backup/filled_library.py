@@ -43,7 +43,7 @@ from desktop_rag.core.domain import (
 from desktop_rag.core.parsed import Anchor, ChunkSettings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem, ScopeKind
-from desktop_rag.core.settings import RetrievalSettings
+from desktop_rag.core.settings import RetrievalSettings, Room
 from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
 from desktop_rag.features.evaluation.measures.stored_runs import Evaluation, EvaluationStore
 from desktop_rag.features.evaluation.values.chunk_trial import (
@@ -85,9 +85,9 @@ SET = QuestionSet(
 )  # fmt: skip
 RUN = Run(
     "e1", "s1", 2,
-    SetUp("small", "a1", "http://localhost:1/v1", "m", "c1", 8, 2400, 0.5, "Be brief.",
+    SetUp("small", "a1", "http://localhost:1/v1", "m", "c1", Room.FAST, 0.5, "Be brief.",
           ChunkSettings("words", 100, 3), "/models/small"),
-    SET.questions, 5.0, RunState.DONE, 4.5, "0.1.0", {"retrieval": {"passages": 8}}, "No", "Try",
+    SET.questions, 5.0, RunState.DONE, 4.5, "0.1.0", {"retrieval": {"room": "fast"}}, "No", "Try",
 )  # fmt: skip
 PNG = Image("image/png", b"\x89PNG\r\n\x1a\n\x00\xff bytes")
 
@@ -192,8 +192,8 @@ def _fill_chat(engine: Engine, sea: Collection, file: Source) -> tuple[Conversat
     engine.assistants.put(
         Assistant(
             "a1", "Keeper", "Be brief.", "https://models.example/v1", "keeper",
-            (sea.collection_id,), "type:md", RetrievalSettings(5), is_open=True, changed_at=5.0,
-            rails="grounding",
+            (sea.collection_id,), "type:md", RetrievalSettings(Room.FAST), is_open=True,
+            changed_at=5.0, rails="grounding",
         )
     )  # fmt: skip
     attached = (

@@ -13,7 +13,7 @@ from desktop_rag.core.assistant import (
     validated_assistant,
 )
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.settings import LaterSources, RetrievalSettings
+from desktop_rag.core.settings import LaterSources, RetrievalSettings, Room
 
 PLAIN = Assistant("a", "Taxes")
 FULL = Assistant(
@@ -24,7 +24,7 @@ FULL = Assistant(
     "tiny",
     ("c1", "c2"),
     "type:pdf",
-    RetrievalSettings(4, 1200, 0.75, LaterSources.BOTH),
+    RetrievalSettings(Room.THOROUGH, 0.75, LaterSources.BOTH),
     is_open=True,
     uses_memory=False,
 )
@@ -33,6 +33,14 @@ FULL = Assistant(
 @pytest.mark.parametrize("assistant", [PLAIN, FULL])
 def test_it_comes_back_from_json_as_it_was(assistant: Assistant) -> None:
     assert Assistant.from_json(assistant.to_json()) == assistant
+
+
+def test_a_number_of_passages_that_an_earlier_version_kept_is_left_out() -> None:
+    fields = FULL.to_json()
+    del fields["retrieval"]["room"]
+    fields["retrieval"] |= {"passages": 4, "source_tokens": 1200}
+    found = Assistant.from_json(fields).retrieval
+    assert found == RetrievalSettings(Room.BALANCED, 0.75, LaterSources.BOTH)
 
 
 def test_what_was_added_since_has_its_default() -> None:

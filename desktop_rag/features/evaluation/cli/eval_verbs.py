@@ -37,6 +37,7 @@ from desktop_rag.features.evaluation.experiments.chunk_measurement import (
 from desktop_rag.features.evaluation.experiments.chunk_trials import ChunkTrials
 from desktop_rag.features.evaluation.measures import (
     answers,
+    evidence,
     grounding,
     intents,
     judge_agreement,
@@ -499,6 +500,44 @@ def _answered(answer_set: AnswerSet, collection: str, settings: Settings) -> ans
     return figures
 
 
+# --- eval evidence -----------------------------------------------------------------------------
+
+
+def add_evidence(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `eval evidence`."""
+    parser.set_defaults(run=_measure_evidence)
+    text = "a folder with files/ and questions.jsonl of {id, question, evidence}, or evidence pages"
+    parser.add_argument("dir", type=Path, help=text)
+    parser.add_argument("--limit", type=positive, help="only the first questions")
+    text = f"the context of the model in tokens ({evidence.CONTEXT_TOKENS})"
+    parser.add_argument("--context", type=positive, default=evidence.CONTEXT_TOKENS, help=text)
+    text = "write what would be missing for each question"
+    parser.add_argument("--per-query", type=Path, metavar="FILE.jsonl", help=text)
+    add_json(parser)
+
+
+def _measure_evidence(arguments: argparse.Namespace) -> int:
+    evidence_set = query_sets.load_evidence_set(arguments.dir, arguments.limit)
+    settings, _ = load_settings(find_home().settings)
+    began_at, context = time.monotonic(), arguments.context
+    with written_later(arguments.per_query) as per_query:
+        figures, _ = in_scratch_home(
+            settings,
+            lambda s: evidence.evaluate(
+                evidence_set, s.library, s.chat, say, context_tokens=context
+            ),
+        )
+        _write_rows(per_query, figures)
+    folder, seconds = arguments.dir.resolve(), time.monotonic() - began_at
+    results, options = figures.to_json(), {"folder": str(folder), "context": context}
+    run = stored_runs.run_of(
+        figures, folder.name, settings, options, results=[results], seconds=seconds
+    )
+    keep(run)
+    print_document(results, figure_lines, as_json=arguments.json)
+    return 0
+
+
 # --- all verbs ---------------------------------------------------------------------------------
 
 _INDEX_KEYS = ("index_seconds", "words_seconds", "passages", "index_bytes")
@@ -528,6 +567,8 @@ def add_evals(parser: argparse.ArgumentParser) -> None:
     text = "how well the checker separates supported from unsupported claims"
     added = evals.add_parser("grounding", help=text, description=text)
     add_grounding(added)
+    text = "the evidence that a model would be sent for questions, without asking one"
+    add_evidence(evals.add_parser("evidence", help=text, description=text))
     text = "intents by examples: how many are right, and settled without a model"
     add_intents(evals.add_parser("rails", help=text, description=text))
     text = "answers to a set of questions: citations, support, correctness, times, tokens"

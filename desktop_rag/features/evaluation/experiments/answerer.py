@@ -185,10 +185,9 @@ def setup_of(chat: Chat, set_up: SetUp) -> Setup:
     if setup.refusal:
         raise setup.refusal
     settings = _with_model(setup.settings, set_up)
-    usual = settings.retrieval
-    passages = set_up.passages or usual.passages
-    source_tokens = set_up.source_tokens or usual.source_tokens
-    retrieval = replace(usual, passages=passages, source_tokens=source_tokens)
+    retrieval = settings.retrieval
+    if set_up.room:
+        retrieval = replace(retrieval, room=set_up.room)
     if set_up.lexical_weight >= 0:
         retrieval = replace(retrieval, lexical_weight=set_up.lexical_weight)
     assistant = setup.assistant

@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Event
 
 from desktop_rag.answer.chat import Chat
+from desktop_rag.answer.sources.source_finder import EXCERPT_PASSAGES, EXCERPT_TOKENS
 from desktop_rag.core.domain import Collection, Document, DocumentState, StoredText
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.language.translation import tr
@@ -216,10 +217,9 @@ class ChunkMeasurement:
         settings = self._chat.models.settings
         with self._open_scratch(settings) as scratch:
             trials = tuple(self._trials(scratch, collection, asked, control))
-        retrieval = settings.retrieval
         return ChunkComparison(
             uuid.uuid4().hex, collection.collection_id, collection.name, time.time(), asked,
-            trials, left_out, retrieval.passages, retrieval.source_tokens,
+            trials, left_out, EXCERPT_PASSAGES, EXCERPT_TOKENS,
         )  # fmt: skip
 
     # --- questions ---------------------------------------------------------------------------
@@ -308,14 +308,13 @@ class ChunkMeasurement:
         places: dict[str, Place],
         control: TrialControl,
     ) -> ChunkTrial:
-        retrieval = self._chat.models.settings.retrieval
         found: list[Retrieved] = []
         for question in asked:
             control.check()
             place = places[question.question_id]
             passages = scratch.chat.search(question.text, limit=DEPTH)
             chunks = scratch.library.documents.chunks(place.document_id)
-            most, tokens = retrieval.passages, retrieval.source_tokens
+            most, tokens = EXCERPT_PASSAGES, EXCERPT_TOKENS
             found.append(retrieved(question, place, passages, chunks, passages=most, tokens=tokens))
         every = sum(document.chunk_count for document in scratch.library.documents.all())
         return ChunkTrial(chunking, every, tuple(found))

@@ -109,7 +109,7 @@ def _set_up(number: int, row: object, ids: Callable[[str, str], str]) -> SetUp:
                 given[f"{kind}_id"] = ids(kind, str(name))
         return decoded(SetUp, {"name": f"set-up {number}"} | given)
     except (TypeError, ValueError) as exc:
-        known = "name, assistant, model, base_url, collection, passages, source_tokens"
+        known = "name, assistant, model, base_url, collection, room"
         more = "lexical_weight, instructions, chunking {method, max_tokens, overlap_tokens}"
         hint = f"The fields are {known}, {more}, embedder."
         raise AppError(f"Set-up {number} has a wrong field.", hint) from exc

@@ -51,6 +51,50 @@ class PageSet:
     pages: dict[str, frozenset[tuple[str, int]]]
 
 
+@dataclass(frozen=True, slots=True)
+class EvidenceQuestion:
+    """A question with its evidence: of each of the `groups` one string must be sent, and one of the
+    `pages` (file, page).
+    """
+
+    query_id: str
+    text: str
+    kind: str
+    groups: tuple[tuple[str, ...], ...] = ()
+    pages: frozenset[tuple[str, int]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceSet:
+    """A folder of files, and questions with the evidence that their answers rest on."""
+
+    files: Path
+    questions: tuple[EvidenceQuestion, ...]
+
+
+def load_evidence_set(folder: Path, limit: int | None = None) -> EvidenceSet:
+    """Read files/ and questions.jsonl, or a set of evidence pages; AppError for anything else."""
+    if not (folder / "questions.jsonl").exists():
+        pages = load_page_set(folder, limit)
+        files = {path.name for path in pages.files.iterdir()}
+        found = (EvidenceQuestion(i, t, "", pages=pages.pages[i]) for i, t in pages.queries)
+        kept = (q for q in found if {file for file, _ in q.pages} <= files)
+        return EvidenceSet(pages.files, tuple(kept))
+    with _explaining(folder, "set of evidence", "files/ and questions.jsonl"):
+        rows: Sequence[dict[str, Any]] = _rows(folder / "questions.jsonl")
+        questions = [
+            EvidenceQuestion(
+                str(row["id"]),
+                str(row.get("standalone") or row["question"]),
+                str(row.get("kind", "")),
+                tuple(tuple(map(str, group)) for group in row["evidence"]),
+            )
+            for row in rows
+            if row.get("evidence")
+        ]
+        return EvidenceSet(_folder(folder / "files"), tuple(questions[:limit]))
+
+
 def load_set(folder: Path, limit: int | None = None) -> RetrievalSet:
     """Read corpus.jsonl, queries.jsonl and qrels.tsv; AppError when they are no such set."""
     with _explaining(folder, "retrieval set", "corpus.jsonl, queries.jsonl and qrels.tsv"):

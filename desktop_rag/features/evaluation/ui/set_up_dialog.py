@@ -18,11 +18,13 @@ from desktop_rag.core.answer_costs import RunEstimate
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.core.settings import Room
 from desktop_rag.features.evaluation.values.run import SetUp
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
+from desktop_rag.ui.settings.edited_settings import ROOMS
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, note, number_field, show_number
+from desktop_rag.ui.widgets.form_fields import SettingsSection, note
 from desktop_rag.ui.widgets.item_list import ItemList
 from desktop_rag.ui.widgets.scrolled_page import ContentScroll
 
@@ -31,7 +33,6 @@ _LEAST_PX = 480
 _LIST_PX = 92
 _LINES_PX = 64
 _MOST_SET_UPS = 6
-_MOST_PASSAGES = 40
 _BALANCES = (-1.0, 0.0, 0.25, 0.75, 1.0)
 _CHUNKINGS = (
     None, ChunkSettings(), ChunkSettings(max_tokens=200), ChunkSettings(max_tokens=100),
@@ -100,8 +101,8 @@ class SetUpDialog(QDialog):
         self._assistant = _choice(tr("Assistant"), [(tr("None"), ""), *choices.assistants])
         every = (tr("All documents"), "")
         self._collection = _choice(tr("Documents"), [every, *choices.collections])
-        self._passages = number_field(0, _MOST_PASSAGES, 1, "")
-        self._passages.setSpecialValueText(usual)
+        rooms = [(word, Room(value)) for value, word in ROOMS.items()]
+        self._room = _choice(tr("What a model reads"), [(usual, None), *rooms])
         self._balance = _choice(tr("Search by"), _balances(usual))
         self._chunking = _choice(tr("Chunks"), _chunkings(usual))
         self._instructions = QPlainTextEdit()
@@ -124,7 +125,7 @@ class SetUpDialog(QDialog):
         section.add_row(tr("Model"), self._model, self._add_endpoint, is_wide=True)
         section.add_row(tr("Assistant"), self._assistant, is_wide=True)
         section.add_row(tr("Documents"), self._collection, is_wide=True)
-        section.add_row(tr("Passages"), self._passages)
+        section.add_row(tr("What a model reads"), self._room, is_wide=True)
         section.add_row(tr("Search by"), self._balance, is_wide=True)
         section.add_row(tr("Chunks"), self._chunking, is_wide=True)
         section.add_note(note(_CHUNKS))
@@ -154,7 +155,6 @@ class SetUpDialog(QDialog):
         self._add.clicked.connect(self._on_add_clicked)
         self._remove.clicked.connect(self._on_remove_clicked)
         self._name.textEdited.connect(self._on_edited)
-        self._passages.valueChanged.connect(self._on_edited)
         self._instructions.textChanged.connect(self._on_edited)
         for field in self._choices:
             field.activated.connect(self._on_edited)
@@ -163,7 +163,10 @@ class SetUpDialog(QDialog):
 
     @property
     def _choices(self) -> tuple[QComboBox, ...]:
-        return (self._model, self._assistant, self._collection, self._balance, self._chunking)
+        return (
+            self._model, self._assistant, self._collection, self._room, self._balance,
+            self._chunking,
+        )  # fmt: skip
 
     def _fill(self, chosen: int) -> None:
         with QSignalBlocker(self._list):
@@ -179,13 +182,12 @@ class SetUpDialog(QDialog):
     def _on_chosen(self) -> None:
         chosen = self._set_ups[max(0, self._list.currentRow())]
         values = ((chosen.base_url, chosen.model), chosen.assistant_id, chosen.collection_id,
-                  chosen.lexical_weight, chosen.chunking)  # fmt: skip
+                  chosen.room, chosen.lexical_weight, chosen.chunking)  # fmt: skip
         for field, value in zip(self._choices, values, strict=True):
             _choose(field, value)
         with QSignalBlocker(self._instructions):
             self._instructions.setPlainText(chosen.instructions)
         self._name.setText(chosen.name)
-        show_number(self._passages, chosen.passages)
         self._warn()
 
     @Slot()
@@ -199,7 +201,7 @@ class SetUpDialog(QDialog):
         self._set_ups[row] = replace(
             before, name=name, base_url=address, model=model,
             assistant_id=self._assistant.currentData(),
-            collection_id=self._collection.currentData(), passages=self._passages.value(),
+            collection_id=self._collection.currentData(), room=self._room.currentData(),
             lexical_weight=self._balance.currentData(), chunking=self._chunking.currentData(),
             instructions=self._instructions.toPlainText(),
         )  # fmt: skip

@@ -10,6 +10,7 @@ from desktop_rag.core.conversation import MessageState, SourceRef
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.query import strip_invalid_characters
+from desktop_rag.core.settings import Room
 
 LONGEST_NAME = 120
 LONGEST_QUESTION = 4_000
@@ -113,8 +114,7 @@ class SetUp:
     base_url: str = ""
     model: str = ""
     collection_id: str = ""
-    passages: int = 0
-    source_tokens: int = 0
+    room: Room | None = None
     lexical_weight: float = -1.0
     instructions: str = ""
     chunking: ChunkSettings | None = None

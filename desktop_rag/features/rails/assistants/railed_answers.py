@@ -29,6 +29,7 @@ from desktop_rag.core.conversation import (
     Role,
     SourceRef,
     SourcesFound,
+    StepTaken,
     TextDelta,
 )
 from desktop_rag.core.errors import AppError
@@ -246,7 +247,7 @@ class ThreadedTurn:
                 if not self._is_held:
                     self._note(event)
                     yield event
-                elif isinstance(event, AnswerWaits | FileAsked):
+                elif isinstance(event, AnswerWaits | FileAsked | StepTaken):
                     yield event
                 elif pieces:
                     for piece in pieces.add(event):

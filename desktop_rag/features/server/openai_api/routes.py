@@ -379,6 +379,8 @@ class ChatCompletion:
                     if isinstance(piece, FinishedRun):
                         for chunk in self._last_chunks(piece, options):
                             yield chunk
+                    elif piece.step:
+                        yield self._chunk({"reasoning_content": f"{piece.step}\n"})
                     else:
                         yield self._chunk({"content": piece.text}) if piece.text else KEEP_ALIVE
         except Refusal as refusal:

@@ -384,12 +384,14 @@ class RestAnswer:
         return await self._told(await self.run.finished())
 
     async def events(self) -> AsyncGenerator[bytes]:
-        """`text` as it comes, then `answer`, or `error`; `end` is the last of a whole stream."""
+        """`step` and `text` as they come, then `answer` or `error`; a whole stream has an `end`."""
         try:
             async with aclosing(self.run.pieces()) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, FinishedRun):
                         yield event(await self._told(piece), "answer")
+                    elif piece.step:
+                        yield event({"step": piece.step}, "step")
                     else:
                         yield event({"text": piece.text}, "text") if piece.text else KEEP_ALIVE
             yield event({}, "end")

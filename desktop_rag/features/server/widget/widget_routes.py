@@ -18,9 +18,11 @@ from desktop_rag.core.conversation import (
     AnswerDone,
     AnswerEvent,
     AnswerRestated,
+    AnswerStep,
     AnswerWaits,
     Message,
     SourcesFound,
+    StepTaken,
     TextDelta,
     ThinkingDelta,
 )
@@ -112,8 +114,8 @@ def _told(each: AnswerEvent | AnswerChanged, run: AnswerRun) -> dict[str, Any] |
             return {"type": "restated", "text": each.text}
         case ThinkingDelta():
             return {"type": "thinking"}
-        case AnswerWaits():
-            return {"type": "waiting", "reason": each.reason}
+        case AnswerWaits(reason=said) | StepTaken(step=AnswerStep(said=said)):
+            return {"type": "waiting", "reason": said}
         case AnswerDone():
             return {"type": "answer"} | _answer(each.message, run)
         case AnswerChanged():

@@ -32,6 +32,8 @@ from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoints.client.chat_stream import (
     DONE,
     LAST,
+    CallPart,
+    HeardCalls,
     StreamPart,
     check_ending,
     is_whole,
@@ -47,7 +49,7 @@ from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.client.streams.thinking import ThinkingSplitter
 from desktop_rag.models.endpoints.providers import with_quirks
-from desktop_rag.models.ports import ChatTurn, Delta, HeardAnswer
+from desktop_rag.models.ports import ChatTurn, Delta, HeardAnswer, Tool, ToolCall
 
 _SYSTEM_REFUSED = re.compile(
     r"(?i)system (?:role|message|prompt|instruction)s?\b.{0,40}\b(?:not|un)\s?(?:support|allow)"
@@ -67,6 +69,12 @@ _IMAGES_REFUSED = re.compile(
     r"|multi-?modal|\bvision\b|\bmmproj\b"
     r"|content.{0,60}(?:must be|should be|expected)\W{0,4}(?:a |valid )*string"
 )
+# Ollama, llama.cpp and vLLM name what the model or the server lacks.
+_TOOLS_REFUSED = re.compile(
+    r"(?i)\btools?\b.{0,80}\b(?:not|n't|un)\s?(?:support|allow|accept|enable|permit|implement)"
+    r"|(?:not|n't|cannot) (?:support|allow|accept|enable)\w*\b.{0,60}\b(?:tools?|functions?)\b"
+    r"|tools? param requires|tool[- _]choice|function[- _]call(?:ing|s)?\b|extra.{0,40}\btools\b"
+)
 _USAGE_REFUSED = re.compile(r"(?i)stream_options|include_usage")
 # The last one is OpenAI's message to unverified organisations.
 _STREAM_REFUSED = re.compile(
@@ -78,14 +86,39 @@ _STREAM_REFUSED = re.compile(
 )
 
 
-def chat_body(model: str, turns: Sequence[ChatTurn], profile: ModelProfile) -> dict[str, Any]:
+def chat_body(
+    model: str, turns: Sequence[ChatTurn], profile: ModelProfile, tools: Sequence[Tool] = ()
+) -> dict[str, Any]:
     """The body of a chat request, streamed unless the model is known to refuse that."""
-    messages = [{"role": t.role, "content": _content(t)} for t in shaped(turns, profile)]
+    messages = [_message(turn) for turn in shaped(turns, profile)]
     is_streamed = profile.streams is not False
     body: dict[str, Any] = {"model": model, "stream": is_streamed, "messages": messages}
     if profile.counts_usage and is_streamed:
         body["stream_options"] = {"include_usage": True}
+    if tools and profile.calls_tools is not False:
+        body["tools"] = [tool_json(tool) for tool in tools]
     return body
+
+
+def tool_json(tool: Tool) -> dict[str, Any]:
+    """A tool in OpenAI's form."""
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
+
+
+def _message(turn: ChatTurn) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": turn.role, "content": _content(turn)}
+    if turn.calls:
+        message["content"] = turn.text or None
+        message["tool_calls"] = [
+            {
+                "id": call.call_id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for call in turn.calls
+        ]
+    return message | ({"tool_call_id": turn.call_id} if turn.call_id else {})
 
 
 def refuses_images(said: str) -> bool:
@@ -110,6 +143,8 @@ def learned_from(said: str, profile: ModelProfile) -> dict[str, bool]:
     facts: dict[str, bool] = {}
     if _USAGE_REFUSED.search(said) and profile.counts_usage:
         facts["counts_usage"] = False
+    if _TOOLS_REFUSED.search(said) and profile.calls_tools is not False:
+        facts["calls_tools"] = False
     if _STREAM_REFUSED.search(said) and profile.streams is not False:
         facts["streams"] = False
     if _SYSTEM_REFUSED.search(said) and profile.takes_system is not False:
@@ -150,7 +185,7 @@ def _content(turn: ChatTurn) -> str | list[dict[str, Any]]:
 def _alternating(turns: list[ChatTurn]) -> list[ChatTurn]:
     joined: list[ChatTurn] = []
     for turn in turns:
-        if joined and joined[-1].role == turn.role:
+        if joined and joined[-1].role == turn.role and turn.role != "tool":
             images = (*joined[-1].images, *turn.images)
             joined[-1] = ChatTurn(turn.role, f"{joined[-1].text}\n\n{turn.text}", images)
         else:
@@ -267,6 +302,9 @@ LONGEST_ANSWER_CHARS = 400_000
 _TELLING_TOKENS = 400
 _NOT_STREAMED = "This endpoint does not stream: the answer appears once it is complete."
 _MOVED = 0.05
+# Shorter prompts and waits tell more of the network than of the model.
+_TELLING_PROMPT_TOKENS = 1_000
+_TELLING_S = 0.2
 _SURELY_READ_SHARE = 0.8
 
 
@@ -312,6 +350,16 @@ class ChatClient:
         return min((tokens for tokens in known if tokens), default=ASSUMED_CONTEXT_TOKENS)
 
     @property
+    def read_tokens_per_s(self) -> float:
+        """As measured in the examination and by the answers since; 0 before."""
+        return self._profile.read_tokens_per_s
+
+    @property
+    def calls_tools(self) -> bool | None:
+        """As found out in the examination, or by a refusal since."""
+        return self._profile.calls_tools
+
+    @property
     def _profile(self) -> ModelProfile:
         known = self._profiles.get(self._endpoint.base_url, self._endpoint.model)
         return with_quirks(known, self._endpoint.base_url)
@@ -329,7 +377,9 @@ class ChatClient:
         """Close the connections; answers still streaming end with an error."""
         self._requests.close()
 
-    def stream(self, turns: Sequence[ChatTurn], cancel: Event) -> Generator[Delta]:
+    def stream(
+        self, turns: Sequence[ChatTurn], cancel: Event, tools: Sequence[Tool] = ()
+    ) -> Generator[Delta]:
         """Pieces of the answer as they arrive; ends early, connection closed, once `cancel` is set.
 
         The request is retried only before any part of the answer has arrived: in another shape if
@@ -340,16 +390,18 @@ class ChatClient:
             AppError: for any fault of the endpoint or the network, also in mid-stream.
         """
         with self._priority.answering():
-            yield from self._stream(turns, cancel)
+            yield from self._stream(turns, cancel, tools)
 
-    def _stream(self, turns: Sequence[ChatTurn], cancel: Event) -> Generator[Delta]:
+    def _stream(
+        self, turns: Sequence[ChatTurn], cancel: Event, tools: Sequence[Tool]
+    ) -> Generator[Delta]:
         retries = Retries()
         while not cancel.is_set():
             has_begun = False
             try:
                 with (
                     mapping_endpoint_errors(self._endpoint, self._key),
-                    closing(self._answer(turns, cancel)) as answer,
+                    closing(self._answer(turns, cancel, tools)) as answer,
                 ):
                     for delta in answer:
                         has_begun = has_begun or not delta.status
@@ -421,26 +473,44 @@ class ChatClient:
             # Too low is worse than too high: up at once, down by halves.
             self._learn(tokens_ratio=round(max(ratio, (ratio + known) / 2), 3))
 
+    def _learn_speed(self, counted: int, seconds: float) -> None:
+        """Update the speed of reading from a prompt that is long enough to tell.
+
+        A cached prefix makes it look faster, a busy server slower: each moves it halfway.
+        """
+        if counted < _TELLING_PROMPT_TOKENS or seconds < _TELLING_S:
+            return
+        speed, known = counted / seconds, self._profile.read_tokens_per_s
+        speed = (speed + known) / 2 if known else speed
+        if abs(speed - known) > _MOVED * known:
+            self._learn(read_tokens_per_s=round(speed, 1))
+
     def _learn(self, **facts: object) -> None:
         self._profiles.learn(self._endpoint.base_url, self._endpoint.model, **facts)
 
-    def _answer(self, turns: Sequence[ChatTurn], cancel: Event) -> Generator[Delta]:
+    def _answer(
+        self, turns: Sequence[ChatTurn], cancel: Event, tools: Sequence[Tool]
+    ) -> Generator[Delta]:
         """One request and its answer, with thinking separated; complete, or an error."""
         profile = self._profile
         splitter = ThinkingSplitter(may_begin_inside=profile.thinking is Thinking.END_TAG)
-        heard = HeardAnswer()
+        heard, called = HeardAnswer(), HeardCalls()
         reason = ""
         left_chars = LONGEST_ANSWER_CHARS
-        body = chat_body(self._endpoint.model, turns, profile)
+        body = chat_body(self._endpoint.model, turns, profile, tools)
         if not body["stream"]:
             yield Delta("", status=_NOT_STREAMED)
+        began_at, first_at = time.monotonic(), 0.0
         with closing(self._requests.pieces(body, cancel, self.purpose)) as pieces:
             for piece in pieces:
                 if piece.status:
                     yield Delta("", status=piece.status)
+                first_at = first_at or (time.monotonic() if piece.text or piece.thinking else 0.0)
                 # Images are counted differently.
                 if piece.usage and not any(turn.images for turn in turns):
                     self._learn_ratio(turns, piece.usage.asked)
+                    self._learn_speed(piece.usage.asked, first_at - began_at)
+                called.add(piece.calls)
                 reason = piece.finish_reason if piece.finish_reason not in ("", DONE) else reason
                 reason = reason or piece.finish_reason
                 for delta in _taken_apart(piece, splitter, reason):
@@ -454,7 +524,14 @@ class ChatClient:
                     break
         if splitter.has_stray_end:
             self._learn(thinking=Thinking.END_TAG)
-        check_ending(reason, has_answer=bool(heard.text.strip()))
+        calls = called.calls() if tools else ()
+        check_ending(reason, has_answer=bool(heard.text.strip()), has_calls=bool(calls))
+        if calls:
+            yield Delta("", calls=tuple(map(_tool_call, calls)))
+
+
+def _tool_call(part: CallPart) -> ToolCall:
+    return ToolCall(part.call_id or f"call_{part.index}", part.name, part.arguments)
 
 
 def _taken_apart(piece: StreamPart, splitter: ThinkingSplitter, reason: str) -> list[Delta]:

@@ -6,7 +6,7 @@ Input is bounded and parsed defensively: a server may be broken or hostile.
 import codecs
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -69,8 +69,8 @@ def reason_in(written: str) -> str:
     return "" if plain in _NO_REASON else plain
 
 
-def check_ending(reason: str, *, has_answer: bool) -> None:
-    """Check that an answer that ended with this reason is whole.
+def check_ending(reason: str, *, has_answer: bool, has_calls: bool = False) -> None:
+    """Check that an answer that ended with this reason is whole; it may end with tool calls.
 
     Raises:
         StreamError: when it is not, or for an unknown reason: a cut answer must not look complete.
@@ -84,6 +84,8 @@ def check_ending(reason: str, *, has_answer: bool) -> None:
     shown = reason[:_LONGEST_SHOWN_CHARS]
     if reason in _BROKEN:
         raise StreamError(Fault.BROKEN_OFF, shown)
+    if has_calls:
+        return
     if not has_answer:
         said = "It tries to use a tool." if reason in _TOOLS else ""
         raise StreamError(Fault.EMPTY, said)
@@ -160,6 +162,7 @@ def _first_choice(event: object) -> dict[str, Any] | None:
 
 
 _LARGEST_EVENT_CHARS = 4_000_000
+_LONGEST_ARGUMENTS_CHARS = 40_000
 _LARGEST_JSON_BYTES = 8 * 1024 * 1024
 # The names that two servers use, then those of others.
 _THINKING_FIELDS = (
@@ -177,6 +180,16 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class CallPart:
+    """A piece of a tool call: the call with this index goes on by `arguments`."""
+
+    index: int
+    call_id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class StreamPart:
     """The content of one event, or of a complete answer if `is_whole`."""
 
@@ -187,6 +200,7 @@ class StreamPart:
     usage: Usage | None = None
     is_whole: bool = False
     status: str = ""  # the reason for a wait
+    calls: tuple[CallPart, ...] = ()
 
 
 # Marks the end of an answer, however the server ended its stream.
@@ -327,7 +341,7 @@ def read_completion(body: bytes) -> StreamPart:
 
 
 def read_event(event: object) -> StreamPart:
-    """The content of a chunk or of a whole completion; tool calls and the rest are ignored.
+    """The content of a chunk or of a whole completion; what is unknown is ignored.
 
     Raises:
         StreamError: when it reports an error.
@@ -354,7 +368,60 @@ def read_event(event: object) -> StreamPart:
         _reason(choice),
         field,
         usage,
+        calls=_calls(message),
     )
+
+
+_MOST_CALLS = 16
+
+
+def _calls(message: dict[str, Any]) -> tuple[CallPart, ...]:
+    """The pieces of tool calls; servers that send calls whole give them no index."""
+    calls = message.get("tool_calls")
+    rows = cast("list[Any]", calls)[:_MOST_CALLS] if isinstance(calls, list) else []
+    found: list[CallPart] = []
+    for place, row in enumerate(rows):
+        fields = cast("dict[str, Any]", row) if isinstance(row, dict) else {}
+        function = fields.get("function")
+        function = cast("dict[str, Any]", function) if isinstance(function, dict) else {}
+        index, arguments = fields.get("index"), function.get("arguments")
+        if isinstance(arguments, dict):
+            arguments = json.dumps(arguments, ensure_ascii=False)
+        found.append(
+            CallPart(
+                index if type(index) is int else place,
+                _text(fields.get("id")),
+                _text(function.get("name")),
+                _text(arguments),
+            )
+        )
+    return tuple(found)
+
+
+class HeardCalls:
+    """Joins the pieces of the tool calls of one answer."""
+
+    def __init__(self) -> None:
+        self._calls: dict[int, CallPart] = {}
+
+    def add(self, parts: Sequence[CallPart]) -> None:
+        """Add the pieces of one event. StreamError when they have no end."""
+        for part in parts:
+            index, known = part.index, self._calls.get(part.index, CallPart(part.index))
+            if part.call_id and known.call_id not in ("", part.call_id):
+                # Some servers give every call the index 0.
+                index = max(self._calls) + 1
+                known = CallPart(index)
+            arguments = known.arguments + part.arguments
+            if len(arguments) > _LONGEST_ARGUMENTS_CHARS or len(self._calls) > _MOST_CALLS:
+                raise StreamError(Fault.ENDLESS)
+            self._calls[index] = CallPart(
+                index, part.call_id or known.call_id, part.name or known.name, arguments
+            )
+
+    def calls(self) -> tuple[CallPart, ...]:
+        """The calls in order, those without a name left out."""
+        return tuple(call for _, call in sorted(self._calls.items()) if call.name)
 
 
 def _reason(choice: dict[str, Any]) -> str:

@@ -23,7 +23,7 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import LEAST_RATIO, MOST_RATIO
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.core.text import rough_token_counts
-from desktop_rag.models.endpoint_address import host_of, normalise_base_url
+from desktop_rag.models.endpoint_address import host_of, is_near, normalise_base_url
 from desktop_rag.models.endpoints.client.chat_stream import (
     DONE,
     LAST,
@@ -201,7 +201,7 @@ def believable(usage: Usage | None, messages: Sequence[dict[str, Any]]) -> Usage
     """
     if usage is None or not messages:
         return usage
-    contents = [message["content"] for message in messages]
+    contents = [message["content"] or "" for message in messages]
     texts = [content for content in contents if isinstance(content, str)]
     if len(texts) < len(contents):
         return usage
@@ -368,10 +368,12 @@ class EndpointRequests:
             yield LAST
 
     def _patience(self, *, is_streamed: bool) -> "httpx2.Timeout":
-        """How long the server may be silent: until the end of an answer that isn't streamed."""
+        """How long the server may be silent: minutes, where that tells nothing."""
         from desktop_rag.models.endpoints.client.connection import patience
 
-        silences = 1 if is_streamed else SILENCES_FOR_TEXT
+        # A program on this computer or network is silent while it reads a long prompt.
+        is_local = is_near(normalise_base_url(self.endpoint.base_url))
+        silences = 1 if is_streamed and not is_local else SILENCES_FOR_TEXT
         return patience(silences * self.endpoint.timeout_s)
 
     def model_list(self, cancel: Event, shape: ListShape = USUAL_LIST) -> object:
@@ -487,7 +489,7 @@ def _read_end(chunks: Iterator[bytes], interruption: "Interruption") -> None:
 def _tokens_of(messages: Sequence[dict[str, Any]]) -> int:
     """A rough token count of messages. An image counts as much as on most servers."""
     texts, images = list[str](), 0
-    for content in (message["content"] for message in messages):
+    for content in (message["content"] or "" for message in messages):
         parts = [{"text": content}] if isinstance(content, str) else content
         texts += [part["text"] for part in parts if "text" in part]
         images += sum("image_url" in part for part in parts)

@@ -8,7 +8,7 @@ import pytest
 
 from desktop_rag.answer.endpoints.helper_job import generate, patient_stream
 from desktop_rag.core.errors import AppError
-from desktop_rag.models.ports import ChatTurn, Delta
+from desktop_rag.models.ports import ChatTurn, Delta, Tool
 
 TURNS = (ChatTurn("user", "When?"),)
 
@@ -18,6 +18,8 @@ class SpokenModel:
 
     name = "tiny"
     context_tokens = 4096
+    read_tokens_per_s = 0.0
+    calls_tools = None
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return [len(text) for text in texts]
@@ -34,7 +36,9 @@ class SilentModel(SpokenModel):
         self.go_on = threading.Event()
         self.was_cancelled = False
 
-    def stream(self, turns: Sequence[ChatTurn], cancel: threading.Event) -> Iterator[Delta]:
+    def stream(
+        self, turns: Sequence[ChatTurn], cancel: threading.Event, tools: Sequence[Tool] = ()
+    ) -> Iterator[Delta]:
         yield Delta("At ")
         while not self.go_on.wait(0.001) and not cancel.is_set():
             pass
@@ -64,7 +68,9 @@ def test_who_leaves_ends_the_request() -> None:
 
 def test_a_fault_is_raised_where_the_answer_is_read() -> None:
     class Broken(SpokenModel):
-        def stream(self, turns: Sequence[ChatTurn], cancel: threading.Event) -> Iterator[Delta]:
+        def stream(
+            self, turns: Sequence[ChatTurn], cancel: threading.Event, tools: Sequence[Tool] = ()
+        ) -> Iterator[Delta]:
             yield Delta("At ")
             raise AppError("The answer was cut off.")
 
@@ -83,9 +89,21 @@ def test_a_short_job_gives_up_alone() -> None:
 
 def test_a_short_text_is_what_came_after_its_thinking() -> None:
     class Thinker(SpokenModel):
-        def stream(self, turns: Sequence[ChatTurn], cancel: threading.Event) -> Iterator[Delta]:
+        def stream(
+            self, turns: Sequence[ChatTurn], cancel: threading.Event, tools: Sequence[Tool] = ()
+        ) -> Iterator[Delta]:
             yield Delta("Let me think of a title. " * 20, is_unsure=True)
             yield Delta("", was_thinking=True)
             yield Delta("Lamps")
 
     assert generate(Thinker(), TURNS, threading.Event(), most_chars=100) == "Lamps"
+
+
+def test_a_slow_reader_is_said_to_read() -> None:
+    class Slow(SilentModel):
+        read_tokens_per_s = 0.01
+
+    model = Slow()
+    model.go_on.set()
+    heard = list(patient_stream(model, TURNS, threading.Event()))
+    assert heard[0].status == "“tiny” reads the prompt, about 500 s."

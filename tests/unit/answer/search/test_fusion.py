@@ -10,6 +10,7 @@ from desktop_rag.answer.search.fusion import (
     agreement,
     company,
     fuse,
+    guarded,
     ordered,
     with_windows,
 )
@@ -128,3 +129,11 @@ def test_the_best_window_counts_a_part() -> None:
 
 def test_equal_scores_keep_the_order_of_the_library() -> None:
     assert list(ordered([7, 3, 5], array(1.0, 1.0, 2.0), 2).items()) == [(5, 2.0), (3, 1.0)]
+
+
+def test_the_best_of_a_single_ranking_is_not_buried() -> None:
+    ranked = {n: 20.0 - n for n in range(20)}
+    assert list(guarded(ranked, [12, 3, 15]))[:9] == [0, 1, 2, 3, 4, 5, 12, 15, 6]
+    scores = list(guarded(ranked, [12, 3, 15]).values())
+    assert scores == sorted(scores, reverse=True)
+    assert guarded({1: 2.0, 2: 1.0}, [2]) == {1: 2.0, 2: 1.0}

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from desktop_rag.core.assistant import Assistant
-from desktop_rag.core.settings import LaterSources, RetrievalSettings
+from desktop_rag.core.settings import LaterSources, RetrievalSettings, Room
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.records import AssistantStore
 
@@ -11,7 +11,7 @@ TAXES = Assistant("1", "taxes")
 CONTRACTS = Assistant(
     "2", "Contracts “&” <b>", "Sei kurz.\nUnd höflich: 漢", "http://localhost:1/v1", "m",
     ("c", "d"),
-    "type:pdf", RetrievalSettings(3, 900, 0.25, LaterSources.SAME), True, False,
+    "type:pdf", RetrievalSettings(Room.FAST, 0.25, LaterSources.SAME), True, False,
 )  # fmt: skip
 
 

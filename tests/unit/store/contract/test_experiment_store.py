@@ -12,6 +12,7 @@ from desktop_rag.core.claims import (
 )
 from desktop_rag.core.conversation import MessageState, SourceRef
 from desktop_rag.core.parsed import Anchor, ChunkSettings
+from desktop_rag.core.settings import Room
 from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
 from desktop_rag.features.evaluation.values.chunk_trial import (
     ChunkComparison,
@@ -36,7 +37,9 @@ from desktop_rag.store.contract.engine import Engine
 
 QUESTION = SetQuestion("q", "Wann? 漢 “&” <b>\nGenau.", ("At dusk.",), ("Noon",), ("sea",), ("/a",))
 SET = QuestionSet("s", "Lamps", (QUESTION,), 3, 7.5)
-UP = SetUp("B", "a", "http://x/v1", "m", "c", 4, 900, 0.25, "Short.", ChunkSettings("words"), "/m")
+UP = SetUp(
+    "B", "a", "http://x/v1", "m", "c", Room.FAST, 0.25, "Short.", ChunkSettings("words"), "/m"
+)
 RUN = Run(
     "r", "s", 3, UP, SET.questions, 5.0, RunState.PAUSED, 4.5, "1", {"a": [1, None]}, "T", "H"
 )

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QListWidget,
     QPlainTextEdit,
     QRadioButton,
-    QSpinBox,
     QWidget,
 )
 from pytestqt.qtbot import QtBot
@@ -23,7 +22,13 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.settings import EndpointSettings, LaterSources, RetrievalSettings, Settings
+from desktop_rag.core.settings import (
+    EndpointSettings,
+    LaterSources,
+    RetrievalSettings,
+    Room,
+    Settings,
+)
 from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
@@ -38,7 +43,7 @@ SETTINGS = Settings(endpoint=HERE, other_endpoints=(THERE,))
 OFFERS = {HERE.base_url: ("big", "small"), THERE.base_url: ("tiny",)}
 FULL = Assistant(
     "f", "Keeper", "Be brief.", THERE.base_url, "tiny", ("l",), "type:pdf",
-    RetrievalSettings(3, 1200, 0.25, LaterSources.BOTH), is_open=True, uses_memory=False,
+    RetrievalSettings(Room.FAST, 0.25, LaterSources.BOTH), is_open=True, uses_memory=False,
     rails="grounding",
 )  # fmt: skip
 
@@ -135,12 +140,11 @@ def test_every_field_can_be_edited(window: QWidget, qtbot: QtBot) -> None:
     field(dialog, QRadioButton, "Answers: Also the model's own knowledge").click()
     button(dialog, "Learn from earlier answers").click()
     button(dialog, "Use separate search settings").click()
-    field(dialog, QSpinBox, "Passages per answer").setValue(3)
-    field(dialog, QSpinBox, "Total length").setValue(1200)
+    field(dialog, QRadioButton, "What a model reads: Thorough").click()
     field(dialog, QRadioButton, "Follow-up questions: Both").click()
     with qtbot.waitSignal(dialog.submitted) as told:
         button(dialog, "Save").click()
-    retrieval = RetrievalSettings(3, 1200, 0.5, LaterSources.BOTH)
+    retrieval = RetrievalSettings(Room.THOROUGH, 0.5, LaterSources.BOTH)
     assert told.args == [replace(FULL, assistant_id="", retrieval=retrieval, rails="")]
 
 
@@ -163,7 +167,7 @@ def test_it_needs_a_name_and_valid_filters(window: QWidget) -> None:
 
 def test_separate_search_settings_are_shown_on_request(window: QWidget) -> None:
     dialog = form(Assistant("p", "Plain"), window)
-    own = field(dialog, QSpinBox, "Passages per answer")
+    own = field(dialog, QRadioButton, "What a model reads: Fast")
     box = next(b for b in dialog.findChildren(QCheckBox) if "search settings" in b.text())
     assert not own.isVisibleTo(dialog)
     box.click()

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QLineEdit,
     QListWidget,
+    QRadioButton,
     QScrollArea,
     QSlider,
     QSpinBox,
@@ -27,6 +28,7 @@ from desktop_rag.core.settings import (
     EndpointSettings,
     HelperSettings,
     LaterSources,
+    Room,
     Settings,
 )
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -202,18 +204,16 @@ def test_fine_grained_search_is_a_switch_with_its_cost(
 
 @pytest.mark.everyday
 def test_numbers_and_balance(page: SettingsPage, applied: Applied) -> None:
-    field(page, QSpinBox, "Passages per answer").stepUp()
-    field(page, QSpinBox, "Total length").stepUp()
+    field(page, QRadioButton, "What a model reads: Thorough").click()
     field(page, QSpinBox, "Maximum file size").stepDown()
     field(page, QSpinBox, "Processor threads").stepUp()
     field(page, QSlider, "Balance between words and meaning").setValue(70)
     now = applied[-1]
-    assert (now.retrieval.passages, now.retrieval.lexical_weight) == (9, 0.3)
-    assert now.retrieval.source_tokens == 2600
+    assert (now.retrieval.room, now.retrieval.lexical_weight) == (Room.THOROUGH, 0.3)
     assert (now.index.max_file_mb, now.index.embedding_threads) == (150, 1)
     page.reveal("Search")
     assert "30% words, 70% meaning" in texts(page)
-    assert len(applied) == 5
+    assert len(applied) == 4
 
 
 @pytest.mark.slow
@@ -262,7 +262,7 @@ def test_settings_changed_elsewhere_are_shown_and_not_applied(
 def test_the_wheel_changes_only_the_focused_field(
     page: SettingsPage, applied: Applied, has_focus: bool
 ) -> None:
-    number = field(page, QSpinBox, "Passages per answer")
+    number = field(page, QSpinBox, "Maximum file size")
     (number if has_focus else button(page, "Theme: Dark")).setFocus()
     place, down = QPointF(5, 5), QPoint(0, -120)
     buttons, keys = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
@@ -270,7 +270,7 @@ def test_the_wheel_changes_only_the_focused_field(
     at = number.mapToGlobal(place)
     turn = QWheelEvent(place, at, QPoint(), down, buttons, keys, phase, False)
     QApplication.sendEvent(number, turn)
-    assert (number.value() == 7) is has_focus
+    assert (number.value() == 150) is has_focus
     assert bool(applied) is has_focus
     # Not accepted, so that the page scrolls instead.
     assert turn.isAccepted() is has_focus

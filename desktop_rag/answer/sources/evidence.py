@@ -1,0 +1,272 @@
+"""Chooses what a model reads for a question: small passages find it, their surroundings are sent.
+
+A model reads all that it is sent, so breadth comes first: each passage in the order of the search,
+without near copies. Then the best ones are widened to what they stand in: a short file whole, else
+the page, sheet, slide or section. Worker threads.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import pairwise, zip_longest
+
+from desktop_rag.answer.sources.source_merging import CountTokens, folded, numbered
+from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.domain import Passage
+from desktop_rag.core.places import Places, places_from_json
+
+# The part of the room that is filled with passages before any is widened.
+_BREADTH = 0.5
+# The part of the room that one passage may grow to, and the most tokens in all.
+_WIDEST_SHARE = 1 / 6
+_WIDEST_TOKENS = 2_500
+# A source is about a page, so that a citation is easy to find.
+_SOURCE_TOKENS = 600
+# The lines around each source in the prompt.
+_FRAME_TOKENS = 30
+# Splitting a longer text into lines takes too long during an answer.
+_LONGEST_TEXT_CHARS = 4_000_000
+_LONGEST_PLACES_CHARS = 2_000_000
+
+# Gives the whole text of a document, None without one, and its places as JSON.
+ReadContent = Callable[[str], tuple[str | None, str]]
+
+
+def chosen_evidence(
+    found: Sequence[Passage], read_content: ReadContent, count_tokens: CountTokens, most_tokens: int
+) -> tuple[SourceRef, ...]:
+    """The sources for a prompt with room for so many tokens, from passages in order of use.
+
+    They are numbered by document, in the order of its best passage and of its text.
+    """
+    room = _Room(count_tokens, most_tokens)
+    texts = cache(lambda document_id: _Text.of(*read_content(document_id), count_tokens))
+    chosen = _Chosen(room, texts)
+    passages = [passage for passage in folded(found) if passage.text.strip()]
+    later = chosen.take(passages, int(most_tokens * _BREADTH))
+    widest = min(_WIDEST_TOKENS, int(most_tokens * _WIDEST_SHARE))
+    for passage in passages[: len(passages) - len(later)]:
+        chosen.widen(passage, widest)
+    chosen.take(later, most_tokens)
+    return numbered(chosen.sources())
+
+
+def spans_around(
+    content: tuple[str, str], start: int, end: int, count_tokens: CountTokens, most_tokens: int
+) -> list[tuple[int, int]]:
+    """What stands around [start, end) of a text with these places, in parts of about a page.
+
+    It is the whole text where that is short enough, else as many pages or lines as fit.
+    """
+    text = _Text.of(*content, count_tokens)
+    if text is None:
+        return [(start, min(len(content[0]), max(end, start + most_tokens)))]
+    first, last = text.surroundings(start, end, most_tokens)
+    while wider := text.with_neighbours(first, last, most_tokens):
+        first, last = wider
+    return text.parts(first, last)
+
+
+def in_turn(lists: Sequence[Sequence[Passage]]) -> list[Passage]:
+    """The first of each list, then the second of each, and so on; each passage once."""
+    found: dict[int, Passage] = {}
+    for tier in zip_longest(*lists):
+        for passage in filter(None, tier):
+            found.setdefault(passage.chunk_id, passage)
+    return list(found.values())
+
+
+@dataclass(slots=True)
+class _Room:
+    count_tokens: CountTokens
+    left: int
+
+    def tokens(self, text: str) -> int:
+        return self.count_tokens([text])[0] + _FRAME_TOKENS
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The text of a document with the spans that belong together."""
+
+    text: str
+    places: Places
+    boundaries: tuple[int, ...]
+    headings: tuple[int, ...]
+    count_tokens: CountTokens
+
+    @classmethod
+    def of(cls, text: str | None, places: str, count_tokens: CountTokens) -> "_Text | None":
+        """None for a document without text, or one that is too long to be looked at."""
+        if not text or len(text) > _LONGEST_TEXT_CHARS or len(places) > _LONGEST_PLACES_CHARS:
+            return None
+        marks, headings, _ = places_from_json(places)
+        found = Places(marks, headings)
+        offsets = tuple(heading.offset for heading in headings)
+        return cls(text, found, tuple(found.boundaries()), offsets, count_tokens)
+
+    def surroundings(self, start: int, end: int, most_tokens: int) -> tuple[int, int]:
+        """The widest of document, page and section around [start, end) that is short enough.
+
+        Where none is, the lines around it are.
+        """
+        page = _between(self.boundaries, start, end, len(self.text))
+        section = _between(self.headings, start, end, len(self.text))
+        inner = max(page[0], section[0]), min(page[1], section[1])
+        for span in ((0, len(self.text)), page, inner):
+            if self._fits(*span, most_tokens):
+                return span
+        return self._lines_around(start, end, inner, most_tokens)
+
+    def with_neighbours(self, start: int, end: int, most_tokens: int) -> tuple[int, int] | None:
+        """The span with the page before and the page behind it; None when that is too long."""
+        before = _between(self.boundaries, max(0, start - 1), start, len(self.text))[0]
+        behind = _between(self.boundaries, end, min(end + 1, len(self.text)), len(self.text))[1]
+        spans = ((before, behind), (start, behind), (before, end))
+        wider = (span for span in spans if span != (start, end) and self._fits(*span, most_tokens))
+        return next(wider, None)
+
+    def _fits(self, start: int, end: int, most_tokens: int) -> bool:
+        # No text has more characters per token, so a longer one need not be counted.
+        is_short = end - start <= most_tokens * 12
+        return is_short and self.count_tokens([self.text[start:end]])[0] <= most_tokens
+
+    def _lines_around(
+        self, start: int, end: int, within: tuple[int, int], most_tokens: int
+    ) -> tuple[int, int]:
+        """Whole lines, as many before as after: what follows a passage explains it as often."""
+        reach = (most_tokens * 4 - (end - start)) // 2
+        while reach > 0:
+            first = max(within[0], start - reach)
+            last = min(within[1], end + reach)
+            first = first if first == within[0] else self.text.find("\n", first, start) + 1 or start
+            last = last if last == within[1] else self.text.rfind("\n", end, last)
+            last = max(last, end)
+            if self._fits(first, last, most_tokens):
+                return first, last
+            reach //= 2
+        return start, end
+
+    def parts(self, start: int, end: int) -> list[tuple[int, int]]:
+        """The span in parts of about a page, cut between lines and where a page ends."""
+        cuts = [start, *(b for b in self.boundaries if start < b < end), end]
+        parts: list[tuple[int, int]] = []
+        for first, last in pairwise(cuts):
+            # Short pages, such as slides, stay apart: a source is at one place.
+            parts += self._cut(first, last)
+        return [(a, b) for a, b in parts if self.text[a:b].strip()]
+
+    def _cut(self, start: int, end: int) -> list[tuple[int, int]]:
+        lines = [(start + offset, line) for offset, line in _lines(self.text[start:end])]
+        counts = self.count_tokens([line for _, line in lines])
+        cuts, tokens = [start], 0
+        for (offset, _), count in zip(lines, counts, strict=True):
+            if tokens and tokens + count > _SOURCE_TOKENS:
+                cuts.append(offset)
+                tokens = 0
+            tokens += count
+        return list(zip(cuts, [*cuts[1:], end], strict=True))
+
+
+def _lines(text: str) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
+    offset = 0
+    for line in text.splitlines(keepends=True):
+        found.append((offset, line))
+        offset += len(line)
+    return found
+
+
+def _between(cuts: Sequence[int], start: int, end: int, length: int) -> tuple[int, int]:
+    """The span between the cuts around [start, end)."""
+    before = bisect_right(cuts, start) - 1
+    after = bisect_left(cuts, end)
+    first = cuts[before] if before >= 0 else 0
+    return first, cuts[after] if after < len(cuts) else length
+
+
+@dataclass(slots=True)
+class _Span:
+    """The text [start, end) of a document, with the best passage in it."""
+
+    start: int
+    end: int
+    passage: Passage
+
+
+@dataclass(slots=True)
+class _Chosen:
+    """The spans that were chosen so far, by document."""
+
+    room: _Room
+    texts: Callable[[str], _Text | None]
+    spans: dict[str, list[_Span]] = field(default_factory=dict[str, list[_Span]])
+
+    def take(self, passages: Sequence[Passage], most_tokens: int) -> list[Passage]:
+        """Add passages while they fit, up to so many tokens; returns the rest."""
+        least_left = self.room.left - most_tokens
+        for place, passage in enumerate(passages):
+            if self._holds(passage.document_id, passage.start, passage.end):
+                continue
+            tokens = self.room.tokens(passage.text)
+            if self.spans and self.room.left - tokens < max(0, least_left):
+                return list(passages[place:])
+            self._add(passage, passage.start, passage.end)
+            self.room.left -= tokens
+        return []
+
+    def widen(self, passage: Passage, most_tokens: int) -> None:
+        """Grow the span of a passage to its surroundings, where these fit."""
+        text = self.texts(passage.document_id)
+        if text is None or text.text[passage.start : passage.end] != passage.text:
+            return
+        start, end = text.surroundings(passage.start, passage.end, most_tokens)
+        if self._holds(passage.document_id, start, end):
+            return
+        tokens = self.room.tokens(text.text[start:end])
+        held = sum(
+            self.room.tokens(text.text[max(s.start, start) : min(s.end, end)])
+            for s in self.spans[passage.document_id]
+            if s.start < end and start < s.end
+        )
+        if tokens - held <= self.room.left:
+            self._add(passage, start, end)
+            self.room.left -= tokens - held
+
+    def _holds(self, document_id: str, start: int, end: int) -> bool:
+        return any(s.start <= start and end <= s.end for s in self.spans.get(document_id, ()))
+
+    def _add(self, passage: Passage, start: int, end: int) -> None:
+        """Add a span, joined with those that it touches; the best passage names it."""
+        own = self.spans.setdefault(passage.document_id, [])
+        text = self.texts(passage.document_id)
+        kept: list[_Span] = []
+        for span in own:
+            if text and span.start <= end and start <= span.end:
+                start, end = min(start, span.start), max(end, span.end)
+                passage = max(passage, span.passage, key=lambda p: p.score)
+            else:
+                kept.append(span)
+        self.spans[passage.document_id] = [*kept, _Span(start, end, passage)]
+
+    def sources(self) -> list[Passage]:
+        """The spans as passages of about a page, each at its place."""
+        found: list[Passage] = []
+        for document_id, spans in self.spans.items():
+            text = self.texts(document_id)
+            for span in sorted(spans, key=lambda span: span.start):
+                if text is None or (span.start, span.end) == (span.passage.start, span.passage.end):
+                    found.append(span.passage)
+                    continue
+                found += [
+                    replace(
+                        span.passage,
+                        text=text.text[start:end],
+                        anchor=text.places.anchor(start, end),
+                        start=start,
+                        end=end,
+                    )
+                    for start, end in text.parts(span.start, span.end)
+                ]
+        return found

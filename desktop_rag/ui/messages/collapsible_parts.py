@@ -1,0 +1,150 @@
+"""What stands folded above an answer: the model's thinking, its steps, its queries. Qt thread."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QFontDatabase
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from desktop_rag.core.conversation import AnswerStep, SourceRef
+from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, ToolButton
+from desktop_rag.ui.widgets.marked_text import MarkedText
+
+_MAX_THINKING_CHARS = 20_000
+
+
+class _Collapsible(QWidget):
+    """A button that unfolds what is below it; built when there is something to show."""
+
+    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._name = name
+        self._button: ToolButton | None = None
+        self.hide()
+
+    def _content(self) -> QWidget:
+        """Make what is unfolded."""
+        raise NotImplementedError
+
+    def _show(self, words: str, *, is_wanted: bool) -> None:
+        self.setVisible(is_wanted)
+        if is_wanted and self._button is None:
+            self._build()
+        if self._button:
+            self._button.setText(words)
+
+    def _build(self) -> None:
+        self._button = ToolButton()
+        self._button.setObjectName(f"{self._name}Button")
+        self._button.setCheckable(True)
+        self._button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._button.setIconSize(QSize(16, 16))
+        self._button.toggled.connect(self._on_toggled)
+        self._unfolded = self._content()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 4)
+        column.setSpacing(4)
+        column.addWidget(self._button, alignment=Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._unfolded)
+        self._on_toggled(is_open=False)
+
+    @property
+    def _is_open(self) -> bool:
+        return self._button is not None and self._button.isChecked()
+
+    @Slot(bool)
+    def _on_toggled(self, is_open: bool) -> None:
+        assert self._button, "only a built button is pressed"
+        self._theme.set_icon(self._button, f"chevron-{'down' if is_open else 'right'}:muted")
+        self._unfolded.setVisible(is_open)
+
+
+class CollapsibleThinking(_Collapsible):
+    """The model's thinking."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, "thinking", parent)
+        self._thinking = ""
+
+    def show_thinking(self, thinking: str, *, is_thinking: bool) -> None:
+        """Set the text; it is laid out only while unfolded."""
+        self._thinking = thinking
+        self._show(tr("Thinking…") if is_thinking else tr("Thinking"), is_wanted=bool(thinking))
+        if self._is_open:
+            self._label.setText(thinking[-_MAX_THINKING_CHARS:])
+
+    def _content(self) -> QWidget:
+        self._label = PlainLabel(tone="muted", wrap=True, selectable=True)
+        self._label.setObjectName("thinkingText")
+        return self._label
+
+    @Slot(bool)
+    def _on_toggled(self, is_open: bool) -> None:
+        self._label.setText(self._thinking[-_MAX_THINKING_CHARS:] if is_open else "")
+        super()._on_toggled(is_open)
+
+
+class CollapsibleQuery(_Collapsible):
+    """The database query behind an answer."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, "query", parent)
+
+    def show_queries(self, sources: Sequence[SourceRef]) -> None:
+        """Show the queries of these sources; hidden without any."""
+        queries = [source.query for source in sources if source.query]
+        self._show(tr("Calculated with a query"), is_wanted=bool(queries))
+        if queries:
+            self._query.show_marked("\n\n".join(queries), ())
+
+    def _content(self) -> QWidget:
+        self._query = MarkedText(self._theme, tr("Query"), role="text")
+        self._query.setObjectName("queryText")
+        self._query.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        return self._query
+
+
+class CollapsibleSteps(_Collapsible):
+    """What the model looked up before it answered; `opened` carries the first source of a step."""
+
+    opened = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, "steps", parent)
+        self._shown: tuple[AnswerStep, ...] = ()
+
+    def show_steps(self, steps: Sequence[AnswerStep], sources: Sequence[SourceRef]) -> None:
+        """Show the steps, each with a way to what it found among the sources."""
+        words = tr("Looked further: {steps}", steps=count_of(len(steps), tr("step"), tr("steps")))
+        self._show(words, is_wanted=bool(steps))
+        if not steps or self._shown == tuple(steps):
+            return
+        self._shown = tuple(steps)
+        while row := self._rows.takeAt(0):
+            if widget := row.widget():
+                widget.deleteLater()
+        by_number = {source.n: source for source in sources}
+        for step in steps:
+            found = next((by_number[n] for n in step.sources if n in by_number), None)
+            self._rows.addWidget(self._row(step, found), alignment=Qt.AlignmentFlag.AlignLeft)
+
+    def _content(self) -> QWidget:
+        content = QWidget()
+        content.setObjectName("stepsList")
+        self._rows = QVBoxLayout(content)
+        self._rows.setContentsMargins(20, 0, 0, 0)
+        self._rows.setSpacing(2)
+        return content
+
+    def _row(self, step: AnswerStep, found: SourceRef | None) -> QWidget:
+        said = one_line(step.said)
+        if found is None:
+            return PlainLabel(said, tone="muted", scale="small", selectable=True)
+        row = TextButton(said, kind="quiet")
+        row.setAccessibleName(tr("{step}. Press to open what was found.", step=said))
+        row.clicked.connect(lambda: self.opened.emit(found))
+        return row

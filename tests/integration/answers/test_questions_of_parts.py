@@ -1,0 +1,50 @@
+"""A question of several parts is searched part by part, with a model and without one."""
+
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.answer.sources.question_rewriting import question_parts
+from desktop_rag.app import Services
+from tests.asking import ask
+from tests.indexed import index_texts
+
+TEXTS = {
+    "lamp.md": "# Lamp\n\nThe lamp of the lighthouse is lit at dusk by Edith Mowbray.\n",
+    "ferry.md": "# Ferry\n\nThe ferry Corvina sails to the island at noon.\n",
+    "bread.md": "# Bread\n\nThe bakery opens at six and sells rye bread.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        (
+            "Who lights the lamp, and when does the ferry sail?",
+            ["Who lights the lamp", "and when does the ferry sail?"],
+        ),
+        (
+            "Wer zündet die Lampe an und wann fährt die Fähre?",
+            ["Wer zündet die Lampe an", "und wann fährt die Fähre?"],
+        ),
+        ("Who lights the lamp? Who bakes?", ["Who lights the lamp?", "Who bakes?"]),
+        ("What are the rent and the deposit?", ["What are the rent and the deposit?"]),
+        ("Is it true that cats, dogs and birds are allowed?", None),
+        ("And where?", None),
+        ("", None),
+    ],
+)
+def test_the_parts_of_a_question(question: str, parts: list[str] | None) -> None:
+    assert question_parts(question) == (parts or [question])
+
+
+@pytest.mark.slow
+def test_without_a_model_each_part_has_its_excerpts(services: Services, tmp_path: Path) -> None:
+    index_texts(services, tmp_path / "papers", TEXTS)
+    message = ask(services, "Who lights the lamp, and when does the ferry sail?")
+    first, second = message.text.split("**and when does the ferry sail?**")
+    assert first.startswith("**Who lights the lamp**\n\nThe lamp of the lighthouse is lit")
+    assert "sails to the island at noon" in second
+    assert message.is_excerpts
+    cited = {Path(source.path).name for source in message.sources if source.is_cited}
+    assert cited == {"lamp.md", "ferry.md"}
