@@ -35,7 +35,8 @@ _NOT_SHOWN = (
 )  # fmt: skip
 # Raised between parts of the app: logged, or turned into other words.
 _NOT_FOR_PEOPLE = {
-    "AppEnding", "CalculationError", "Cancelled", "ChildLostError", "ExpressionError", "InterruptedAnswer",
+    "AppEnding", "CalculationError", "Cancelled", "ChildLostError", "ExpressionError",
+    "InterruptedAnswer",
     "ProtocolError", "QueryRefusedError", "StreamError", "ToolFaultError", "WrongValueError",
     "_ChangedError",
     "_UndrawableError",
