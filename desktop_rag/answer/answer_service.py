@@ -27,7 +27,7 @@ from desktop_rag.answer.counting.count_answer import CountAnswer
 from desktop_rag.answer.counting.counted_set import CountedSets
 from desktop_rag.answer.counting.counting_words import asks_for_rows, counting_language
 from desktop_rag.answer.endpoints.chat_models import ChatModels
-from desktop_rag.answer.map_reduce.few_files import FewFiles
+from desktop_rag.answer.map_reduce.few_files import FewFiles, says_nothing
 from desktop_rag.answer.map_reduce.map_reduce import MapReduce
 from desktop_rag.answer.map_reduce.summaries import Summaries
 from desktop_rag.answer.prompting.prompt import (
@@ -60,6 +60,7 @@ from desktop_rag.answer.writing.excerpt_candidates import surroundings_of
 from desktop_rag.answer.writing.extractive_answer import excerpts, quoted, share_of_words
 from desktop_rag.core.conversation import (
     AnswerEvent,
+    AnswerRestated,
     Image,
     Interaction,
     Message,
@@ -349,19 +350,33 @@ class AnswerService:
         is_whole = bool(model) and self._named.read_for(model, draft, request)
         if model and not (request.every_file or model.calls_tools):
             attached = partial(self._from_attached, request, draft)
-            yield from self._table_answer.add_result(draft, model, request.cancel, attached)
+            retrieval, reach = request.setup.settings.retrieval, request.setup.reach
+            sheets = partial(self.finder.sheets, draft.query, retrieval, reach)
+            yield from self._table_answer.add_result(draft, model, request.cancel, attached, sheets)
         is_too_long = bool(model) and not is_whole and compares(request)
         if request.every_file or is_too_long:
             yield from self._few_files.answer(draft, request, model)
         elif model and (draft.sources or self._has_readable_attachment(request)):
-            if not is_whole:
-                yield from searched_on(draft, request, model, self._tools)
             yield from self._from_model(model, draft, request)
             if not (is_whole or model.calls_tools):
+                yield from self._again_with_more(draft, request, model)
                 yield from self._few_files.read_on(draft, request, model)
         elif not model and not (yield from self._part_by_part(draft, request)):
             self._join_attached(draft, request)
             yield from self._from_excerpts(draft, request)
+
+    def _again_with_more(
+        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel
+    ) -> Iterator[AnswerEvent]:
+        """Answer again where the answer says that the sources lack it, and a plan finds others."""
+        if request.cancel.is_set() or draft.is_open or not says_nothing(draft.text):
+            return
+        before = draft.sources
+        yield from searched_on(draft, request, model, self._tools)
+        if draft.sources != before and not request.cancel.is_set():
+            draft.text = ""
+            yield AnswerRestated("", draft.thinking)
+            yield from self._from_model(model, draft, request)
 
     def _part_by_part(
         self, draft: AnswerDraft, request: AnswerRequest

@@ -16,6 +16,7 @@ from desktop_rag.answer.sources.question_rewriting import (
 from desktop_rag.answer.sources.source_merging import (
     CountTokens,
     choose_sources,
+    numbered,
     numbered_anew,
     sources_before,
     with_earlier,
@@ -70,6 +71,7 @@ _NEAREST = 3
 # A model reads as many of these as fit into its prompt.
 _READ_DEPTH = 60
 _PART_DEPTH = 20
+_SHEETS = ("csv", "ods", "tsv", "xls", "xlsx")
 
 
 class SourceFinder:
@@ -178,6 +180,16 @@ class SourceFinder:
         )
         return found.passages
 
+    def sheets(
+        self, query: Query, settings: RetrievalSettings, reach: SearchScope
+    ) -> tuple[SourceRef, ...]:
+        """The passages of spreadsheets and CSV files that fit best, relevant or not."""
+        filters = replace(query.filters, types=query.filters.types or _SHEETS)
+        found = self.look_up(
+            replace(query, filters=filters), settings, limit=_PART_DEPTH, reach=reach
+        )
+        return numbered(found.passages)
+
     def is_any_relevant(self, passages: Sequence[Passage]) -> bool:
         """True when one of the passages is relevant."""
         return any(passage.relevance >= IRRELEVANT_BELOW for passage in passages)
@@ -218,7 +230,6 @@ class SourceFinder:
         if draft.query != request.query:
             draft.asked = draft.query.text
         taken = sum(self.count_tokens([source.text for source in earlier]))
-        draft.is_thin = not found.is_relevant
         is_used = found.is_relevant or (reader is not None and not request.setup.is_open)
         if reader and is_used:
             sources = chosen_evidence(

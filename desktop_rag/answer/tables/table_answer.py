@@ -481,16 +481,18 @@ class TableAnswer:
         model: ChatModel,
         cancel: Event,
         attached: Callable[[], Sequence[SourceRef]],
+        sheets: Callable[[], Sequence[SourceRef]],
     ) -> Iterator[AnswerEvent]:
         """Put the result of a query before the sources of the draft, if one answers the question.
 
-        Tables of `attached` files come before those of the draft. Yields AnswerWaits before the
-        model writes the query.
+        Tables of `attached` files come before those of the draft, and the library's `sheets` last.
+        Yields AnswerWaits before the model writes the query.
         """
         question = draft.plain_question
         if not may_want_a_query(question):
             return
         best = [*attached(), *_worth_asking(question, draft.sources or draft.nearest)]
+        best += _worth_asking(question, sheets(), best=0)
         found = self.among(best)
         if not found:
             return
@@ -577,13 +579,15 @@ def _as_events(asking: Generator[str, None, _T]) -> Generator[AnswerWaits, None,
         yield AnswerWaits(reason)
 
 
-def _worth_asking(question: str, sources: Sequence[SourceRef]) -> list[SourceRef]:
-    """The best sources, and those of others that have a word of the question."""
+def _worth_asking(
+    question: str, sources: Sequence[SourceRef], best: int = _BEST
+) -> list[SourceRef]:
+    """The `best` sources, and those of others that have a word of the question."""
     language = language_of(words(question))
     asked = {term for word in content_words(question) for term in terms(word, language)}
     ranked = sorted(sources, key=lambda source: -source.score)
-    others = (s for s in ranked[_BEST:_LOOKED_AT] if _holds_any(asked, s, language))
-    return [*ranked[:_BEST], *others]
+    others = (s for s in ranked[best:_LOOKED_AT] if _holds_any(asked, s, language))
+    return [*ranked[:best], *others]
 
 
 def _holds_any(asked: set[str], source: SourceRef, language: str) -> bool:

@@ -299,7 +299,9 @@ class ToolSession:
         if name:
             sources = list(numbered([self._file(name)]))
         elif not any(source.anchor.cells for source in sources):
-            sources += self._sheets()
+            setup = self.request.setup
+            query = replace(self.request.query, text=self.draft.plain_question)
+            sources += self.box.finder.sheets(query, setup.settings.retrieval, setup.reach)
         tables = self.box.tables.among(sources)
         if not tables:
             raise ToolFaultError("There is no table in it. Name a spreadsheet or CSV file.")
@@ -321,14 +323,6 @@ class ToolSession:
         return ToolResult(
             shown, AnswerStep(tr("Queried the table in {title}", title=title), numbers)
         )
-
-    def _sheets(self) -> tuple[SourceRef, ...]:
-        """The first passages of the tables that fit the question best."""
-        filters = replace(self.request.query.filters, types=("xlsx", "xls", "csv", "ods", "tsv"))
-        query = Query(self.draft.plain_question, filters=filters)
-        settings, reach = self.request.setup.settings.retrieval, self.request.setup.reach
-        found = self.box.finder.look_up(query, settings, limit=_MOST_FILES, reach=reach)
-        return numbered(found.passages)
 
     def _calculate(self, given: Mapping[str, Any]) -> ToolResult:
         expression = _text(given, "expression")

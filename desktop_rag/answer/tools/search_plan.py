@@ -1,7 +1,6 @@
 """Has a model that can't call tools name what else to search for, in one short request.
 
-Only where the first search is likely to lack something: the question has several parts, or nothing
-found seems to be about it. Runs on the answering thread.
+Only after an answer that says that the sources don't tell. Runs on the answering thread.
 """
 
 import json
@@ -14,7 +13,6 @@ from typing import Any, cast
 
 from desktop_rag.answer.endpoints.helper_job import as_question, generate
 from desktop_rag.answer.prompting.prompt import sanitized
-from desktop_rag.answer.sources.question_rewriting import question_parts
 from desktop_rag.answer.tools.document_tools import DocumentTools
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest, can_search_on
@@ -43,12 +41,7 @@ def searched_on(
 
     A failure leaves the sources as they are.
     """
-    is_several = len(question_parts(draft.plain_question)) > 1
-    if (
-        model.calls_tools is not False
-        or not can_search_on(model)
-        or not (is_several or draft.is_thin)
-    ):
+    if model.calls_tools is not False or not can_search_on(model):
         return
     fence = secrets.token_hex(8)
     yield AnswerWaits(f"“{model.name}” looks at what was found.")

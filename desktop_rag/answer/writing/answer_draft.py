@@ -37,8 +37,7 @@ class AnswerDraft:
 
     `asked` is the question as understood, `query` the same parsed. An answer that `is_open` may
     continue from its sources to the model's own knowledge; one that `is_own_knowledge` has no
-    sources. One that `sees_images` may rest on them alone. It `is_thin` when no source seems to be
-    about the question. `scope` is kept with the answer.
+    sources. One that `sees_images` may rest on them alone. `scope` is kept with the answer.
     """
 
     conversation_id: str
@@ -57,7 +56,6 @@ class AnswerDraft:
     has_several_steps: bool = False
     began_at: float = 0.0
     sees_images: bool = False
-    is_thin: bool = False
     scope: QuestionScope = ALL_DOCUMENTS
 
     @property

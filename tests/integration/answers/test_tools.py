@@ -262,20 +262,23 @@ def test_stop_ends_the_rounds_at_once(indexed: Services, server: ChatServer) -> 
     ("plan", "searched"),
     [('["ferry Corvina noon"]', 1), ("[]", 0), ("I can't tell.", 0), ('[1, {"a": 2}]', 0)],
 )
-def test_a_model_without_tools_plans_its_searches_for_a_question_of_several_parts(
+def test_a_model_without_tools_plans_further_searches_where_the_sources_do_not_tell(
     indexed: Services, server: ChatServer, plan: str, searched: int
 ) -> None:
+    answers = replace(Settings().answers, asks_few_files=False)
+    indexed.chat.apply(replace(indexed.chat.models.settings, answers=answers))
     server.mode, server.status, server.misbehaves_times = "status", 400, 1
     server.error = {"error": {"message": "tiny-model does not support tools"}}
     ask(indexed, QUESTION)
     before = len(server.chats)
-    server.first_answers = [plan]
-    message = ask(indexed, "When is the lamp lit, and who keeps the tower?")
-    assert len(server.chats) == before + 2
+    server.first_answers = ["The sources do not say that.", plan]
+    message = ask(indexed, QUESTION)
+    assert len(server.chats) == before + 2 + searched
     assert len(steps(message)) == searched
-    assert message.text == server.answer
+    expected = server.answer if searched else "The sources do not say that."
+    assert message.text == expected
     ask(indexed, QUESTION)
-    assert len(server.chats) == before + 3, "a question of one part is asked at once"
+    assert len(server.chats) == before + 3 + searched, "an answer that tells is the last"
 
 
 @pytest.mark.slow
