@@ -7558,6 +7558,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Das Zertifikat gilt noch nicht.</translation>
     </message>
     <message>
+        <source>The endpoint sent nothing for too long.</source>
+        <translation>Der Endpunkt hat zu lange nichts gesendet.</translation>
+    </message>
+    <message>
         <source>The part of the app that reads files does not start.</source>
         <translation>Der Teil der App, der Dateien liest, startet nicht.</translation>
     </message>
@@ -10618,10 +10622,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The endpoint requires a key.</source>
         <translation>Der Endpunkt verlangt einen Schlüssel.</translation>
-    </message>
-    <message>
-        <source>The endpoint sent nothing for {silence_s} seconds.</source>
-        <translation>Der Endpunkt hat {silence_s} Sekunden lang nichts gesendet.</translation>
     </message>
     <message>
         <source>The endpoint withheld the answer.</source>

@@ -21,6 +21,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag import app
 from desktop_rag.answer.prompting.prompt import INSTRUCTIONS
+from desktop_rag.answer.writing.answer_request import TOOL_RULES
 from desktop_rag.core.conversation import AnswerChanged, Feedback, Message
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.markup.inert_markdown import safe_address
@@ -201,7 +202,7 @@ def test_outside_of_the_fence_there_is_nothing_but_what_we_wrote(trial: Trial) -
     for asked in trial.asked:
         roles = [turn["role"] for turn in asked.request["messages"]]
         assert roles == ["system", "user"], asked.document.name
-        assert asked.request["messages"][0]["content"] == INSTRUCTIONS
+        assert asked.request["messages"][0]["content"] == f"{INSTRUCTIONS}\n{TOOL_RULES}"
         fence, count = asked.fence, len(asked.message.sources)
         examples = len(asked.message.remembered)
         fences = 2 + 2 * count + (2 + 2 * examples if examples else 0)
@@ -212,7 +213,8 @@ def test_outside_of_the_fence_there_is_nothing_but_what_we_wrote(trial: Trial) -
         )
         between = "\n" * (count - 1)
         before, _, after = asked.outside().partition(head)
-        assert after == f"{between}\n\nQuestion: {asked.question}"
+        asked_today = rf"Today is [\w ,]+\.\n\nQuestion: {re.escape(asked.question)}"
+        assert re.fullmatch(f"{between}\n\n{asked_today}", after), asked.document.name
         frames.add(re.sub(r"\n+", "\n", before.replace(fence, "")))
     # Earlier answers, some by an obeying model, come in a constant frame.
     assert len(frames) == 2

@@ -464,7 +464,8 @@ def _is_sure(
     named = [noun for noun in choice.nouns if not question.language.is_form(noun)]
     if named and set(head_words(question)).isdisjoint(named):
         return False  # "How many stores does the chain have?" where records are of the chain
-    if not counted_set.is_given and not _are_records(choice, question):
+    is_left = model and not (counted_set.is_limited or _is_asked_first(choice, question))
+    if is_left or not (counted_set.is_given or _are_records(choice, question)):
         return False
     if choice.strength >= DIRECT or (choice.strength == AROUND and counted_set.is_limited):
         return True
@@ -480,6 +481,16 @@ def _is_sure(
         return (yield from _are(noun, choice.records, model, cancel))
     is_told = any(has_word(record, noun) for record in choice.records)
     return is_form_clear and not is_told and not choice.condition
+
+
+def _is_asked_first(choice: Choice, question: CountingQuestion) -> bool:
+    """True for parts of texts whose name is the first word of the question: "towers built …".
+
+    A model reads tables by a query, and what a sentence tells: "How many people work for …?"
+    """
+    first = next(iter(content_words(question)), "")
+    is_part = choice.structure.kind not in (Kind.ROW, Kind.FILE)
+    return is_part and first in choice.nouns
 
 
 def _are_records(choice: Choice, question: CountingQuestion) -> bool:

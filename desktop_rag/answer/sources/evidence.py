@@ -5,6 +5,7 @@ without near copies. Then the best ones are widened to what they stand in: a sho
 the page, sheet, slide or section. Worker threads.
 """
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,8 +22,8 @@ _BREADTH = 0.5
 # The part of the room that one passage may grow to, and the most tokens in all.
 _WIDEST_SHARE = 1 / 6
 _WIDEST_TOKENS = 2_500
-# A source is about a page, so that a citation is easy to find.
-_SOURCE_TOKENS = 600
+# A source is a page at most, so that a citation is easy to find and a table stays whole.
+_SOURCE_TOKENS = 1_000
 # The lines around each source in the prompt.
 _FRAME_TOKENS = 30
 # Splitting a longer text into lines takes too long during an answer.
@@ -160,9 +161,11 @@ class _Text:
     def _cut(self, start: int, end: int) -> list[tuple[int, int]]:
         lines = [(start + offset, line) for offset, line in _lines(self.text[start:end])]
         counts = self.count_tokens([line for _, line in lines])
+        # Parts of equal length: the rest of a page alone says little.
+        most = sum(counts) / max(1, math.ceil(sum(counts) / _SOURCE_TOKENS))
         cuts, tokens = [start], 0
         for (offset, _), count in zip(lines, counts, strict=True):
-            if tokens and tokens + count > _SOURCE_TOKENS:
+            if tokens and tokens + count / 2 > most:
                 cuts.append(offset)
                 tokens = 0
             tokens += count

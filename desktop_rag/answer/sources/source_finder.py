@@ -71,6 +71,7 @@ _NEAREST = 3
 # A model reads as many of these as fit into its prompt.
 _READ_DEPTH = 60
 _PART_DEPTH = 20
+_NAMED_DEPTH = 40
 _SHEETS = ("csv", "ods", "tsv", "xls", "xlsx")
 
 
@@ -275,9 +276,9 @@ class SourceFinder:
                 list(self.look_up(asked, settings, limit=_PART_DEPTH, reach=reach).passages)
             )
         named = self._retriever.named_documents(query, reach)
-        for document_id in sorted(named) if len(named) > 1 else ():
+        for document_id in sorted(named):
             best = self._retriever.best_of(
-                document_id, query, limit=_PART_DEPTH, reach=reach,
+                document_id, query, limit=_NAMED_DEPTH, reach=reach,
                 lexical_weight=settings.lexical_weight,
             )  # fmt: skip
             lists.append(best.passages)

@@ -13,7 +13,6 @@ from itertools import combinations
 from pathlib import Path, PurePath
 
 from desktop_rag.answer.prompting.prompt import title_and_place
-from desktop_rag.answer.writing.excerpt_units import head_of
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.domain import Document
 from desktop_rag.core.parsed import Anchor, TableHeader
@@ -21,8 +20,6 @@ from desktop_rag.core.places import places_from_json
 from desktop_rag.store.contract.documents import DocumentStore
 
 _FOLDERS_SHOWN = 2
-# How far above a source the head of its table is looked for.
-_HEAD_CHARS = 3_000
 _LONGEST_COLUMNS_CHARS = 600
 # Two texts that share this part of their runs of words are versions of one.
 _VERSION_SHARE = 0.6
@@ -89,14 +86,7 @@ class SourceHeadings:
             if table.start <= source.start < table.end:
                 is_there = " ".join(table.text.split()) in " ".join(source.text.split())
                 return "" if is_there else f"Columns: {table.text[:_LONGEST_COLUMNS_CHARS]}"
-        if source.anchor.page is None:
-            return ""
-        head = head_of(text[max(0, source.start - _HEAD_CHARS) : source.start])
-        if not head.columns:
-            return ""
-        names = " | ".join(column.name for column in head.columns)
-        said = [head.caption, f"Columns: {names}", head.scale]
-        return " · ".join(filter(None, said))[:_LONGEST_COLUMNS_CHARS]
+        return ""
 
     # --- versions --------------------------------------------------------------------------------
 

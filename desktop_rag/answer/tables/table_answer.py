@@ -489,7 +489,8 @@ class TableAnswer:
         Yields AnswerWaits before the model writes the query.
         """
         question = draft.plain_question
-        if not may_want_a_query(question):
+        first = _ranked(draft.sources or draft.nearest)[:1]
+        if not (may_want_a_query(question) or any(source.anchor.cells for source in first)):
             return
         best = [*attached(), *_worth_asking(question, draft.sources or draft.nearest)]
         best += _worth_asking(question, sheets(), best=0)
@@ -585,9 +586,13 @@ def _worth_asking(
     """The `best` sources, and those of others that have a word of the question."""
     language = language_of(words(question))
     asked = {term for word in content_words(question) for term in terms(word, language)}
-    ranked = sorted(sources, key=lambda source: -source.score)
+    ranked = _ranked(sources)
     others = (s for s in ranked[best:_LOOKED_AT] if _holds_any(asked, s, language))
     return [*ranked[:best], *others]
+
+
+def _ranked(sources: Sequence[SourceRef]) -> list[SourceRef]:
+    return sorted(sources, key=lambda source: -source.score)
 
 
 def _holds_any(asked: set[str], source: SourceRef, language: str) -> bool:

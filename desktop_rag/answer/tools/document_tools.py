@@ -92,6 +92,8 @@ _MOST_LISTED = 5_000
 # The part of the room for sources that one call may fill, and the most tokens of one.
 _CALL_SHARE = 0.5
 _MOST_CALL_TOKENS = 6_000
+# What has so much of a source already adds nothing.
+_SAME_SHARE = 0.8
 _LONGEST_TEXT_CHARS = 400
 _LONGEST_STEP_CHARS = 80
 _PAGE = re.compile(r"(?i)\s*(?:page|p\.?|seite|s\.?|slide|folie)?\s*(\d{1,5})\s*$")
@@ -390,8 +392,11 @@ def _holds(source: SourceRef, passage: Passage) -> bool:
 
 
 def _covers(source: SourceRef, other: SourceRef) -> bool:
-    is_same = source.document_id == other.document_id and not source.query
-    return is_same and source.start <= other.start and other.end <= source.end
+    """True when a source has nearly all of another one."""
+    if source.document_id != other.document_id or source.query:
+        return False
+    shared = min(source.end, other.end) - max(source.start, other.start)
+    return shared >= _SAME_SHARE * (other.end - other.start)
 
 
 def _offset_of(place: str, text: str, places: str) -> int:

@@ -31,11 +31,11 @@ class _Collapsible(QWidget):
         raise NotImplementedError
 
     def _show(self, words: str, *, is_wanted: bool) -> None:
-        self.setVisible(is_wanted)
         if is_wanted and self._button is None:
             self._build()
         if self._button:
             self._button.setText(words)
+        self.setVisible(is_wanted)
 
     def _build(self) -> None:
         self._button = ToolButton()

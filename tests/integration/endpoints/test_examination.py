@@ -30,10 +30,11 @@ def examined(server: ChatServer, priority: AnswerPriority | None = None) -> Mode
 
 def test_a_model_that_takes_everything(server: ChatServer) -> None:
     server.dialect.embeds = True
-    server.model_list = {"data": [{"id": "test-model", "max_model_len": 131_072}]}
+    server.model_list = {"data": [{"id": "test-model", "context_length": 131_072}]}
     found = examined(server)
     assert found.is_examined
-    assert replace(found, examined_at=0.0) == ModelProfile(
+    assert found.read_tokens_per_s > 0
+    assert replace(found, examined_at=0.0, read_tokens_per_s=0.0) == ModelProfile(
         streams=True,
         takes_system=True,
         must_alternate=False,
@@ -46,11 +47,20 @@ def test_a_model_that_takes_everything(server: ChatServer) -> None:
         takes_json=True,
         takes_images=True,
         embeds=True,
+        calls_tools=False,
     )
     assert found.findings()[0] == "Reads 5,000 tokens; the server states 131,072."
-    # An answer, the order, JSON, an image, embeddings, and the lengths 2,048, 4,096 and 8,192.
-    assert len(server.chats) == 8
+    # An answer, the order, JSON, an image, a tool, embeddings, and three lengths from 2,048 on.
+    assert len(server.chats) == 9
     assert sum(body.get("max_tokens", 0) == 1 for body in server.chats) == 4
+
+
+def test_nothing_long_is_sent_where_the_server_says_how_it_was_started(server: ChatServer) -> None:
+    server.model_list = {"data": [{"id": "test-model", "max_model_len": 131_072}]}
+    found = examined(server)
+    assert (found.context_tokens, found.is_context_open) == (131_072, False)
+    words = [len(str(body.get("messages", "")).split()) for body in server.chats]
+    assert max(words) < 100
 
 
 def test_a_model_that_takes_next_to_nothing(server: ChatServer) -> None:

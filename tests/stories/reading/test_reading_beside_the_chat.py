@@ -85,12 +85,21 @@ FILES: dict[str, Callable[[], bytes]] = {
 
 @pytest.fixture
 def reader(home: Home, open_window: Callable[[], Person], server: ChatServer) -> Person:
-    """A person with an endpoint that cites the first source."""
+    """A person with an endpoint that cites the source with the lamp."""
     home.create()
+    server.answer_to = lambda prompt: f"The lamp is lit at dusk [{number_of(LAMP, prompt)}]."
     save_settings(home.settings, Settings(endpoint=server.endpoint()))
     person = open_window()
     person.window.resize(1366, 768)
     return person
+
+
+def number_of(words: str, prompt: str) -> int:
+    """The number of the first source of a prompt with these words, white space aside."""
+    for source in prompt.split("</source-"):
+        if " ".join(words.split()) in " ".join(source.split()):
+            return int(source.rpartition("\n[")[2].partition("]")[0])
+    return 1
 
 
 def press_citation(person: Person, tmp_path: Path, *names: str) -> ReadingPane:
@@ -106,7 +115,9 @@ def press_citation(person: Person, tmp_path: Path, *names: str) -> ReadingPane:
     person.asks("When is the lamp lit?")
     # Only a finished answer has the exact words behind each number.
     person.sees("Backed by sources")
-    person.clicks_citation(1)
+    [chat] = person.app.services.chat.history.all()
+    answer = person.app.services.chat.history.messages(chat.conversation_id)[-1]
+    person.clicks_citation(next(source.n for source in answer.sources if source.is_cited))
     pane = person.app.window.chat_page.reading.pane
     person.waits_until(pane.isVisible)
     return pane

@@ -122,7 +122,6 @@ def in_words(found: FaultReport, endpoint: EndpointSettings, key: str) -> Endpoi
         "model": endpoint.model,
         "context_tokens": endpoint.context_tokens or ASSUMED_CONTEXT_TOKENS,
         "connect_s": f"{CONNECT_TIMEOUT_S:g}",
-        "silence_s": f"{endpoint.timeout_s:g}",
         "try_version": f"Most end in /v1: try {version}." if version else "",
         "wait": wait_in_words(found.wait_s) if found.wait_s else "a little",
         "said": _quoted(found, whole) or ("that" if found.fault is Fault.REDIRECT else ""),

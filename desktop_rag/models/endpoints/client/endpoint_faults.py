@@ -45,7 +45,7 @@ class Fault(Enum):
         "Press Retry. If it happens again, check the server's log.",
     )
     SILENT = (
-        "The endpoint sent nothing for {silence_s} seconds.",
+        "The endpoint sent nothing for too long.",
         "The model may still be loading: press Retry, or allow more time in Settings.",
     )
     SLOW = (

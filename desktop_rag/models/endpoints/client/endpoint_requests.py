@@ -85,6 +85,11 @@ class StreamPace:
         self._tail = ""
         self._unlooked_chars = 0
 
+    @property
+    def has_begun(self) -> bool:
+        """True once there was text."""
+        return self._first_at is not None
+
     def receive(self, size_bytes: int, now: float) -> None:
         """Record bytes, whatever they contain.
 
@@ -364,7 +369,8 @@ class EndpointRequests:
             if whole:
                 yield read_completion(whole)
             else:
-                yield from _read_stream(chain(begun, chunks), interruption, pace, cancel)
+                silence_s = self.endpoint.timeout_s
+                yield from _read_stream(chain(begun, chunks), interruption, pace, cancel, silence_s)
             yield LAST
 
     def _patience(self, *, is_streamed: bool) -> "httpx2.Timeout":
@@ -434,17 +440,29 @@ class EndpointRequests:
 
 
 def _read_stream(
-    chunks: Iterator[bytes], interruption: "Interruption", pace: StreamPace, cancel: Event
+    chunks: Iterator[bytes],
+    interruption: "Interruption",
+    pace: StreamPace,
+    cancel: Event,
+    silence_s: float,
 ) -> Iterator[StreamPart]:
+    """The parts of a stream, which may be silent for so long once its text has begun."""
     decoder = EventDecoder()
     is_read = False
     finished_at = math.inf
     chunk: bytes | None = b""
     while chunk is not None:
         # Only while waiting: the caller runs on this thread between the parts.
+        is_finished = finished_at < math.inf
         left_s = finished_at + _LAST_EVENTS_S - time.monotonic()
-        with interruption.by(cancel, after_s=left_s):
-            chunk = _next_chunk(chunks, cancel, is_finished=finished_at < math.inf)
+        after_s = min(left_s, silence_s) if pace.has_begun else left_s
+        try:
+            with interruption.by(cancel, after_s=after_s):
+                chunk = _next_chunk(chunks, cancel, is_finished=is_finished)
+        except Cancelled as exc:
+            if cancel.is_set():
+                raise
+            raise StreamError(Fault.SILENT) from exc
         pace.receive(len(chunk or b""), time.monotonic())
         for piece in decoder.feed(chunk or b"", is_last=chunk is None):
             is_read = True
