@@ -19,6 +19,8 @@ from desktop_rag.core.places import Places, places_from_json
 
 # The part of the room that is filled with passages before any is widened.
 _BREADTH = 0.5
+# Only the best are worth their surroundings.
+_MOST_WIDENED = 12
 # The part of the room that one passage may grow to, and the most tokens in all.
 _WIDEST_SHARE = 1 / 6
 _WIDEST_TOKENS = 2_500
@@ -47,7 +49,7 @@ def chosen_evidence(
     passages = [passage for passage in folded(found) if passage.text.strip()]
     later = chosen.take(passages, int(most_tokens * _BREADTH))
     widest = min(_WIDEST_TOKENS, int(most_tokens * _WIDEST_SHARE))
-    for passage in passages[: len(passages) - len(later)]:
+    for passage in passages[: min(_MOST_WIDENED, len(passages) - len(later))]:
         chosen.widen(passage, widest)
     chosen.take(later, most_tokens)
     return numbered(chosen.sources())
