@@ -205,3 +205,25 @@ def test_what_is_measured_is_what_the_person_has_set() -> None:
     measured, size_bytes = in_scratch_home(settings, lambda services: services.settings)
     assert measured == replace(settings, index=replace(index, pauses_on_battery=False))
     assert size_bytes > 0
+
+
+@pytest.mark.slow
+def test_the_evidence_that_a_model_would_be_sent(home: Home, tmp_path: Path) -> None:
+    made = tmp_path / "firm"
+    (made / "files").mkdir(parents=True)
+    (made / "files" / "day.md").write_text(f"# Lamp\n\n{LAMP}\n\n# Ferry\n\n{FERRY}\n")
+    (made / "files" / "duty.csv").write_text("Keeper,Paid\nAnn,yes\nBob,no\n")
+    rows: list[dict[str, Any]] = [
+        {"id": "1", "question": "When is the lamp lit?", "evidence": [["lit at dusk"]]},
+        {"id": "2", "question": "Was keeper Bob paid?", "evidence": [["Bob && no && Paid"]]},
+        {"id": "3", "question": "When is the bell rung?", "evidence": [["at nine", "at ten"]]},
+        {"id": "4", "question": "What is missing?"},
+    ]
+    write(made / "questions.jsonl", rows)
+    per_query = tmp_path / "queries.jsonl"
+    found = run_json("evidence", str(made), "--per-query", str(per_query))
+    assert (found["questions"], found["all_evidence"], found["context_tokens"]) == (3, 2, 32_768)
+    told = [json.loads(line) for line in per_query.read_text("utf-8").splitlines()]
+    assert [row["missing"] for row in told] == [[], [], ["at nine"]]
+    [kept] = run_json("runs")
+    assert (kept["kind"], kept["name"]) == ("evidence", "firm")

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.claims import CheckedClaim, Claim, Evidence, Verdict
 from desktop_rag.core.conversation import (
     AnswerDone,
+    AnswerStep,
     FileCounts,
     Message,
     MessageState,
@@ -19,6 +20,7 @@ from desktop_rag.core.conversation import (
     SearchNotes,
     SourceRef,
     SourcesFound,
+    StepTaken,
     TextDelta,
     ThinkingDelta,
 )
@@ -176,6 +178,26 @@ def test_thinking_is_collapsed_and_separate(view: MessageView, qtbot: QtBot) -> 
     model.apply(AnswerDone(replace(ANSWER, thinking="Let me <i>see</i>.")))
     assert button(view, "Thinking").isVisible()
     assert "see" not in view.findChildren(SegmentView)[0].toPlainText()
+
+
+def test_steps_are_shown_as_they_happen_and_folded_afterwards(
+    view: MessageView, qtbot: QtBot
+) -> None:
+    model = load(view, [], qtbot)
+    model.begin_question("Why?")
+    step = AnswerStep("Searched “<b>why</b>”: 1 passage", (1,))
+    notes = SearchNotes(steps=(step, AnswerStep("Calculated 1 + 1 = 2")))
+    model.apply(StepTaken(step, (SOURCE,), replace(notes, steps=(step,))))
+    qtbot.waitUntil(lambda: view.is_settled)
+    assert button(view, "Looked further: 1 step").isVisible()
+    model.apply(AnswerDone(replace(ANSWER, notes=notes)))
+    qtbot.waitUntil(lambda: view.is_settled)
+    assert "Calculated 1 + 1 = 2" not in labels(view)
+    button(view, "Looked further: 2 steps").click()
+    assert "Calculated 1 + 1 = 2" in labels(view)
+    with qtbot.waitSignal(view.citation_clicked) as told:
+        button(view, "Searched “<b>why</b>”: 1 passage").click()
+    assert told.args[1] == SOURCE
 
 
 def test_the_phase_is_shown(view: MessageView, qtbot: QtBot) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from desktop_rag.models.endpoints.client.chat_stream import (
     DONE,
     EventDecoder,
+    HeardCalls,
     StreamPart,
     read_completion,
     read_event,
@@ -193,3 +194,49 @@ def test_an_error_in_the_place_of_an_answer_is_one() -> None:
 def test_a_whole_answer_needs_no_reason() -> None:
     part = read_completion(b'{"choices": [{"message": {"content": "Yes."}}]}')
     assert (part.text, part.finish_reason) == ("Yes.", DONE)
+
+
+def called(*deltas: object) -> list[tuple[str, str, str]]:
+    """The calls in a stream of these deltas: id, name and arguments of each."""
+    heard = HeardCalls()
+    for delta in deltas:
+        heard.add(read_event({"choices": [{"delta": {"tool_calls": delta}}]}).calls)
+    return [(call.call_id, call.name, call.arguments) for call in heard.calls()]
+
+
+def a_call(index: int | None, name: str, arguments: object, call_id: str = "") -> dict[str, object]:
+    named = {"id": call_id} if call_id else {}
+    placed = {} if index is None else {"index": index}
+    return {**placed, **named, "function": {"name": name, "arguments": arguments}}
+
+
+@pytest.mark.parametrize(
+    "deltas",
+    [
+        ([a_call(0, "search", "", "a")], [a_call(0, "", '{"q":')], [a_call(0, "", "1}")]),
+        ([a_call(0, "search", '{"q":1}', "a")],),
+        ([a_call(None, "search", '{"q":1}', "a")],),
+        ([a_call(0, "search", {"q": 1}, "a")],),
+    ],
+)
+def test_a_call_comes_in_pieces_whole_or_as_an_object(deltas: tuple[object, ...]) -> None:
+    [(call_id, name, arguments)] = called(*deltas)
+    assert (call_id, name, json.loads(arguments)) == ("a", "search", {"q": 1})
+
+
+def test_calls_that_all_have_the_index_zero_are_told_apart_by_their_ids() -> None:
+    found = called([a_call(0, "search", "{}", "a")], [a_call(0, "read", "{}", "b")])
+    assert found == [("a", "search", "{}"), ("b", "read", "{}")]
+
+
+@pytest.mark.parametrize("calls", [None, 5, "x", [], [5], [{}], [{"function": 1}], {"a": 1}])
+def test_what_is_no_call_is_ignored(calls: object) -> None:
+    assert called(calls) == []
+
+
+def test_arguments_without_end_are_refused() -> None:
+    heard = HeardCalls()
+    part = read_event({"choices": [{"delta": {"tool_calls": [a_call(0, "search", "x" * 9_000)]}}]})
+    with pytest.raises(StreamError) as caught:
+        heard.add(part.calls * 10)
+    assert caught.value.fault is Fault.ENDLESS
