@@ -25,7 +25,7 @@ _MORE_NAMES = {
     "other_endpoints": tr("Endpoints"),
 }
 SETTING_NAMES = {
-    "answers.asks_few_files": tr("Ask file by file when nothing is found"),
+    "answers.asks_few_files": tr("Read few files in full when passages don't answer"),
     "answers.checks_claims": tr("Check each sentence against the sources"),
     "answers.checks_with_model": tr("Also check with the model"),
     "answers.hides_unsupported": tr("Hide unsupported answers"),

@@ -216,7 +216,7 @@ class AnswerSettings:
     `checks_claims` compares its sentences with the sources, on this computer; `checks_with_model`
     also asks the endpoint. `hides_unsupported` hides an answer without a supported sentence until
     the person asks to see it. `suggests_questions` proposes follow-up questions, with one short
-    request. `asks_few_files` asks each of up to FEW_FILES files when the search finds nothing.
+    request. `asks_few_files` has up to FEW_FILES files read in full when their passages don't tell.
     `uses_memory` stores answers and gives the model similar ones as examples.
     """
 

@@ -3256,6 +3256,10 @@ Die vollständige Adresse lautet:
         <translation>Endpunkte</translation>
     </message>
     <message>
+        <source>Read few files in full when passages don&apos;t answer</source>
+        <translation>Wenige Dateien ganz lesen, wenn Textstellen nicht antworten</translation>
+    </message>
+    <message>
         <source>Output price</source>
         <translation>Preis der Ausgabe</translation>
     </message>
@@ -4926,10 +4930,6 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Braucht eine kurze Anfrage nach jeder Antwort. Ohne Modell werden Überschriften vorgeschlagen.</translation>
     </message>
     <message>
-        <source>Where a question may find at most {FEW_FILES} files. Each relevant file takes one request to the model.</source>
-        <translation>Wo eine Frage höchstens {FEW_FILES} Dateien finden kann. Jede Datei, die dazu passt, braucht eine Anfrage an das Modell.</translation>
-    </message>
-    <message>
         <source>Shows the model up to three earlier answers to similar questions, best rated first, so that it matches the style you like. When off, new answers are not remembered.</source>
         <translation>Zeigt dem Modell bis zu drei frühere Antworten auf ähnliche Fragen, am besten bewertete zuerst, damit es den Stil trifft, den Sie mögen. Ist dies aus, werden neue Antworten nicht gemerkt.</translation>
     </message>
@@ -4948,10 +4948,6 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
     <message>
         <source>Suggest follow-up questions</source>
         <translation>Anschlussfragen vorschlagen</translation>
-    </message>
-    <message>
-        <source>Ask file by file when nothing is found</source>
-        <translation>Datei für Datei fragen, wenn nichts gefunden wird</translation>
     </message>
     <message>
         <source>Checks</source>
@@ -5028,6 +5024,10 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
     <message>
         <source>When the window is closed</source>
         <translation>Wenn das Fenster geschlossen wird</translation>
+    </message>
+    <message>
+        <source>Where a question may find at most {FEW_FILES} files. Their text takes up to twelve requests to the model.</source>
+        <translation>Wo eine Frage höchstens {FEW_FILES} Dateien finden kann. Ihr Text braucht bis zu zwölf Anfragen an das Modell.</translation>
     </message>
     <message>
         <source>Start at login, in the background</source>

@@ -353,7 +353,7 @@ _QUESTION_NOTE = tr(
     "Takes one short request after each answer. Without a model, headings are suggested."
 )
 _FEW_NOTE = tr(
-    "Where a question may find at most {FEW_FILES} files. Each relevant file takes one request to"
+    "Where a question may find at most {FEW_FILES} files. Their text takes up to twelve requests to"
     " the model.",
     FEW_FILES=FEW_FILES,
 )
@@ -375,7 +375,7 @@ class AnswersForm(SettingsSection):
         self._checks_with_model = QCheckBox(tr("Also check with the model"))
         self._hides = QCheckBox(tr("Hide unsupported answers"))
         self._suggests = QCheckBox(tr("Suggest follow-up questions"))
-        self._asks_few = QCheckBox(tr("Ask file by file when nothing is found"))
+        self._asks_few = QCheckBox(tr("Read few files in full when passages don't answer"))
         self._remembers = QCheckBox(tr("Learn from earlier answers"))
         for label, box, explanation in (
             (tr("Checks"), self._checks, _CHECK_NOTE),
