@@ -22,7 +22,7 @@ QUESTION = "When is the lamp lit?"
 def impatient(home: Home) -> None:
     """Set a timeout of one second for silent endpoints."""
     home.create()
-    endpoint = EndpointSettings(timeout_s=1.0)
+    endpoint = EndpointSettings(timeout_s=0.5)
     save_settings(home.settings, replace(Settings(), endpoint=endpoint))
 
 

@@ -24,7 +24,7 @@ def asker(
     home: Home, open_window: Callable[[], Person], papers: Path, server: ChatServer
 ) -> Person:
     home.create()
-    save_settings(home.settings, Settings(endpoint=server.endpoint(timeout_s=1.0)))
+    save_settings(home.settings, Settings(endpoint=server.endpoint(timeout_s=0.5)))
     person = open_window()
     person.drops(papers)
     person.sees("2 searchable")
