@@ -80,6 +80,7 @@ from desktop_rag.models.ports import ChatModel, Embedder, Reader
 from desktop_rag.store.contract.engine import Engine
 
 _NEAREST = 3
+_FEWEST_PARTS = 2
 # A passage with this share of the words of a question says something about it.
 _MOST_WORDS = 0.5
 _HOW_TO_GET_ONE = (
@@ -382,8 +383,10 @@ class AnswerService:
         self, draft: AnswerDraft, request: AnswerRequest
     ) -> Generator[AnswerEvent, None, bool]:
         """Quote what answers each part of a question that has several; False for any other."""
-        parts = question_parts(draft.plain_question)
-        if len(parts) == 1 or request.named or request.attachments:
+        # A question that was completed from the conversation has the one before it as a part.
+        is_own = draft.query == request.query and not dispute_of(request.question, request.history)
+        parts = question_parts(request.query.text) if is_own else []
+        if len(parts) < _FEWEST_PARTS or request.named or request.attachments:
             return False
         said, sources = list[str](), list[SourceRef]()
         for part in parts:
