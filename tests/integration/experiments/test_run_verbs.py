@@ -29,7 +29,7 @@ name = "wrong"
 [[setup]]
 name = "right"
 instructions = "Be right."
-passages = 3
+room = "fast"
 """
 
 
