@@ -29,15 +29,16 @@ def test_a_model_reads_the_few_files_and_finds_nothing(
     person: Person, papers: Path, server: ChatServer
 ) -> None:
     person.app.services.chat.apply(replace(Settings(), endpoint=server.endpoint()))
-    server.answer = "NOTHING"
+    server.answer = "The sources do not say that."
     person.drops(papers)
     person.sees("3 files: 2 searchable, 1 failed")
     person.presses("Ctrl+1")
     person.asks(OFF_TOPIC)
-    person.sees("Nothing in your documents seems to be about this question.")
+    person.sees("The whole text was read as well.")
+    person.sees("The sources do not say that.")
     # It may be measured in the background, with sample text.
     asked = [json.dumps(body) for body in server.chats if OFF_TOPIC in json.dumps(body)]
-    assert all("a part of a document" in body for body in asked)
+    assert any("a part of a document" in body for body in asked)
 
 
 def test_in_an_empty_library_the_answer_offers_to_add_a_folder(person: Person) -> None:

@@ -120,7 +120,7 @@ def test_each_citation_leads_to_the_words_it_stands_for(
     use(room, server)
     ask(room, qtbot)
     [passage] = room.page.findChildren(PassageText)
-    qtbot.waitUntil(lambda: marked_in(passage) == "The lamp is lit at dusk.It burns oil.")
+    qtbot.waitUntil(lambda: marked_in(passage).strip() == "The lamp is lit at dusk.It burns oil.")
     cite(room)
     pane = room.page.reading.pane
     qtbot.waitUntil(lambda: marked_words(pane) == ["It burns oil."])
