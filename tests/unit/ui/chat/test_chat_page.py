@@ -119,7 +119,7 @@ def test_each_citation_leads_to_the_words_it_stands_for(
     server.answer = "What burns is oil [1]. The lamp is lit at dusk [1]."
     use(room, server)
     ask(room, qtbot)
-    [passage] = room.page.findChildren(PassageText)
+    passage = room.page.findChildren(PassageText)[0]
     qtbot.waitUntil(lambda: marked_in(passage).strip() == "The lamp is lit at dusk.It burns oil.")
     cite(room)
     pane = room.page.reading.pane
