@@ -197,6 +197,7 @@ def test_steps_are_shown_as_they_happen_and_folded_afterwards(
     assert "Calculated 1 + 1 = 2" in labels(view)
     with qtbot.waitSignal(view.citation_clicked) as told:
         button(view, "Searched “<b>why</b>”: 1 passage").click()
+    assert told.args is not None
     assert told.args[1] == SOURCE
 
 
