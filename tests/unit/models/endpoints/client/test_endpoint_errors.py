@@ -37,7 +37,7 @@ def certificate_error() -> ssl.SSLCertVerificationError:
         (httpcore2.ConnectError(ssl.SSLError("record layer")), "https", "http://"),
         (httpcore2.ConnectError(OSError(113, "No route")), "cannot be reached", "No route"),
         (httpcore2.ConnectTimeout(), "10 seconds", "api.example.com"),
-        (httpcore2.WriteTimeout(), "7 seconds", "Retry"),
+        (httpcore2.WriteTimeout(), "too long", "Retry"),
         (httpcore2.ProxyError("407 Login"), "proxy", "407 Login"),
         (httpcore2.ReadError(OSError("reset")), "closed the connection", "Retry"),
         (StreamError(Fault.FAILED, "Slow down", "429"), "limit of requests", "Slow down"),
