@@ -37,11 +37,17 @@ ReadContent = Callable[[str], tuple[str | None, str]]
 
 
 def chosen_evidence(
-    found: Sequence[Passage], read_content: ReadContent, count_tokens: CountTokens, most_tokens: int
+    found: Sequence[Passage],
+    read_content: ReadContent,
+    count_tokens: CountTokens,
+    most_tokens: int,
+    *,
+    is_widened: bool = True,
 ) -> tuple[SourceRef, ...]:
     """The sources for a prompt with room for so many tokens, from passages in order of use.
 
-    They are numbered by document, in the order of its best passage and of its text.
+    They are numbered by document, in the order of its best passage and of its text. Those that are
+    not `is_widened` are the passages alone: what stands around them may be excluded.
     """
     room = _Room(count_tokens, most_tokens)
     texts = cache(lambda document_id: _Text.of(*read_content(document_id), count_tokens))
@@ -49,7 +55,8 @@ def chosen_evidence(
     passages = [passage for passage in folded(found) if passage.text.strip()]
     later = chosen.take(passages, int(most_tokens * _BREADTH))
     widest = min(_WIDEST_TOKENS, int(most_tokens * _WIDEST_SHARE))
-    for passage in passages[: min(_MOST_WIDENED, len(passages) - len(later))]:
+    taken = passages[: len(passages) - len(later)]
+    for passage in taken[:_MOST_WIDENED] if is_widened else ():
         chosen.widen(passage, widest)
     chosen.take(later, most_tokens)
     return numbered(chosen.sources())

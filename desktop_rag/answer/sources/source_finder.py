@@ -233,12 +233,10 @@ class SourceFinder:
         taken = sum(self.count_tokens([source.text for source in earlier]))
         is_used = found.is_relevant or (reader is not None and not request.setup.is_open)
         if reader and is_used:
-            sources = chosen_evidence(
-                self._covering(draft.query, request, found.passages),
-                self._documents.content,
-                reader.count_tokens,
-                self.room(request, reader) - taken,
-            )
+            passages = self._covering(draft.query, request, found.passages)
+            read, count = self._documents.content, reader.count_tokens
+            room, is_widened = self.room(request, reader) - taken, not request.excludes_words
+            sources = chosen_evidence(passages, read, count, room, is_widened=is_widened)
         else:
             sources = choose_sources(
                 found.passages,

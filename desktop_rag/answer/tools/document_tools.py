@@ -220,6 +220,8 @@ class ToolSession:
     # --- reading ---------------------------------------------------------------------------------
 
     def _read(self, given: Mapping[str, Any]) -> ToolResult:
+        if self.request.excludes_words:
+            raise ToolFaultError("Words are excluded, so nothing but passages can be searched.")
         document, start, end = self._place(given)
         text, places = self.box.documents.content(document.document_id)
         if not text:
@@ -343,8 +345,9 @@ class ToolSession:
 
     def _chosen(self, ranked: Sequence[Passage]) -> tuple[SourceRef, ...]:
         read, count = self.box.documents.content, self.model.count_tokens
-        fresh = [p for p in ranked if not any(_holds(s, p) for s in self.draft.sources)]
-        return chosen_evidence(fresh, read, count, self._room())
+        fresh = [p for p in ranked if not any(_covers(s, p) for s in self.draft.sources)]
+        is_widened = not self.request.excludes_words
+        return chosen_evidence(fresh, read, count, self._room(), is_widened=is_widened)
 
     def _added(self, found: Sequence[SourceRef]) -> tuple[tuple[int, ...], str]:
         """Give the sources that are new the next numbers; the numbers, and what the model reads."""
@@ -386,12 +389,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_STEP_CHARS else f"{text[: _LONGEST_STEP_CHARS - 1]}…"
 
 
-def _holds(source: SourceRef, passage: Passage) -> bool:
-    is_same = source.document_id == passage.document_id and not source.query
-    return is_same and source.start <= passage.start and passage.end <= source.end
-
-
-def _covers(source: SourceRef, other: SourceRef) -> bool:
+def _covers(source: SourceRef, other: SourceRef | Passage) -> bool:
     """True when a source has nearly all of another one."""
     if source.document_id != other.document_id or source.query:
         return False

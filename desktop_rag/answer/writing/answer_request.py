@@ -94,6 +94,11 @@ class AnswerRequest:
         return self.setup.refusal or self.query_error
 
     @property
+    def excludes_words(self) -> bool:
+        """True when only passages without some words may be read, not what is around them."""
+        return bool(self.query.excluded or self.setup.reach.limits.excluded)
+
+    @property
     def attached_ids(self) -> tuple[str, ...]:
         """The ids of the attachments with text that an answer can cite."""
         return tuple(a.attachment_id for a in self.attachments if a.has_text)

@@ -201,6 +201,21 @@ def test_what_the_person_typed_limits_the_tools_too(indexed: Services, server: C
 
 
 @pytest.mark.slow
+def test_what_stands_around_a_passage_is_not_sent_where_words_are_excluded(
+    indexed: Services, server: ChatServer, folder: Path
+) -> None:
+    (folder / "logs" / "buoy.md").write_text(
+        "# Buoy\n\nThe buoy is green.\n\n# Secrets\n\nThe password of the buoy is xyzzy.\n"
+    )
+    indexed.library.sources.look_again()
+    assert indexed.library.indexing.wait_until_idle(60)
+    server.turns_with_calls = [[("read", {"file": "buoy.md"}), ("search", {"query": "buoy green"})]]
+    ask(indexed, "Which colour is the buoy? -xyzzy")
+    assert "The buoy is green" in str(server.chats)
+    assert "password of the buoy" not in str(server.chats)
+
+
+@pytest.mark.slow
 def test_a_document_that_orders_tools_about_stays_fenced(
     indexed: Services, server: ChatServer, folder: Path
 ) -> None:
