@@ -489,7 +489,7 @@ class TableAnswer:
         Yields AnswerWaits before the model writes the query.
         """
         question = draft.plain_question
-        first = _ranked(draft.sources or draft.nearest)[:_BEST]
+        first = _ranked(draft.sources or draft.nearest)[:1]
         if not (may_want_a_query(question) or any(source.anchor.cells for source in first)):
             return
         best = [*attached(), *_worth_asking(question, draft.sources or draft.nearest)]
