@@ -56,6 +56,8 @@ log = logging.getLogger(__name__)
 # In units of the endpoint's timeout, the longest silence of a connection (30 s by default): the
 # wait for the first words, while the prompt is read, and the window for the pace.
 SILENCES_FOR_TEXT = 10
+# Fewer, so that a server that sends nothing is not said to have kept the connection open.
+_SILENCES_NEARBY = 9
 _SILENCES_LOOKED_BACK_ON = 4
 # A word in ten seconds: nobody would wait for a slower model.
 _LEAST_CHARS_A_SECOND = 1 / 3
@@ -379,7 +381,7 @@ class EndpointRequests:
 
         # A program on this computer or network is silent while it reads a long prompt.
         is_local = is_near(normalise_base_url(self.endpoint.base_url))
-        silences = 1 if is_streamed and not is_local else SILENCES_FOR_TEXT
+        silences = 1 if is_streamed and not is_local else _SILENCES_NEARBY
         return patience(silences * self.endpoint.timeout_s)
 
     def model_list(self, cancel: Event, shape: ListShape = USUAL_LIST) -> object:
