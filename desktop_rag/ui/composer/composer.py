@@ -33,6 +33,7 @@ from desktop_rag.ui.composer.attachment_strip import AttachmentStrip
 from desktop_rag.ui.composer.field_completion import SlashPrompts
 from desktop_rag.ui.composer.name_completion import NameCompletion, NamedChoice
 from desktop_rag.ui.composer.scope_bar import ScopeBar
+from desktop_rag.ui.foundation.focus_order import laid_out
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import collection_name, is_right_to_left, one_line
 from desktop_rag.ui.widgets.controls import Card, IconButton, PlainLabel, TextButton, set_property
@@ -307,10 +308,8 @@ class Composer(Card):
 
     def _show_hint(self) -> None:
         # Measured: the words depend on the language, and their width on the text size.
-        others = [
-            item.widget() for n in range(self._below.count()) if (item := self._below.itemAt(n))
-        ]
-        widths = [w.sizeHint().width() for w in others if w and (w is self._hint or w.isVisible())]
+        others = list(laid_out(self._below))
+        widths = [w.sizeHint().width() for w in others if w is self._hint or w.isVisible()]
         needed = sum(widths) + self._below.spacing() * len(others)
         has_room = self._column.contentsRect().width() >= needed
         if has_room == self._hint.isHidden():

@@ -81,7 +81,7 @@ def _children(widget: QWidget) -> list[QWidget]:
             placed = [widget.widget()]
         case _:
             layout = widget.layout()
-            placed = list(_laid_out(layout)) if layout else []
+            placed = list(laid_out(layout)) if layout else []
     found = [child for child in placed if child is not None]
     known = set(found)
     others = (c for c in widget.children() if isinstance(c, QWidget) and not _holds_bar(c))
@@ -102,12 +102,17 @@ def _holds(widget: QWidget, found: set[QWidget]) -> bool:
     return any(widget.isAncestorOf(other) for other in found)
 
 
-def _laid_out(layout: QLayout) -> Iterator[QWidget]:
-    for position in range(layout.count()):
-        item = layout.itemAt(position)
-        if item is None:
-            continue
-        if inner := item.layout():
-            yield from _laid_out(inner)
-        elif widget := item.widget():
-            yield widget
+def laid_out(layout: QLayout) -> Iterator[QWidget]:
+    """The widgets of a layout and of those inside it, in their order.
+
+    Without `itemAt`: Shiboken keeps each item it gave out, also when Qt has deleted it, and takes
+    whatever is made at its address later for that item.
+    """
+    parent = layout.parentWidget()
+    inside = [*(parent.children() if parent else ()), *layout.children()]
+    placed: list[tuple[int, QWidget | QLayout]] = [
+        (layout.indexOf(part), part) for part in inside if isinstance(part, QWidget | QLayout)
+    ]
+    for position, part in sorted(placed, key=lambda each: each[0]):
+        if position >= 0:
+            yield from laid_out(part) if isinstance(part, QLayout) else (part,)

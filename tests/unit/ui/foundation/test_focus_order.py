@@ -1,11 +1,20 @@
 """The focus stays near what had it when that is hidden or disabled."""
 
 import pytest
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLayoutItem,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
-from shiboken6 import isValid
+from shiboken6 import Shiboken, isValid
 
-from desktop_rag.ui.foundation.focus_order import step
+from desktop_rag.ui.foundation.focus_order import step, stops_of
 
 
 class Window(QWidget):
@@ -76,3 +85,14 @@ def test_a_scroll_bar_that_is_kept_outlives_a_step(qtbot: QtBot) -> None:
     step(window, is_forward=True)
     step(window, is_forward=False)
     assert isValid(bar)
+
+
+def test_no_item_of_a_layout_is_left_for_what_is_made_at_its_address(window: Window) -> None:
+    before = _layout_items()
+    assert stops_of(window) == [window.rail, window.first, window.second, window.below]
+    assert _layout_items() == before
+
+
+def _layout_items() -> int:
+    wrappers = Shiboken.getAllValidWrappers()
+    return sum(isinstance(w, QLayoutItem) and not isinstance(w, QObject) for w in wrappers)
