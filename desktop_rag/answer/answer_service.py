@@ -369,15 +369,23 @@ class AnswerService:
     def _again_with_more(
         self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel
     ) -> Iterator[AnswerEvent]:
-        """Answer again where the answer says that the sources lack it, and a plan finds others."""
+        """Answer again where the answer says that the sources lack it, and a plan finds others.
+
+        The answer stays where there comes no second one.
+        """
         if request.cancel.is_set() or draft.is_open or not says_nothing(draft.text):
             return
-        before = draft.sources
+        text, sources = draft.text, draft.sources
         yield from searched_on(draft, request, model, self._tools)
-        if draft.sources != before and not request.cancel.is_set():
-            draft.text = ""
-            yield AnswerRestated("", draft.thinking)
+        if draft.sources == sources or request.cancel.is_set():
+            return
+        draft.text = ""
+        yield AnswerRestated("", draft.thinking)
+        try:
             yield from self._from_model(model, draft, request)
+        finally:
+            if not draft.text.strip():
+                draft.text, draft.sources = text, sources
 
     def _part_by_part(
         self, draft: AnswerDraft, request: AnswerRequest

@@ -5,12 +5,12 @@ does it say" has an answer. Of a longer one, the passages that fit the question 
 """
 
 import uuid
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.prompting.prompt import ANSWER_SHARE
-from desktop_rag.answer.sources.evidence import chosen_evidence
+from desktop_rag.answer.sources.evidence import chosen_evidence, is_within, spans_around
 from desktop_rag.answer.sources.source_finder import EXCERPT_PASSAGES, EXCERPT_TOKENS, SourceFinder
 from desktop_rag.answer.sources.source_merging import (
     CountTokens,
@@ -29,7 +29,7 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.domain import Document, Passage
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.parsed import Anchor, Chunk
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.query import Query
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.ports import ChatModel
@@ -127,20 +127,15 @@ def _is_image(attachment: Attachment) -> bool:
     return attachment.kind is AttachmentKind.IMAGE
 
 
-# A whole text is split into parts of about a page, so that a citation is easy to find.
-_PART_TOKENS = 600
 # The marks around each part in the prompt.
 _FRAME_TOKENS = 60
-# No text has more characters per token than this, so a longer one need not be counted.
-_MOST_TOKEN_CHARS = 12
 
 
 class WholeTexts:
     """Makes sources of whole documents."""
 
-    def __init__(self, documents: DocumentStore, count_tokens: CountTokens) -> None:
+    def __init__(self, documents: DocumentStore) -> None:
         self._documents = documents
-        self._count_tokens = count_tokens
 
     def within(
         self, documents: Sequence[Document], most_tokens: int, count_tokens: CountTokens
@@ -149,25 +144,13 @@ class WholeTexts:
         parts: list[Passage] = []
         for document in documents:
             text, places = self._documents.content(document.document_id)
-            if not text or len(text) > most_tokens * _MOST_TOKEN_CHARS:
+            if not (text and is_within(text, most_tokens, count_tokens)):
                 return ()
-            chunks = self._documents.chunks(document.document_id)
-            for start, end in self._spans(chunks, len(text)):
-                parts.append(passage_of(document, text[start:end], places, start))
+            spans = spans_around((text, places), 0, len(text), count_tokens, most_tokens)
+            parts += [passage_of(document, text[a:b], places, a) for a, b in spans]
         counts = count_tokens([part.text for part in parts])
         is_fitting = sum(counts) + _FRAME_TOKENS * len(counts) <= most_tokens
         return numbered(parts) if is_fitting else ()
-
-    def _spans(self, chunks: Sequence[Chunk], length: int) -> Iterator[tuple[int, int]]:
-        """The text [0, length) in parts that each begin with a chunk."""
-        start = tokens = 0
-        counts = self._count_tokens([chunk.text for chunk in chunks])
-        for chunk, count in zip(chunks, counts, strict=True):
-            if tokens and tokens + count > _PART_TOKENS:
-                yield start, chunk.start
-                start, tokens = chunk.start, 0
-            tokens += count
-        yield start, length
 
 
 def passage_of(document: Document, text: str, places: str, start: int) -> Passage:
@@ -203,7 +186,7 @@ class AttachedSources:
     def __init__(self, finder: SourceFinder, documents: DocumentStore) -> None:
         self._finder = finder
         self._documents = documents
-        self._whole = WholeTexts(documents, finder.count_tokens)
+        self._whole = WholeTexts(documents)
 
     def for_prompt(
         self, request: AnswerRequest, query: Query, context_tokens: int, model: ChatModel

@@ -28,6 +28,8 @@ _WIDEST_TOKENS = 2_500
 _SOURCE_TOKENS = 1_000
 # The lines around each source in the prompt.
 _FRAME_TOKENS = 30
+# No text has more characters per token.
+_MOST_TOKEN_CHARS = 12
 # Splitting a longer text into lines takes too long during an answer.
 _LONGEST_TEXT_CHARS = 4_000_000
 _LONGEST_PLACES_CHARS = 2_000_000
@@ -76,6 +78,12 @@ def spans_around(
     while wider := text.with_neighbours(first, last, most_tokens):
         first, last = wider
     return text.parts(first, last)
+
+
+def is_within(text: str, most_tokens: int, count_tokens: CountTokens) -> bool:
+    """True for a text of so many tokens at most; one that is far longer is not counted."""
+    is_short = len(text) <= most_tokens * _MOST_TOKEN_CHARS
+    return is_short and count_tokens([text])[0] <= most_tokens
 
 
 def in_turn(lists: Sequence[Sequence[Passage]]) -> list[Passage]:
@@ -138,9 +146,7 @@ class _Text:
         return next(wider, None)
 
     def _fits(self, start: int, end: int, most_tokens: int) -> bool:
-        # No text has more characters per token, so a longer one need not be counted.
-        is_short = end - start <= most_tokens * 12
-        return is_short and self.count_tokens([self.text[start:end]])[0] <= most_tokens
+        return is_within(self.text[start:end], most_tokens, self.count_tokens)
 
     def _lines_around(
         self, start: int, end: int, within: tuple[int, int], most_tokens: int

@@ -257,7 +257,7 @@ class NamedAnswer:
     def __init__(self, finder: SourceFinder, documents: DocumentStore) -> None:
         self._finder = finder
         self._documents = documents
-        self._whole = WholeTexts(documents, finder.count_tokens)
+        self._whole = WholeTexts(documents)
 
     def read_for(self, model: Reader, draft: AnswerDraft, request: AnswerRequest) -> bool:
         """Give the draft the whole of the named files where it fits into the prompt; True then.

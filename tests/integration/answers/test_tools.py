@@ -209,10 +209,13 @@ def test_what_stands_around_a_passage_is_not_sent_where_words_are_excluded(
     )
     indexed.library.sources.look_again()
     assert indexed.library.indexing.wait_until_idle(60)
-    server.turns_with_calls = [[("read", {"file": "buoy.md"}), ("search", {"query": "buoy green"})]]
-    ask(indexed, "Which colour is the buoy? -xyzzy")
-    assert "The buoy is green" in str(server.chats)
-    assert "password of the buoy" not in str(server.chats)
+    for question in ("Which colour is the buoy? -xyzzy", f"{QUESTION} -xyzzy"):
+        server.turns_with_calls = [
+            [("read", {"file": "buoy.md"}), ("search", {"query": "buoy green"})]
+        ]
+        ask(indexed, question)
+        assert "The buoy is green" in str(server.chats[-1])
+        assert "password of the buoy" not in str(server.chats)
 
 
 @pytest.mark.slow
@@ -294,6 +297,21 @@ def test_a_model_without_tools_plans_further_searches_where_the_sources_do_not_t
     assert message.text == expected
     ask(indexed, QUESTION)
     assert len(server.chats) == before + 3 + searched, "an answer that tells is the last"
+
+
+@pytest.mark.slow
+def test_an_answer_stays_where_the_one_after_further_searches_fails(
+    indexed: Services, server: ChatServer
+) -> None:
+    server.mode, server.status, server.misbehaves_times = "status", 400, 1
+    server.error = {"error": {"message": "tiny-model does not support tools"}}
+    ask(indexed, QUESTION)
+    server.first_answers = ["The sources do not say that.", '["ferry Corvina noon"]']
+    server.answer = ""
+    message = ask(indexed, QUESTION)
+    assert message.text == "The sources do not say that."
+    assert message.state is MessageState.FAILED
+    assert message.error_title
 
 
 @pytest.mark.slow
