@@ -99,6 +99,7 @@ class ModelProfile:
     takes_images: bool | None = None
     embeds: bool | None = None
     calls_tools: bool | None = None
+    tells_progress: bool | None = None
     tokens_ratio: float = 0.0
     read_tokens_per_s: float = 0.0
     learned_limit: LearnedLimit | None = None
@@ -241,7 +242,7 @@ _DECODERS = {
     **dict.fromkeys(
         (
             "streams", "takes_system", "must_alternate", "is_context_open", "counts_usage",
-            "takes_json", "takes_images", "embeds", "calls_tools",
+            "takes_json", "takes_images", "embeds", "calls_tools", "tells_progress",
         ),
         _flag,
     ),

@@ -10972,6 +10972,14 @@ Was kostet der Eintritt?</translation>
         <translation>Das Modell lädt vielleicht noch: Drücken Sie „Erneut versuchen“, oder geben Sie in den Einstellungen mehr Zeit.</translation>
     </message>
     <message>
+        <source>The model reads the prompt: {percent} %, about {left_s} s left.</source>
+        <translation>Das Modell liest den Prompt: {percent} %, noch etwa {left_s} s.</translation>
+    </message>
+    <message>
+        <source>The model reads the prompt: {percent} %.</source>
+        <translation>Das Modell liest den Prompt: {percent} %.</translation>
+    </message>
+    <message>
         <source>The model repeats itself.</source>
         <translation>Das Modell wiederholt sich.</translation>
     </message>

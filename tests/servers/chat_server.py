@@ -319,6 +319,7 @@ class _Handler(LoopbackHandler):
             self.close_connection = mode in ("stall", "cut")
             yield from _AFTER_HALF[mode]
             return
+        yield from map(_event, self.script.dialect.progress_events(self.script.chats[-1]))
         yield from _FIRST.get(mode, list)()
         yield from texts if mode not in ("tools", "garbage", "deep") else []
         usage = self.script.dialect.usage_events(self.script.chats[-1], self.script.answer)

@@ -19,6 +19,7 @@ class Dialect:
     has_json: bool = True
     sees_images: bool = True
     embeds: bool = False
+    tells_progress: bool | None = False  # None refuses to be asked for it
     context_tokens: int = 0  # 0 means no limit
     when_too_long: Literal["says", "refuses", "cuts"] = "says"
 
@@ -47,6 +48,8 @@ class Dialect:
     def _objection_to_stream(self, body: dict[str, Any]) -> str:
         if self.refuses_usage and "stream_options" in body:
             return "Unrecognized request argument supplied: stream_options"
+        if self.tells_progress is None and "return_progress" in body:
+            return "Extra inputs are not permitted: return_progress"
         return self.refuses_streams if body.get("stream") else ""
 
     def tokens(self, body: dict[str, Any]) -> int:
@@ -60,6 +63,22 @@ class Dialect:
         if self.embeds:
             return {"data": [{"embedding": [0.6, 0.8]} for _ in texts]}
         return {"error": {"message": f"No vectors here for {len(texts)} texts."}}
+
+    def progress_events(self, body: dict[str, Any]) -> list[dict[str, Any]]:
+        """How much of the prompt was read, as llama.cpp tells it before the answer."""
+        if not (self.tells_progress and body.get("return_progress")):
+            return []
+        total = 4 * self.tokens(body)
+        steps = [(total // 4, 0.0), (total // 2, 2_000.0), (total, 6_000.0)]
+        return [
+            {
+                "choices": [{"index": 0, "delta": {"role": "assistant", "content": None}}],
+                "prompt_progress": {
+                    "total": total, "cache": total // 4, "processed": read, "time_ms": ms,
+                },
+            }
+            for read, ms in steps
+        ]  # fmt: skip
 
     def usage_events(self, body: dict[str, Any], answer: str) -> list[dict[str, Any]]:
         """The usage event at the end of the stream, if requested and supported."""

@@ -189,6 +189,7 @@ class _ExamAnswer:
     thinking_field: str = ""
     usage: Usage | None = None
     has_calls: bool = False
+    tells_progress: bool = False
     is_whole: bool = False
     seconds: float = 0.0
 
@@ -212,7 +213,8 @@ class Examination:
         """
         self._try_answer()
         for look in (
-            self._find_order, self._try_json, self._try_images, self._try_tools, self._try_vectors,
+            self._find_order, self._try_json, self._try_images, self._try_tools, self._try_progress,
+            self._try_vectors,
         ):  # fmt: skip
             look()
         if not self._read_statement() and (is_asked or self._is_near):
@@ -292,6 +294,17 @@ class Examination:
         self._record(
             calls_tools=(heard.has_calls if is_known else None) if is_accepted else is_accepted
         )
+
+    def _try_progress(self) -> None:
+        """Find out whether a server nearby tells how much of the prompt it has read."""
+        if self._is_near and self._profile.streams:
+            heard = _ExamAnswer()
+
+            def ask() -> None:
+                nonlocal heard
+                heard = self._ask([_turn("user", _SAY_YES)], 1, return_progress=True)
+
+            self._record(tells_progress=bool(self._is_accepted(ask)) and heard.tells_progress)
 
     def _try_vectors(self) -> None:
         def ask() -> object:
@@ -431,6 +444,7 @@ class Examination:
                 heard.thinking_field = heard.thinking_field or piece.thinking_field
                 heard.usage = piece.usage or heard.usage
                 heard.has_calls = heard.has_calls or any(call.name for call in piece.calls)
+                heard.tells_progress = heard.tells_progress or piece.read_share > 0
                 heard.is_whole = heard.is_whole or piece.is_whole
                 if len(heard.text) > _LONGEST_ANSWER_CHARS:
                     break

@@ -10,8 +10,11 @@ import pytest
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import LengthField, ModelProfile, Thinking
 from desktop_rag.models.answer_priority import AnswerPriority
+from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
+from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.examination import Examination
+from desktop_rag.models.ports import ChatTurn
 from tests.servers.chat_server import ChatServer, Mode
 from tests.servers.model_dialects import Dialect
 
@@ -48,11 +51,41 @@ def test_a_model_that_takes_everything(server: ChatServer) -> None:
         takes_images=True,
         embeds=True,
         calls_tools=False,
+        tells_progress=False,
     )
     assert found.findings()[0] == "Reads 5,000 tokens; the server states 131,072."
-    # An answer, the order, JSON, an image, a tool, embeddings, and three lengths from 2,048 on.
-    assert len(server.chats) == 9
-    assert sum(body.get("max_tokens", 0) == 1 for body in server.chats) == 4
+    # An answer, the order, JSON, an image, a tool, progress, embeddings, and three lengths from
+    # 2,048 on.
+    assert len(server.chats) == 10
+    assert sum(body.get("max_tokens", 0) == 1 for body in server.chats) == 5
+
+
+@pytest.mark.parametrize(("dialect", "is_told"), [(True, True), (False, False), (None, False)])
+def test_a_server_that_tells_how_far_it_has_read_is_asked_to(
+    server: ChatServer, dialect: bool | None, is_told: bool
+) -> None:
+    server.dialect.tells_progress = dialect
+    found = examined(server)
+    assert found.tells_progress is is_told
+    profiles = ProfileBook()
+    profiles.put(server.endpoint().base_url, server.endpoint().model, found)
+    with closing(ChatClient(server.endpoint(), profiles=profiles)) as client:
+        heard = list(client.stream([ChatTurn("user", "When?")], threading.Event()))
+    said = [delta.status for delta in heard if delta.status]
+    told = ["25 %.", "50 %, about 4 s left.", "100 %."] if is_told else []
+    assert said == [f"The model reads the prompt: {words}" for words in told]
+    assert "".join(delta.text for delta in heard) == server.answer
+
+
+def test_a_server_that_no_longer_tells_it_is_asked_without(server: ChatServer) -> None:
+    endpoint = server.endpoint()
+    profiles = ProfileBook()
+    profiles.put(endpoint.base_url, endpoint.model, ModelProfile(tells_progress=True))
+    server.dialect.tells_progress = None
+    with closing(ChatClient(endpoint, profiles=profiles)) as client:
+        heard = list(client.stream([ChatTurn("user", "When?")], threading.Event()))
+    assert "".join(delta.text for delta in heard) == server.answer
+    assert profiles.get(endpoint.base_url, endpoint.model).tells_progress is False
 
 
 def test_nothing_long_is_sent_where_the_server_says_how_it_was_started(server: ChatServer) -> None:

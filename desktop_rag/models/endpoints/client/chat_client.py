@@ -75,6 +75,7 @@ _TOOLS_REFUSED = re.compile(
     r"|(?:not|n't|cannot) (?:support|allow|accept|enable)\w*\b.{0,60}\b(?:tools?|functions?)\b"
     r"|tools? param requires|tool[- _]choice|function[- _]call(?:ing|s)?\b|extra.{0,40}\btools\b"
 )
+_PROGRESS_REFUSED = re.compile(r"return_progress")
 _USAGE_REFUSED = re.compile(r"(?i)stream_options|include_usage")
 # The last one is OpenAI's message to unverified organisations.
 _STREAM_REFUSED = re.compile(
@@ -97,6 +98,8 @@ def chat_body(
         body["stream_options"] = {"include_usage": True}
     if tools and profile.calls_tools is not False:
         body["tools"] = [tool_json(tool) for tool in tools]
+    if profile.tells_progress and is_streamed:
+        body["return_progress"] = True
     return body
 
 
@@ -143,6 +146,8 @@ def learned_from(said: str, profile: ModelProfile) -> dict[str, bool]:
     facts: dict[str, bool] = {}
     if _USAGE_REFUSED.search(said) and profile.counts_usage:
         facts["counts_usage"] = False
+    if _PROGRESS_REFUSED.search(said) and profile.tells_progress:
+        facts["tells_progress"] = False
     if _TOOLS_REFUSED.search(said) and profile.calls_tools is not False:
         facts["calls_tools"] = False
     if _STREAM_REFUSED.search(said) and profile.streams is not False:

@@ -5,6 +5,7 @@ Input is bounded and parsed defensively: a server may be broken or hostile.
 
 import codecs
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -201,6 +202,7 @@ class StreamPart:
     is_whole: bool = False
     status: str = ""  # the reason for a wait
     calls: tuple[CallPart, ...] = ()
+    read_share: float = 0.0  # how much of the prompt was read, with a status
 
 
 # Marks the end of an answer, however the server ended its stream.
@@ -352,10 +354,11 @@ def read_event(event: object) -> StreamPart:
         return StreamPart()
     fields = cast("dict[str, Any]", event)
     usage = read_usage(fields.get("usage"))
+    read_share, status = _progress(fields.get("prompt_progress"))
     choices = fields.get("choices")
     choice = cast("list[Any]", choices)[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
-        return StreamPart(usage=usage)
+        return StreamPart(usage=usage, read_share=read_share, status=status)
     choice = cast("dict[str, Any]", choice)
     message = choice.get("delta") or choice.get("message")
     message = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
@@ -369,7 +372,31 @@ def read_event(event: object) -> StreamPart:
         field,
         usage,
         calls=_calls(message),
+        status=status,
+        read_share=read_share,
     )
+
+
+def _progress(given: object) -> tuple[float, str]:
+    """The share of the prompt that was read, and that in words; (0, "") where it isn't told.
+
+    As llama.cpp tells it: tokens in all, of these cached, and read; milliseconds so far.
+    """
+    match given:
+        case {
+            "total": int() as total,
+            "cache": int() as cached,
+            "processed": int() as read,
+            "time_ms": int() | float() as ms,
+        } if 0 <= cached <= read <= total and total > 0 and 0 <= ms < math.inf:
+            left_s = ms / 1000 * (total - read) / max(1, read - cached)
+            percent = 100 * read // total
+            if left_s < 1:
+                return read / total, f"The model reads the prompt: {percent} %."
+            told = f"The model reads the prompt: {percent} %, about {left_s:.0f} s left."
+            return read / total, told
+        case _:
+            return 0.0, ""
 
 
 _MOST_CALLS = 16

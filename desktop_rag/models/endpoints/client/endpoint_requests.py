@@ -80,6 +80,7 @@ class StreamPace:
         self.text_limit_s = SILENCES_FOR_TEXT * timeout_s
         self._window_s = _SILENCES_LOOKED_BACK_ON * timeout_s
         self._began_at = now
+        self._read = 0.0
         self._bytes = 0
         self._heard: deque[tuple[float, int]] = deque()
         self._heard_chars = 0
@@ -110,6 +111,11 @@ class StreamPace:
         least = _LEAST_CHARS_A_SECOND * self._window_s
         if now - self._first_at > self._window_s and self._heard_chars < least:
             raise StreamError(Fault.TRICKLING)
+
+    def read_on(self, share: float, now: float) -> None:
+        """Record how much of the prompt was read: while that grows, the wait begins anew."""
+        if share > self._read:
+            self._read, self._began_at = share, now
 
     def hear(self, text: str, now: float) -> None:
         """Record a piece of the answer or the thinking.
@@ -468,6 +474,7 @@ def _read_stream(
         pace.receive(len(chunk or b""), time.monotonic())
         for piece in decoder.feed(chunk or b"", is_last=chunk is None):
             is_read = True
+            pace.read_on(piece.read_share, time.monotonic())
             if piece.finish_reason:
                 finished_at = min(finished_at, time.monotonic())
             yield piece

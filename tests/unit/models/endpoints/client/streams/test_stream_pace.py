@@ -25,6 +25,16 @@ def test_pings_alone_are_given_up_after_five_minutes() -> None:
     assert fault_after([""] * 100, 10.0) == (Fault.SLOW, 310.0)
 
 
+def test_a_prompt_that_is_read_on_is_waited_for() -> None:
+    pace = StreamPace(TIMEOUT_S, 0.0)
+    for minute in range(1, 61):
+        pace.read_on(minute / 60, 60.0 * minute)
+        pace.receive(10, 60.0 * minute + 59)
+    pace.read_on(1.0, 3_700.0)
+    with pytest.raises(StreamError):
+        pace.receive(10, 3_950.0)
+
+
 def test_words_that_come_late_are_heard() -> None:
     assert fault_after([*[""] * 28, *["a word "] * 100], 10.0)[0] is None
 
