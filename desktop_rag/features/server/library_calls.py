@@ -13,13 +13,17 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import (
     AnswerChanged,
     AnswerDone,
+    AnswerStep,
+    AnswerWaits,
     Message,
     MessageState,
     Role,
     SourceRef,
+    StepTaken,
 )
 from desktop_rag.core.domain import Document, Passage, Source
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.markup.inert_markdown import inert
 from desktop_rag.features.server.access.access_tokens import TokenScope
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.asked import Asked, message_of
@@ -33,9 +37,16 @@ from desktop_rag.ingest.library import Library
 # The address that shows [start, end) of a document to a caller.
 LinkTo = Callable[[Caller, str, int, int], str]
 
+# Is told of what happens while an answer is made.
+Tell = Callable[[str], None]
+
 _MOST_RESULTS = 50
 _MOST_TEXT = 200_000
 _PAGE = 100
+
+
+def tell_nobody(_said: str) -> None:
+    """For callers that only want the result."""
 
 
 class LibraryCalls:
@@ -51,7 +62,9 @@ class LibraryCalls:
         self._library = library
         self._link = link
 
-    def call(self, caller: Caller, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    def call(
+        self, caller: Caller, name: str, arguments: dict[str, Any], tell: Tell = tell_nobody
+    ) -> dict[str, Any]:
         """The result of the call of this name. Refuses what the caller's token does not allow."""
         caller.need(TokenScope.ASK if name == "ask" else TokenScope.READ)
         match name:
@@ -60,7 +73,7 @@ class LibraryCalls:
             case "fetch":
                 return self.fetch(caller, **arguments)
             case "ask":
-                return self.ask(caller, **arguments)
+                return self.ask(caller, **arguments, tell=tell)
             case "list_collections":
                 return self.list_collections(caller)
             case "list_documents":
@@ -97,7 +110,13 @@ class LibraryCalls:
         }
 
     def ask(
-        self, caller: Caller, question: str, collection: str = "", assistant: str = ""
+        self,
+        caller: Caller,
+        question: str,
+        collection: str = "",
+        assistant: str = "",
+        *,
+        tell: Tell = tell_nobody,
     ) -> dict[str, Any]:
         """An answer with its sources, claims and follow-up questions."""
         assistant_id = self._assistant_id(caller, assistant)
@@ -108,8 +127,13 @@ class LibraryCalls:
         name = slug_of(assistant) if assistant else _name_of(collection)
         asked, message = Asked(caller, name, (message_of(Role.USER, question),), setup), None
         for event in self._answers.events(asked, Event()):
-            if isinstance(event, AnswerDone | AnswerChanged):
-                message = event.message
+            match event:
+                case AnswerDone() | AnswerChanged():
+                    message = event.message
+                case AnswerWaits(reason=said) | StepTaken(step=AnswerStep(said=said)):
+                    tell(inert(said))
+                case _:
+                    pass
         assert message is not None, "every answer ends with AnswerDone"
         if message.state is MessageState.FAILED:
             raise AppError(message.error_title, message.error_hint)

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -70,6 +71,30 @@ def test_search_and_fetch_have_the_shape_of_deep_research(server: Server) -> Non
         assert whole["url"]
 
     over_http(server, use)
+
+
+@pytest.mark.slow
+def test_the_steps_of_an_answer_are_told_as_progress(
+    server: Server, endpoint: ChatServer, indexed: Services
+) -> None:
+    settings = indexed.chat.models.settings
+    reader = replace(settings.endpoint, context_tokens=32_000)
+    indexed.chat.apply(replace(settings, endpoint=reader))
+    endpoint.turns_with_calls = [[("calculate", {"expression": "6 * 7"})]]
+    told: list[tuple[float, float | None, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, message))
+
+    async def use(client: Client) -> None:
+        result = await client.call_tool("ask", {"question": QUESTION}, progress_callback=hear)
+        assert not result.is_error, result.content
+        tools = (await client.list_tools()).tools
+        [ask] = [tool for tool in tools if tool.name == "ask"]
+        assert set(ask.input_schema["properties"]) == {"question", "collection", "assistant"}
+
+    over_http(server, use)
+    assert told == [(1, None, "Calculated 6 * 7 = 42")]
 
 
 @pytest.mark.slow

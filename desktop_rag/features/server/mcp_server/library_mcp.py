@@ -12,9 +12,11 @@ from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 from functools import partial
 from importlib.metadata import version
+from itertools import count
 from typing import Any
 from urllib.parse import urlencode
 
+import anyio.from_thread
 import anyio.to_thread
 from mcp import MCPError
 from mcp.server.context import ServerRequestContext
@@ -47,14 +49,14 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.saved_prompts import GAP
 from desktop_rag.features.server.access.access_tokens import Token, TokenScope
 from desktop_rag.features.server.access.callers import Caller
-from desktop_rag.features.server.library_calls import LibraryCalls
+from desktop_rag.features.server.library_calls import LibraryCalls, Tell, tell_nobody
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.responses import refused
 from desktop_rag.features.server.serving import Serving
 from desktop_rag.ingest.library import Library
 
-# Runs a call with its arguments for whoever sent the request; blocks.
-Run = Callable[[str, dict[str, Any]], dict[str, Any]]
+# Runs a call with its arguments for whoever sent the request, and tells of the steps; blocks.
+Run = Callable[[str, dict[str, Any], Tell], dict[str, Any]]
 Made = Callable[[dict[str, Any]], dict[str, Any]]
 
 NAME = "desktop-rag"
@@ -108,10 +110,17 @@ class LibraryMCP(MCPServer[Any]):
         question: str = Field(description="The question, complete in itself."),
         collection: str = Field("", description="Only this collection."),
         assistant: str = Field("", description="The assistant of this name."),
+        *,
+        context: Context[Any, Any],
     ) -> CallToolResult:
         """Answer a question from the person's documents, with numbered and checked sources."""
         asked = {"question": question, "collection": collection, "assistant": assistant}
-        return self._result("ask", asked, shown="in_words")
+        steps = count(1)
+
+        def tell(said: str) -> None:
+            anyio.from_thread.run(context.report_progress, next(steps), None, said)
+
+        return self._result("ask", asked, shown="in_words", tell=tell)
 
     def _list_collections(self) -> CallToolResult:
         """List the collections of documents, with the number of documents in each."""
@@ -135,10 +144,16 @@ class LibraryMCP(MCPServer[Any]):
         return await super().call_tool(name, arguments, context)
 
     def _result(
-        self, call: str, arguments: dict[str, Any], *, shown: str = "", made: Made = dict
+        self,
+        call: str,
+        arguments: dict[str, Any],
+        *,
+        shown: str = "",
+        made: Made = dict,
+        tell: Tell = tell_nobody,
     ) -> CallToolResult:
         try:
-            found = made(self._run_call(call, arguments))
+            found = made(self._run_call(call, arguments, tell))
         except AppError as error:
             raise ToolError(" ".join(filter(None, (error.title, error.hint)))) from error
         except Refusal as refusal:
@@ -230,7 +245,7 @@ class LibraryMCP(MCPServer[Any]):
         return GetPromptResult(messages=[PromptMessage(role="user", content=content)])
 
     async def _called(self, call: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        return await anyio.to_thread.run_sync(self._run_call, call, arguments)
+        return await anyio.to_thread.run_sync(self._run_call, call, arguments, tell_nobody)
 
 
 def _found(answer: dict[str, Any]) -> dict[str, Any]:
@@ -295,11 +310,11 @@ class _Handler:
         await self._endpoint.handle(scope, receive, send)
 
 
-def _run(calls: LibraryCalls, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def _run(calls: LibraryCalls, name: str, arguments: dict[str, Any], tell: Tell) -> dict[str, Any]:
     caller = _caller.get(None)
     if caller is None:
         raise Refusal(401, "Nobody is known to have sent this.")
-    return calls.call(caller, name, arguments)
+    return calls.call(caller, name, arguments, tell)
 
 
 # The person at this computer, whose own command reaches the library.
@@ -316,7 +331,11 @@ def answer_call(chat: Chat, library: Library, name: str, arguments: dict[str, An
 
 def serve_stdio(run: Callable[[str, dict[str, Any]], dict[str, Any]]) -> None:
     """Answer requests on standard input until it ends; `run` blocks for each call."""
-    asyncio.run(LibraryMCP(run, version("desktop-rag")).run_stdio_async())
+
+    def run_untold(name: str, arguments: dict[str, Any], _tell: Tell) -> dict[str, Any]:
+        return run(name, arguments)
+
+    asyncio.run(LibraryMCP(run_untold, version("desktop-rag")).run_stdio_async())
 
 
 def _link(_caller: Caller, document_id: str, start: int, end: int) -> str:
