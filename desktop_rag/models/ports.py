@@ -147,6 +147,10 @@ class Reader(Protocol):
         """The approximate number of `context_tokens` that each text takes."""
         ...
 
+    def ranked(self, question: str, texts: Sequence[str], cancel: Event) -> Sequence[int]:
+        """The places of the texts, best first, by a reranker beside the model; none without one."""
+        ...
+
 
 class ChatModel(Reader, Protocol):
     """Streams an answer to a conversation."""

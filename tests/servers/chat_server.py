@@ -125,6 +125,9 @@ class ChatServer(LoopbackServer):
     def embed(self, texts: list[str], /) -> object:
         return self.dialect.vectors(texts)
 
+    def rerank(self, texts: list[str], /) -> object:
+        return {"error": {"message": f"No order here for {len(texts)} texts."}}
+
     def endpoint(self, *, model: str = "test-model", timeout_s: float = 5.0) -> EndpointSettings:
         return EndpointSettings(base_url=self.base_url, model=model, timeout_s=timeout_s)
 
@@ -164,7 +167,9 @@ class _Handler(LoopbackHandler):
         self._misbehave()
 
     def _answer(self) -> None:
-        if self.path.endswith("/embeddings"):
+        if self.path.endswith("/rerank"):
+            self._send_json(200, self.script.rerank(self.script.requests[-1].body["documents"]))
+        elif self.path.endswith("/embeddings"):
             self._send_json(200, self.script.embed(self.script.chats[-1]["input"]))
         elif self.script.chats[-1].get("stream") is False:
             self._send_json(200, self._completion())

@@ -233,9 +233,10 @@ class SourceFinder:
         taken = sum(self.count_tokens([source.text for source in earlier]))
         is_used = found.is_relevant or (reader is not None and not request.setup.is_open)
         if reader and is_used:
-            passages = self._covering(draft.query, request, found.passages)
-            read, count = self._documents.content, reader.count_tokens
             room, is_widened = self.room(request, reader) - taken, not request.excludes_words
+            ranks = self._ranks(draft.query, request, found.passages, reader, room)
+            passages = self._covering(draft.query, request, found.passages, ranks)
+            read, count = self._documents.content, reader.count_tokens
             sources = chosen_evidence(passages, read, count, room, is_widened=is_widened)
         else:
             sources = choose_sources(
@@ -260,14 +261,14 @@ class SourceFinder:
         )
 
     def _covering(
-        self, query: Query, request: AnswerRequest, found: Sequence[Passage]
+        self, query: Query, request: AnswerRequest, found: Sequence[Passage], ranks: Sequence[int]
     ) -> list[Passage]:
-        """The passages with places of their own for each part of a question, and for each of the
-        files that it names; in the order of use.
+        """The passages with places of their own for the best by a reranker, for each part of a
+        question, and for each of the files that it names; in the order of use.
         """
         settings, reach = request.setup.settings.retrieval, request.setup.reach
         parts = question_parts(query.text)
-        lists = [list(found)]
+        lists = [[found[n] for n in ranks], list(found)]
         for part in parts if len(parts) > 1 else ():
             asked = replace(query, text=part, phrases=())
             lists.append(
@@ -281,6 +282,19 @@ class SourceFinder:
             )  # fmt: skip
             lists.append(best.passages)
         return [replace(p, score=-float(n)) for n, p in enumerate(in_turn(lists))]
+
+    def _ranks(
+        self,
+        query: Query,
+        request: AnswerRequest,
+        found: Sequence[Passage],
+        reader: Reader,
+        room: int,
+    ) -> Sequence[int]:
+        """The order by the reader's reranker; none where all of the passages fit anyway."""
+        texts = [passage.text for passage in found]
+        is_needed = sum(reader.count_tokens(texts)) > room
+        return reader.ranked(query.text, texts, request.cancel) if is_needed else ()
 
     def room(self, request: AnswerRequest, reader: Reader | None) -> int:
         """The tokens of sources that a model reads for this request; without one, of excerpts."""

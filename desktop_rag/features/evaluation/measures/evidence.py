@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from desktop_rag.answer.chat import Chat
@@ -33,6 +34,10 @@ class StatedReader:
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """As for a model that was not asked yet."""
         return rough_token_counts(texts)
+
+    def ranked(self, question: str, texts: Sequence[str], cancel: Event) -> Sequence[int]:
+        """Nothing."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True)

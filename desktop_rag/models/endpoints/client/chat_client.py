@@ -18,7 +18,7 @@ from typing import Any
 from desktop_rag.activity.activity_event import Purpose
 from desktop_rag.activity.recorder import Recorder
 from desktop_rag.core.conversation import sees_no_images
-from desktop_rag.core.errors import Cancelled, TooLongError
+from desktop_rag.core.errors import AppError, Cancelled, TooLongError
 from desktop_rag.core.model_profile import (
     LEAST_RATIO,
     MOST_RATIO,
@@ -311,6 +311,9 @@ _MOVED = 0.05
 _TELLING_PROMPT_TOKENS = 1_000
 _TELLING_S = 0.2
 _SURELY_READ_SHARE = 0.8
+_RERANKER = re.compile(r"(?i)re-?rank")
+# Somebody waits for the order.
+_RANKING_S = 8.0
 
 
 class ChatClient:
@@ -331,6 +334,7 @@ class ChatClient:
         self._priority = priority or AnswerPriority()
         self._requests = EndpointRequests(endpoint, key, allowances, recorder)
         self.purpose = Purpose.ANSWER
+        self._ranks_in_vain = False
 
     def __repr__(self) -> str:
         return f"ChatClient({self.name!r})"
@@ -373,6 +377,22 @@ class ChatClient:
         """Estimated counts, scaled by what the server counted for earlier requests."""
         ratio = self._profile.tokens_ratio or 1.0
         return [math.ceil(ratio * tokens) for tokens in rough_token_counts(texts)]
+
+    def ranked(self, question: str, texts: Sequence[str], cancel: Event) -> Sequence[int]:
+        """As the endpoint's reranker ranks them, if it lists one that has been quick and whole."""
+        offer = self._profiles.offer(self._endpoint.base_url)
+        model = next((m.name for m in offer if _RERANKER.search(m.name)), "")
+        if not (model and texts) or self._ranks_in_vain:
+            return ()
+        try:
+            with self._priority.answering():
+                return self._requests.ranks(model, question, texts, cancel, limit_s=_RANKING_S)
+        except AppError as error:
+            log.info("nothing is reranked any more: %s", error.title)
+            self._ranks_in_vain = True
+        except Cancelled:
+            pass
+        return ()
 
     def warm_up(self) -> None:
         """Import the library, which takes more than a second, and create the client."""

@@ -201,6 +201,23 @@ def _read_vector(given: object) -> Vectors:
     return np.asarray(given, dtype=np.float32)
 
 
+def read_ranks(body: object, count: int) -> list[int]:
+    """The places of `count` texts, best first, in the form of Cohere and Jina, which others copied.
+
+    Texts that the server leaves out come last. StreamError for anything else.
+    """
+    if is_error(body):
+        raise StreamError(Fault.FAILED, *server_message(body))
+    fields = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
+    try:
+        scores = {int(row["index"]): float(row["relevance_score"]) for row in fields["results"]}
+    except (ValueError, TypeError, KeyError, OverflowError) as exc:
+        raise StreamError(Fault.UNREADABLE) from exc
+    if not scores or not scores.keys() <= set(range(count)):
+        raise StreamError(Fault.UNREADABLE)
+    return sorted(range(count), key=lambda n: -scores.get(n, -math.inf))
+
+
 # No server cuts a request to less than this, so a lower count of a longer one is invalid.
 _LEAST_READ_TOKENS = 256
 # For what templates and proxies add around the turns.
@@ -433,6 +450,20 @@ class EndpointRequests:
                 )
                 body = load_json(read_whole(response.http_response.iter_raw()))
             return read_vectors(body, len(texts))
+
+    def ranks(
+        self, model: str, question: str, texts: Sequence[str], cancel: Event, *, limit_s: float
+    ) -> list[int]:
+        """The places of the texts by how well they answer the question, best first."""
+        with (
+            self._recorder.call(self._purpose, self.endpoint),
+            mapping_endpoint_errors(self.endpoint, self._key),
+        ):
+            client, interruption = self._client()
+            asked = {"model": model, "query": question, "documents": list(texts)}
+            with interruption.within(limit_s, cancel):
+                body = client.post("/rerank", body=asked, cast_to=object)
+            return read_ranks(body, len(texts))
 
     def _client(self) -> "tuple[OpenAI, Interruption]":
         from desktop_rag.models.endpoints.client.connection import open_client

@@ -24,6 +24,9 @@ class SpokenModel:
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return [len(text) for text in texts]
 
+    def ranked(self, question: str, texts: Sequence[str], cancel: threading.Event) -> Sequence[int]:
+        return ()
+
     def warm_up(self) -> None: ...
 
     def close(self) -> None: ...
