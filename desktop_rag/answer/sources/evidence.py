@@ -6,6 +6,7 @@ the page, sheet, slide or section. Worker threads.
 """
 
 import math
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,8 @@ _SOURCE_TOKENS = 1_000
 _FRAME_TOKENS = 30
 # No text has more characters per token.
 _MOST_TOKEN_CHARS = 12
+# What is less, such as the number of a page, is no source.
+_WORDS = re.compile(r"\w+\W+\w+")
 # Splitting a longer text into lines takes too long during an answer.
 _LONGEST_TEXT_CHARS = 4_000_000
 _LONGEST_PLACES_CHARS = 2_000_000
@@ -171,7 +174,7 @@ class _Text:
         for first, last in pairwise(cuts):
             # Short pages, such as slides, stay apart: a source is at one place.
             parts += self._cut(first, last)
-        return [(a, b) for a, b in parts if self.text[a:b].strip()]
+        return [(a, b) for a, b in parts if _WORDS.search(self.text[a:b])]
 
     def _cut(self, start: int, end: int) -> list[tuple[int, int]]:
         lines = [(start + offset, line) for offset, line in _lines(self.text[start:end])]

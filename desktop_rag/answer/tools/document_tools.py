@@ -73,8 +73,9 @@ TOOLS = (
     ),
     _tool(
         "query_table",
-        "Runs one SELECT over a spreadsheet or CSV file. Without sql it tells the names of the"
-        " tables and columns.",
+        "Runs one SELECT over the whole table of a spreadsheet or CSV file. The name of the table"
+        " may be any; those of its columns are above its sources. Without sql it tells them, and"
+        " what is in them.",
         [],
         file={"type": "string", "description": "the name of the file"},
         sql=_TEXT,
@@ -275,12 +276,16 @@ class ToolSession:
         words = _text(given, "words")
         query, _ = self._query("", given)
         reach, finder = self.request.setup.reach, self.box.finder
-        found = finder.every_file(query, _MOST_LISTED if words else _MOST_FILES + 1, reach)
+        found, first = (
+            finder.every_file(query, _MOST_LISTED if words else _MOST_FILES + 1, reach),
+            "",
+        )
         if words:
             wanted = words.casefold().split()
             named = [p for p in found if all(w in p.path.casefold() for w in wanted)]
             about = finder.files(replace(query, text=words), _MOST_FILES, _MOST_FILES, reach)
             found = named or about
+            first = "" if named else "No name has these words. What may be about them:\n"
         documents = self.box.documents.get([p.document_id for p in found[:_MOST_FILES]])
         headings = SourceHeadings(self.box.documents, numbered(found[:_MOST_FILES]))
         lines = [f"- {headings.file_line(document)}" for document in documents]
@@ -292,7 +297,8 @@ class ToolSession:
         )
         more = f"\nOnly {_MOST_FILES} are shown." if len(found) > _MOST_FILES else ""
         listed = sanitized("\n".join(lines), self.fence)
-        text = f"<files-{self.fence}>\n{listed}\n</files-{self.fence}>{more}" if lines else "None."
+        shown = f"{first}<files-{self.fence}>\n{listed}\n</files-{self.fence}>{more}"
+        text = shown if lines else "None."
         return ToolResult(text, AnswerStep(said))
 
     # --- tables and numbers ----------------------------------------------------------------------

@@ -112,8 +112,9 @@ class AnswerRequest:
 
 TOOL_RULES = """\
 - If the sources lack what the question needs, look for it with the tools before you answer: \
-search in other words, read what stands around a source, query a table. What they find gets \
-numbers to cite. Where the sources answer the question, answer at once."""
+search in other words and in the languages of the documents, read what stands around a source, \
+query a table. What they find gets numbers to cite. A source may be a part of a table: count and \
+add up all of it by a query. Where the sources answer the question, answer at once."""
 _MOST_ROUNDS = 6
 # Tools are offered for so many times the endpoint's timeout, and up to this share of the context.
 _SILENCES = 6

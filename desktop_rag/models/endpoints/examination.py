@@ -444,7 +444,7 @@ class Examination:
                 heard.thinking_field = heard.thinking_field or piece.thinking_field
                 heard.usage = piece.usage or heard.usage
                 heard.has_calls = heard.has_calls or any(call.name for call in piece.calls)
-                heard.tells_progress = heard.tells_progress or piece.read_share > 0
+                heard.tells_progress = heard.tells_progress or piece.progress is not None
                 heard.is_whole = heard.is_whole or piece.is_whole
                 if len(heard.text) > _LONGEST_ANSWER_CHARS:
                     break

@@ -263,6 +263,20 @@ def test_files_are_listed_with_folder_and_date(indexed: Services, server: ChatSe
 
 
 @pytest.mark.slow
+def test_files_that_no_name_tells_of_are_said_to_be_found_by_their_text(
+    indexed: Services, server: ChatServer
+) -> None:
+    server.turns_with_calls = [
+        [("find_files", {"words": "ferry"}), ("find_files", {"words": "Corvina noon"})]
+    ]
+    ask(indexed, QUESTION)
+    named, about = told(server)
+    assert named.startswith("<files-")
+    assert about.startswith("No name has these words.")
+    assert "file ferry.md" in about
+
+
+@pytest.mark.slow
 def test_stop_ends_the_rounds_at_once(indexed: Services, server: ChatServer) -> None:
     server.turns_with_calls = [[("search", {"query": "ferry"})] for _ in range(9)]
     cancel = threading.Event()

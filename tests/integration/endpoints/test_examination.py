@@ -77,6 +77,21 @@ def test_a_server_that_tells_how_far_it_has_read_is_asked_to(
     assert "".join(delta.text for delta in heard) == server.answer
 
 
+@pytest.mark.parametrize(("is_told", "speed"), [(True, 250.0), (False, 0.0)])
+def test_the_speed_of_reading_is_what_the_server_tells_and_not_the_wait_for_the_first_word(
+    server: ChatServer, is_told: bool, speed: float
+) -> None:
+    server.dialect = Dialect(tells_progress=is_told)
+    server.pause_s = 0.3
+    endpoint = server.endpoint()
+    profiles = ProfileBook()
+    known = ModelProfile(tells_progress=is_told, counts_usage=True)
+    profiles.put(endpoint.base_url, endpoint.model, known)
+    with closing(ChatClient(endpoint, profiles=profiles)) as client:
+        list(client.stream([ChatTurn("user", "lamp " * 500)], threading.Event()))
+    assert profiles.get(endpoint.base_url, endpoint.model).read_tokens_per_s == speed
+
+
 def test_a_server_that_no_longer_tells_it_is_asked_without(server: ChatServer) -> None:
     endpoint = server.endpoint()
     profiles = ProfileBook()

@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 _JOINT = re.compile(r"(\w*)(?:\ufffe|\u00ad\n?)(\w*)")
 _WORD = re.compile(r"\w+(?:-\w+)*")
 _MACHINE_MADE = re.compile(
-    r"^(?:untitled|document\d*|title|slide \d+)$|^[\W\d_]*$"
+    r"^(?:untitled|document\d*|title|slide \d+|\((?:anonymous|unspecified)\))$|^[\W\d_]*$"
     r"|^\S+\.(?:docx?|pdf|indd|tex|dvi|pptx?|xlsx?|qxd|rtf)$",
     re.IGNORECASE,
 )

@@ -9,6 +9,7 @@ import logging
 import math
 import re
 import time
+import uuid
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -34,6 +35,7 @@ from desktop_rag.models.endpoints.client.chat_stream import (
     LAST,
     CallPart,
     HeardCalls,
+    PromptProgress,
     StreamPart,
     check_ending,
     is_whole,
@@ -307,7 +309,7 @@ LONGEST_ANSWER_CHARS = 400_000
 _TELLING_TOKENS = 400
 _NOT_STREAMED = "This endpoint does not stream: the answer appears once it is complete."
 _MOVED = 0.05
-# Shorter prompts and waits tell more of the network than of the model.
+# Shorter prompts tell more of the server than of the model.
 _TELLING_PROMPT_TOKENS = 1_000
 _TELLING_S = 0.2
 _SURELY_READ_SHARE = 0.8
@@ -360,7 +362,7 @@ class ChatClient:
 
     @property
     def read_tokens_per_s(self) -> float:
-        """As measured in the examination and by the answers since; 0 before."""
+        """As measured in the examination, or as the server has told since; 0 if unknown."""
         return self._profile.read_tokens_per_s
 
     @property
@@ -484,6 +486,13 @@ class ChatClient:
         if fits:
             raise TooLongError(exc.title, exc.hint, fits) from exc
 
+    def _learn_from(self, piece: StreamPart, turns: Sequence[ChatTurn]) -> None:
+        if piece.progress:
+            self._learn_speed(piece.progress)
+        # Images are counted differently.
+        if piece.usage and not any(turn.images for turn in turns):
+            self._learn_ratio(turns, piece.usage.asked)
+
     def _learn_ratio(self, turns: Sequence[ChatTurn], counted: int) -> None:
         """Update the ratio of counted to estimated tokens from a request that is long enough.
 
@@ -498,16 +507,17 @@ class ChatClient:
             # Too low is worse than too high: up at once, down by halves.
             self._learn(tokens_ratio=round(max(ratio, (ratio + known) / 2), 3))
 
-    def _learn_speed(self, counted: int, seconds: float) -> None:
-        """Update the speed of reading from a prompt that is long enough to tell.
+    def _learn_speed(self, progress: PromptProgress) -> None:
+        """Update the speed of reading from what the server tells of a prompt, once it is read.
 
-        A cached prefix makes it look faster, a busy server slower: each moves it halfway.
+        The wait for the first word says little: a model is loaded, another request comes first, or
+        the model thinks unseen.
         """
-        if counted < _TELLING_PROMPT_TOKENS or seconds < _TELLING_S:
+        read = progress.read - progress.cached
+        if progress.share < 1 or read < _TELLING_PROMPT_TOKENS or progress.seconds < _TELLING_S:
             return
-        speed, known = counted / seconds, self._profile.read_tokens_per_s
-        speed = (speed + known) / 2 if known else speed
-        if abs(speed - known) > _MOVED * known:
+        speed = read / progress.seconds
+        if abs(speed - self._profile.read_tokens_per_s) > _MOVED * speed:
             self._learn(read_tokens_per_s=round(speed, 1))
 
     def _learn(self, **facts: object) -> None:
@@ -525,16 +535,11 @@ class ChatClient:
         body = chat_body(self._endpoint.model, turns, profile, tools)
         if not body["stream"]:
             yield Delta("", status=_NOT_STREAMED)
-        began_at, first_at = time.monotonic(), 0.0
         with closing(self._requests.pieces(body, cancel, self.purpose)) as pieces:
             for piece in pieces:
                 if piece.status:
                     yield Delta("", status=piece.status)
-                first_at = first_at or (time.monotonic() if piece.text or piece.thinking else 0.0)
-                # Images are counted differently.
-                if piece.usage and not any(turn.images for turn in turns):
-                    self._learn_ratio(turns, piece.usage.asked)
-                    self._learn_speed(piece.usage.asked, first_at - began_at)
+                self._learn_from(piece, turns)
                 called.add(piece.calls)
                 reason = piece.finish_reason if piece.finish_reason not in ("", DONE) else reason
                 reason = reason or piece.finish_reason
@@ -556,7 +561,8 @@ class ChatClient:
 
 
 def _tool_call(part: CallPart) -> ToolCall:
-    return ToolCall(part.call_id or f"call_{part.index}", part.name, part.arguments)
+    # Unlike those of the turns before, where the server gives none.
+    return ToolCall(part.call_id or f"call_{uuid.uuid4().hex}", part.name, part.arguments)
 
 
 def _taken_apart(piece: StreamPart, splitter: ThinkingSplitter, reason: str) -> list[Delta]:

@@ -181,6 +181,31 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptProgress:
+    """How far a server has read a prompt: the tokens in all, those it had cached, and those read,
+    with the seconds for what was not cached.
+    """
+
+    total: int
+    cached: int
+    read: int
+    seconds: float
+
+    @property
+    def share(self) -> float:
+        """How much was read, from 0 to 1."""
+        return self.read / self.total
+
+    def in_words(self) -> str:
+        """How much was read, and how long the rest takes at this speed."""
+        left_s = self.seconds * (self.total - self.read) / max(1, self.read - self.cached)
+        percent = int(100 * self.share)
+        if left_s < 1:
+            return f"The model reads the prompt: {percent} %."
+        return f"The model reads the prompt: {percent} %, about {left_s:.0f} s left."
+
+
+@dataclass(frozen=True, slots=True)
 class CallPart:
     """A piece of a tool call: the call with this index goes on by `arguments`."""
 
@@ -202,7 +227,7 @@ class StreamPart:
     is_whole: bool = False
     status: str = ""  # the reason for a wait
     calls: tuple[CallPart, ...] = ()
-    read_share: float = 0.0  # how much of the prompt was read, with a status
+    progress: PromptProgress | None = None  # with a status
 
 
 # Marks the end of an answer, however the server ended its stream.
@@ -354,11 +379,12 @@ def read_event(event: object) -> StreamPart:
         return StreamPart()
     fields = cast("dict[str, Any]", event)
     usage = read_usage(fields.get("usage"))
-    read_share, status = _progress(fields.get("prompt_progress"))
+    progress = _progress(fields.get("prompt_progress"))
+    status = progress.in_words() if progress else ""
     choices = fields.get("choices")
     choice = cast("list[Any]", choices)[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
-        return StreamPart(usage=usage, read_share=read_share, status=status)
+        return StreamPart(usage=usage, progress=progress, status=status)
     choice = cast("dict[str, Any]", choice)
     message = choice.get("delta") or choice.get("message")
     message = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
@@ -373,15 +399,12 @@ def read_event(event: object) -> StreamPart:
         usage,
         calls=_calls(message),
         status=status,
-        read_share=read_share,
+        progress=progress,
     )
 
 
-def _progress(given: object) -> tuple[float, str]:
-    """The share of the prompt that was read, and that in words; (0, "") where it isn't told.
-
-    As llama.cpp tells it: tokens in all, of these cached, and read; milliseconds so far.
-    """
+def _progress(given: object) -> PromptProgress | None:
+    """As llama.cpp tells it; None where it isn't told, or makes no sense."""
     match given:
         case {
             "total": int() as total,
@@ -389,14 +412,9 @@ def _progress(given: object) -> tuple[float, str]:
             "processed": int() as read,
             "time_ms": int() | float() as ms,
         } if 0 <= cached <= read <= total and total > 0 and 0 <= ms < math.inf:
-            left_s = ms / 1000 * (total - read) / max(1, read - cached)
-            percent = 100 * read // total
-            if left_s < 1:
-                return read / total, f"The model reads the prompt: {percent} %."
-            told = f"The model reads the prompt: {percent} %, about {left_s:.0f} s left."
-            return read / total, told
+            return PromptProgress(total, cached, read, ms / 1000)
         case _:
-            return 0.0, ""
+            return None
 
 
 _MOST_CALLS = 16

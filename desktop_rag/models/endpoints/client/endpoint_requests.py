@@ -505,7 +505,8 @@ def _read_stream(
         pace.receive(len(chunk or b""), time.monotonic())
         for piece in decoder.feed(chunk or b"", is_last=chunk is None):
             is_read = True
-            pace.read_on(piece.read_share, time.monotonic())
+            if piece.progress:
+                pace.read_on(piece.progress.share, time.monotonic())
             if piece.finish_reason:
                 finished_at = min(finished_at, time.monotonic())
             yield piece

@@ -147,7 +147,7 @@ def test_the_strongest_stand_at_both_ends_of_the_prompt() -> None:
 
 def test_what_is_dropped_is_the_weakest_wherever_it_stands() -> None:
     sources = [ranked(1, 0.9, words(200)), ranked(2, 0.1, words(200)), ranked(3, 0.5, words(100))]
-    turns, sent = build(sources, context_tokens=950)
+    turns, sent = build(sources, context_tokens=1000)
     assert [(found.n, found.score) for found in sent] == [(1, 0.9), (2, 0.5)]
     assert "[2] Handbook — page 3" in turns[-1].text
 

@@ -220,6 +220,7 @@ def test_a_million_promised_pages_do_not_take_long() -> None:
         ("0000764478-17-000008", "a"),
         ("untitled", "a"),
         ("draft_v2.docx", "a"),
+        ("(anonymous)", "a"),
         ("", "a"),
     ],
 )
