@@ -32,7 +32,10 @@ class CalculationError(Exception):
 
 
 def calculated(expression: str) -> str:
-    """The value of an expression, with thousands separators such as 1,234.5 or without."""
+    """The value of an expression, whose numbers may have thousands separators such as 1,234.5.
+
+    The value has none: in half of the languages 51,000 is fifty-one.
+    """
     plain = expression.strip().rstrip("=").translate(_SIGNS)
     if len(plain) > _LONGEST:
         raise CalculationError("The expression is too long.")
@@ -42,7 +45,7 @@ def calculated(expression: str) -> str:
         raise CalculationError("Write numbers with + - * / ( ) ** only, as 1234.5.") from exc
     except (ZeroDivisionError, OverflowError) as exc:
         raise CalculationError("It divides by zero, or the value is too large.") from exc
-    return f"{value:,}" if isinstance(value, int) else f"{value:.{_DIGITS}g}"
+    return str(value) if isinstance(value, int) else f"{value:.{_DIGITS}g}"
 
 
 def _without_separators(text: str) -> str:
