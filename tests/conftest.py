@@ -3,6 +3,7 @@
 import copy
 import functools
 import logging
+import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -243,6 +244,18 @@ def logging_as_before() -> Iterator[None]:
         for handler in [h for h in logger.handlers if h not in handlers]:
             logger.removeHandler(handler)
             handler.close()
+
+
+@pytest.fixture(autouse=True)
+def mask_as_before() -> Iterator[None]:
+    """Undoes what the command line did to the mask of new files, which other tests need not have.
+
+    A server that runs as another user could not read the files of a later test.
+    """
+    mask = os.umask(0o077)
+    os.umask(mask)
+    yield
+    os.umask(mask)
 
 
 @pytest.fixture(autouse=True)
