@@ -6,8 +6,9 @@ import logging
 import os
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,9 @@ hypothesis.settings.load_profile("quick")
 
 
 _PATIENCE_MS = 20_000
+_LONGEST_PAUSE_MS = 40
+# Fixtures of an app that all tests of a file share.
+SHARED_APPS = {"one_library", "one_window"}
 # What a test says of a feature that is not there.
 _ABSENT = tuple(
     f"{prefix}{name}"
@@ -75,12 +79,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class PatientQtBot(QtBot):
-    """Waits longer than the five seconds of pytest-qt: a busy computer is not a bug."""
+    """Waits longer than the five seconds of pytest-qt: a busy computer is not a bug.
+
+    It looks less often the longer it waits: a look at a window takes milliseconds.
+    """
 
     def waitUntil(  # noqa: N802
         self, callback: Callable[[], bool | None], *, timeout: int = _PATIENCE_MS
     ) -> None:
-        super().waitUntil(callback, timeout=timeout)
+        began = time.monotonic()
+
+        def look() -> bool | None:
+            is_so = callback()
+            if is_so is False:
+                self.wait(min(_LONGEST_PAUSE_MS, round((time.monotonic() - began) * 100)))
+            return is_so
+
+        super().waitUntil(look, timeout=timeout)
 
     def waitSignal(  # noqa: N802
         self, signal: Any, *, timeout: int = _PATIENCE_MS, **options: Any
@@ -169,17 +184,20 @@ def the_end_of_indexing_is_seen_at_once() -> Iterator[None]:
 
 
 @contextmanager
-def services_over(folder: Path) -> Iterator[app.Services]:
-    """Real services over a home in this folder, for a library shared by read-only tests."""
-    with pytest.MonkeyPatch.context() as patch:
+def home_in(folder: Path) -> Iterator[Home]:
+    """An empty home folder, also for child processes; nothing that runs over it may outlive it."""
+    with pytest.MonkeyPatch.context() as patch, no_thread_is_left():
         patch.setenv(HOME_VARIABLE, str(folder / "home"))
         patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
         patch.delenv("DESKTOP_RAG_API_KEY", raising=False)
-        services = app.build_services(Home(folder / "home"), times=FAST_TIMES)
-        try:
-            yield services
-        finally:
-            services.close()
+        yield Home(folder / "home")
+
+
+@contextmanager
+def services_over(folder: Path) -> Iterator[app.Services]:
+    """Real services over a home in this folder, for a library shared by read-only tests."""
+    with home_in(folder) as home, closing(app.build_services(home, times=FAST_TIMES)) as services:
+        yield services
 
 
 @pytest.fixture
@@ -267,9 +285,9 @@ def no_warnings(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     assert not wrong, wrong
 
 
-@pytest.fixture(autouse=True)
-def no_stray_threads() -> Iterator[None]:
-    """Fails a test that leaves one of the app's threads running."""
+@contextmanager
+def no_thread_is_left() -> Iterator[None]:
+    """Fails when one of the app's threads that began within it runs on."""
     before = set(threading.enumerate())
     yield
     left = [t for t in threading.enumerate() if t not in before and t.is_alive()]
@@ -278,3 +296,10 @@ def no_stray_threads() -> Iterator[None]:
         thread.join(2.0)
     names = [t.name for t in left if t.is_alive()]
     assert not names, names
+
+
+@pytest.fixture(autouse=True)
+def no_stray_threads(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails a test that leaves a thread running; what the tests of a file share sees to its own."""
+    with nullcontext() if SHARED_APPS & {*request.fixturenames} else no_thread_is_left():
+        yield

@@ -9,6 +9,7 @@ or, to misbehave on request, in a thread of a test:
 """
 
 import argparse
+import functools
 import json
 import subprocess
 import sys
@@ -32,9 +33,15 @@ Mode = Literal[
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 
+@functools.cache
+def _key() -> rsa.RSAPrivateKey:
+    """Made once in a process, which takes a tenth of a second."""
+    return rsa.generate_private_key(65_537, 2048)
+
+
 def make_keys(folder: Path) -> rsa.RSAPrivateKey:
-    """A new pair of keys, written as PEM files."""
-    key = rsa.generate_private_key(65_537, 2048)
+    """A pair of keys, written as PEM files."""
+    key = _key()
     pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
     (folder / PRIVATE).write_bytes(key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain))
     public = key.public_key()

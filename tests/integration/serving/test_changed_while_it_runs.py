@@ -18,6 +18,8 @@ from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 from tests.unit.serve.certificate_files import certificate_files
 
+pytestmark = pytest.mark.usefixtures("one_library")
+
 _CHAT = "/v1/chat/completions"
 _ASKED = {"model": "desktop-rag", "messages": [{"role": "user", "content": "When is it lit?"}]}
 

@@ -1,7 +1,6 @@
 """The openai client asks the library: both modes, the three layers of sources, failures."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import openai
@@ -14,16 +13,9 @@ from tests.asking import answer_of
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.usefixtures("one_library")
+
 QUESTION = [{"role": "user", "content": "When is the lamp of the lighthouse lit?"}]
-
-
-@pytest.fixture
-def client(server: Server, endpoint: ChatServer) -> Iterator[openai.OpenAI]:
-    assert endpoint.models
-    with openai.OpenAI(
-        base_url=f"{server.address}/v1", api_key=server.token(), max_retries=0
-    ) as opened:
-        yield opened
 
 
 def ask(client: openai.OpenAI, messages: Any = QUESTION, **more: Any) -> Any:

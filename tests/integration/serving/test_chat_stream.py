@@ -10,6 +10,8 @@ from desktop_rag.features.server.access.access_tokens import TokenScope
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.usefixtures("one_library")
+
 QUESTION = "When is the lamp of the lighthouse lit?"
 ORIGIN = "https://wiki.example"
 

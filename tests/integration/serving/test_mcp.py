@@ -25,6 +25,8 @@ from desktop_rag.running_app import AppServer
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.usefixtures("one_library")
+
 QUESTION = "When is the lamp of the lighthouse lit?"
 _T = TypeVar("_T")
 Use = Callable[[Client], Awaitable[_T]]
@@ -126,6 +128,7 @@ def test_documents_and_collections_are_listed(server: Server) -> None:
     over_http(server, use)
 
 
+@pytest.mark.usefixtures("open_indexed")
 @pytest.mark.slow
 def test_resources_come_in_pages_until_all_are_listed(server: Server, tmp_path: Path) -> None:
     folder, library = tmp_path / "many", server.services.library
@@ -187,13 +190,13 @@ def test_what_is_wrong_is_told_to_the_model(server: Server) -> None:
 
 @pytest.mark.slow
 def test_what_the_client_got_wrong_is_an_error_of_the_protocol(server: Server) -> None:
-    server.services.chat.prompts.save(SavedPrompt("letter", "Write to {{name}}."))
+    server.services.chat.prompts.save(SavedPrompt("note", "Write to {{name}}."))
 
     async def use(client: Client) -> None:
         for asked in (
             client.call_tool("rm", {}),
             client.get_prompt("nothing"),
-            client.get_prompt("letter"),
+            client.get_prompt("note"),
             client.read_resource("desktop-rag://document/nothing"),
         ):
             with pytest.raises(MCPError) as refused:
@@ -247,6 +250,7 @@ def over_stdio(home: Home, use: "Use[_T]") -> _T:
     return asyncio.run(run())
 
 
+@pytest.mark.usefixtures("open_indexed")
 @pytest.mark.slow
 def test_over_standard_input_the_running_app_is_reached(indexed: Services) -> None:
     answer = mcp_verb.running_app_verbs()["mcp"]

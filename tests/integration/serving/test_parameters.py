@@ -2,7 +2,6 @@
 
 import base64
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import openai
@@ -11,6 +10,8 @@ import pytest
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.usefixtures("one_library")
+
 QUESTION = "When is the lamp of the lighthouse lit?"
 MESSAGES = [{"role": "user", "content": QUESTION}]
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n a picture").decode()
@@ -18,15 +19,6 @@ WITH_IMAGE = [
     {"type": "text", "text": QUESTION},
     {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}},
 ]
-
-
-@pytest.fixture
-def client(server: Server, endpoint: ChatServer) -> Iterator[openai.OpenAI]:
-    assert endpoint.models
-    with openai.OpenAI(
-        base_url=f"{server.address}/v1", api_key=server.token(), max_retries=0
-    ) as opened:
-        yield opened
 
 
 def ask(client: openai.OpenAI, **more: Any) -> Any:

@@ -1,7 +1,6 @@
 """The openai client with the newer API, the embeddings and the list of models."""
 
 import base64
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,16 +11,9 @@ from desktop_rag.core.assistant import Assistant
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.usefixtures("one_library")
+
 QUESTION = "When is the lamp of the lighthouse lit?"
-
-
-@pytest.fixture
-def client(server: Server, endpoint: ChatServer) -> Iterator[openai.OpenAI]:
-    assert endpoint.models
-    with openai.OpenAI(
-        base_url=f"{server.address}/v1", api_key=server.token(), max_retries=0
-    ) as opened:
-        yield opened
 
 
 @pytest.mark.slow

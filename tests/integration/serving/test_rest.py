@@ -12,6 +12,8 @@ from desktop_rag.features.server.access.access_tokens import TokenScope
 from tests.integration.serving.conftest import TEXTS, Server
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.usefixtures("one_library")
+
 API = "/api/v1"
 _WAIT_S = 30
 
@@ -21,17 +23,17 @@ def admin(server: Server) -> Iterator[httpx2.Client]:
     """A client that may do everything."""
     with server.client(server.token(TokenScope.ADMIN)) as client:
         client.base_url = f"{server.address}{API}/"
-        # Long answers of a busy computer are no fault.
-        client.timeout = httpx2.Timeout(60)
         yield client
 
 
 @pytest.fixture
-def wiki(admin: httpx2.Client) -> str:
+def wiki(admin: httpx2.Client) -> Iterator[str]:
     """The path of a new collection."""
     made = admin.post("collections", json={"name": "Wiki"})
     assert made.status_code == 201
-    return f"collections/{made.json()['id']}"
+    path = f"collections/{made.json()['id']}"
+    yield path
+    admin.delete(path)
 
 
 def settle(server: Server) -> None:
@@ -344,6 +346,7 @@ def test_a_conversation_is_stored_on_request_continued_and_deleted(
     assert admin.get(f"conversations/{kept}").status_code == 404
 
 
+@pytest.mark.usefixtures("open_indexed")
 @pytest.mark.slow
 def test_an_opinion_is_stored_with_the_answer_it_is_of(
     server: Server, admin: httpx2.Client, endpoint: ChatServer

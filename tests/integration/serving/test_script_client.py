@@ -14,7 +14,7 @@ from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 from tests.servers.web_server import Served, WebServer
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.timeout(180), pytest.mark.usefixtures("one_library")]
 needs_node = pytest.mark.skipif(not NODE, reason="needs node")
 QUESTION = "When is the lamp of the lighthouse lit?"
 IMPORT = """

@@ -13,6 +13,8 @@ from desktop_rag.features.server.library_calls import LibraryCalls
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.usefixtures("one_library")
+
 
 def limit_to(server: Server, *models: str) -> None:
     """Limit the newest token to models with these keys."""

@@ -9,6 +9,8 @@ import pytest
 from desktop_rag.features.server.guards import request_guard
 from tests.integration.serving.conftest import Server
 
+pytestmark = pytest.mark.usefixtures("one_library")
+
 _WAIT_S = 20.0
 
 

@@ -20,6 +20,8 @@ from desktop_rag.features.server.services import ServerServices
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.usefixtures("one_library")
+
 ORIGIN = "https://wiki.example"
 
 
@@ -269,7 +271,7 @@ def test_open_streams_end_with_the_server(server: Server, endpoint: ChatServer) 
         {"role": "user", "content": "When is the lamp of the lighthouse lit?"}]}  # fmt: skip
     with (
         server.client() as client,
-        client.stream("POST", "/v1/chat/completions", json=body, timeout=30) as answer,
+        client.stream("POST", "/v1/chat/completions", json=body) as answer,
     ):
         lines = answer.iter_lines()
         next(line for line in lines if "The" in line)

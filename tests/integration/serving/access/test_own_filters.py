@@ -14,6 +14,8 @@ from tests.integration.serving.conftest import Serve, Server
 from tests.integration.serving.test_parameters import PIXEL
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.usefixtures("one_library")
+
 MODULE = '''
 from dataclasses import replace
 

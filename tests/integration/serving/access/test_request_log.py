@@ -10,6 +10,8 @@ from desktop_rag.features.server.values.usage_figures import RequestRecord
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.usefixtures("one_library")
+
 _QUESTION = {"role": "user", "content": "When is the lamp of the lighthouse lit?"}
 
 

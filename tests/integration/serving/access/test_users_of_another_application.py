@@ -10,6 +10,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
+from desktop_rag.app import Services
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import TokenScope
@@ -19,6 +20,8 @@ from desktop_rag.features.server.values.access_values import AccessRule
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 from tests.servers.rights_app import AUDIENCE, ISSUER, PRIVATE, PUBLIC, RightsApp, make_keys, signed
+
+pytestmark = pytest.mark.usefixtures("one_library")
 
 QUESTION = [{"role": "user", "content": "What is the code of the safe?"}]
 
@@ -30,19 +33,23 @@ def app(tmp_path: Path) -> Iterator[RightsApp]:
         yield running
 
 
-@pytest.fixture
-def rule(server: Server, tmp_path: Path, app: RightsApp) -> AccessRule:
+@pytest.fixture(scope="module")
+def people(one_library: Services, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A collection of two users, each with a document about the same subject."""
-    library = server.services.library
+    library, root = one_library.library, tmp_path_factory.mktemp("people")
     for user in ("wanda", "boris"):
-        (folder := tmp_path / "people" / user).mkdir(parents=True)
+        (folder := root / user).mkdir()
         (folder / f"{user} safe.md").write_text(f"# Safe\n\nThe code of the safe is {user}-4711.")
-    collection = library.collections.add("People")
-    library.sources.add(tmp_path / "people", collection_id=collection.collection_id)
+    collection_id = library.collections.add("People").collection_id
+    library.sources.add(root, collection_id=collection_id)
     assert library.indexing.wait_until_idle(30)
-    made = AccessRule(
-        collection.collection_id, str(app.public_key), ("RS256",), ISSUER, AUDIENCE, app.address
-    )
+    return collection_id
+
+
+@pytest.fixture
+def rule(server: Server, people: str, app: RightsApp) -> AccessRule:
+    """The application decides who reads the collection."""
+    made = AccessRule(people, str(app.public_key), ("RS256",), ISSUER, AUDIENCE, app.address)
     AccessRules(server.services.home.access_rules).set(made)
     return made
 

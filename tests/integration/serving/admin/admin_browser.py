@@ -8,7 +8,7 @@ from typing import Self
 import httpx2
 
 from desktop_rag.features.server.access.access_tokens import TokenScope
-from tests.integration.serving.conftest import Server
+from tests.integration.serving.conftest import Server, local_client
 
 _KEY = re.compile(r'name="form_key" value="([^"]+)"')
 Fields = Mapping[str, str | Sequence[str]]
@@ -19,9 +19,7 @@ class AdminBrowser:
 
     def __init__(self, server: Server) -> None:
         self.server = server
-        self.client = httpx2.Client(
-            base_url=server.address, trust_env=False, follow_redirects=True, timeout=30
-        )
+        self.client = local_client(base_url=server.address, follow_redirects=True)
         self.form_key = ""
 
     def __enter__(self) -> Self:

@@ -12,6 +12,8 @@ from desktop_rag.features.server.admin.admin_visits import IDLE_S, AdminSessions
 from tests.integration.serving.admin.admin_browser import AdminBrowser
 from tests.integration.serving.conftest import Server
 
+pytestmark = pytest.mark.usefixtures("one_library")
+
 POLICY = (
     "default-src 'none'; style-src 'self'; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'"

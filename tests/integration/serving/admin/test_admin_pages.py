@@ -21,6 +21,8 @@ from tests.servers.chat_server import ChatServer
 from tests.servers.rights_app import PRIVATE, PUBLIC, make_keys
 from tests.waiting import until
 
+pytestmark = pytest.mark.usefixtures("one_library")
+
 HOSTILE = "\"><img src=x onerror=alert(1)>&lt;'"
 
 
@@ -63,6 +65,7 @@ def test_documents_are_found_by_name_state_and_reason(admin: AdminBrowser) -> No
     assert found(page="x") == found()
 
 
+@pytest.mark.usefixtures("open_indexed")
 @pytest.mark.slow
 def test_documents_are_read_again_and_removed_after_a_question(admin: AdminBrowser) -> None:
     library = admin.server.services.library
@@ -188,6 +191,7 @@ def test_collections_and_prompts_are_added_changed_and_removed(admin: AdminBrows
     assert not [p for p in prompts.all() if p.name.startswith("tide")]
 
 
+@pytest.mark.usefixtures("open_indexed")
 @pytest.mark.slow
 def test_a_crawl_says_when_it_runs_and_what_it_was_refused(admin: AdminBrowser) -> None:
     library = admin.server.services.library
@@ -266,6 +270,7 @@ def test_an_admin_lets_a_collection_fetch_from_the_local_network(admin: AdminBro
     assert library.collections.all()[0].intranet_hosts == ("wiki.example", "10.1.0.0/16")
 
 
+@pytest.mark.usefixtures("open_indexed")
 @pytest.mark.slow
 def test_foreign_text_stays_text(admin: AdminBrowser, tmp_path: Path) -> None:
     services = admin.server.services
