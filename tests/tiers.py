@@ -23,7 +23,8 @@ import pytest
 # Fixtures that make every test slow that uses one.
 SLOW_FIXTURES = {
     "homeserver": "Synapse in a process of its own",
-    "open_window": "the real window over real services",
+    "one_window": "the real window over real services",
+    "open_window": "the same",
     "parser": "a parser process that only this file uses",
     "postgres": "a library on PostgreSQL",
     "read_alone": "a parser process that only this test uses",

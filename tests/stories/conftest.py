@@ -1,6 +1,7 @@
 """The real window over real services, and a person who reads, clicks and types in it."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -39,10 +40,11 @@ from desktop_rag.app import build_services
 from desktop_rag.cli import endpoint_verbs
 from desktop_rag.cli.verbs import running_app_verbs
 from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.ui.messages.answer_body import SegmentView
 from desktop_rag.ui.widgets.controls import ElidedLabel
 from desktop_rag.window_app import WindowApp
-from tests.conftest import FAST_TIMES
+from tests.conftest import FAST_TIMES, PatientQtBot, home_in
 from tests.servers.chat_server import ChatServer
 from tests.stray_windows import StrayWindows
 
@@ -152,9 +154,21 @@ class Person:
         self.drops_without_confirming(*paths)
         if len(paths) == 1 and paths[0].is_dir():
             self.clicks("Add folder")
-            # A desktop would restore the focus.
-            self.window.activateWindow()
-            self.waits_until(self.window.isActiveWindow)
+            self.comes_back()
+
+    def comes_back(self) -> None:
+        """Return to the window, as a desktop does when another one is closed."""
+        self.window.activateWindow()
+        self.waits_until(self.window.isActiveWindow)
+
+    def begins_a_chat(self, endpoint: EndpointSettings) -> None:
+        """Begin a story of its own, with this endpoint, in a window that other stories share."""
+        models = self.app.services.chat.models
+        self.window.settings.change(Settings(endpoint=endpoint))
+        self.waits_until(lambda: models.endpoint == endpoint)
+        self.comes_back()
+        self.presses("Ctrl+1")
+        self.clicks("New chat")
 
     def drops_without_confirming(self, *paths: Path) -> None:
         """Drop files or folders onto the library page."""
@@ -274,9 +288,9 @@ def _texts(window: QWidget) -> Iterator[str]:
             yield widget.toPlainText()
 
 
-@pytest.fixture
-def open_window(home: Home, qtbot: QtBot) -> Iterator[Callable[[], Person]]:
-    """Starts the app any number of times, and closes what is open at the end of the story."""
+@contextmanager
+def windows(home: Home, qtbot: QtBot) -> Iterator[Callable[[], Person]]:
+    """Starts the app any number of times, and closes what is open at the end."""
     people: list[Person] = []
 
     verbs = {**running_app_verbs(), **endpoint_verbs.running_app_verbs()}
@@ -293,6 +307,29 @@ def open_window(home: Home, qtbot: QtBot) -> Iterator[Callable[[], Person]]:
     yield start
     for person in people:
         person.closes_the_window()
+
+
+@pytest.fixture
+def open_window(home: Home, qtbot: QtBot) -> Iterator[Callable[[], Person]]:
+    """Starts the app any number of times, and closes what is open at the end of the story."""
+    with windows(home, qtbot) as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def one_window(
+    qapp: QApplication, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Person]:
+    """A person in front of a window for all stories of a file, with a few documents.
+
+    A story begins with a new chat and puts back what it changes.
+    """
+    folder = tmp_path_factory.mktemp("shared")
+    with home_in(folder) as home, windows(home, PatientQtBot(request)) as start:
+        person = start()
+        person.drops(write_papers(folder))
+        person.sees("2 searchable")
+        yield person
 
 
 @pytest.fixture(autouse=True)
@@ -314,7 +351,12 @@ def person(open_window: Callable[[], Person]) -> Person:
 @pytest.fixture
 def papers(tmp_path: Path) -> Path:
     """A folder with a few documents."""
-    folder = tmp_path / "papers"
+    return write_papers(tmp_path)
+
+
+def write_papers(place: Path) -> Path:
+    """Write these documents; returns their folder."""
+    folder = place / "papers"
     folder.mkdir()
     (folder / "lamp.md").write_text(
         "# Lamp\n\nThe lamp is lit at dusk by the keeper. The wick is trimmed twice a night."

@@ -2,15 +2,11 @@
 
 import stat
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtWidgets import QComboBox, QLineEdit
 
-from desktop_rag.core.files.settings_file import save_settings
-from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import EndpointSettings, Settings
 from tests.conftest import DEMO
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
@@ -19,16 +15,16 @@ QUESTION = "When is the lamp lit?"
 
 
 @pytest.fixture
-def impatient(home: Home) -> None:
-    """Set a timeout of one second for silent endpoints."""
-    home.create()
-    endpoint = EndpointSettings(timeout_s=0.5)
-    save_settings(home.settings, replace(Settings(), endpoint=endpoint))
+def asker(one_window: Person, server: ChatServer) -> Person:
+    """A person in a new chat, whose endpoint may be silent for half a second."""
+    one_window.begins_a_chat(server.endpoint(timeout_s=0.5))
+    return one_window
 
 
-@pytest.fixture
-def asker(impatient: None, person: Person, papers: Path, server: ChatServer) -> Person:
-    """A person with an indexed folder and an endpoint in the settings."""
+@pytest.mark.everyday
+def test_the_answer_is_written_with_its_source(
+    person: Person, papers: Path, server: ChatServer
+) -> None:
     person.drops(papers)
     person.sees("2 searchable")
     person.presses("Ctrl+4")
@@ -44,15 +40,10 @@ def asker(impatient: None, person: Person, papers: Path, server: ChatServer) -> 
     person.sees("test-model")
     person.waits_until(lambda: person.app.services.chat.models.endpoint.is_set)
     person.presses("Ctrl+1")
-    return person
-
-
-@pytest.mark.everyday
-def test_the_answer_is_written_with_its_source(asker: Person, server: ChatServer) -> None:
-    asker.asks(QUESTION)
-    asker.sees("The lamp is lit at dusk")
-    asker.sees("Cited · 1")
-    asker.sees("test-model")
+    person.asks(QUESTION)
+    person.sees("The lamp is lit at dusk")
+    person.sees("Cited · 1")
+    person.sees("test-model")
     assert any(QUESTION in str(body.get("messages")) for body in server.chats)
 
 
