@@ -183,7 +183,8 @@ def _contents(path: Path) -> tuple[int, set[str]]:
     """The version and the tables; AppError when we must refuse the file, leaving it untouched."""
     connection = duckdb.connect(str(path), read_only=True)
     try:
-        found, tables = version_of(connection), tables_in(connection)
+        tables = tables_in(connection)
+        found = version_of(connection, tables=tables)
     finally:
         connection.close()
     if found is None:

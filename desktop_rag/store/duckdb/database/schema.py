@@ -8,6 +8,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from pathlib import Path
 
@@ -36,9 +37,14 @@ _INFIX = ".new-"
 _COPY_S = 7 * 86_400.0
 
 
-def version_of(connection: Connection, database: str = "") -> int | None:
-    """The version of an open or attached file; 0 if empty, None if not ours, or TOO_OLD."""
-    tables = tables_in(connection, database)
+def version_of(
+    connection: Connection, database: str = "", tables: AbstractSet[str] | None = None
+) -> int | None:
+    """The version of an open or attached file; 0 if empty, None if not ours, or TOO_OLD.
+
+    `tables` are those `tables_in` it, which take some milliseconds to list.
+    """
+    tables = tables_in(connection, database) if tables is None else tables
     prefix = f"{database}." if database else ""
     if "library_version" in tables:
         query = f"SELECT max(version) FROM {prefix}library_version"
@@ -64,12 +70,13 @@ def tables_in(connection: Connection, database: str = "") -> set[str]:
 
 def bring_up_to_date(connection: Connection) -> None:
     """Create the missing tables, in an empty file or one of an earlier version."""
-    found = version_of(connection)
+    tables = tables_in(connection)
+    found = version_of(connection, tables=tables)
     connection.begin()
     try:
         if not found:
             connection.execute(_TABLES.read_text("utf-8"))
-        elif "migrations" in tables_in(connection):
+        elif "migrations" in tables:
             connection.execute(_TO_FIRST)
         for version in range(found or SCHEMA, SCHEMA):
             STEPS[version - 1](connection)
