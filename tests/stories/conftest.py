@@ -161,14 +161,17 @@ class Person:
         self.window.activateWindow()
         self.waits_until(self.window.isActiveWindow)
 
-    def begins_a_chat(self, endpoint: EndpointSettings) -> None:
-        """Begin a story of its own, with this endpoint, in a window that other stories share."""
+    def begins_a_chat(self, endpoint: EndpointSettings | None = None) -> None:
+        """Begin a story of its own, with or without an endpoint, in a window that others share."""
+        endpoint = endpoint or EndpointSettings()
         models = self.app.services.chat.models
         self.window.settings.change(Settings(endpoint=endpoint))
         self.waits_until(lambda: models.endpoint == endpoint)
+        self.window.resize(_WINDOW)
         self.comes_back()
         self.presses("Ctrl+1")
         self.clicks("New chat")
+        self.clears("Question")
 
     def drops_without_confirming(self, *paths: Path) -> None:
         """Drop files or folders onto the library page."""

@@ -21,11 +21,35 @@ QUESTION = "When is the lamp lit?"
 ALL = "Ask about all documents instead"
 
 
-@pytest.fixture
-def library(person: Person, papers: Path) -> Person:
-    """A person whose library has two files about a lamp."""
+def write_old(papers: Path) -> None:
+    """Write a second file about a lamp."""
     (papers / "old").mkdir()
     (papers / "old" / "old lamp.md").write_text("The old lamp was lit at noon by the priest.")
+
+
+@pytest.fixture(scope="module")
+def old(one_window: Person) -> Path:
+    """The folder of that file, in the library of all stories."""
+    [source] = one_window.app.services.library.sources.all()
+    write_old(source.path)
+    one_window.sees("3 searchable")
+    return source.path / "old"
+
+
+@pytest.fixture
+def library(one_window: Person, old: Path) -> Person:
+    """A person whose library has two files about a lamp."""
+    assert old.exists()
+    one_window.begins_a_chat()
+    if scope(one_window).is_limited:  # a new chat is about what the one before was to be about
+        one_window.clicks(ALL)
+    return one_window
+
+
+@pytest.fixture
+def alone(person: Person, papers: Path) -> Person:
+    """The same in a window of their own."""
+    write_old(papers)
     person.drops(papers)
     person.sees("3 searchable")
     person.presses("Ctrl+1")
@@ -63,9 +87,9 @@ def chooses(person: Person, words: str) -> None:
 
 @pytest.mark.everyday
 def test_a_file_is_named_with_an_at_and_asked_alone(
-    library: Person, open_window: Callable[[], Person]
+    alone: Person, open_window: Callable[[], Person]
 ) -> None:
-    person = library
+    person = alone
     names_with_at(person, "lamp", "lamp.md")
     person.sees("lamp.md")
     assert person.typed("Question") == ""
@@ -121,15 +145,15 @@ def test_the_keyboard_takes_a_chip_out_and_brings_it_back(library: Person) -> No
     assert library.window.focusWidget() is field
 
 
-def test_a_file_that_is_deleted_says_so_with_ways_out(library: Person, papers: Path) -> None:
-    names_with_at(library, "fees", "fees.csv")
+def test_a_file_that_is_deleted_says_so_with_ways_out(alone: Person, papers: Path) -> None:
+    names_with_at(alone, "fees", "fees.csv")
     (papers / "fees.csv").unlink()
-    library.sees("“fees.csv”: it is no longer in the library.")
-    library.asks("What does a child pay?")
-    library.sees("fees.csv: it is no longer in the library")
-    library.clicks("Leave it out")
-    library.sees_no_longer("“fees.csv”: it is no longer")
-    assert not scope(library).is_limited
+    alone.sees("“fees.csv”: it is no longer in the library.")
+    alone.asks("What does a child pay?")
+    alone.sees("fees.csv: it is no longer in the library")
+    alone.clicks("Leave it out")
+    alone.sees_no_longer("“fees.csv”: it is no longer")
+    assert not scope(alone).is_limited
 
 
 @pytest.mark.everyday
@@ -140,8 +164,8 @@ def test_a_folder_with_nothing_in_it_leads_to_the_library(library: Person, tmp_p
     library.waits_until(library.window.library_page.isVisible)
 
 
-def test_other_pages_can_ask(library: Person, papers: Path) -> None:
-    folder = QuestionScope.of(ScopeItem.of_folder(papers / "old"))
+def test_other_pages_can_ask(library: Person, old: Path) -> None:
+    folder = QuestionScope.of(ScopeItem.of_folder(old))
     library.window.ask_about(folder, QUESTION)
     library.sees("About: old")
     library.sees("priest")
@@ -174,10 +198,10 @@ def test_a_chat_without_documents(
     assert "were read" not in person.screen()
 
 
-def test_a_chat_without_documents_takes_a_model(library: Person) -> None:
-    chooses(library, WITHOUT)
-    library.sees("No model is connected, and without documents only a model can answer.")
-    library.asks(QUESTION)
-    library.sees("Without documents, only a model can answer.")
-    library.clicks("Open settings")
-    library.waits_until(library.window.settings_page.isVisible)
+def test_a_chat_without_documents_takes_a_model(alone: Person) -> None:
+    chooses(alone, WITHOUT)
+    alone.sees("No model is connected, and without documents only a model can answer.")
+    alone.asks(QUESTION)
+    alone.sees("Without documents, only a model can answer.")
+    alone.clicks("Open settings")
+    alone.waits_until(alone.window.settings_page.isVisible)

@@ -19,18 +19,47 @@ LOG = "The keeper wrote on page {n}. " + "It was a quiet night at the rock. " * 
 FIELD = "Search your files"
 
 
-@pytest.fixture
-def searching(person: Person, papers: Path) -> Person:
-    """A person on the search page of a library of four files."""
+def write_more(papers: Path) -> None:
+    """Write two files beside the lamp and the fees."""
     (papers / "slates.md").write_text(NOTE)
     (papers / "old").mkdir()
     pages = "\n\n".join(f"## Page {n}\n\n{LOG.format(n=n)}" for n in range(6))
     (papers / "old" / "log.md").write_text(f"# Log\n\n{pages}\n")
+
+
+@pytest.fixture(scope="module")
+def library(one_window: Person) -> Person:
+    """The window of the file, over a library of four files."""
+    [source] = one_window.app.services.library.sources.all()
+    write_more(source.path)
+    one_window.sees("4 searchable")
+    return one_window
+
+
+@pytest.fixture
+def searching(library: Person) -> Person:
+    """A person on the search page, who has not searched for anything."""
+    library.begins_a_chat()
+    begins_to_search(library)
+    page(library).filters.clear()
+    page(library).field.clear()
+    library.waits_until(lambda: page(library).is_settled and not found_files(library))
+    return library
+
+
+@pytest.fixture
+def alone(person: Person, papers: Path) -> Person:
+    """The same in a window of their own, for a story that changes the library."""
+    write_more(papers)
     person.drops(papers)
     person.sees("4 searchable")
+    begins_to_search(person)
+    return person
+
+
+def begins_to_search(person: Person) -> None:
     person.presses("Ctrl+3")
     person.waits_until(lambda: person.field(FIELD).hasFocus())
-    return person
 
 
 def page(person: Person) -> SearchPage:
@@ -80,6 +109,7 @@ def test_what_is_searched_for_is_said_until_it_is_found(searching: Person) -> No
     labels = page(searching).findChildren(PlainLabel)
     assert [label.text() for label in labels if label.isVisible()].count("Searching…") == 1
     searching.sees("1 passage in 1 file")
+    labels = page(searching).findChildren(PlainLabel)
     assert not any(label.text() == "Searching…" for label in labels)
 
 
@@ -114,6 +144,7 @@ def test_many_passages_of_a_file_are_opened_below_it(searching: Person) -> None:
     searching.clicks("By passage")
     assert "log.md" not in [row[0] for row in searching.rows("Results")]
     assert len(searching.rows("Results")) == len(results(searching).results.passages)
+    searching.clicks("By file")
 
 
 def test_filters_are_chips_that_can_be_removed(searching: Person, papers: Path) -> None:
@@ -152,21 +183,21 @@ def test_a_filter_counts_the_files_that_were_found(searching: Person) -> None:
     searching.waits_until(lambda: entries() == ["Spreadsheet\t1", "Text, Markdown\t3"])
 
 
-def test_results_are_tagged_together_and_found_by_the_tag(searching: Person) -> None:
-    searching.types(FIELD, "keeper")
-    sees_files(searching, "lamp.md", "slates.md", "log.md")
-    QTest.keyClick(searching.field(FIELD), Qt.Key.Key_Down)
-    results(searching).selectAll()
-    searching.clicks("Tags…")
-    searching.sees("Tags of 3 files")
-    searching.types("Add a tag", "harbour")
-    searching.clicks("Save")
-    searching.waits_until(lambda: not searching.window.findChildren(TagDialog))
-    chooses(searching, FilterKind.TAG, "harbour")
-    sees_files(searching, "lamp.md", "slates.md", "log.md")
-    page(searching).filters.clear()
-    page(searching).field.setText("tag:harbour -wick")
-    sees_files(searching, "slates.md", "log.md")
+def test_results_are_tagged_together_and_found_by_the_tag(alone: Person) -> None:
+    alone.types(FIELD, "keeper")
+    sees_files(alone, "lamp.md", "slates.md", "log.md")
+    QTest.keyClick(alone.field(FIELD), Qt.Key.Key_Down)
+    results(alone).selectAll()
+    alone.clicks("Tags…")
+    alone.sees("Tags of 3 files")
+    alone.types("Add a tag", "harbour")
+    alone.clicks("Save")
+    alone.waits_until(lambda: not alone.window.findChildren(TagDialog))
+    chooses(alone, FilterKind.TAG, "harbour")
+    sees_files(alone, "lamp.md", "slates.md", "log.md")
+    page(alone).filters.clear()
+    page(alone).field.setText("tag:harbour -wick")
+    sees_files(alone, "slates.md", "log.md")
 
 
 def test_nothing_found_says_what_to_try(searching: Person) -> None:
@@ -202,11 +233,11 @@ def test_without_a_folder_it_says_so(person: Person) -> None:
     assert person.field(FIELD).hasFocus()
 
 
-def test_a_name_with_markup_stays_text(searching: Person, papers: Path) -> None:
+def test_a_name_with_markup_stays_text(alone: Person, papers: Path) -> None:
     (papers / "<b>bold & co.md").write_text("# <i>Foghorn</i>\n\nThe foghorn of <b>keeper</b>.")
-    searching.types(FIELD, "foghorn")
-    sees_files(searching, "<b>bold & co.md")
-    assert "<b>keeper</b>" in results(searching).results.passages[0].piece
+    alone.types(FIELD, "foghorn")
+    sees_files(alone, "<b>bold & co.md")
+    assert "<b>keeper</b>" in results(alone).results.passages[0].piece
 
 
 def test_the_selected_files_are_asked_about(searching: Person) -> None:
@@ -251,11 +282,11 @@ def test_a_narrow_window_reads_in_place_of_the_list(searching: Person) -> None:
     assert not pane.isVisible()
 
 
-def test_a_file_that_comes_meanwhile_is_found(searching: Person, papers: Path) -> None:
-    searching.types(FIELD, "foghorn")
-    searching.sees("Nothing found")
+def test_a_file_that_comes_meanwhile_is_found(alone: Person, papers: Path) -> None:
+    alone.types(FIELD, "foghorn")
+    alone.sees("Nothing found")
     (papers / "signals.md").write_text("# Signals\n\nThe foghorn sounds twice a minute.")
-    sees_files(searching, "signals.md")
+    sees_files(alone, "signals.md")
 
 
 def test_only_the_folder_of_a_result_is_searched(searching: Person) -> None:
@@ -269,17 +300,17 @@ def test_only_the_folder_of_a_result_is_searched(searching: Person) -> None:
     searching.sees("Folder: old")
 
 
-def test_results_of_a_removed_folder_go_and_come_back_with_it(searching: Person) -> None:
-    searching.types(FIELD, "keeper")
-    sees_files(searching, "lamp.md", "slates.md", "log.md")
-    names = [row[0] for row in searching.rows("Results")]
-    searching.opens_row("Results", names.index("log.md"))
-    searching.presses("Ctrl+2")
-    searching.clicks("Folders")
-    searching.clicks("Remove papers from the library")
-    searching.clicks("Remove")
-    searching.presses("Ctrl+3")
-    sees_files(searching)
-    searching.sees("Nothing to search yet")
-    searching.clicks("Undo")
-    sees_files(searching, "lamp.md", "slates.md", "log.md")
+def test_results_of_a_removed_folder_go_and_come_back_with_it(alone: Person) -> None:
+    alone.types(FIELD, "keeper")
+    sees_files(alone, "lamp.md", "slates.md", "log.md")
+    names = [row[0] for row in alone.rows("Results")]
+    alone.opens_row("Results", names.index("log.md"))
+    alone.presses("Ctrl+2")
+    alone.clicks("Folders")
+    alone.clicks("Remove papers from the library")
+    alone.clicks("Remove")
+    alone.presses("Ctrl+3")
+    sees_files(alone)
+    alone.sees("Nothing to search yet")
+    alone.clicks("Undo")
+    sees_files(alone, "lamp.md", "slates.md", "log.md")
