@@ -15,7 +15,7 @@ def letters(tmp_path: Path) -> Path:
     """A folder of passages with several parts each."""
     folder = tmp_path / "letters"
     folder.mkdir()
-    for number in range(60):
+    for number in range(30):
         text = " ".join(
             f"In year {number}{n} the keeper of lighthouse {n} wrote letter {number} about oil,"
             " ropes and the weather of that week."
@@ -36,15 +36,15 @@ def vectors(person: Person) -> VectorStore:
 def test_parts_of_passages_come_and_go_with_the_switch(person: Person, letters: Path) -> None:
     person.drops(letters)
     person.sees("Refining long passages")
-    person.sees("60 files, up to date")
+    person.sees("30 files, up to date")
     total, missing = vectors(person).window_counts()
-    assert (total, missing) == (60, 0)
+    assert (total, missing) == (30, 0)
     person.opens_settings("Indexing")
     person.sees("about twice as long")
     person.clicks(SWITCH)
-    person.waits_until(lambda: vectors(person).window_counts() == (60, 60))
+    person.waits_until(lambda: vectors(person).window_counts() == (30, 30))
     assert person.app.services.chat.search("letter about oil", mode="dense")
     person.clicks(SWITCH)
     person.sees("Refining long passages")
-    person.sees("60 files, up to date")
-    assert vectors(person).window_counts() == (60, 0)
+    person.sees("30 files, up to date")
+    assert vectors(person).window_counts() == (30, 0)
