@@ -51,11 +51,12 @@ def main() -> None:
 
 
 def scripted(prompt: str) -> str:
-    """An answer that depends on the prompt: what it cites, and how."""
+    """An answer that depends on the prompt: what it cites beside the first source, and how."""
     # Fences are random, so they must not count.
     seed = zlib.crc32(re.sub(r"[0-9a-f]{12,}", "", prompt).encode())
-    numbers = [1 + (seed >> shift) % 4 for shift in (0, 5, 9)]
-    forms = [_FORMS[(seed >> shift) % len(_FORMS)] for shift in (3, 7, 11)]
+    # One citation is always valid: there may be fewer than four sources, and “^1” may be a power.
+    numbers = [1, *(1 + (seed >> shift) % 4 for shift in (5, 9))]
+    forms = [_FORMS[0], *(_FORMS[(seed >> shift) % len(_FORMS)] for shift in (7, 11))]
     said = ("The keeper looks after it", "It is done on day 8", "The report names the station")
     cited = zip(said, forms, numbers, strict=True)
     return " ".join(f"{text} {form.format(n)}." for text, form, n in cited)
