@@ -18,7 +18,7 @@ run, run_json = partial(run_verb, "eval"), partial(run_verb_json, "eval")
 def ready(home: Home, tmp_path: Path) -> Path:
     folder = tmp_path / "docs"
     folder.mkdir()
-    for place in PLACES[:3]:
+    for place in PLACES:
         (folder / f"{place}.md").write_text(paper(place))
     settled(folder)
     assert run_verb("index", str(folder)).returncode == 0
