@@ -77,6 +77,8 @@ class ChunkPanel(QWidget):
         self._library = library
         self._shown = _Shown((), (), None, worker.chunk_trials.progress)
         self._former: ChunkSettings | None = None
+        # What was said of the chunks that were put to use.
+        self._put = ""
         self._make_controls()
         self._build()
         self._connect()
@@ -210,8 +212,8 @@ class ChunkPanel(QWidget):
             self._say(" · ".join(part for part in said if part) or tr("Beginning…"))
         elif progress.stage is TrialStage.CANCELLED:
             self._say(tr("Cancelled. Nothing was changed."))
-        elif not self._former:
-            self._say("")
+        else:
+            self._say(self._put)
 
     def _show_comparison(self) -> None:
         compared = self._shown.compared
@@ -278,7 +280,7 @@ class ChunkPanel(QWidget):
 
     @Slot()
     def _on_collection_chosen(self) -> None:
-        self._former = None
+        self._former, self._put = None, ""
         self._undo.hide()
         self._refresh()
 
@@ -289,6 +291,7 @@ class ChunkPanel(QWidget):
             self._collection.currentData(), self._chosen_set, self._count.value(), uses_model
         )
         self._begin.setEnabled(False)
+        self._put = ""
         trials = self._worker.chunk_trials
         self._bridge.run(self, lambda: trials.begin(plan), failed=self._on_failed)
 
@@ -318,9 +321,10 @@ class ChunkPanel(QWidget):
 
         def finish(former: ChunkSettings) -> None:
             self._former = former if can_undo else None
+            self._put = words
             self._undo.setVisible(can_undo)
-            self._refresh()
             self._say(words)
+            self._refresh()
 
         self._bridge.run(self, lambda: trials.use(collection_id, chunking), finish, self._on_failed)
 
