@@ -20,11 +20,11 @@ def reader(open_window: Callable[[], Person], tmp_path: Path) -> Person:
     """A person whose documents are cut too finely, in front of the view."""
     folder = tmp_path / "island"
     folder.mkdir()
-    for place in PLACES:
+    for place in PLACES[:3]:
         (folder / f"{place}.md").write_text(paper(place))
     person = open_window()
     person.drops(folder)
-    person.sees(f"{len(PLACES)} searchable")
+    person.sees("3 searchable")
     library = person.app.services.library
     [collection] = library.collections.all()
     library.collections.set_chunking(collection.collection_id, TINY)
