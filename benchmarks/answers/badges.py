@@ -65,7 +65,10 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=_MOST)
     parser.add_argument("--show", default="")
     arguments = parser.parse_args()
-    print(f"{'':<14}{'true':>6}{'✓':>6}{'chip':>6}   {'false':>5}{'✓':>6}{'chip':>6}{'✗ ?':>6}", end="")
+    print(
+        f"{'':<14}{'true':>6}{'✓':>6}{'chip':>6}   {'false':>5}{'✓':>6}{'chip':>6}{'✗ ?':>6}",
+        end="",
+    )
     print(f"{'✗':>6}   {'✓ right':>8}{'✗ right':>8}")
     for name, file in _NATURAL_SETS.items():
         badges = list(natural(NATURAL / file))
@@ -114,7 +117,8 @@ def line(name: str, badges: Sequence[Badge]) -> str:
     warned = [b for b in false if b.verdict in (Verdict.CONTRADICTED, Verdict.NOT_IN_SOURCES)]
     return (
         f"{name:<14}{len(true):>6}{_share([b in ticks for b in true])}"
-        f"{_share([b.is_chip for b in true])}   {len(false):>5}{_share([b in ticks for b in false])}"
+        f"{_share([b.is_chip for b in true])}   {len(false):>5}"
+        f"{_share([b in ticks for b in false])}"
         f"{_share([b.is_chip for b in false])}{_share([b in warned for b in false])}"
         f"{_share([b in crosses for b in false])}   "
         f"{_share([b.is_true for b in ticks]):>8}{_share([not b.is_true for b in crosses]):>8}"

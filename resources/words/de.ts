@@ -1278,6 +1278,10 @@ Die vollständige Adresse lautet:
         <translation>eine Minute</translation>
     </message>
     <message>
+        <source>written by the app</source>
+        <translation>von der App geschrieben</translation>
+    </message>
+    <message>
         <source>nothing is sent anywhere</source>
         <translation>es wird nichts gesendet</translation>
     </message>

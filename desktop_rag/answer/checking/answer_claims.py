@@ -18,13 +18,14 @@ from desktop_rag.answer.checking.claims.tokens import tokenize_claim
 from desktop_rag.answer.checking.claims.words import word_lists
 from desktop_rag.answer.citing.citations import CitedSentence, cited_sentences
 from desktop_rag.answer.sources.source_finder import SourceFinder
-from desktop_rag.answer.sources.source_merging import numbered
+from desktop_rag.answer.sources.source_merging import evidence, numbered
 from desktop_rag.answer.tables.cell_values import table_words
 from desktop_rag.core.claims import CheckedClaim, Claim, Evidence, Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.language.languages import function_words
 from desktop_rag.core.markup.formulas import without_formulas
+from desktop_rag.core.markup.own_words import without_doubted
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.query import Query
 from desktop_rag.core.question import EVERYTHING, SearchScope
@@ -171,7 +172,9 @@ def claims_of(
     """The statements, each checked against its cited sources first; none when cancelled.
 
     One that can't be checked, as in some languages, has no verdict. `in_context` is tried first.
+    What the app itself wrote is no evidence.
     """
+    sources = [_as_evidence(source) for source in sources if not source.anchor.by_app]
 
     def results() -> Iterator[Claim]:
         for statement in statements(answer):
@@ -183,6 +186,11 @@ def claims_of(
 
     found = tuple(results())
     return () if cancel.is_set() else found
+
+
+def _as_evidence(source: SourceRef) -> SourceRef:
+    """The source without what the app doubted; a sentence that it flagged may stand in any file."""
+    return replace(source, text=without_doubted(source.text))
 
 
 def _checked(
@@ -286,7 +294,7 @@ class PlacesToCheck:
         self, query: Query, settings: RetrievalSettings, reach: SearchScope
     ) -> Iterator[Passage]:
         found = self._finder.look_up(query, settings, limit=_DEPTH, reach=reach)
-        return (p for p in found.passages if p.relevance >= _LEAST_RELEVANCE)
+        return (p for p in evidence(found.passages) if p.relevance >= _LEAST_RELEVANCE)
 
     def _is_related(self, passage: Passage, claim: str, sources: Sequence[SourceRef]) -> bool:
         known = set[str]().union(*(_name_words(source.path) for source in sources), _names(claim))
