@@ -27,7 +27,7 @@ from claim_sets import (
 )
 from monotone_regression import Regression, fit
 
-from desktop_rag.answer.checking.claims.checker import FEATURES, SIMILARITY
+from desktop_rag.answer.checking.claims.support import FEATURES, SIMILARITY
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.features.evaluation.measures.measurement import area_under_curve, balanced_accuracy
 

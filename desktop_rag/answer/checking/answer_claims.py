@@ -136,7 +136,7 @@ _ADDRESS = re.compile(r"<?\bhttps?://[^\s<>]+>?")
 _MARKS = re.compile(r"[*`]+|__|~~|(?m:^)\s*(?:>\s*)*(?:[-+•]\s|\d+[.)]\s)?\s*")
 _COMMAND = re.compile(r"\\[A-Za-z]+|\\.|[{}^_&$]")
 _GAP = re.compile(r"\s+([.!?…,;:。！？])")
-_ELSEWHERE = "Source {n} says it, but the answer does not cite it here."
+_ELSEWHERE = "The answer cites another source here: source {n} says it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,9 @@ def claims_of(
                 return
             checked, n = in_context(statement) or _checked(statement, sources, check)
             if checked.verdict is not Verdict.NOT_CHECKED or _says_something(statement.text):
-                yield Claim(statement.start, statement.end, checked, n)
+                is_elsewhere = bool(statement.cited) and n not in statement.cited
+                is_mended = is_elsewhere and checked.verdict is Verdict.SUPPORTED
+                yield Claim(statement.start, statement.end, checked, n, is_mended=is_mended)
 
     found = tuple(results())
     return () if cancel.is_set() else found
@@ -206,9 +208,7 @@ def _checked(
         return first
     found, n = _against(statement, sources, check)
     if first and found.verdict is Verdict.SUPPORTED:
-        # A sign of support beside the citation would be read as support by what is cited.
-        said = _ELSEWHERE.format(n=n)
-        return replace(found, verdict=Verdict.PARTLY, explanation=said), n
+        return replace(found, explanation=_ELSEWHERE.format(n=n)), n
     return first or (found, n)
 
 

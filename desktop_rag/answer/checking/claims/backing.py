@@ -6,6 +6,7 @@ both, and no negation, condition or other subject may lie between them.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise, zip_longest
@@ -360,6 +361,8 @@ def _is_other_clause(found: Match, before: int, after: int, claim_words: frozens
     said = {here.token.stem for here, _ in found.pairs if here.token.role is not TokenRole.NUMBER}
     if any(tokens[place].stem in said and found.is_content(place) for place in skipped):
         return True
+    if tokens[after].role is TokenRole.NAME and _is_label(found, before, after):
+        return True
     stops = [place for place in range(before, after) if found.stops(place)]
     if found.unit.kind is UnitKind.LABEL:
         colon = _colon(found)
@@ -371,6 +374,14 @@ def _is_other_clause(found: Match, before: int, after: int, claim_words: frozens
     subjects = _SUBJECTS - claim_words
     has_subject = any(found.is_content(p) or tokens[p].word in subjects for p in behind)
     return has_subject and not is_inserted
+
+
+def _is_label(found: Match, before: int, after: int) -> bool:
+    """True when a bracket ends behind a token, so that it tells of what stands before that."""
+    tokens = found.unit.tokens
+    closing = found.text.find(")", tokens[before].end, tokens[after].start)
+    opening = found.text.rfind("(", found.unit.start, tokens[before].start)
+    return closing >= 0 and opening > found.text.rfind(")", found.unit.start, tokens[before].start)
 
 
 def _is_whole_above(found: Match) -> bool:
@@ -394,12 +405,15 @@ def _is_in_column(found: Match) -> bool:
     columns = {place: behind[place] for place in found.places}
     label = max(behind)
     taken = {column for column in columns.values() if column != label}
-    named = {
+    heads = Counter(
         _separators(found.text[head.start : unit.head_bounds[1]])
         for phrase in found.outside
         for head in unit.head
         if are_same(phrase.token, head)
-    } - {label}
+    )
+    # Of "Q1 2025" and "Q1 2024", the one with most of the words is meant.
+    most = max(heads.values(), default=0)
+    named = {column for column, count in heads.items() if count == most} - {label}
     if label not in columns.values():
         return False
     if named:
