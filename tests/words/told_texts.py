@@ -59,7 +59,11 @@ _KEYWORDS = {"error_hint", "error_title", "explanation", "reason", "refusal", "s
 _SOURCES = {
     "answer/checking/answer_claims.py": ("_ELSEWHERE",),
     "answer/checking/claims/checker.py": (
-        "_SAID", "_OTHER_WORDS", "_IN_NO_SOURCE", "_unsaid_words", "_contrast",
+        "_SAID",
+        "_OTHER_WORDS",
+        "_IN_NO_SOURCE",
+        "_unsaid_words",
+        "_contrast",
     ),
     "answer/checking/claims/exact.py": ("QUOTED", "COMPUTED", "MISCOMPUTED"),
     "core/domain.py": ("EMBEDDED_ELSEWHERE",),

@@ -21,7 +21,7 @@ from desktop_rag.answer.checking.claims.tokens import (
     is_rounded,
 )
 from desktop_rag.answer.checking.claims.units import LEAST_EQUAL, Unit, UnitKind
-from desktop_rag.answer.checking.claims.words import is_month, word_lists
+from desktop_rag.answer.checking.claims.words import has_opposite, is_month, word_lists
 from desktop_rag.core.claims import Difference, DifferenceKind
 
 _STOPS = re.compile(r"[,;:()|–—]|\.\s|\n\s*\n")
@@ -454,6 +454,8 @@ _MOST_IN_PLACE = 3
 # claim's weight unexplained.
 _LEAST_AGREED = 4
 _MOST_UNEXPLAINED = 0.12
+# More where one word is exchanged for another of its kind.
+_MOST_BESIDE_EXCHANGE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,6 +475,7 @@ class _Found:
     contradictions: int = 0
     # Negations on one side only, and the weight of those that certainly reverse the meaning.
     negations: int = 0
+    has_exchange: bool = False
     turned: float | None = None
 
     def contradicted(self, weight: float) -> None:
@@ -484,7 +487,7 @@ def find_differences(claim_text: str, index: SourceIndex, alignment: Alignment) 
     """Compare a claim with the window of a source that it was aligned with.
 
     A contradiction is reported only when it is certain: the window has nearly all words of the
-    claim in the same order, and differs in a number, date, unit or negation.
+    claim in the same order, and differs in a number, date, name, unit, negation or opposite.
     """
     found = _Found()
     for gap in alignment.gaps():
@@ -493,7 +496,8 @@ def find_differences(claim_text: str, index: SourceIndex, alignment: Alignment) 
     # Two negations may cancel each other.
     if found.negations == 1 and found.turned is not None:
         found.contradicted(found.turned)
-    is_sure = found.contradictions > 0 and _agrees_otherwise(alignment, found.explained)
+    most = _MOST_BESIDE_EXCHANGE if found.has_exchange else _MOST_UNEXPLAINED
+    is_sure = found.contradictions > 0 and _agrees_otherwise(alignment, found.explained, most)
     return Differences(tuple(_joined(found.differences)), is_sure)
 
 
@@ -519,8 +523,9 @@ def _compare_gap(claim_text: str, index: SourceIndex, gap: Gap, found: _Found) -
             if kind is DifferenceKind.WORD and not other and token.stem in index.stems:
                 continue  # elsewhere in the source
             found.differences.append(Difference(kind, _span(token), _span(other)))
-            if kind in _EXCHANGED and other and _is_replaced(token, other, index):
+            if other and _is_exchanged(kind, token, other, index):
                 found.contradicted(token.weight)
+                found.has_exchange = True
     _compare_negations(gap, of_claim, of_source, found)
 
 
@@ -591,6 +596,17 @@ def is_other_number(token: ClaimToken, other: ClaimToken) -> bool:
     return not (one and two) or not (one.startswith(two) or two.startswith(one))
 
 
+def _is_exchanged(
+    kind: DifferenceKind, token: ClaimToken, other: ClaimToken, index: SourceIndex
+) -> bool:
+    """True for another figure, a name that the source doesn't have, and the opposite of a word."""
+    if kind in _EXCHANGED:
+        return _is_replaced(token, other, index)
+    if kind is DifferenceKind.NAME:
+        return token.stem not in index.stems and not index.has_form_of(token.stem)
+    return kind is DifferenceKind.WORD and has_opposite(token.stem, frozenset((other.stem,)))
+
+
 def _is_replaced(token: ClaimToken, other: ClaimToken, index: SourceIndex) -> bool:
     return token.stem not in index.stems and is_other_number(token, other)
 
@@ -641,13 +657,13 @@ def kind_of(token: ClaimToken, text: str) -> DifferenceKind | None:
     return _KINDS.get(token.role, DifferenceKind.WORD)
 
 
-def _agrees_otherwise(alignment: Alignment, explained: float) -> bool:
+def _agrees_otherwise(alignment: Alignment, explained: float, most: float) -> bool:
     content = [token for token in alignment.claim if token.is_content]
     agreed = [alignment.claim[one] for one, _ in alignment.pairs]
     agreeing = [token for token in agreed if token.is_content]
     weight = sum(token.weight for token in content)
     unexplained = weight - sum(token.weight for token in agreeing) - explained
-    return len(agreeing) >= _LEAST_AGREED and unexplained <= _MOST_UNEXPLAINED * weight
+    return len(agreeing) >= _LEAST_AGREED and unexplained <= most * weight
 
 
 def _span(token: ClaimToken | None) -> Span | None:

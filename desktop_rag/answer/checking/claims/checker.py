@@ -453,7 +453,7 @@ def _not_checked(claim: str, why: str) -> CheckedClaim:
 def _contradicted(
     claim: str, best: _Candidate, span: Span, differences: Sequence[Difference]
 ) -> CheckedClaim:
-    told = [one for one in differences if one.kind in CONTRADICTING]
+    told = sorted(differences, key=lambda one: one.kind not in CONTRADICTING)
     return CheckedClaim(
         claim,
         Verdict.CONTRADICTED,
