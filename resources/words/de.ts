@@ -11248,6 +11248,14 @@ Was kostet der Eintritt?</translation>
         <translation>Das System nennt seine Grenzen nicht.</translation>
     </message>
     <message>
+        <source>The table has {written} there, the answer says {said}.</source>
+        <translation>Die Tabelle hat dort {written}, die Antwort sagt {said}.</translation>
+    </message>
+    <message>
+        <source>The table of the source has this there.</source>
+        <translation>Die Tabelle der Quelle hat das an dieser Stelle.</translation>
+    </message>
+    <message>
         <source>The text of all documents is sent to an endpoint; its key is the one entered for its address as the chat&apos;s endpoint.</source>
         <translation>Der Text aller Dokumente wird an einen Endpunkt gesendet; sein Schlüssel ist der, der für dessen Adresse als Endpunkt des Chats eingegeben wurde.</translation>
     </message>

@@ -289,7 +289,7 @@ class ClaimChecker:
             return _not_checked(claim, "It makes no statement that can be checked.")
         if not readable:
             return _not_checked(claim, "There is no source to check it against.")
-        if exact := said_exactly(claim, readable):
+        if exact := said_exactly(claim, tokens, readable):
             return exact
         unknown = unknown_figures(claim, readable)
         foreign = {n for n, index in readable.items() if _is_foreign(claim, tokens, index)}

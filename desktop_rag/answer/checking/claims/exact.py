@@ -9,8 +9,11 @@ from decimal import Decimal
 from itertools import combinations
 
 from desktop_rag.answer.checking.claims.calculations import Calculation, computed
+from desktop_rag.answer.checking.claims.cells import taken_from
 from desktop_rag.answer.checking.claims.quantities import Quantity, missing, quantities
 from desktop_rag.answer.checking.claims.source_index import SourceIndex
+from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole
+from desktop_rag.answer.checking.claims.words import word_lists
 from desktop_rag.core.claims import CheckedClaim, Difference, DifferenceKind, Evidence, Verdict
 
 # The support of what is certain, and of what is certainly wrong.
@@ -18,6 +21,8 @@ _CERTAIN, _WRONG = 0.99, 0.01
 QUOTED = "The source says this, word for word."
 COMPUTED = "Computed from figures of the source."
 MISCOMPUTED = "The figures give {value}, the answer says {said}."
+IN_TABLE = "The table of the source has this there."
+OTHER_CELL = "The table has {written} there, the answer says {said}."
 # Up to here a number may be a count of things that a source lists.
 _LARGEST_COUNT = 12
 _MOST_FIGURES = 16
@@ -25,14 +30,40 @@ _LEAST_DERIVED = 13
 _MONTHS, _HUNDRED = 12, 100
 
 
-def said_exactly(claim: str, sources: Mapping[int, SourceIndex]) -> CheckedClaim | None:
-    """The claim as a quote, or as a calculation done again; None for any other."""
+def said_exactly(
+    claim: str, tokens: Sequence[ClaimToken], sources: Mapping[int, SourceIndex]
+) -> CheckedClaim | None:
+    """The claim as a quote, a calculation done again, or from a table; None for any other."""
     for number, index in sources.items():
         place = index.quotable.place_of(claim) or index.quotable.place_of_quoted(claim)
         if place:
             evidence = Evidence(number, *place)
             return CheckedClaim(claim, Verdict.SUPPORTED, _CERTAIN, evidence, (), QUOTED)
-    return _recomputed(claim, sources)
+    return _recomputed(claim, sources) or _from_table(claim, tokens, sources)
+
+
+def _from_table(
+    claim: str, tokens: Sequence[ClaimToken], sources: Mapping[int, SourceIndex]
+) -> CheckedClaim | None:
+    """The claim with the figures of the named cells, or with one other figure."""
+    if any(t.role is TokenRole.NEGATION or t.word in word_lists().conditions for t in tokens):
+        return None
+    for number, index in sources.items():
+        for table in index.tables:
+            taken = taken_from(claim, tokens, table, index.scale)
+            if taken is None:
+                continue
+            row = taken.cells[0].row
+            evidence = Evidence(number, row.start, row.end)
+            wrong = [cell for cell in taken.cells if not cell.is_same]
+            if not wrong and taken.is_whole:
+                return CheckedClaim(claim, Verdict.SUPPORTED, _CERTAIN, evidence, (), IN_TABLE)
+            if len(wrong) == 1:
+                span = wrong[0].said.start, wrong[0].said.end
+                why = OTHER_CELL.format(written=wrong[0].written, said=claim[slice(*span)].strip())
+                other = (Difference(DifferenceKind.NUMBER, span, None),)
+                return CheckedClaim(claim, Verdict.CONTRADICTED, _WRONG, evidence, other, why)
+    return None
 
 
 def _recomputed(claim: str, sources: Mapping[int, SourceIndex]) -> CheckedClaim | None:

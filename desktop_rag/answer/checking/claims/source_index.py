@@ -7,6 +7,7 @@ from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from itertools import pairwise
 
+from desktop_rag.answer.checking.claims.cells import Table, tables_of
 from desktop_rag.answer.checking.claims.quantities import KnownQuantities, scale_of
 from desktop_rag.answer.checking.claims.quotes import QuotableText
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize
@@ -94,17 +95,23 @@ class SourceIndex:
         return writing_of(self.text)
 
     @cached_property
-    def _scale(self) -> Decimal | None:
+    def scale(self) -> Decimal | None:
+        """What its figures stand for, such as 1,000,000; None when it doesn't say."""
         return scale_of(self.text)
 
     def read(self, claim: Sequence[ClaimToken]) -> list[ClaimToken]:
         """A claim with its numbers in thousands or millions where the source gives them so."""
-        return in_scale(claim, self._scale, self.stems)
+        return in_scale(claim, self.scale, self.stems)
 
     @cached_property
     def figures(self) -> KnownQuantities:
         """Its figures and dates."""
         return KnownQuantities(self.text, self.stems)
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """Its tables."""
+        return tables_of(self.text)
 
     @cached_property
     def quotable(self) -> QuotableText:
