@@ -72,8 +72,10 @@ def use_judge(services: Services, server: ChatServer) -> None:
     services.chat.apply(Settings(endpoint=server.endpoint(), answers=wished))
 
 
-def judged_as(*judgements: tuple[int, str, str]) -> str:
-    rows = [{"id": n, "verdict": verdict, "why": why} for n, verdict, why in judgements]
+def judged_as(*judgements: tuple[int, str, str], words: str = "is lit at dusk") -> str:
+    rows = [
+        {"id": n, "verdict": verdict, "words": words, "why": why} for n, verdict, why in judgements
+    ]
     return f"Sure:\n```json\n{json.dumps(rows)}\n```"
 
 
@@ -83,11 +85,11 @@ def test_the_model_judges_them_too_where_that_is_wished(
 ) -> None:
     use_judge(services, server)
     why = "Passage 1 says <b>dusk</b>, as the sentence does."
-    judged = judged_as((101, "partly", why), (102, "missing", "Passage 1 names no cooks."))
+    judged = judged_as((101, "partly", why), (102, "partly", "Passage 1 names no cooks."))
     server.first_answers = [ANSWER, judged]
     answer = ask(services, QUESTION)
     last = gone_on(services, answer)[-1].message
-    assert verdicts(last) == [Verdict.PARTLY, Verdict.NOT_IN_SOURCES]
+    assert verdicts(last) == [Verdict.SUPPORTED, Verdict.PARTLY], "the first is a quote"
     assert [claim.judge for claim in last.claims] == ["test-model"] * 2
     assert last.claims[0].reason == why
     assert services.chat.history.messages(answer.conversation_id)[-1] == last
@@ -95,6 +97,28 @@ def test_the_model_judges_them_too_where_that_is_wished(
     asked = request["messages"][-1]["content"]
     assert asked.count("is lit at dusk by the keeper") == 2
     assert "102: It was bought by seven cooks" in asked
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", ["", "bought by seven cooks from Vienna"])
+def test_a_verdict_that_rests_on_no_words_of_a_source_is_thrown_away(
+    services: Services, server: ChatServer, words: str
+) -> None:
+    use_judge(services, server)
+    rows = (101, "contradicted", "It is otherwise."), (102, "supported", "Passage 1 says so.")
+    server.first_answers = [ANSWER, judged_as(*rows, words=words)]
+    last = gone_on(services, ask(services, QUESTION))[-1].message
+    assert verdicts(last) == [Verdict.SUPPORTED, Verdict.NOT_IN_SOURCES]
+    assert [claim.judge for claim in last.claims] == ["", ""]
+
+
+@pytest.mark.slow
+def test_a_model_does_not_talk_away_a_quote(services: Services, server: ChatServer) -> None:
+    use_judge(services, server)
+    server.first_answers = [ANSWER, judged_as((101, "contradicted", "Passage 1 says otherwise."))]
+    claim, _ = gone_on(services, ask(services, QUESTION))[-1].message.claims
+    assert claim.verdict is Verdict.SUPPORTED
+    assert claim.reason == "Passage 1 says otherwise.", "the person sees that the two disagree"
 
 
 @pytest.mark.slow

@@ -71,6 +71,11 @@ class QuotableText:
                 return start, end
         return None
 
+    def has(self, words: str) -> bool:
+        """True when it has these words in this order, whatever stands around them."""
+        said = _letters(words)
+        return bool(said.spans) and next(self._found(said), None) is not None
+
     def place_of_quoted(self, claim: str) -> Span | None:
         """Where the words stand that a claim has in quotation marks, if it adds little to them."""
         spans = [m.span() for m in _QUOTED.finditer(claim) if len(words(m[0])) >= _LEAST_QUOTED]
