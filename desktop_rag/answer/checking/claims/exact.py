@@ -17,7 +17,7 @@ from desktop_rag.answer.checking.claims.words import word_lists
 from desktop_rag.core.claims import CheckedClaim, Difference, DifferenceKind, Evidence, Verdict
 
 # The support of what is certain, and of what is certainly wrong.
-CERTAIN, _WRONG = 0.99, 0.01
+_CERTAIN, _WRONG = 0.99, 0.01
 QUOTED = "The source says this, word for word."
 COMPUTED = "Computed from figures of the source."
 MISCOMPUTED = "The figures give {value}, the answer says {said}."
@@ -38,7 +38,7 @@ def said_exactly(
         place = index.quotable.place_of(claim) or index.quotable.place_of_quoted(claim)
         if place:
             evidence = Evidence(number, *place)
-            return CheckedClaim(claim, Verdict.SUPPORTED, CERTAIN, evidence, (), QUOTED)
+            return CheckedClaim(claim, Verdict.SUPPORTED, _CERTAIN, evidence, (), QUOTED)
     return _recomputed(claim, sources) or _from_table(claim, tokens, sources)
 
 
@@ -57,7 +57,7 @@ def _from_table(
             evidence = Evidence(number, row.start, row.end)
             wrong = [cell for cell in taken.cells if not cell.is_same]
             if not wrong and taken.is_whole:
-                return CheckedClaim(claim, Verdict.SUPPORTED, CERTAIN, evidence, (), IN_TABLE)
+                return CheckedClaim(claim, Verdict.SUPPORTED, _CERTAIN, evidence, (), IN_TABLE)
             if len(wrong) == 1:
                 span = wrong[0].said.start, wrong[0].said.end
                 why = OTHER_CELL.format(written=wrong[0].written, said=claim[slice(*span)].strip())
@@ -77,7 +77,7 @@ def _recomputed(claim: str, sources: Mapping[int, SourceIndex]) -> CheckedClaim 
         others = [one for one in unknown_figures(claim, sources) if one != result]
         if set(others) - set(calculation.inputs):
             return None
-        return CheckedClaim(claim, Verdict.SUPPORTED, CERTAIN, evidence, (), COMPUTED)
+        return CheckedClaim(claim, Verdict.SUPPORTED, _CERTAIN, evidence, (), COMPUTED)
     span = result.start, result.end
     wrong = (Difference(DifferenceKind.NUMBER, span, None),)
     said = MISCOMPUTED.format(value=found.value, said=claim[slice(*span)].strip())
