@@ -228,6 +228,9 @@ _MOST_NAMED = 4
 _LEAST_IN_COMMON = 0.6
 # The greatest support of a contradicted claim.
 _CONTRADICTED_AT_MOST = 0.1
+# So many of the claims of sets left out are true that the words alone would call likely, but that
+# have a figure or name that no source has.
+_UNKNOWN_AT_MOST = 0.25
 # Of several sources, those with the best words are compared in meaning too, which takes longer.
 _MOST_COMPARED = 3
 # In another language than English, words tell that a source says a claim only when all but this
@@ -400,7 +403,8 @@ class ClaimChecker:
         named += _names(claim, found, differing) if is_told else []
         evidence = Evidence(best.source, start, end)
         if named:
-            checked = _unknown(claim, named, best.support, evidence)
+            support = min(best.support, _UNKNOWN_AT_MOST)
+            checked = _unknown(claim, named, support, evidence)
             contrast = _contrast(list(words_of(named, claim, best.index.text)))
             is_near = best.support >= model.threshold
             verdict = Verdict.PARTLY if is_near else Verdict.NOT_IN_SOURCES
