@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.answer.checking.claims.checker import FEATURES, SIMILARITY, Meaning, compare
 from desktop_rag.answer.checking.claims.source_index import SourceIndex
+from desktop_rag.answer.checking.claims.support import FEATURES, SIMILARITY, Meaning, compare
 from desktop_rag.answer.checking.claims.tokens import tokenize_claim
 from desktop_rag.answer.checking.claims.words import is_english
 from desktop_rag.core.text import words

@@ -27,14 +27,17 @@ from claim_sets import (
 )
 from monotone_regression import Regression, fit
 
-from desktop_rag.answer.checking.claims.checker import FEATURES, SIMILARITY
+from desktop_rag.answer.checking.claims.support import FEATURES, SIMILARITY
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.features.evaluation.measures.measurement import area_under_curve, balanced_accuracy
 
 _MOST = 400
-# Of the claims of all sets that a verdict is given to, at least this share has the label that the
-# verdict says: half of the claims of each set are supported, by weight.
+# Of the claims of all sets from the upper bound on, at least this share is supported: half of the
+# claims of each set are, by weight.
 _LEAST_RIGHT = 0.75
+# Of the true claims of a set left out, no more than this share may be called absent, on average:
+# a sign that most sentences carry says nothing.
+_MOST_WARNED = 0.3
 _DIGITS = 4
 _CANDIDATES = np.linspace(0.02, 0.98, 97)
 
@@ -122,20 +125,22 @@ def verdict_bounds(sets: Mapping[str, Measured], scores: Scores) -> tuple[float,
     joined = np.concatenate([scores[name] for name in sets])
     labels = np.concatenate([of.labels for of in sets.values()])
     weights = np.concatenate([_balanced(of.labels) for of in sets.values()])
-    low, high, candidates = threshold, threshold, _CANDIDATES.tolist()
+    high, candidates = threshold, _CANDIDATES.tolist()
     for bound in [bound for bound in candidates if bound > threshold]:
         if _share(labels, weights, joined >= bound) >= _LEAST_RIGHT:
             high = bound
             break
-    for bound in [bound for bound in reversed(candidates) if bound < threshold]:
-        if _share(~labels, weights, joined < bound) >= _LEAST_RIGHT:
-            low = bound
-            break
+    low = max(bound for bound in candidates if _warned(sets, scores, bound) <= _MOST_WARNED)
     for name, found in (("supported", joined >= high), ("absent", joined < low)):
         is_so = labels if name == "supported" else ~labels
         told, right = weights[found].sum() / weights.sum(), _share(is_so, weights, found)
         print(f"{name}: said of {told:.3f} of the claims left out, right {right:.3f}")
     return low, threshold, high
+
+
+def _warned(sets: Mapping[str, Measured], scores: Scores, bound: float) -> float:
+    """The share of the true claims below a bound, the mean of the sets."""
+    return float(np.mean([(scores[name][of.labels] < bound).mean() for name, of in sets.items()]))
 
 
 def as_toml(model: Regression, bounds: Sequence[float]) -> str:

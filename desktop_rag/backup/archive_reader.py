@@ -202,6 +202,7 @@ _CLAIM = fields(
         "n": whole(),
         "judge": text(LONGEST_NAME),
         "reason": text(),
+        "is_mended": flag,
     },
     ("start", "end", "checked", "n"),
 )

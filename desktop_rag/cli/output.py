@@ -174,6 +174,7 @@ def _claim_json(claim: Claim, sources: Sequence[SourceRef]) -> dict[str, Any]:
     return {
         "text": claim.checked.claim,
         "verdict": claim.verdict.value,
+        "is_near": claim.checked.is_near,
         "evidence": source.text[evidence.start : evidence.end] if source and evidence else "",
         "n": claim.n,
         "explanation": claim.checked.explanation,
@@ -219,9 +220,10 @@ def _check_lines(claims: Sequence[Mapping[str, Any]]) -> list[str]:
     """The result of the check, and the sentences to be careful with."""
     if not claims:
         return []
-    doubtful = [claim for claim in claims if claim["verdict"] != Verdict.SUPPORTED]
+    unsaid = [claim for claim in claims if claim["verdict"] != Verdict.SUPPORTED]
+    doubtful = [claim for claim in unsaid if not claim["is_near"]]
     unchecked = sum(claim["verdict"] == Verdict.NOT_CHECKED for claim in claims)
-    backed = len(claims) - len(doubtful)
+    backed = len(claims) - len(unsaid)
     noun = "sentence" if len(claims) == 1 else "sentences"
     are = "is" if backed == 1 else "are"
     line = f"Checked: {backed} of {len(claims)} {noun} {are} backed by sources"

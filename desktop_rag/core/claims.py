@@ -36,6 +36,8 @@ CONTRADICTING = frozenset(
     (DifferenceKind.NUMBER, DifferenceKind.DATE, DifferenceKind.UNIT, DifferenceKind.NEGATION)
 )
 
+# What a badge names when no source has it, besides names.
+_FIGURES = frozenset((DifferenceKind.NUMBER, DifferenceKind.DATE))
 # The least support of a claim that the sources mostly state.
 _NEAR = 0.62
 
@@ -78,21 +80,26 @@ class CheckedClaim:
     explanation: str
 
     @property
-    def is_near(self) -> bool:
-        """True when the sources mostly state the claim, in other words.
+    def named(self) -> tuple[str, ...]:
+        """The figures, dates and names of the claim that are in no source."""
+        found = (
+            one.in_claim
+            for one in self.differences
+            if one.kind is DifferenceKind.NAME or (one.kind in _FIGURES and not one.in_source)
+        )
+        return tuple(self.claim[slice(*span)].strip() for span in found if span)
 
-        A claim that has all words of a source, but in other roles or from an uncited source, isn't
-        near.
-        """
-        return self.verdict is Verdict.PARTLY and bool(self.differences) and self.is_likely
+    @property
+    def is_near(self) -> bool:
+        """True when the sources say something near to it, and nothing in it is known to be new."""
+        return self.verdict is Verdict.PARTLY and not self.named
 
     @property
     def is_likely(self) -> bool:
         """True when a claim is supported, or so near to its sources that it mostly is."""
         if self.verdict is Verdict.SUPPORTED:
             return True
-        is_near = self.verdict is Verdict.PARTLY and self.support >= _NEAR
-        return is_near and not any(one.kind in CONTRADICTING for one in self.differences)
+        return self.is_near and self.support >= _NEAR
 
 
 # Sign and words per verdict; distinct without colours.
@@ -116,8 +123,9 @@ _MAX_WHOLE_CHARS = 2_000
 class Claim:
     """A checkable sentence of an answer, at [start, end) of the answer's text.
 
-    `n` is the number of the source with the evidence, or 0. `judge` is the model that also compared
-    both, and `reason` its sentence about it; both are empty without one.
+    `n` is the number of the source with the evidence, or 0; `is_mended` if the answer cites another
+    one for what it says. `judge` is the model that also compared both, and `reason` its sentence
+    about it; both are empty without one.
     """
 
     start: int
@@ -126,6 +134,7 @@ class Claim:
     n: int = 0
     judge: str = ""
     reason: str = ""
+    is_mended: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -136,13 +145,16 @@ class Claim:
         """The stored form, without the judge if there is none."""
         fields = asdict(self)
         told = {name: fields.pop(name) for name in ("judge", "reason")}
-        return fields | (told if self.judge else {})
+        mended = {"is_mended": True} if fields.pop("is_mended") else {}
+        return fields | (told if self.judge else {}) | mended
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> "Claim":
         """The inverse of `to_json`."""
-        checked, told = _checked(fields["checked"]), (fields.get("judge"), fields.get("reason"))
-        return cls(fields["start"], fields["end"], checked, fields["n"], *(t or "" for t in told))
+        judge, reason = fields.get("judge") or "", fields.get("reason") or ""
+        checked, is_mended = _checked(fields["checked"]), bool(fields.get("is_mended"))
+        place = fields["start"], fields["end"]
+        return cls(*place, checked, fields["n"], judge, reason, is_mended)
 
 
 def place_of_sign(text: str, claim: Claim) -> int:
@@ -164,7 +176,8 @@ def with_signs(
 ) -> str:
     """The answer with a sign and words after each claim that its sources don't support.
 
-    Claims with a verdict in `without` are left out. `said` are the words in another language.
+    One that they say in other words has none; one that another source says has its number. Claims
+    with a verdict in `without` are left out. `said` are the words in another language.
     """
     parts: list[str] = []
     done = 0
@@ -172,12 +185,20 @@ def with_signs(
         if claim.verdict in without:
             parts.append(text[done : claim.start])
             done = max(done, claim.end)
-        elif claim.verdict not in (Verdict.SUPPORTED, Verdict.NOT_CHECKED):
+        elif sign := _sign_in_words(claim, said):
             place = max(done, place_of_sign(text, claim))
-            sign, words = SIGNS[claim.verdict]
-            parts += [text[done:place], f" ({sign} {said.get(claim.verdict, words)})"]
+            parts += [text[done:place], f" ({sign})"]
             done = place
     return "".join([*parts, text[done:]])
+
+
+def _sign_in_words(claim: Claim, said: Mapping[Verdict, str]) -> str:
+    sign, words = SIGNS[claim.verdict]
+    if claim.is_mended:
+        return f"{sign} [{claim.n}]"
+    if claim.verdict in (Verdict.SUPPORTED, Verdict.NOT_CHECKED) or claim.checked.is_near:
+        return ""
+    return f"{sign} {said.get(claim.verdict, words)}"
 
 
 def _formula_end(text: str, claim: Claim, place: int) -> int:

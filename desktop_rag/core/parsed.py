@@ -15,7 +15,8 @@ class Anchor:
 
     `page_label` is the printed page number where it differs from the page's position (`iv`, `A-3`).
     `heading` is the heading path joined by HEADING_SEPARATOR; `cells` is a range such as `A5:D9` on
-    `sheet` (a CSV file has cells but no sheet).
+    `sheet` (a CSV file has cells but no sheet). `by_app` is True where the app itself wrote the
+    text, which is no evidence.
     """
 
     page: int | None = None
@@ -26,6 +27,7 @@ class Anchor:
     heading: str | None = None
     line: int | None = None
     second: int | None = None
+    by_app: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Only the fields that are set, as the command line and the store write them."""
@@ -40,6 +42,9 @@ class Anchor:
 
     def label(self) -> str:
         """A readable location: `page 4`, `Budget!A5:D9`, `Fees › Members`, `line 12`, `12:34`."""
+        return ", ".join(filter(None, (self._place(), "written by the app" if self.by_app else "")))
+
+    def _place(self) -> str:
         if self.second is not None:
             return clock_time(self.second)
         if self.page is not None:

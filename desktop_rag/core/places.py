@@ -54,7 +54,7 @@ class Places:
         return tuple(reversed(path))
 
     def boundaries(self) -> Iterator[int]:
-        """The offsets at which a new page, slide or sheet begins."""
+        """The offsets at which a new page, slide or sheet begins, or the app's own words end."""
         for (_, before), (offset, here) in pairwise(zip(self._offsets, self._marks, strict=True)):
             if _leaf(before.anchor) != _leaf(here.anchor):
                 yield offset
@@ -66,8 +66,8 @@ class Places:
         return join_cells([a.cells for a in marks if a.cells and a.sheet == first.sheet])
 
 
-def _leaf(anchor: Anchor) -> tuple[int | None, int | None, str | None]:
-    return anchor.page, anchor.slide, anchor.sheet
+def _leaf(anchor: Anchor) -> tuple[int | None, int | None, str | None, bool | None]:
+    return anchor.page, anchor.slide, anchor.sheet, anchor.by_app
 
 
 def _parents(headings: Iterable[Heading]) -> list[int]:

@@ -373,7 +373,7 @@ class Turn {
     if (!claim) return null;
     const label = this.say(claim.verdict);
     const click = () => this.#explain(claim, label);
-    return labelled(label, { class: `sign ${claim.verdict}`, click }, SIGNS[claim.verdict]);
+    return labelled(label, { class: `sign ${claim.is_near ? "near" : claim.verdict}`, click }, SIGNS[claim.verdict]);
   }
 
   /** Tell why a sentence has its sign, or no longer. */

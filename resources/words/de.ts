@@ -1278,6 +1278,10 @@ Die vollständige Adresse lautet:
         <translation>eine Minute</translation>
     </message>
     <message>
+        <source>written by the app</source>
+        <translation>von der App geschrieben</translation>
+    </message>
+    <message>
         <source>nothing is sent anywhere</source>
         <translation>es wird nichts gesendet</translation>
     </message>
@@ -2552,16 +2556,20 @@ Die vollständige Adresse lautet:
         <translation>Eine Quelle widerspricht</translation>
     </message>
     <message>
-        <source>partly in sources</source>
-        <translation>teilweise in Quellen</translation>
-    </message>
-    <message>
         <source>not in sources</source>
         <translation>nicht in Quellen</translation>
     </message>
     <message>
         <source>contradicted</source>
         <translation>widersprochen</translation>
+    </message>
+    <message>
+        <source>{named} is in no source</source>
+        <translation>{named} steht in keiner Quelle</translation>
+    </message>
+    <message>
+        <source>Near to the sources</source>
+        <translation>Den Quellen ähnlich</translation>
     </message>
     <message>
         <source>Checking against the sources…</source>
@@ -2594,10 +2602,6 @@ Die vollständige Adresse lautet:
     <message>
         <source>{subject} the sources</source>
         <translation>{subject} den Quellen</translation>
-    </message>
-    <message>
-        <source>No sentence is fully backed by sources</source>
-        <translation>Kein Satz ist ganz durch Quellen belegt</translation>
     </message>
     <message>
         <source>No sentence is backed by sources</source>
@@ -2694,6 +2698,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>your own answer is saved</source>
         <translation>Ihre eigene Antwort ist gespeichert</translation>
+    </message>
+    <message>
+        <source>Not checked, as the answer is not complete</source>
+        <translation>Nicht geprüft, weil die Antwort nicht vollständig ist</translation>
     </message>
     <message>
         <source>Rewrite answer</source>
@@ -7546,6 +7554,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Mehr Programme können nicht eingetragen werden.</translation>
     </message>
     <message>
+        <source>Not found in the sources: {named}.</source>
+        <translation>In den Quellen nicht gefunden: {named}.</translation>
+    </message>
+    <message>
         <source>Set `engine` under [store] in the settings file to one of: {engine_names}.</source>
         <translation>Setzen Sie in der Einstellungsdatei unter [store] `engine` auf eines von: {engine_names}.</translation>
     </message>
@@ -9044,6 +9056,10 @@ Was kostet der Eintritt?</translation>
         <translation>Sammlungen: {names}.</translation>
     </message>
     <message>
+        <source>Computed from figures of the source.</source>
+        <translation>Aus Zahlen der Quelle berechnet.</translation>
+    </message>
+    <message>
         <source>Connection refused</source>
         <translation>Verbindung abgelehnt</translation>
     </message>
@@ -9222,6 +9238,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>If {said} is right, enter it in Settings. Nothing was sent there.</source>
         <translation>Wenn {said} richtig ist, geben Sie es in den Einstellungen ein. Dorthin wurde nichts gesendet.</translation>
+    </message>
+    <message>
+        <source>In no source: {words}.</source>
+        <translation>In keiner Quelle: {words}.</translation>
     </message>
     <message>
         <source>Indexing is paused until you resume it.</source>
@@ -9816,10 +9836,6 @@ Was kostet der Eintritt?</translation>
         <translation>Nicht abgerufen: Für diese Links gilt eine Grenze von {limit:,} Seiten.</translation>
     </message>
     <message>
-        <source>Not found in the sources: {missing}.</source>
-        <translation>In den Quellen nicht gefunden: {missing}.</translation>
-    </message>
-    <message>
         <source>Not known without a desktop session.</source>
         <translation>Ohne Desktop-Sitzung nicht bekannt.</translation>
     </message>
@@ -10260,10 +10276,6 @@ Was kostet der Eintritt?</translation>
         <translation>Etwas stimmt nicht bei {exc}.</translation>
     </message>
     <message>
-        <source>Source {n} says it, but the answer does not cite it here.</source>
-        <translation>Quelle {n} sagt es, aber die Antwort nennt sie hier nicht.</translation>
-    </message>
-    <message>
         <source>Stale file handle</source>
         <translation>Veralteter Dateiverweis</translation>
     </message>
@@ -10354,6 +10366,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The answer came too slowly.</source>
         <translation>Die Antwort kam zu langsam.</translation>
+    </message>
+    <message>
+        <source>The answer cites another source here: source {n} says it.</source>
+        <translation>Die Antwort nennt hier eine andere Quelle: Quelle {n} sagt es.</translation>
     </message>
     <message>
         <source>The answer could not be kept.</source>
@@ -10682,6 +10698,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The fields are {known}, {more}, embedder.</source>
         <translation>Die Felder sind {known}, {more}, embedder.</translation>
+    </message>
+    <message>
+        <source>The figures give {value}, the answer says {said}.</source>
+        <translation>Die Zahlen ergeben {value}, die Antwort sagt {said}.</translation>
     </message>
     <message>
         <source>The file can&apos;t be opened</source>
@@ -11200,6 +11220,18 @@ Was kostet der Eintritt?</translation>
         <translation>Die Quelle enthält diese Wörter, aber nicht beieinander.</translation>
     </message>
     <message>
+        <source>The source says something near to this.</source>
+        <translation>Die Quelle sagt etwas Ähnliches.</translation>
+    </message>
+    <message>
+        <source>The source says this, word for word.</source>
+        <translation>Die Quelle sagt das wörtlich.</translation>
+    </message>
+    <message>
+        <source>The source says this.</source>
+        <translation>Die Quelle sagt das.</translation>
+    </message>
+    <message>
         <source>The source says {written}, the answer {said}.</source>
         <translation>Die Quelle sagt {written}, die Antwort {said}.</translation>
     </message>
@@ -11222,6 +11254,14 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The system does not tell its limits.</source>
         <translation>Das System nennt seine Grenzen nicht.</translation>
+    </message>
+    <message>
+        <source>The table has {written} there, the answer says {said}.</source>
+        <translation>Die Tabelle hat dort {written}, die Antwort sagt {said}.</translation>
+    </message>
+    <message>
+        <source>The table of the source has this there.</source>
+        <translation>Die Tabelle der Quelle hat das an dieser Stelle.</translation>
     </message>
     <message>
         <source>The text of all documents is sent to an endpoint; its key is the one entered for its address as the chat&apos;s endpoint.</source>

@@ -58,6 +58,20 @@ _KEYWORDS = {"error_hint", "error_title", "explanation", "reason", "refusal", "s
 # Texts that reach the window by other ways: functions, constants and enums.
 _SOURCES = {
     "answer/checking/answer_claims.py": ("_ELSEWHERE",),
+    "answer/checking/claims/checker.py": (
+        "_SAID",
+        "_OTHER_WORDS",
+        "_IN_NO_SOURCE",
+        "_unsaid_words",
+        "_contrast",
+    ),
+    "answer/checking/claims/exact.py": (
+        "QUOTED",
+        "COMPUTED",
+        "MISCOMPUTED",
+        "IN_TABLE",
+        "OTHER_CELL",
+    ),
     "core/domain.py": ("EMBEDDED_ELSEWHERE",),
     "core/model_profile.py": ("findings", "in_words", "_context_sentence", "_THINKING"),
     "desktop/hotkeys/portal_hotkeys.py": ("words",),

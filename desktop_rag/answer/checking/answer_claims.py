@@ -18,13 +18,14 @@ from desktop_rag.answer.checking.claims.tokens import tokenize_claim
 from desktop_rag.answer.checking.claims.words import word_lists
 from desktop_rag.answer.citing.citations import CitedSentence, cited_sentences
 from desktop_rag.answer.sources.source_finder import SourceFinder
-from desktop_rag.answer.sources.source_merging import numbered
+from desktop_rag.answer.sources.source_merging import evidence, numbered
 from desktop_rag.answer.tables.cell_values import table_words
 from desktop_rag.core.claims import CheckedClaim, Claim, Evidence, Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.language.languages import function_words
 from desktop_rag.core.markup.formulas import without_formulas
+from desktop_rag.core.markup.own_words import without_doubted
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.query import Query
 from desktop_rag.core.question import EVERYTHING, SearchScope
@@ -135,7 +136,7 @@ _ADDRESS = re.compile(r"<?\bhttps?://[^\s<>]+>?")
 _MARKS = re.compile(r"[*`]+|__|~~|(?m:^)\s*(?:>\s*)*(?:[-+•]\s|\d+[.)]\s)?\s*")
 _COMMAND = re.compile(r"\\[A-Za-z]+|\\.|[{}^_&$]")
 _GAP = re.compile(r"\s+([.!?…,;:。！？])")
-_ELSEWHERE = "Source {n} says it, but the answer does not cite it here."
+_ELSEWHERE = "The answer cites another source here: source {n} says it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,9 @@ def claims_of(
     """The statements, each checked against its cited sources first; none when cancelled.
 
     One that can't be checked, as in some languages, has no verdict. `in_context` is tried first.
+    What the app itself wrote is no evidence.
     """
+    sources = [_as_evidence(source) for source in sources if not source.anchor.by_app]
 
     def results() -> Iterator[Claim]:
         for statement in statements(answer):
@@ -179,10 +182,17 @@ def claims_of(
                 return
             checked, n = in_context(statement) or _checked(statement, sources, check)
             if checked.verdict is not Verdict.NOT_CHECKED or _says_something(statement.text):
-                yield Claim(statement.start, statement.end, checked, n)
+                is_elsewhere = bool(statement.cited) and n not in statement.cited
+                is_mended = is_elsewhere and checked.verdict is Verdict.SUPPORTED
+                yield Claim(statement.start, statement.end, checked, n, is_mended=is_mended)
 
     found = tuple(results())
     return () if cancel.is_set() else found
+
+
+def _as_evidence(source: SourceRef) -> SourceRef:
+    """The source without what the app doubted; a sentence that it flagged may stand in any file."""
+    return replace(source, text=without_doubted(source.text))
 
 
 def _checked(
@@ -198,9 +208,7 @@ def _checked(
         return first
     found, n = _against(statement, sources, check)
     if first and found.verdict is Verdict.SUPPORTED:
-        # A sign of support beside the citation would be read as support by what is cited.
-        said = _ELSEWHERE.format(n=n)
-        return replace(found, verdict=Verdict.PARTLY, explanation=said), n
+        return replace(found, explanation=_ELSEWHERE.format(n=n)), n
     return first or (found, n)
 
 
@@ -286,7 +294,7 @@ class PlacesToCheck:
         self, query: Query, settings: RetrievalSettings, reach: SearchScope
     ) -> Iterator[Passage]:
         found = self._finder.look_up(query, settings, limit=_DEPTH, reach=reach)
-        return (p for p in found.passages if p.relevance >= _LEAST_RELEVANCE)
+        return (p for p in evidence(found.passages) if p.relevance >= _LEAST_RELEVANCE)
 
     def _is_related(self, passage: Passage, claim: str, sources: Sequence[SourceRef]) -> bool:
         known = set[str]().union(*(_name_words(source.path) for source in sources), _names(claim))

@@ -26,10 +26,11 @@ from desktop_rag.core.conversation import (
     in_words,
 )
 from desktop_rag.core.markup.inert_markdown import inert_file, safe_address
+from desktop_rag.core.markup.own_words import EXPORTED_CHAT
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
 
 # The marks by which `conversation_import` recognises our files.
-FORMAT = "desktop-rag chat"
+FORMAT = EXPORTED_CHAT
 VERSION = 1
 
 
@@ -69,7 +70,7 @@ def export_text(conversation: Conversation, messages: Sequence[Message], ending:
 
 
 def _as_markdown(conversation: Conversation, messages: Sequence[Message]) -> str:
-    parts = [f"# {_plain(conversation.title)}"]
+    parts = [f"---\ngenerator: {EXPORTED_CHAT}\n---", f"# {_plain(conversation.title)}"]
     for message in messages:
         parts.append(f"## {_plain(_speaker(message))}")
         parts.append(
@@ -103,6 +104,7 @@ def _as_html(conversation: Conversation, messages: Sequence[Message]) -> str:
     body = "\n".join(part for message in messages for part in _html_message(message))
     return (
         '<!doctype html>\n<html><head><meta charset="utf-8">\n'
+        f'<meta name="generator" content="{EXPORTED_CHAT}">\n'
         # Nothing is loaded, whatever a model or a document contains.
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"

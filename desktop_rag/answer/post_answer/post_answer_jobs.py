@@ -12,13 +12,12 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from threading import Event, Lock
 from typing import TypeVar
 
 from desktop_rag.answer.checking.answer_claims import CheckClaim, Statement, claims_of
 from desktop_rag.answer.checking.disputes import dispute_of, given_in
-from desktop_rag.answer.checking.model_judge import ClaimJudge, together
+from desktop_rag.answer.checking.model_judge import ClaimJudge, unsettled
 from desktop_rag.answer.citing.citations import normalise
 from desktop_rag.answer.endpoints.helper_job import LIMIT_S, CancelWhen, generate
 from desktop_rag.answer.post_answer.suggested_questions import FollowUps
@@ -91,8 +90,6 @@ NO_LIMIT = math.inf
 _UNSTORED_S = 30.0
 # How often a job that yielded to an answer starts over.
 _TRIES = 3
-# The model judges a few in each request.
-_MOST_JUDGED = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,28 +225,24 @@ class PostAnswerJobs:
     def _judged(
         self, answer: Message, context: AnswerContext, time_left: "_TimeLeft", cancel: Event
     ) -> _Changes:
-        """The answer after each request by which the model has judged some of its claims."""
+        """The answer after the request by which the model has judged its unsettled claims."""
+        places = unsettled(answer.claims)
 
-        def judge(claims: Sequence[Claim], yielding: Event) -> tuple[Claim, ...] | None:
+        def judge(yielding: Event) -> tuple[Claim, ...] | None:
             model = self._helper(context.setup.settings)
             ending = CancelWhen(yielding, lambda: not time_left.for_a_job())
             if model is None or ending.is_set():
                 return None
-            return self._judge.judge(claims, answer.sources, model, ending)
+            asked = [answer.claims[n] for n in places]
+            return self._judge.judge(asked, answer.sources, model, ending)
 
-        done = 0
-        try:
-            for claims in together(answer.claims[:_MOST_JUDGED]):
-                found = self._when_free(partial(judge, claims), time_left, cancel)
-                if found is None or cancel.is_set():
-                    break
-                if found != claims:
-                    kept = (*answer.claims[:done], *found, *answer.claims[done + len(found) :])
-                    answer = replace(answer, claims=kept)
-                    yield AnswerChanged(answer)
-                done += len(found)
-        finally:
-            self._stored(answer, context, cancel)
+        found = self._when_free(judge, time_left, cancel) if places else None
+        if found and not cancel.is_set():
+            told = dict(zip(places, found, strict=True))
+            claims = tuple(told.get(n, claim) for n, claim in enumerate(answer.claims))
+            if claims != answer.claims:
+                answer = self._stored(replace(answer, claims=claims), context, cancel)
+                yield AnswerChanged(answer)
         return answer
 
     def _when_free(

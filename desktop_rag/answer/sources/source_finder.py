@@ -16,6 +16,7 @@ from desktop_rag.answer.sources.question_rewriting import (
 from desktop_rag.answer.sources.source_merging import (
     CountTokens,
     choose_sources,
+    evidence,
     numbered,
     numbered_anew,
     sources_before,
@@ -222,12 +223,14 @@ class SourceFinder:
         A `reader` gets all that it has room for, relevant or not: it can tell. Only one that may
         answer from its own knowledge is not told what is about something else.
         """
-        settings = request.setup.settings.retrieval
         earlier = self._earlier(request, reader)
-        if earlier and settings.later_sources is LaterSources.SAME:
+        later = request.setup.settings.retrieval.later_sources
+        if earlier and later is LaterSources.SAME:
             draft.sources = earlier
             return
         draft.query, found = self._first_relevant(request, helper, reader)
+        named = self._retriever.named_documents(draft.query, request.setup.reach)
+        found = replace(found, passages=evidence(found.passages, named))
         if draft.query != request.query:
             draft.asked = draft.query.text
         taken = sum(self.count_tokens([source.text for source in earlier]))
@@ -237,7 +240,8 @@ class SourceFinder:
             ranks = self._ranks(draft.query, request, found.passages, reader, room)
             passages = self._covering(draft.query, request, found.passages, ranks)
             read, count = self._documents.content, reader.count_tokens
-            sources = chosen_evidence(passages, read, count, room, is_widened=is_widened)
+            chosen = chosen_evidence(passages, read, count, room, is_widened=is_widened)
+            sources = evidence(chosen, named)
         else:
             sources = choose_sources(
                 found.passages,
@@ -252,9 +256,8 @@ class SourceFinder:
             draft.sources = earlier
         else:
             draft.nearest = sources
-        notes = found.notes or SearchNotes()
         draft.notes = replace(
-            notes,
+            notes := found.notes or SearchNotes(),
             hints=(*notes.hints, *self._cut_short(request, reader)),
             asked=draft.asked if draft.asked != request.question else "",
             files=self._counted(found.matching, draft.sources),

@@ -5,10 +5,11 @@ Pure except for the document reader that is passed in; any thread.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 from desktop_rag.core.conversation import Message, SourceRef
 from desktop_rag.core.domain import Passage
@@ -18,6 +19,7 @@ from desktop_rag.core.places import Places, places_from_json
 CountTokens = Callable[[Sequence[str]], list[int]]
 # Gives the whole text of a document, None without one, and its places as JSON.
 ReadContent = Callable[[str], tuple[str | None, str]]
+Found = TypeVar("Found", Passage, SourceRef)
 
 # About three chunks: one document must not crowd out all others.
 MOST_JOINED_TOKENS = 600
@@ -38,6 +40,14 @@ def choose_sources(
     """Up to `most` numbered sources of at most `most_tokens` in total, from ranked passages."""
     passages = folded(joined(found, read_content, count_tokens))
     return numbered(grouped(fitting(passages, count_tokens, most=most, most_tokens=most_tokens)))
+
+
+def evidence(found: Iterable[Found], named: Collection[str] = ()) -> tuple[Found, ...]:
+    """What was found without the app's own words, which prove nothing, unless their file is named.
+
+    A passage may have been widened to a note around it.
+    """
+    return tuple(one for one in found if not one.anchor.by_app or one.document_id in named)
 
 
 def numbered(passages: Sequence[Passage]) -> tuple[SourceRef, ...]:
@@ -150,10 +160,10 @@ class _Span:
         return min(place for place, _ in self.passages)
 
     @property
-    def view(self) -> tuple[int | None, str | None]:
+    def view(self) -> tuple[int | None, str | None, bool | None]:
         """The slide or sheet; a source shows one only. Pages may be joined."""
         anchor = self.passages[0][1].anchor
-        return anchor.slide, anchor.sheet
+        return anchor.slide, anchor.sheet, anchor.by_app
 
 
 def joined(

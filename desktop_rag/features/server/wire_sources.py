@@ -109,6 +109,7 @@ def claim_json(claim: Claim, text: str) -> dict[str, Any]:
         "end": claim.end,
         "sign_at": place_of_sign(text, claim),
         "verdict": claim.verdict.value,
+        "is_near": claim.checked.is_near,
         "explanation": claim.reason or claim.checked.explanation,
         "source": claim.n or None,
     }

@@ -69,7 +69,7 @@ def _bytes_of(pending: Iterable[tuple[Document, object]]) -> int:
 
 
 # Increased when the readers improve: files that older ones read are then read again.
-READERS = 4
+READERS = 5
 _REPORT_S = 0.5
 _BATCH_DOCUMENTS = 96
 _BATCH_CHUNKS = 1200

@@ -48,6 +48,7 @@ _MAX_PNG_BYTES = 48 * 1024 * 1024
 _PNG_START = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 _LANGUAGE = re.compile(r"(?:[a-z]{2})?")
 _NUMBER_FIELDS = {"page", "slide", "line", "second"}
+_FLAG_FIELD = "by_app"
 
 
 class Assembly:
@@ -278,9 +279,9 @@ def clean_text(value: object) -> str:
     return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 
-def _place(name: str, value: object) -> str | int | None:
-    if value is None:
-        return None
+def _place(name: str, value: object) -> str | int | bool | None:
+    if value is None or (name == _FLAG_FIELD and value is True):
+        return value
     return _number(value) if name in _NUMBER_FIELDS else clean_text(value)
 
 

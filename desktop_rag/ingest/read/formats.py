@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import cast
 
 from desktop_rag.core.domain import OPENED_BY_PASSWORD
+from desktop_rag.core.markup.own_words import is_exported
 from desktop_rag.core.parsed import HEADING_SEPARATOR, ParsedDocument, ParsedPart
 from desktop_rag.ingest.read.foundation import ole
 from desktop_rag.ingest.read.foundation.document_draft import (
@@ -49,6 +50,9 @@ from desktop_rag.ingest.read.foundation.source_file import (
 )
 
 log = logging.getLogger(__name__)
+
+# Where a file says that the app exported it.
+_HEAD_BYTES = 1_000
 
 # Fills the draft from the bytes of a file and returns the title, or "" if there is none.
 Reader = Callable[[SourceFile, DocumentDraft], str]
@@ -322,6 +326,7 @@ class _Reading:
         if expected not in {None, format_name} and format_name != WEB_PAGE:
             named = f"ends in {source.suffix}" if source.suffix else f"is {source.path.name}"
             draft.warn(f"The content is {format_name}, though the name {named}.")
+        draft.is_by_app = is_exported(source.data[:_HEAD_BYTES].decode("utf-8", "replace"))
         try:
             return reader_of(FORMAT_BY_NAME[format_name], is_safe=self._is_safe)(source, draft)
         except LimitReached:

@@ -3,6 +3,7 @@
 import math
 import sys
 import unicodedata
+from dataclasses import replace
 from enum import Enum
 
 from PySide6.QtCore import Qt
@@ -214,6 +215,9 @@ def show_fatal(error: AppError) -> None:
 
 def place_in_words(anchor: Anchor) -> str:
     """`Anchor.label` in the person's language: `page 4`, `Budget!A5:D9`, `Fees › Members`."""
+    if anchor.by_app:
+        place = place_in_words(replace(anchor, by_app=None))
+        return ", ".join(filter(None, (place, tr("written by the app"))))
     if anchor.second is not None:
         return anchor.label()
     if anchor.page is not None:

@@ -4,6 +4,7 @@ A private-use character is inserted after each claim. The renderer replaces it b
 nothing where a badge would change the formatting. Private-use characters of the model are removed.
 """
 
+import html
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -13,10 +14,16 @@ from desktop_rag.core.language.translation import tr
 
 
 class Badge(NamedTuple):
-    """The verdict of a claim; `is_near` if it is mostly in the sources, in other words."""
+    """The verdict of a claim; `is_near` if the sources say something near to it.
+
+    `named` is the first thing in it that no source has, `instead` the source that says it in place
+    of the one that the answer cites, 0 for none.
+    """
 
     verdict: Verdict
     is_near: bool = False
+    named: str = ""
+    instead: int = 0
 
 
 Badges = Mapping[int, Badge]
@@ -38,13 +45,11 @@ _WORDS = {
     Verdict.CONTRADICTED: tr("Contradicted by a source"),
     Verdict.NOT_CHECKED: tr("Not checked"),
 }
-# Words on the badges of doubtful sentences; others have only a sign. So have those that are nearly
-# in the sources: most true sentences of a model are, and words on each would hide what matters.
-_CAUTIONS = {
-    Verdict.PARTLY: tr("partly in sources"),
-    Verdict.NOT_IN_SOURCES: tr("not in sources"),
-    Verdict.CONTRADICTED: tr("contradicted"),
-}
+# Words on the badges of doubtful sentences; others have only a sign. So have those that are near to
+# the sources: most true sentences of a model are, and words on each would hide what matters.
+_CAUTIONS = {Verdict.NOT_IN_SOURCES: tr("not in sources"), Verdict.CONTRADICTED: tr("contradicted")}
+# A longer name is cut: the chip doesn't break.
+_MOST_NAMED_CHARS = 24
 _NO_BREAK = "\u2060\u00a0"
 _BEFORE_CLOSING = re.compile(rf"({MARK.pattern}+)([.!?…。！？\"'”’»)\]]+)")
 
@@ -68,8 +73,13 @@ def marks_behind(text: str) -> str:
 
 def badges_in(piece: str, claims: Sequence[Claim]) -> dict[int, Badge]:
     """The badges of the claims whose marks are in a piece of an answer."""
-    indexes = (ord(mark) - _FIRST for mark in MARK.findall(piece))
-    return {n: Badge(claims[n].verdict, claims[n].checked.is_near) for n in indexes}
+    return {n: _badge(claims[n]) for n in (ord(mark) - _FIRST for mark in MARK.findall(piece))}
+
+
+def _badge(claim: Claim) -> Badge:
+    named = next(iter(claim.checked.named), "")
+    instead = claim.n if claim.is_mended else 0
+    return Badge(claim.verdict, claim.checked.is_near, named, instead)
 
 
 def badge_html(mark: str, badges: Badges, colours: Mapping[str, str]) -> str:
@@ -77,10 +87,10 @@ def badge_html(mark: str, badges: Badges, colours: Mapping[str, str]) -> str:
     index = ord(mark) - _FIRST
     if index not in badges:
         return ""
-    verdict, is_near = badges[index]
+    verdict, is_near, _, instead = badges[index]
     tone, sign = _TONES[verdict], SIGNS[verdict][0]
     style = "text-decoration:none; font-style:normal; font-size:small; font-weight:600; "
-    if caution := "" if is_near else _CAUTIONS.get(verdict):
+    if caution := _caution(badges[index]):
         # A chip that doesn't break and is as wide as its words.
         words = f"{sign} {caution}".replace(" ", "\u00a0")
         style += (
@@ -88,12 +98,16 @@ def badge_html(mark: str, badges: Badges, colours: Mapping[str, str]) -> str:
         )
         return f'{_NO_BREAK}<a href="claim:{index}" style="{style}">\u00a0{words}\u00a0</a>'
     colour = colours["muted" if is_near else tone]
-    return f'{_NO_BREAK}<a href="claim:{index}" style="{style}color:{colour};">{sign}</a>'
+    shown = f"{sign}\u00a0[{instead}]" if instead else sign
+    return f'{_NO_BREAK}<a href="claim:{index}" style="{style}color:{colour};">{shown}</a>'
 
 
-def tone_of(verdict: Verdict) -> str:
-    """The colour role of a verdict."""
-    return _TONES[verdict]
+def _caution(badge: Badge) -> str:
+    """The words on a badge; what no source has is named."""
+    if badge.named and badge.verdict in (Verdict.PARTLY, Verdict.NOT_IN_SOURCES):
+        named = html.escape(badge.named[:_MOST_NAMED_CHARS])
+        return tr("{named} is in no source", named=named)
+    return "" if badge.is_near else _CAUTIONS.get(badge.verdict, "")
 
 
 def claim_index(href: str, claims: Sequence[Claim]) -> int | None:
@@ -103,9 +117,14 @@ def claim_index(href: str, claims: Sequence[Claim]) -> int | None:
     return int(number) if is_number and int(number) < len(claims) else None
 
 
-def verdict_in_words(verdict: Verdict) -> str:
-    """A verdict in words."""
-    return _WORDS[verdict]
+def tone_of(claim: Claim) -> str:
+    """The colour role of a claim."""
+    return "muted" if claim.checked.is_near else _TONES[claim.verdict]
+
+
+def verdict_in_words(claim: Claim) -> str:
+    """The verdict on a claim in words."""
+    return tr("Near to the sources") if claim.checked.is_near else _WORDS[claim.verdict]
 
 
 def worst(claims: Sequence[Claim]) -> int:
@@ -147,8 +166,6 @@ def _overall(verdicts: Sequence[Verdict]) -> tuple[str, str]:
         return tr("{subject} the sources", subject=subject), "danger"
     if supported == total:
         return tr("Backed by sources"), "success"
-    if not supported and Verdict.PARTLY in verdicts:
-        return tr("No sentence is fully backed by sources"), "warning"
     if not supported:
         return tr("No sentence is backed by sources"), "warning"
     if supported == 1:

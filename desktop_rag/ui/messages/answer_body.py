@@ -429,7 +429,7 @@ class SegmentView(QTextBrowser):
         if (index := claim_index(href, self._claims)) is not None:
             text = tr(
                 "{verdict_in_words}. Click for details.",
-                verdict_in_words=verdict_in_words(self._claims[index].verdict),
+                verdict_in_words=verdict_in_words(self._claims[index]),
             )
         text = text or formula_beside(place)
         QToolTip.showText(event.globalPos(), plain_tooltip(text), self)

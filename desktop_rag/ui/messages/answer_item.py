@@ -150,6 +150,7 @@ class FailureCard(Card):
             self._excerpts.setVisible(is_offered and self._is_from_model)
 
 
+_INCOMPLETE = (MessageState.STOPPED, MessageState.CUT)
 _POSSIBLY_SUPPORTED = (Verdict.SUPPORTED, Verdict.PARTLY, Verdict.NOT_CHECKED)
 _WITHOUT = tr(
     "Without documents, as you chose: nothing was searched. The model answers from its own"
@@ -533,6 +534,8 @@ class AnswerItem(QWidget):
 
     def _show_claims(self, message: Message) -> None:
         words, tone = summary(message.claims, is_checking=self._turn.is_checking)
+        if not words and message.text and message.state in _INCOMPLETE:
+            words, tone = tr("Not checked, as the answer is not complete"), "muted"
         self._check.setText(words)
         self._check.setAccessibleName(tr("Answer check: {words}. Press for details.", words=words))
         self._check.setVisible(bool(words))
@@ -554,6 +557,8 @@ class AnswerItem(QWidget):
     @Slot()
     def _on_check_clicked(self) -> None:
         """Open the panel at the claim with the worst verdict."""
+        if not self._turn.message.claims:
+            return
         if self._claims.isHidden():
             self._show_claim(worst(self._turn.message.claims))
         else:

@@ -143,8 +143,8 @@ class ClaimPanel(Card):
             self._is_built = True
         self._index = index
         claim, checked = self.claim, self.claim.checked
-        self._verdict.setText(verdict_in_words(claim.verdict))
-        self._verdict.set_tone(tone_of(claim.verdict))
+        self._verdict.setText(verdict_in_words(claim))
+        self._verdict.set_tone(tone_of(claim))
         self._show_position()
         self._explanation.show_marked(one_line(told(checked.explanation))[:_MAX_CHARS], [])
         self._explanation.setVisible(bool(checked.explanation))

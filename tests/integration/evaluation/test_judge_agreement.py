@@ -41,7 +41,9 @@ def judged(prompt: str) -> str:
     said = re.search(r"^101: (.*)$", prompt, re.M)
     assert said
     verdict = VERDICTS[list(CLAIMS).index(said[1])]
-    return f'```json\n[{{"id": 101, "verdict": "{verdict}", "why": "Passage 1 <says> so."}}]\n```'
+    words = " ".join(SOURCE.split()[:4])
+    row = {"id": 101, "verdict": verdict, "words": words, "why": "Passage 1 <says> so."}
+    return f"```json\n{json.dumps([row])}\n```"
 
 
 def test_both_are_compared_on_every_claim(home: Home, file: Path, tmp_path: Path) -> None:

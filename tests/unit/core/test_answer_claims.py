@@ -1,12 +1,22 @@
 """Signs after the claims of an answer, for texts that are read without the window."""
 
-from desktop_rag.core.claims import CheckedClaim, Claim, Verdict, with_signs
+from dataclasses import replace
+
+from desktop_rag.core.claims import (
+    CheckedClaim,
+    Claim,
+    Difference,
+    DifferenceKind,
+    Verdict,
+    with_signs,
+)
 
 TEXT = "Lit at dusk [1]. Lit at noon [1]."
 
 
 def claim(start: int, end: int, verdict: Verdict) -> Claim:
-    return Claim(start, end, CheckedClaim(TEXT[start:end], verdict, 0.5, None, (), ""))
+    named = (Difference(DifferenceKind.NUMBER, (0, 3), None),)
+    return Claim(start, end, CheckedClaim(TEXT[start:end], verdict, 0.5, None, named, ""))
 
 
 def test_words_of_a_sign_may_be_in_another_language() -> None:
@@ -23,3 +33,12 @@ def test_words_of_a_sign_may_be_in_another_language() -> None:
 def test_claims_of_a_verdict_are_left_out() -> None:
     claims = [claim(0, 16, Verdict.SUPPORTED), claim(17, 33, Verdict.CONTRADICTED)]
     assert with_signs(TEXT, claims, without={Verdict.CONTRADICTED}) == "Lit at dusk [1]. "
+
+
+def test_what_is_near_has_no_sign_and_what_another_source_says_has_its_number() -> None:
+    near, mended = claim(0, 16, Verdict.PARTLY), claim(17, 33, Verdict.SUPPORTED)
+    near = replace(near, checked=replace(near.checked, differences=()))
+    found = with_signs(TEXT, [near, replace(mended, n=2, is_mended=True)])
+    assert found == "Lit at dusk [1]. Lit at noon [1] (✓ [2])."
+    assert Claim.from_json(replace(mended, is_mended=True).to_json()).is_mended
+    assert not Claim.from_json(mended.to_json()).is_mended

@@ -6,6 +6,7 @@ both, and no negation, condition or other subject may lie between them.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise, zip_longest
@@ -20,7 +21,7 @@ from desktop_rag.answer.checking.claims.tokens import (
     is_rounded,
 )
 from desktop_rag.answer.checking.claims.units import LEAST_EQUAL, Unit, UnitKind
-from desktop_rag.answer.checking.claims.words import is_month, word_lists
+from desktop_rag.answer.checking.claims.words import has_opposite, is_month, word_lists
 from desktop_rag.core.claims import Difference, DifferenceKind
 
 _STOPS = re.compile(r"[,;:()|–—]|\.\s|\n\s*\n")
@@ -360,6 +361,8 @@ def _is_other_clause(found: Match, before: int, after: int, claim_words: frozens
     said = {here.token.stem for here, _ in found.pairs if here.token.role is not TokenRole.NUMBER}
     if any(tokens[place].stem in said and found.is_content(place) for place in skipped):
         return True
+    if tokens[after].role is TokenRole.NAME and _is_label(found, before, after):
+        return True
     stops = [place for place in range(before, after) if found.stops(place)]
     if found.unit.kind is UnitKind.LABEL:
         colon = _colon(found)
@@ -371,6 +374,14 @@ def _is_other_clause(found: Match, before: int, after: int, claim_words: frozens
     subjects = _SUBJECTS - claim_words
     has_subject = any(found.is_content(p) or tokens[p].word in subjects for p in behind)
     return has_subject and not is_inserted
+
+
+def _is_label(found: Match, before: int, after: int) -> bool:
+    """True when a bracket ends behind a token, so that it tells of what stands before that."""
+    tokens = found.unit.tokens
+    closing = found.text.find(")", tokens[before].end, tokens[after].start)
+    opening = found.text.rfind("(", found.unit.start, tokens[before].start)
+    return closing >= 0 and opening > found.text.rfind(")", found.unit.start, tokens[before].start)
 
 
 def _is_whole_above(found: Match) -> bool:
@@ -394,12 +405,15 @@ def _is_in_column(found: Match) -> bool:
     columns = {place: behind[place] for place in found.places}
     label = max(behind)
     taken = {column for column in columns.values() if column != label}
-    named = {
+    heads = Counter(
         _separators(found.text[head.start : unit.head_bounds[1]])
         for phrase in found.outside
         for head in unit.head
         if are_same(phrase.token, head)
-    } - {label}
+    )
+    # Of "Q1 2025" and "Q1 2024", the one with most of the words is meant.
+    most = max(heads.values(), default=0)
+    named = {column for column, count in heads.items() if count == most} - {label}
     if label not in columns.values():
         return False
     if named:
@@ -440,6 +454,8 @@ _MOST_IN_PLACE = 3
 # claim's weight unexplained.
 _LEAST_AGREED = 4
 _MOST_UNEXPLAINED = 0.12
+# More where one word is exchanged for another of its kind.
+_MOST_BESIDE_EXCHANGE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,6 +475,7 @@ class _Found:
     contradictions: int = 0
     # Negations on one side only, and the weight of those that certainly reverse the meaning.
     negations: int = 0
+    has_exchange: bool = False
     turned: float | None = None
 
     def contradicted(self, weight: float) -> None:
@@ -470,7 +487,7 @@ def find_differences(claim_text: str, index: SourceIndex, alignment: Alignment) 
     """Compare a claim with the window of a source that it was aligned with.
 
     A contradiction is reported only when it is certain: the window has nearly all words of the
-    claim in the same order, and differs in a number, date, unit or negation.
+    claim in the same order, and differs in a number, date, name, unit, negation or opposite.
     """
     found = _Found()
     for gap in alignment.gaps():
@@ -479,7 +496,8 @@ def find_differences(claim_text: str, index: SourceIndex, alignment: Alignment) 
     # Two negations may cancel each other.
     if found.negations == 1 and found.turned is not None:
         found.contradicted(found.turned)
-    is_sure = found.contradictions > 0 and _agrees_otherwise(alignment, found.explained)
+    most = _MOST_BESIDE_EXCHANGE if found.has_exchange else _MOST_UNEXPLAINED
+    is_sure = found.contradictions > 0 and _agrees_otherwise(alignment, found.explained, most)
     return Differences(tuple(_joined(found.differences)), is_sure)
 
 
@@ -505,8 +523,9 @@ def _compare_gap(claim_text: str, index: SourceIndex, gap: Gap, found: _Found) -
             if kind is DifferenceKind.WORD and not other and token.stem in index.stems:
                 continue  # elsewhere in the source
             found.differences.append(Difference(kind, _span(token), _span(other)))
-            if kind in _EXCHANGED and other and _is_replaced(token, other, index):
+            if other and _is_exchanged(kind, token, other, index):
                 found.contradicted(token.weight)
+                found.has_exchange = True
     _compare_negations(gap, of_claim, of_source, found)
 
 
@@ -577,6 +596,17 @@ def is_other_number(token: ClaimToken, other: ClaimToken) -> bool:
     return not (one and two) or not (one.startswith(two) or two.startswith(one))
 
 
+def _is_exchanged(
+    kind: DifferenceKind, token: ClaimToken, other: ClaimToken, index: SourceIndex
+) -> bool:
+    """True for another figure, a name that the source doesn't have, and the opposite of a word."""
+    if kind in _EXCHANGED:
+        return _is_replaced(token, other, index)
+    if kind is DifferenceKind.NAME:
+        return token.stem not in index.stems and not index.has_form_of(token.stem)
+    return kind is DifferenceKind.WORD and has_opposite(token.stem, frozenset((other.stem,)))
+
+
 def _is_replaced(token: ClaimToken, other: ClaimToken, index: SourceIndex) -> bool:
     return token.stem not in index.stems and is_other_number(token, other)
 
@@ -627,13 +657,13 @@ def kind_of(token: ClaimToken, text: str) -> DifferenceKind | None:
     return _KINDS.get(token.role, DifferenceKind.WORD)
 
 
-def _agrees_otherwise(alignment: Alignment, explained: float) -> bool:
+def _agrees_otherwise(alignment: Alignment, explained: float, most: float) -> bool:
     content = [token for token in alignment.claim if token.is_content]
     agreed = [alignment.claim[one] for one, _ in alignment.pairs]
     agreeing = [token for token in agreed if token.is_content]
     weight = sum(token.weight for token in content)
     unexplained = weight - sum(token.weight for token in agreeing) - explained
-    return len(agreeing) >= _LEAST_AGREED and unexplained <= _MOST_UNEXPLAINED * weight
+    return len(agreeing) >= _LEAST_AGREED and unexplained <= most * weight
 
 
 def _span(token: ClaimToken | None) -> Span | None:

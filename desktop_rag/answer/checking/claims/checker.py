@@ -6,14 +6,11 @@ So it gives a probability, and the words to look at. In languages other than Eng
 little, and a claim is not checked rather than called absent.
 """
 
-import functools
-import math
 import re
 import threading
-import tomllib
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -31,17 +28,20 @@ from desktop_rag.answer.checking.claims.backing import (
     phrases_of,
     words_of,
 )
-from desktop_rag.answer.checking.claims.source_index import SourceIndex, Window
-from desktop_rag.answer.checking.claims.tokens import (
-    Alignment,
-    ClaimToken,
-    TokenRole,
-    align,
-    is_rounded,
-    tokenize_claim,
+from desktop_rag.answer.checking.claims.exact import is_derived, said_exactly, unknown_figures
+from desktop_rag.answer.checking.claims.quantities import Quantity, quantities
+from desktop_rag.answer.checking.claims.source_index import SourceIndex
+from desktop_rag.answer.checking.claims.support import (
+    SIMILARITY,
+    CheckerModel,
+    Comparison,
+    Meaning,
+    OpenModel,
+    compare,
 )
+from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize_claim
 from desktop_rag.answer.checking.claims.units import Unit, UnitKind
-from desktop_rag.answer.checking.claims.words import has_opposite, word_lists, writing_of
+from desktop_rag.answer.checking.claims.words import word_lists, writing_of
 from desktop_rag.core.claims import (
     CONTRADICTING,
     CheckedClaim,
@@ -52,8 +52,6 @@ from desktop_rag.core.claims import (
 )
 from desktop_rag.core.language.languages import function_words
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.models.embedding.joined_embedding import BUNDLED, bundled_opener
-from desktop_rag.models.ports import Embedder
 
 Span = tuple[int, int]
 
@@ -220,162 +218,6 @@ def _has_condition(tokens: Sequence[ClaimToken]) -> bool:
     return any(token.word in word_lists().conditions for token in tokens)
 
 
-_FURTHEST = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class CheckerModel:
-    """A logistic regression of the support of a claim, fitted by `training/fit_checker.py`.
-
-    Its weights keep the directions of the features. A claim counts as supported from
-    `supported_from` on, and as absent from the sources below `unsupported_below`; `threshold`
-    separates two classes.
-    """
-
-    weights: Mapping[str, float]
-    intercept: float
-    threshold: float
-    supported_from: float
-    unsupported_below: float
-
-    @classmethod
-    @functools.cache
-    def load(cls, path: Path) -> "CheckerModel":
-        """Read the file with the fitted numbers, once per process."""
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-        bounds = table["threshold"], table["supported_from"], table["unsupported_below"]
-        return cls(table["weights"], table["intercept"], *bounds)
-
-    def support(self, values: Mapping[str, float]) -> float:
-        """The probability that the claim is supported, 0 to 1, from the features by name."""
-        odds = self.intercept + sum(weight * values[name] for name, weight in self.weights.items())
-        return 1 / (1 + math.exp(-max(-_FURTHEST, min(_FURTHEST, odds))))
-
-
-OpenModel = Callable[[str], Embedder]
-
-
-class Meaning:
-    """Compares claims with passages by the English bundled model, loaded on first use."""
-
-    def __init__(self, open_model: OpenModel | None = None) -> None:
-        """`open_model` gives a bundled model by its spec; without it one is loaded for this."""
-        self._open_model = open_model or bundled_opener(threads=1)
-
-    def similarities(self, claim: str, passages: Sequence[str]) -> list[float]:
-        """The cosine of the claim and each passage, -1 to 1."""
-        vectors = self._open_model(BUNDLED).embed_passages([claim, *passages])
-        return (vectors[1:] @ vectors[0]).tolist()
-
-
-SIMILARITY = "similarity"
-# The features by name: more of it lowers the support (-1) or raises it (1).
-FEATURES: Mapping[str, int] = {
-    # The share of missing content words, by weight: in the whole source, where other forms of a
-    # word count as found, and in the two sentences that together have most of them.
-    "missing": -1,
-    "missing_in_two_sentences": -1,
-    # Shares within each role.
-    "names_missing": -1,
-    "numbers_missing_in_window": -1,
-    "degrees_missing_in_window": -1,
-    "opposites": -1,
-    # The share of neighbouring words that are no neighbours in the window.
-    "neighbours_parted_in_window": -1,
-    # The similarity in meaning of the claim and the window.
-    SIMILARITY: 1,
-}
-# The number of sentences in a window.
-WINDOW_SENTENCES = 2
-_MOST_OPPOSITES = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A claim compared with a source: its best window, the alignment, the features by name.
-
-    All are shares, whatever the lengths. The similarity takes longer, and is added where it
-    matters.
-    """
-
-    window: Window
-    alignment: Alignment
-    features: dict[str, float] = field(repr=False)
-
-
-def compare(claim: Sequence[ClaimToken], index: SourceIndex) -> Comparison:
-    """Compare a claim that has content words with a source that has words."""
-    content = [token for token in claim if token.is_content]
-    weights: dict[str, float] = {}
-    for token in content:
-        weights[token.stem] = weights.get(token.stem, 0.0) + token.weight
-    total = sum(weights.values())
-    window, _ = index.best_window(weights, WINDOW_SENTENCES)
-    values = {
-        "missing": _missing(content, index) / total,
-        "missing_in_two_sentences": 1 - _in_two_sentences(weights, index) / total,
-        "names_missing": _share_of(not _has(index, t) for t in claim if t.role is TokenRole.NAME),
-        "numbers_missing_in_window": _share_of(
-            not _has_number(window, t) for t in claim if t.role is TokenRole.NUMBER
-        ),
-        "degrees_missing_in_window": _share_of(
-            t.stem not in window.stems for t in claim if t.role is TokenRole.DEGREE
-        ),
-        "opposites": _opposites(content, window),
-        "neighbours_parted_in_window": _parted(content, index, window),
-    }
-    assert {*values, SIMILARITY} == FEATURES.keys()
-    return Comparison(window, align(claim, window.tokens), values)
-
-
-def _has(index: SourceIndex, token: ClaimToken) -> bool:
-    return token.stem in index.stems
-
-
-def _has_number(window: Window, token: ClaimToken) -> bool:
-    return token.stem in window.stems or any(
-        is_rounded(token.stem, other.stem)
-        for other in window.tokens
-        if other.role is TokenRole.NUMBER
-    )
-
-
-def _missing(content: Sequence[ClaimToken], index: SourceIndex) -> float:
-    missing = (token for token in content if not _has(index, token))
-    return sum(token.weight for token in missing if not index.has_form_of(token.stem))
-
-
-def _in_two_sentences(weights: Mapping[str, float], index: SourceIndex) -> float:
-    """The weight of the stems in the best sentence, and in the one that adds most to it."""
-    best, found = index.best_window(weights, 1)
-    rest = {stem: weight for stem, weight in weights.items() if stem not in best.stems}
-    return found + index.best_window(rest, 1)[1]
-
-
-def _share_of(misses: Iterable[bool]) -> float:
-    # Smoothed: one of one counts half, since a share of few words says little.
-    found = list(misses)
-    return sum(found) / (len(found) + 1)
-
-
-def _opposites(content: Sequence[ClaimToken], window: Window) -> float:
-    found = sum(
-        token.stem not in window.stems and has_opposite(token.stem, window.stems)
-        for token in content
-    )
-    return float(min(found, _MOST_OPPOSITES))
-
-
-def _parted(content: Sequence[ClaimToken], index: SourceIndex, window: Window) -> float:
-    stems = [token.stem for token in content]
-    wanted, known = list(pairwise(stems)), set(stems)
-    near: set[tuple[str, str]] = set()
-    for sentence in index.sentences_of(window):
-        found = [token.stem for token in sentence if token.stem in known]
-        near.update(pairwise(found), zip(found, found[2:], strict=False))
-    return 1 - sum(pair in near for pair in wanted) / len(wanted) if wanted else 0.0
-
-
 # Indexes of sources are cached up to this many characters in total; the latest always is.
 _CACHED_CHARACTERS = 1 << 20
 # Of a far longer claim, only the beginning is checked.
@@ -386,11 +228,21 @@ _MOST_NAMED = 4
 _LEAST_IN_COMMON = 0.6
 # The greatest support of a contradicted claim.
 _CONTRADICTED_AT_MOST = 0.1
+# So many of the claims of sets left out are true that the words alone would call likely, but that
+# have a figure or name that no source has.
+_UNKNOWN_AT_MOST = 0.25
 # Of several sources, those with the best words are compared in meaning too, which takes longer.
 _MOST_COMPARED = 3
 # In another language than English, words tell that a source says a claim only when all but this
 # share of them, by weight, are in two of its sentences, and all but this share of neighbours are.
 _MOST_MISSING, _MOST_PARTED = 0.05, 0.35
+# From here on the words of a claim are worth comparing with the units of a source.
+_LEAST_NEAR = 0.28
+# A claim is contradicted by a figure when the source says it with its own one, that surely.
+_LEAST_MENDED = 0.55
+_SAID = "The source says this."
+_OTHER_WORDS = "The source says something near to this."
+_IN_NO_SOURCE = "In no source: {words}."
 _MODEL = Path("claims") / "checker.toml"
 
 
@@ -402,7 +254,8 @@ class _Candidate:
     index: SourceIndex
     claim: Sequence[ClaimToken]
     comparison: Comparison
-    support: float
+    similarity: float = 0.0
+    support: float = 0.0
 
 
 class ClaimChecker:
@@ -439,23 +292,20 @@ class ClaimChecker:
             return _not_checked(claim, "It makes no statement that can be checked.")
         if not readable:
             return _not_checked(claim, "There is no source to check it against.")
+        if exact := said_exactly(claim, tokens, readable):
+            return exact
+        unknown = unknown_figures(claim, readable)
         foreign = {n for n, index in readable.items() if _is_foreign(claim, tokens, index)}
-        readable = {n: index for n, index in readable.items() if n not in foreign}
-        if not readable:
-            return _not_checked(claim, "Its sources are in another language.")
+        near = {n: index for n, index in readable.items() if n not in foreign}
+        if not near:
+            why = _not_checked(claim, "Its sources are in another language.")
+            return _unknown(claim, _figures(unknown), 0.0, None) if unknown else why
         found = sorted(
-            self._compared(claim, tokens, readable),
+            self._compared(claim, tokens, near),
             key=lambda candidate: (-candidate.support, candidate.source),
         )
-        known = {
-            token.start
-            for index in readable.values()
-            for token in index.read(tokens)
-            if token.stem in index.stems
-        }
-        absent = [token for token in tokens if token.start not in known]
-        checked = self._backed(claim, found) or self._checked(claim, found[0], absent)
-        if foreign and checked.verdict is Verdict.NOT_IN_SOURCES:
+        checked = self._backed(claim, found, unknown) or self._checked(claim, found, unknown)
+        if foreign and not unknown and checked.verdict is Verdict.NOT_IN_SOURCES:
             return _not_checked(claim, "A source is in another language.")
         return checked
 
@@ -463,62 +313,113 @@ class ClaimChecker:
         self, claim: str, tokens: Sequence[ClaimToken], indexes: Mapping[int, SourceIndex]
     ) -> list[_Candidate]:
         found = [
-            _Candidate(number, index, said, compare(said, index), 0.0)
+            _Candidate(number, index, said, compare(said, index))
             for number, index in indexes.items()
             for said in [index.read(tokens)]
         ]
         # The similarity only adds to the odds, so that any value gives the same order.
-        found.sort(key=lambda one: -self._support(one, 0.0))
+        found.sort(key=lambda one: -self._support(one.comparison, 0.0))
         best = found[:_MOST_COMPARED]
         passages = [one.index.text[slice(*one.comparison.window.span)] for one in best]
         similarities = self._meaning.similarities(claim, passages)
         return [
-            replace(one, support=self._support(one, similarity))
-            for one, similarity in zip(best, similarities, strict=True)
+            replace(one, similarity=near, support=self._support(one.comparison, near))
+            for one, near in zip(best, similarities, strict=True)
         ]
 
-    def _support(self, candidate: _Candidate, similarity: float) -> float:
-        return self._model.support({**candidate.comparison.features, SIMILARITY: similarity})
+    def _support(self, comparison: Comparison, similarity: float) -> float:
+        return self._model.support({**comparison.features, SIMILARITY: similarity})
 
-    def _backed(self, claim: str, found: Sequence[_Candidate]) -> CheckedClaim | None:
+    def _backed(
+        self, claim: str, found: Sequence[_Candidate], unknown: Sequence[Quantity]
+    ) -> CheckedClaim | None:
         """The claim, supported by the first source that says it in so many words."""
-        for one in found:
-            is_near = one.support >= self._model.unsupported_below
+        for one in found if not unknown else ():
+            is_near = one.support >= _LEAST_NEAR
             place = backing(claim, one.claim, one.index) if is_near else None
             if place and not _other_units(claim, one):
-                evidence = Evidence(one.source, *place)
                 support = max(one.support, self._model.supported_from)
-                said = "The source says this."
-                return CheckedClaim(claim, Verdict.SUPPORTED, support, evidence, (), said)
+                evidence = Evidence(one.source, *place)
+                return CheckedClaim(claim, Verdict.SUPPORTED, support, evidence, (), _SAID)
         return None
 
-    def _checked(self, claim: str, best: _Candidate, absent: Sequence[ClaimToken]) -> CheckedClaim:
-        found = find_differences(claim, best.index, best.comparison.alignment)
-        start, end = best.comparison.window.span
-        differences = found.all
-        denied = None if found.is_contradiction else denial(claim, best.claim, best.index)
-        if denied:
-            (start, end), differences = (denied[0].start, denied[0].end), (denied[1],)
-        is_denied = found.is_contradiction or denied is not None
-        support = min(best.support, _CONTRADICTED_AT_MOST) if is_denied else best.support
-        checked = CheckedClaim(
-            claim=claim,
-            verdict=Verdict.CONTRADICTED if is_denied else self._verdict(support, best, claim),
-            support=support,
-            evidence=Evidence(best.source, start, end),
-            differences=differences,
-            explanation="",
-        )
-        return replace(checked, explanation=_explanation(checked, best.index.text, absent))
+    def _checked(
+        self, claim: str, found: Sequence[_Candidate], unknown: Sequence[Quantity]
+    ) -> CheckedClaim:
+        best = found[0]
+        differing = find_differences(claim, best.index, best.comparison.alignment)
+        if differing.is_contradiction:
+            return _contradicted(claim, best, best.comparison.window.span, differing.all)
+        if denied := denial(claim, best.claim, best.index):
+            return _contradicted(claim, best, (denied[0].start, denied[0].end), (denied[1],))
+        if exchanged := self._exchanged(claim, best, unknown):
+            return _contradicted(claim, best, best.comparison.window.span, (exchanged,))
+        return self._read(claim, found, unknown, differing.all)
 
-    def _verdict(self, support: float, best: _Candidate, claim: str) -> Verdict:
-        """The verdict on a claim that no unit of a source says or denies."""
+    def _exchanged(
+        self, claim: str, best: _Candidate, unknown: Sequence[Quantity]
+    ) -> Difference | None:
+        """The one figure that no source has, where its evidence would say the claim with its own.
+
+        The claim is read again with the only other figure of that kind near the evidence.
+        """
+        if len(unknown) != 1:
+            return None
+        [said], index = unknown, best.index
+        start, end = best.comparison.window.span
+        own = quantities(claim)
+        others = [
+            one
+            for one in index.figures.all
+            if start <= one.start < end and one.is_like(said) and not any(map(one.equals, own))
+        ]
+        if not others or any(not one.equals(others[0]) for one in others):
+            return None
+        if not said.date and any(map(others[0].is_written_for, said.values)):
+            # 46 may be 46.5, rounded.
+            return None
+        place = others[0].start, others[0].end
+        mended = claim[: said.start] + index.text[slice(*place)] + claim[said.end :]
+        tokens = index.read(tokenize_claim(mended)[:_MOST_TOKENS])
+        support = self._support(compare(tokens, index), best.similarity)
+        kind = DifferenceKind.DATE if said.date or said.is_year else DifferenceKind.NUMBER
+        is_sure = support >= _LEAST_MENDED
+        return Difference(kind, (said.start, said.end), place) if is_sure else None
+
+    def _read(
+        self,
+        claim: str,
+        found: Sequence[_Candidate],
+        unknown: Sequence[Quantity],
+        differing: Sequence[Difference],
+    ) -> CheckedClaim:
+        """The verdict on a claim that no unit of a source says or denies, by its probability."""
+        best, model = found[0], self._model
         is_told = best.index.is_english and writing_of(claim).language in ("", "en")
+        start, end = best.comparison.window.span
+        around = [one for one in best.index.figures.all if start <= one.start < end]
+        derived = [one for one in unknown if is_derived(one, around)]
+        named = _figures([one for one in unknown if one not in derived])
+        named += _names(claim, found, differing) if is_told else []
+        evidence = Evidence(best.source, start, end)
+        if named:
+            support = min(best.support, _UNKNOWN_AT_MOST)
+            checked = _unknown(claim, named, support, evidence)
+            contrast = _contrast(list(words_of(named, claim, best.index.text)))
+            is_near = best.support >= model.threshold
+            verdict = Verdict.PARTLY if is_near else Verdict.NOT_IN_SOURCES
+            why = contrast or checked.explanation
+            return replace(checked, verdict=verdict, explanation=why)
         if not is_told and not _is_copied(best):
-            return Verdict.NOT_CHECKED
-        if support >= self._model.unsupported_below:
-            return Verdict.PARTLY
-        return Verdict.NOT_IN_SOURCES
+            why = "Its words alone don't tell, and in this language no more is checked."
+            return _not_checked(claim, why)
+        verdict, why = Verdict.PARTLY, _OTHER_WORDS
+        is_low = best.support < model.unsupported_below
+        if (is_low or _is_doubtful(best, differing)) and not derived:
+            verdict, why = Verdict.NOT_IN_SOURCES, _unsaid_words(claim, found)
+        words = [one for one in differing if one.kind is DifferenceKind.WORD]
+        shown = differing if verdict is Verdict.NOT_IN_SOURCES else words
+        return CheckedClaim(claim, verdict, best.support, evidence, tuple(shown), why)
 
     def _index(self, text: str) -> SourceIndex:
         with self._lock:
@@ -553,38 +454,94 @@ def _not_checked(claim: str, why: str) -> CheckedClaim:
     return CheckedClaim(claim, Verdict.NOT_CHECKED, 0.0, None, (), why)
 
 
+def _contradicted(
+    claim: str, best: _Candidate, span: Span, differences: Sequence[Difference]
+) -> CheckedClaim:
+    told = sorted(differences, key=lambda one: one.kind not in CONTRADICTING)
+    return CheckedClaim(
+        claim,
+        Verdict.CONTRADICTED,
+        min(best.support, _CONTRADICTED_AT_MOST),
+        Evidence(best.source, *span),
+        tuple(differences),
+        _contrast(list(words_of(told, claim, best.index.text))),
+    )
+
+
+def _unknown(
+    claim: str, named: Sequence[Difference], support: float, evidence: Evidence | None
+) -> CheckedClaim:
+    """The claim with what is in no source, by name."""
+    spans = [one.in_claim for one in named if one.in_claim]
+    words = ", ".join(dict.fromkeys(claim[start:end].strip() for start, end in spans[:_MOST_NAMED]))
+    why = _IN_NO_SOURCE.format(words=words)
+    return CheckedClaim(claim, Verdict.NOT_IN_SOURCES, support, evidence, tuple(named), why)
+
+
+def _figures(unknown: Sequence[Quantity]) -> list[Difference]:
+    return [
+        Difference(
+            DifferenceKind.DATE if one.date or one.is_year else DifferenceKind.NUMBER,
+            (one.start, one.end),
+            None,
+        )
+        for one in unknown
+    ]
+
+
+def _names(
+    claim: str, found: Sequence[_Candidate], differing: Sequence[Difference]
+) -> list[Difference]:
+    """The names that no source has, beside those in their place; acronyms may be written out."""
+    spans = [
+        (token.start, token.end)
+        for token in found[0].claim
+        if token.role is TokenRole.NAME
+        and not claim[token.start : token.end].isupper()
+        and not any(
+            token.stem in one.index.stems or one.index.has_form_of(token.stem) for one in found
+        )
+    ]
+    paired = [
+        one
+        for one in differing
+        if one.kind is DifferenceKind.NAME and one.in_claim and one.in_source
+        and any(one.in_claim[0] <= start < one.in_claim[1] for start, _ in spans)
+    ]  # fmt: skip
+    alone = [Difference(DifferenceKind.NAME, span, None) for span in spans]
+    return paired or alone
+
+
+def _is_doubtful(best: _Candidate, differing: Sequence[Difference]) -> bool:
+    """True when the evidence has another figure, unit or negation, or the opposite of a word."""
+    return best.comparison.features["opposites"] > 0 or any(
+        one.kind in CONTRADICTING for one in differing
+    )
+
+
 def _other_units(claim: str, candidate: _Candidate) -> bool:
     found = find_differences(claim, candidate.index, candidate.comparison.alignment)
     return any(one.kind is DifferenceKind.UNIT for one in found.all)
 
 
-def _explanation(checked: CheckedClaim, source: str, absent: Sequence[ClaimToken]) -> str:
-    """One sentence: the difference, else the missing words, else the verdict."""
-    # Beside any other verdict than a contradiction, such words would tell of one.
-    told = CONTRADICTING if checked.verdict is Verdict.CONTRADICTED else (DifferenceKind.NAME,)
-    differences = [one for one in checked.differences if one.kind in told]
-    contrast = _contrast(list(words_of(differences, checked.claim, source)))
-    named = dict.fromkeys(
-        checked.claim[token.start : token.end]
-        for token in sorted(absent, key=lambda token: -token.weight)
-        if token.is_content
-    )
-    missing = ", ".join(list(named)[:_MOST_NAMED])
-    match checked.verdict:
-        case Verdict.NOT_CHECKED:
-            return "Its words alone don't tell, and in this language no more is checked."
-        case _ if contrast:
-            return contrast
-        case _ if missing:
-            return f"Not found in the sources: {missing}."
-        case _:
-            return "The source has these words, but not together."
+def _unsaid_words(claim: str, found: Sequence[_Candidate]) -> str:
+    """The words that are in no source, or that they are apart."""
+    absent = [
+        token
+        for token in found[0].claim
+        if token.is_content and not any(token.stem in one.index.stems for one in found)
+    ]
+    absent.sort(key=lambda token: -token.weight)
+    named = dict.fromkeys(claim[token.start : token.end] for token in absent)
+    if named:
+        return f"Not found in the sources: {', '.join(list(named)[:_MOST_NAMED])}."
+    return "The source has these words, but not together."
 
 
 def _contrast(pairs: Sequence[tuple[Difference, str, str]]) -> str:
     for difference, said, written in pairs:
         if said and written:
-            return f"The source says {written}, the answer {said}."
+            return f"The source says {written.strip()}, the answer {said.strip()}."
         if difference.kind is DifferenceKind.NEGATION and written:
             return f"The source says “{written}”, the answer doesn't."
         if difference.kind is DifferenceKind.NEGATION:

@@ -1,6 +1,5 @@
 """An index of a source, built once to check many claims against it. Any thread."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,29 +7,14 @@ from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from itertools import pairwise
 
+from desktop_rag.answer.checking.claims.cells import Table, tables_of
+from desktop_rag.answer.checking.claims.quantities import KnownQuantities, scale_of
+from desktop_rag.answer.checking.claims.quotes import QuotableText
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize
 from desktop_rag.answer.checking.claims.units import Unit, units_of
 from desktop_rag.answer.checking.claims.words import Writing, is_english, writing_of
 from desktop_rag.core.language.languages import function_words
 from desktop_rag.core.text import sentences
-
-_SCALE = re.compile(
-    r"\bin\s+(?:[€$£]\s?)?(?:(thousand|million|billion)s"
-    r"(?=\s*(?:[),;:|\n]|$|except|of\s+(?:U\.?\s?S\.?\s+)?(?:euro|dollar|pound|yen|crown|franc|EUR|USD)"
-    r"|EUR|USD|GBP|[€$£]))|(Tausend|Tsd|Millionen|Mio|Milliarden|Mrd)\b)",
-    re.IGNORECASE,
-)
-_FACTORS = {
-    "thousand": Decimal(10**3), "tausend": Decimal(10**3), "tsd": Decimal(10**3),
-    "million": Decimal(10**6), "millionen": Decimal(10**6), "mio": Decimal(10**6),
-    "billion": Decimal(10**9), "milliarden": Decimal(10**9), "mrd": Decimal(10**9),
-}  # fmt: skip
-
-
-def scale_of(text: str) -> Decimal | None:
-    """What the figures of a text stand for, such as 1,000,000; None when it doesn't say."""
-    found = _SCALE.search(text)
-    return _FACTORS[(found[1] or found[2]).casefold()] if found else None
 
 
 def in_scale(
@@ -111,12 +95,28 @@ class SourceIndex:
         return writing_of(self.text)
 
     @cached_property
-    def _scale(self) -> Decimal | None:
+    def scale(self) -> Decimal | None:
+        """What its figures stand for, such as 1,000,000; None when it doesn't say."""
         return scale_of(self.text)
 
     def read(self, claim: Sequence[ClaimToken]) -> list[ClaimToken]:
         """A claim with its numbers in thousands or millions where the source gives them so."""
-        return in_scale(claim, self._scale, self.stems)
+        return in_scale(claim, self.scale, self.stems)
+
+    @cached_property
+    def figures(self) -> KnownQuantities:
+        """Its figures and dates."""
+        return KnownQuantities(self.text, self.stems)
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """Its tables."""
+        return tables_of(self.text)
+
+    @cached_property
+    def quotable(self) -> QuotableText:
+        """Its words, to find quotes."""
+        return QuotableText(self.text)
 
     @cached_property
     def units(self) -> list[Unit]:

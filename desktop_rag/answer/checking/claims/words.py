@@ -7,6 +7,7 @@ import math
 import re
 import tomllib
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from itertools import product
 
@@ -30,7 +31,10 @@ _RANK_OF_ONE = 24_000
 
 @dataclass(frozen=True, slots=True)
 class WordLists:
-    """Words by role, in lower case; relations, months and units map each name to one form."""
+    """Words by role, in lower case; relations, months and units map each name to one form.
+
+    Scales and numerals map words such as million and seven to their values.
+    """
 
     negation: frozenset[str]
     plain_negation: frozenset[str]
@@ -46,9 +50,20 @@ class WordLists:
     permitting: frozenset[str]
     obliging: frozenset[str]
     auxiliary: frozenset[str]
+    summing: frozenset[str]
+    averaging: frozenset[str]
+    differing: frozenset[str]
+    sharing: frozenset[str]
+    dividing: frozenset[str]
+    rising: frozenset[str]
+    falling: frozenset[str]
+    comparing: frozenset[str]
+    roughly: frozenset[str]
     relations: dict[str, str]
     months: dict[str, str]
     units: dict[str, str]
+    scales: dict[str, Decimal]
+    numerals: dict[str, Decimal]
 
 
 @cache
@@ -56,11 +71,16 @@ def word_lists() -> WordLists:
     """The reviewed lists."""
     tables = dict(_tables())
     del tables["antonyms"]
-    units, months, relations = (
-        _first_of_line(tables.pop(name)) for name in ("units", "months", "relations")
+    units, months, relations, scales, numerals = (
+        _first_of_line(tables.pop(name))
+        for name in ("units", "months", "relations", "scales", "numerals")
     )
+    values = {word: Decimal(value) for word, value in numerals.items()}
+    factors = {word: Decimal(10) ** int(power) for word, power in scales.items()}
     lists = {name: frozenset(text.split()) for name, text in tables.items()}
-    return WordLists(**lists, relations=relations, months=months, units=units)
+    return WordLists(
+        **lists, relations=relations, months=months, units=units, scales=factors, numerals=values
+    )
 
 
 def stem(word: str) -> str:

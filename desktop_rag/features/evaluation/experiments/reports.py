@@ -14,6 +14,7 @@ from desktop_rag.core.claims import SIGNS
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.markup.own_words import EXPORTED_REPORT
 from desktop_rag.features.evaluation.experiments.experiments import SetResults
 from desktop_rag.features.evaluation.values.run import RunAnswer
 from desktop_rag.features.evaluation.values.run_summary import RunSummary, compare_runs, summary
@@ -52,7 +53,8 @@ def report_html(results: SetResults) -> str:
         *_questions(results),
     ]
     body = "\n".join(parts)
-    head = f'<meta charset="utf-8"><title>{name}</title><style>{_STYLE}</style>'
+    made = f'<meta name="generator" content="{EXPORTED_REPORT}">'
+    head = f'<meta charset="utf-8">{made}<title>{name}</title><style>{_STYLE}</style>'
     return f"<!doctype html>\n<html><head>{head}</head><body>\n{body}\n</body></html>\n"
 
 

@@ -16,6 +16,7 @@ from desktop_rag.core.domain import Source
 from desktop_rag.core.errors import AppError, InterruptedAnswer
 from desktop_rag.core.files.own_files import read_object, texts_in, write_atomically, write_object
 from desktop_rag.core.language.languages import language_of, likely_language
+from desktop_rag.core.markup.own_words import hash_of
 from desktop_rag.core.question import SearchScope
 from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.core.text import words
@@ -114,11 +115,14 @@ class NoteFiles:
 
 
 def persons_note(topic: str, text: str, sources: Sequence[str]) -> str:
-    """The content of a note that is the person's from the start: no refresh replaces it."""
+    """The content of a note of an answer: no refresh replaces it, but it is the app's text.
+
+    Once the person has changed it, it is theirs.
+    """
     listed = "\n".join(f"- {source}" for source in sources)
     opening = "\n\n".join(filter(None, (f"# {topic}", text.strip(), listed)))
     page = new_page(topic, {}, likely_language(text) or ENGLISH)
-    return page_text(replace(page, opening=opening))
+    return page_text(replace(page, opening=opening, written={"": hash_of(opening)}))
 
 
 def free_path(folder: Path, topic: str) -> Path:

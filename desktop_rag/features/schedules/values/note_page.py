@@ -8,15 +8,15 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
-from hashlib import sha256
 from typing import Any, cast
 
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.languages import language_named, language_of, likely_language
+from desktop_rag.core.markup.own_words import hash_of, sections_of
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.text import words
 
@@ -94,9 +94,6 @@ def _parts() -> dict[str, str]:
 _FRONT = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
 _OWN_LINE = re.compile(r"(title|topic|about|language|written): (.*)")
 _CODE = re.compile(r"[a-z]{2}")
-_HEADING = re.compile(r"## +(.+?)\s*#*\s*")
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
-_HASH_CHARS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +109,13 @@ class NoteSection:
 
     @property
     def hash(self) -> str:
-        """Identifies the text; spaces at the ends of lines don't count."""
-        plain = "\n".join(line.rstrip() for line in self.body.strip().splitlines())
-        return sha256(plain.encode()).hexdigest()[:_HASH_CHARS]
+        """Identifies the text."""
+        return hash_of(self.body)
 
 
 @dataclass(frozen=True, slots=True)
 class NotePage:
-    """A note. `written` maps headings to the hashes of what the app wrote.
+    """A note. `written` maps headings to the hashes of what the app wrote; "" is the opening.
 
     `language` is the code of the language that it is written in. `about` is a QuestionScope as
     JSON; `front` holds lines of the front matter that are the person's, `opening` what stands above
@@ -195,30 +191,9 @@ def parsed_page(text: str) -> NotePage | None:
 
 def _taken_apart(text: str) -> tuple[str, tuple[NoteSection, ...]]:
     """The text above the first section, and the sections."""
-    heads: list[str] = [""]
-    bodies: list[list[str]] = [[]]
-    for line, is_code in _lines(text):
-        heading = None if is_code else _HEADING.fullmatch(line)
-        if heading:
-            heads.append(heading[1])
-            bodies.append([])
-        else:
-            bodies[-1].append(line)
-    texts = ["\n".join(body).strip() for body in bodies]
-    pairs = zip(heads[1:], texts[1:], strict=True)
-    return texts[0], tuple(NoteSection(head, body) for head, body in pairs)
-
-
-def _lines(text: str) -> Iterator[tuple[str, bool]]:
-    """Each line, and whether it is code between fences."""
-    fence = ""
-    for line in text.split("\n"):
-        mark = _FENCE.match(line)
-        yield line, bool(fence or mark)
-        if mark and not fence:
-            fence = mark[1]
-        elif mark and mark[1].startswith(fence):
-            fence = ""
+    (_, start, end), *found = sections_of(text)
+    sections = (NoteSection(name, text[first:last].strip()) for name, first, last in found)
+    return text[start:end].strip(), tuple(sections)
 
 
 def _value(name: str, text: str) -> object:

@@ -2,7 +2,7 @@
 
 import re
 import string
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from desktop_rag.core.parsed import (
     HEADING_SEPARATOR,
@@ -64,6 +64,7 @@ class DocumentDraft:
         self.warnings: list[str] = []
         self.dated = ""
         self.tags: tuple[str, ...] = ()
+        self.is_by_app = False
         self.max_chars = max_chars
         self._pieces: list[str] = []
         self._marks: list[Mark] = []
@@ -147,13 +148,18 @@ class DocumentDraft:
             format=format_name,
             title=one_line(title),
             text=text,
-            marks=tuple(self._marks),
+            marks=tuple(self._by_app() if self.is_by_app else self._marks),
             headings=tuple(self._headings),
             table_headers=tuple(self._table_headers),
             warnings=tuple(self.warnings),
             dated=self.dated,
             tags=self.tags,
         )
+
+    def _by_app(self) -> list[Mark]:
+        """The marks of a file that is the app's own from its beginning."""
+        marks = [replace(mark, anchor=replace(mark.anchor, by_app=True)) for mark in self._marks]
+        return marks if marks and not marks[0].offset else [Mark(0, Anchor(by_app=True)), *marks]
 
 
 class HeadingPath:

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.domain import MOST_TAGS, distinct_tags
+from desktop_rag.core.markup.own_words import written_by_app
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encoding import decode
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
@@ -182,7 +183,8 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
     found = headings(body) if len(body) <= _MAX_PARSED_CHARS else None
     above = text.count("\n", 0, front.end)
     numbers = range(above + 1, above + len(body) + 2) if above else None
-    plain_text.write(body, draft, found, numbers)
+    own = [(start - front.end, end - front.end) for start, end in written_by_app(text)]
+    plain_text.write(body, draft, found, numbers, own)
     return front.title
 
 

@@ -24,11 +24,12 @@ def write(
     draft: DocumentDraft,
     headings: Mapping[int, tuple[int, str]] | None = None,
     numbers: Sequence[int] | None = None,
+    by_app: Sequence[tuple[int, int]] = (),
 ) -> None:
     """Put the whole text into the draft, with line marks.
 
     `headings` is line (from 1) → level and title. `numbers` are the lines' numbers in the file, if
-    some of the file's were left out.
+    some of the file's were left out. The spans of `by_app` are the app's own words.
     """
     headings = headings or {}
     path = HeadingPath()
@@ -42,7 +43,9 @@ def write(
             draft.add_heading(level, title, offset)
             here = path.enter(level, title)
         if line in headings or draft.is_mark_due(offset):
-            draft.mark(Anchor(heading=here, line=numbers[line - 1] if numbers else line), offset)
+            is_own = any(start <= offset < end for start, end in by_app) or None
+            number = numbers[line - 1] if numbers else line
+            draft.mark(Anchor(heading=here, line=number, by_app=is_own), offset)
     draft.add(text)
 
 

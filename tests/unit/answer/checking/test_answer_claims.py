@@ -130,13 +130,11 @@ def test_claims_are_checked_against_all_sources() -> None:
     found = checked(f"{ANSWER} The tower was painted white by a painter from Hull [1].")
     assert found[0].verdict is Verdict.SUPPORTED
     assert found[1].verdict is not Verdict.SUPPORTED
-    # Beside the mark of another source, the sign of support would say that this one says it.
-    assert found[2].verdict is Verdict.PARTLY
+    assert found[2].verdict is Verdict.SUPPORTED
     assert [c.n for c in found] == [1, 1, 2]
-    assert found[2].checked.explanation.endswith(
-        "Source 2 says it, but the answer does not cite it here."
-    )
-    assert "does not cite" not in found[0].checked.explanation
+    assert [c.is_mended for c in found] == [False, False, True]
+    assert found[2].checked.explanation.endswith("source 2 says it.")
+    assert "cites another" not in found[0].checked.explanation
 
 
 def test_what_is_cited_is_the_evidence_where_it_supports_the_claim() -> None:

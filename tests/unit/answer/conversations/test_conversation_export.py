@@ -88,7 +88,8 @@ def test_json_has_everything() -> None:
 
 
 def test_a_conversation_without_messages_is_its_title() -> None:
-    assert export_text(Conversation("c", "Lamps", "", 5.0), [], ".md") == "# Lamps\n"
+    front = "---\ngenerator: desktop-rag chat\n---\n\n"
+    assert export_text(Conversation("c", "Lamps", "", 5.0), [], ".md") == f"{front}# Lamps\n"
 
 
 @pytest.mark.parametrize("ending", [".md", ".html"])

@@ -1,6 +1,7 @@
 """Badges in the text of an answer, which change nothing else in it."""
 
 import re
+from dataclasses import replace
 from itertools import accumulate, pairwise
 
 import pytest
@@ -10,10 +11,12 @@ from hypothesis import strategies as st
 from desktop_rag.core.claims import Claim, Verdict
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.ui.foundation.theme import load_scheme
-from desktop_rag.ui.markdown.claim_marks import MARK, Badge, with_marks
+from desktop_rag.ui.markdown.claim_marks import MARK, Badge, badges_in, with_marks
 from desktop_rag.ui.markdown.markdown_html import MarkdownStyle, render_html
 from tests.claims import unchecked
 
+SUPPORTED = replace(unchecked(""), verdict=Verdict.SUPPORTED)
+NEAR = replace(unchecked(""), verdict=Verdict.PARTLY)
 LOOK = MarkdownStyle(load_scheme(resources_dir() / "themes" / "light.toml").roles)
 BADGE = re.compile('\u2060\u00a0<a href="claim:[^>]*>.</a>')
 # Texts with ¦ where a claim ends, and the word before each badge.
@@ -125,18 +128,34 @@ def test_marks_written_by_a_model_are_removed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "words"),
+    ("badge", "words"),
     [
-        (Verdict.CONTRADICTED, "contradicted"),
-        (Verdict.NOT_IN_SOURCES, "not in sources"),
-        (Verdict.PARTLY, "partly in sources"),
+        (Badge(Verdict.CONTRADICTED), "contradicted"),
+        (Badge(Verdict.NOT_IN_SOURCES), "not in sources"),
+        (Badge(Verdict.NOT_IN_SOURCES, named="9 <May"), "9 &lt;May is in no source"),
+        (Badge(Verdict.PARTLY, named="450 euros"), "450 euros is in no source"),
     ],
 )
-def test_a_sentence_to_be_careful_with_has_a_chip_with_words(verdict: Verdict, words: str) -> None:
+def test_a_sentence_to_be_careful_with_has_a_chip_with_words(badge: Badge, words: str) -> None:
     text, claims = claims_in("The lamp is red.¦")
-    html = render_html(with_marks(text, claims), (), LOOK, {0: Badge(verdict)}).replace(
-        "\u00a0", " "
-    )
+    html = render_html(with_marks(text, claims), (), LOOK, {0: badge}).replace("\u00a0", " ")
     assert f"{words} </a>" in html
-    tone = "danger" if verdict is Verdict.CONTRADICTED else "warning"
+    tone = "danger" if badge.verdict is Verdict.CONTRADICTED else "warning"
     assert f"background-color:{LOOK.colours[f'{tone}_soft']}" in html
+
+
+def test_what_another_source_says_has_its_number_and_no_chip() -> None:
+    text, claims = claims_in("The lamp is red [1].¦")
+    claims = tuple(replace(one, checked=SUPPORTED, n=3, is_mended=True) for one in claims)
+    marked = with_marks(text, claims)
+    html = render_html(marked, (), LOOK, badges_in(marked, claims))
+    assert "✓\u00a0[3]</a>" in html
+    assert "background-color" not in html
+
+
+def test_what_the_sources_say_in_other_words_has_no_colour() -> None:
+    text, claims = claims_in("The lamp is red.¦")
+    claims = tuple(replace(one, checked=NEAR) for one in claims)
+    marked = with_marks(text, claims)
+    html = render_html(marked, (), LOOK, badges_in(marked, claims))
+    assert f'color:{LOOK.colours["muted"]};">≈</a>' in html

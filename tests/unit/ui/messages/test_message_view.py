@@ -320,6 +320,17 @@ def test_a_verdict_that_opens_is_in_view_with_its_heading(view: MessageView, qtb
     qtbot.waitUntil(lambda: 0 <= panel.mapTo(view.viewport(), QPoint()).y() < 300)
 
 
+def test_a_stopped_answer_says_that_it_was_not_checked(view: MessageView, qtbot: QtBot) -> None:
+    stopped = replace(ANSWER, state=MessageState.STOPPED, claims=())
+    load(view, [QUESTION, stopped], qtbot)
+    [summary] = view.findChildren(QPushButton, "claimSummary")
+    assert summary.text() == "Not checked, as the answer is not complete"
+    summary.click()
+    assert view.findChildren(ClaimPanel)[0].isHidden()
+    load(view, [QUESTION, replace(ANSWER, claims=())], qtbot)
+    assert not any(b.isVisible() for b in view.findChildren(QPushButton, "claimSummary"))
+
+
 def _is_inside(widget: QWidget, viewport: QWidget) -> bool:
     left = widget.mapTo(viewport, widget.rect().topLeft()).x()
     return left >= 0 and left + widget.width() <= viewport.width()

@@ -1,7 +1,7 @@
 import pytest
 
-from desktop_rag.answer.checking.claims.checker import compare
 from desktop_rag.answer.checking.claims.source_index import SourceIndex
+from desktop_rag.answer.checking.claims.support import compare
 from desktop_rag.answer.checking.claims.tokens import TokenRole, align, tokenize, tokenize_claim
 from desktop_rag.answer.checking.claims.words import has_opposite, importance, stem
 

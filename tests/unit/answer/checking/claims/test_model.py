@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.answer.checking.claims.checker import FEATURES, CheckerModel
+from desktop_rag.answer.checking.claims.support import FEATURES, CheckerModel
 from desktop_rag.core.paths import resources_dir
 
 COMMITTED = resources_dir() / "claims" / "checker.toml"

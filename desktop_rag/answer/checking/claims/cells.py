@@ -1,0 +1,196 @@
+"""What a claim takes from a table of a source: the cell in the row and the column that it names.
+
+Pure, any thread. The figures of a claim belong to the named columns whose names stand near them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import islice, permutations
+
+import regex
+
+from desktop_rag.answer.checking.claims.quantities import Quantity, quantities
+from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize
+from desktop_rag.answer.checking.claims.units import LEAST_EQUAL
+from desktop_rag.answer.checking.claims.words import word_lists
+from desktop_rag.core.language.languages import function_words
+
+_GAP = regex.compile(r"\t+| {2,}")
+_RULE = regex.compile(r"[\s|:+=–—-]*")
+_LEAST_ROWS, _LINES_ABOVE = 3, 3
+_MOST_WAYS = 120
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of a table at [start, end): its cells as written, the first one names it."""
+
+    start: int
+    end: int
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows of a table, its head, and the lines above it, which say what it is about."""
+
+    head: Row
+    rows: tuple[Row, ...]
+    above: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableCell:
+    """What a claim says of a cell: its figure, and the line and the text of the cell."""
+
+    said: Quantity
+    row: Row
+    written: str
+    is_same: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TakenCells:
+    """The cells that a claim takes from a table; `is_whole` if it says nothing else."""
+
+    cells: tuple[TableCell, ...]
+    is_whole: bool
+
+
+def tables_of(text: str) -> list[Table]:
+    """The tables of a text: lines with cells that follow each other, the head first."""
+    found: list[Table] = []
+    rows: list[Row] = []
+    start = 0
+    for line in [*text.split("\n"), ""]:
+        cells = _cells(line)
+        if len(cells) > 1:
+            rows.append(Row(start, start + len(line), cells))
+        elif not (line.strip() and _RULE.fullmatch(line)):
+            found += [_table(rows, text)] if len(rows) >= _LEAST_ROWS else []
+            rows = []
+        start += len(line) + 1
+    return found
+
+
+def _cells(line: str) -> tuple[str, ...]:
+    if _RULE.fullmatch(line):
+        return ()
+    if "|" in line:
+        inner = line.strip()
+        inner = inner[1:] if inner.startswith("|") else inner
+        inner = inner[:-1] if inner.endswith("|") else inner
+        return tuple(cell.strip() for cell in inner.split("|"))
+    return tuple(cell.strip() for cell in _GAP.split(line.strip()))
+
+
+def _table(rows: Sequence[Row], text: str) -> Table:
+    """The table; its head has an empty first cell where its own is left out."""
+    head, *others = rows
+    if all(len(row.cells) == len(head.cells) + 1 for row in others):
+        head = Row(head.start, head.end, ("", *head.cells))
+    lines = [line for line in text[: head.start].splitlines() if line.strip()]
+    return Table(head, tuple(others), "\n".join(lines[-_LINES_ABOVE:]))
+
+
+def taken_from(
+    claim: str, tokens: Sequence[ClaimToken], table: Table, scale: Decimal | None
+) -> TakenCells | None:
+    """The cells of the one row that a claim names; None where row or column are not sure."""
+    stems = {token.stem for token in tokens}
+    named = [row for row in table.rows if (own := _stems(row.cells[0])) and own <= stems]
+    longest = max((len(_stems(row.cells[0])) for row in named), default=0)
+    named = [row for row in named if len(_stems(row.cells[0])) == longest]
+    columns = {n: own for n, cell in enumerate(table.head.cells) if n and (own := _stems(cell))}
+    columns = {n: own for n, own in columns.items() if own <= stems}
+    if len(named) != 1 or not columns:
+        return None
+    [row] = named
+    names = _stems(row.cells[0]).union(*columns.values())
+    said = [one for one in quantities(claim) if not (one.date or _is_name(one, names))]
+    if len(said) != len(columns):
+        return None
+    of_each = _nearest(said, tokens, columns)
+    cells = [_cell(one, row, of_each[n], scale) for n, one in enumerate(said)]
+    found = [one for one in cells if one]
+    if len(found) < len(said):
+        return None
+    about = {token.word[:LEAST_EQUAL] for token in tokenize(table.above)}
+    others = [t for t in tokens if t.word[:LEAST_EQUAL] not in about]
+    return TakenCells(tuple(found), _is_whole(others, names, said))
+
+
+def _nearest(
+    said: Sequence[Quantity], tokens: Sequence[ClaimToken], columns: Mapping[int, frozenset[str]]
+) -> tuple[int, ...]:
+    """The column of each figure, so that their own words stand near to them in all."""
+    shared = frozenset[str].intersection(*columns.values()) if len(columns) > 1 else frozenset()
+    places = {n: [t for t in tokens if t.stem in own - shared] for n, own in columns.items()}
+
+    def distance(one: Quantity, column: int) -> int:
+        gaps = (max(t.start - one.end, one.start - t.end) for t in places[column])
+        return min(gaps, default=0)
+
+    ways = islice(permutations(columns), _MOST_WAYS)
+    return min(ways, key=lambda way: sum(map(distance, said, way)))
+
+
+def _cell(said: Quantity, row: Row, column: int, scale: Decimal | None) -> TableCell | None:
+    written = row.cells[column] if column < len(row.cells) else ""
+    held = quantities(written)
+    if len(held) != 1 or held[0].is_percent != said.is_percent:
+        return None
+    exact = {held[0].values[0], held[0].values[0] * scale} if scale else {held[0].values[0]}
+    is_same = said.equals(held[0]) or any(said.is_written_for(value) for value in exact)
+    return TableCell(said, row, written, is_same)
+
+
+def _stems(text: str) -> frozenset[str]:
+    """The stems of the content words, and the numbers, of a cell."""
+    found = tokenize(text)
+    functions = function_words([token.word for token in found])
+    return frozenset(
+        token.stem for token in found if token.is_content and token.word not in functions
+    )
+
+
+def _is_name(said: Quantity, names: frozenset[str]) -> bool:
+    return not said.unit and any(f"{value:f}" in names for value in said.plain)
+
+
+def _is_whole(
+    tokens: Sequence[ClaimToken], names: frozenset[str], said: Sequence[Quantity]
+) -> bool:
+    """True when the other words of a claim only join the cells, or say how the figures changed."""
+    lists = word_lists()
+    up = any(token.word in lists.rising for token in tokens)
+    down = any(token.word in lists.falling for token in tokens)
+    changed = lists.rising | lists.falling | lists.linking | lists.attributing | lists.roughly
+    rest = [
+        token
+        for token in tokens
+        if token.is_content
+        and token.stem not in names
+        and token.role is not TokenRole.NUMBER
+        and token.word not in changed
+        and token.word not in lists.scales
+        and not (lists.units.get(token.word) or lists.units.get(token.word.removesuffix("s")))
+        and token.role is not TokenRole.FRAMING
+    ]
+    if not rest and not (up or down):
+        return True
+    return not rest and up != down and _goes_as_told(tokens, said, up=up)
+
+
+def _goes_as_told(tokens: Sequence[ClaimToken], said: Sequence[Quantity], *, up: bool) -> bool:
+    """True when two figures change in the direction that is told, from one to the other."""
+    values = [one.values[0] for one in said]
+    if len(values) != len(("from", "to")) or values[0] == values[1]:
+        return False
+    between = [t.word for t in tokens if said[0].end <= t.start < said[1].start]
+    is_first_old = any(word in ("to", "auf", "à", "a", "naar") for word in between)
+    before, now = values if is_first_old else reversed(values)
+    return (now > before) == up

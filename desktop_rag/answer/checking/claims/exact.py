@@ -1,0 +1,137 @@
+"""What needs no model, in any language: quotes, calculations, figures of a claim. Pure.
+
+A claim that a source has word for word is supported, and so is a calculation that is right and
+whose inputs are in the sources. A figure or date that no source has is named.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from itertools import combinations
+
+from desktop_rag.answer.checking.claims.calculations import Calculation, computed
+from desktop_rag.answer.checking.claims.cells import taken_from
+from desktop_rag.answer.checking.claims.quantities import Quantity, missing, quantities
+from desktop_rag.answer.checking.claims.source_index import SourceIndex
+from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole
+from desktop_rag.answer.checking.claims.words import word_lists
+from desktop_rag.core.claims import CheckedClaim, Difference, DifferenceKind, Evidence, Verdict
+
+# The support of what is certain, and of what is certainly wrong.
+_CERTAIN, _WRONG = 0.99, 0.01
+QUOTED = "The source says this, word for word."
+COMPUTED = "Computed from figures of the source."
+MISCOMPUTED = "The figures give {value}, the answer says {said}."
+IN_TABLE = "The table of the source has this there."
+OTHER_CELL = "The table has {written} there, the answer says {said}."
+# Up to here a number may be a count of things that a source lists.
+_LARGEST_COUNT = 12
+_MOST_FIGURES = 16
+_LEAST_DERIVED = 13
+_MONTHS, _HUNDRED = 12, 100
+
+
+def said_exactly(
+    claim: str, tokens: Sequence[ClaimToken], sources: Mapping[int, SourceIndex]
+) -> CheckedClaim | None:
+    """The claim as a quote, a calculation done again, or from a table; None for any other."""
+    for number, index in sources.items():
+        place = index.quotable.place_of(claim) or index.quotable.place_of_quoted(claim)
+        if place:
+            evidence = Evidence(number, *place)
+            return CheckedClaim(claim, Verdict.SUPPORTED, _CERTAIN, evidence, (), QUOTED)
+    return _recomputed(claim, sources) or _from_table(claim, tokens, sources)
+
+
+def _from_table(
+    claim: str, tokens: Sequence[ClaimToken], sources: Mapping[int, SourceIndex]
+) -> CheckedClaim | None:
+    """The claim with the figures of the named cells, or with one other figure."""
+    if any(t.role is TokenRole.NEGATION or t.word in word_lists().conditions for t in tokens):
+        return None
+    for number, index in sources.items():
+        for table in index.tables:
+            taken = taken_from(claim, tokens, table, index.scale)
+            if taken is None:
+                continue
+            row = taken.cells[0].row
+            evidence = Evidence(number, row.start, row.end)
+            wrong = [cell for cell in taken.cells if not cell.is_same]
+            if not wrong and taken.is_whole:
+                return CheckedClaim(claim, Verdict.SUPPORTED, _CERTAIN, evidence, (), IN_TABLE)
+            if len(wrong) == 1:
+                span = wrong[0].said.start, wrong[0].said.end
+                why = OTHER_CELL.format(written=wrong[0].written, said=claim[slice(*span)].strip())
+                other = (Difference(DifferenceKind.NUMBER, span, None),)
+                return CheckedClaim(claim, Verdict.CONTRADICTED, _WRONG, evidence, other, why)
+    return None
+
+
+def _recomputed(claim: str, sources: Mapping[int, SourceIndex]) -> CheckedClaim | None:
+    known = [index.figures for index in sources.values()]
+    found = computed(claim, known)
+    if found is None:
+        return None
+    calculation, result = found.calculation, found.calculation.result
+    evidence = _place_of_inputs(calculation, sources)
+    if found.is_right:
+        others = [one for one in unknown_figures(claim, sources) if one != result]
+        if set(others) - set(calculation.inputs):
+            return None
+        return CheckedClaim(claim, Verdict.SUPPORTED, _CERTAIN, evidence, (), COMPUTED)
+    span = result.start, result.end
+    wrong = (Difference(DifferenceKind.NUMBER, span, None),)
+    said = MISCOMPUTED.format(value=found.value, said=claim[slice(*span)].strip())
+    return CheckedClaim(claim, Verdict.CONTRADICTED, _WRONG, evidence, wrong, said)
+
+
+def _place_of_inputs(
+    calculation: Calculation, sources: Mapping[int, SourceIndex]
+) -> Evidence | None:
+    """The nearest places of the inputs in the source that has most of them."""
+    best: tuple[int, int, Evidence] | None = None
+    for number, index in sources.items():
+        places = [
+            (one.start, one.end)
+            for said in calculation.inputs
+            for one in index.figures.all
+            if set(said.values) & set(one.values) or set(said.plain) & set(one.plain)
+        ][: len(calculation.inputs)]
+        if places:
+            start, end = min(places)[0], max(end for _, end in places)
+            rank = (-len(places), end - start)
+            if best is None or rank < best[:2]:
+                best = *rank, Evidence(number, start, end)
+    return best[2] if best else None
+
+
+def unknown_figures(claim: str, sources: Mapping[int, SourceIndex]) -> list[Quantity]:
+    """The figures and dates of a claim that no source has; small counts are left out."""
+    found = missing(quantities(claim), [index.figures for index in sources.values()])
+    return [one for one in found if one.unit or one.date or abs(one.values[0]) > _LARGEST_COUNT]
+
+
+def is_derived(said: Quantity, around: Sequence[Quantity]) -> bool:
+    """True when figures that stand together give this one: a sum, a difference, a percentage.
+
+    Only of those near the evidence: among many figures, some two always give it.
+    """
+    if said.date or abs(said.values[0]) < _LEAST_DERIVED:
+        return False
+    return any(said.is_written_for(value) for value in _given_by(around[:_MOST_FIGURES]))
+
+
+def _given_by(around: Sequence[Quantity]) -> Iterator[Decimal]:
+    figures = [one for one in around if not one.date and not one.is_year]
+    for one in figures:
+        if one.is_percent:
+            yield _HUNDRED - one.values[0]
+        else:
+            yield one.values[0] * _MONTHS
+            yield one.values[0] / _MONTHS
+    for one, other in combinations(figures, 2):
+        a, b = one.values[0], other.values[0]
+        if one.is_percent != other.is_percent:
+            share, whole = (a, b) if one.is_percent else (b, a)
+            yield from (whole * part / _HUNDRED for part in (share, 100 - share, 100 + share))
+        elif one.unit == other.unit or "" in (one.unit, other.unit):
+            yield from (a + b, abs(a - b))

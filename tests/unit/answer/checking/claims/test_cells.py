@@ -1,0 +1,78 @@
+"""What a claim takes from a table: the cell in the row and the column that it names."""
+
+import pytest
+
+from desktop_rag.answer.checking.claims.cells import tables_of
+from desktop_rag.answer.checking.claims.checker import ClaimChecker
+from desktop_rag.core.claims import Verdict
+
+PIPES = """
+Regional results, in thousands of euros
+
+| Region | Revenue 2023 | Revenue 2024 | Employees |
+|---|---|---|---|
+| North | 1,240 | 1,365 | 18 |
+| South | 980 | 910 | 14 |
+| East | 455 | 620 | 7 |
+"""
+SPACES = """
+Condensed statement (in millions)
+
+                         Q1 2025    Q1 2024
+Revenue                  812        765
+Cost of sales            497        481
+Net income               104        91
+"""
+RIGHT = [
+    (PIPES, "The revenue of the South in 2024 was 910 thousand euros."),
+    (PIPES, "The North region's revenue rose from 1,240 in 2023 to 1,365 in 2024."),
+    (PIPES, "South: revenue fell to 910 thousand in 2024, from 980 thousand in 2023."),
+    (SPACES, "Net income amounted to 104 million in Q1 2025."),
+    (SPACES, "In Q1 2024 the cost of sales was $481 million."),
+]
+WRONG = [
+    (PIPES, "The revenue of the South in 2024 was 620 thousand euros.", "910"),
+    (PIPES, "The number of employees in the East is 18.", "7"),
+    (SPACES, "Net income amounted to 91 million in Q1 2025.", "104"),
+]
+UNSURE = [
+    (PIPES, "The revenue of the South rose to 910 thousand in 2024, from 980 thousand in 2023."),
+    (PIPES, "With 910 thousand euros the South had the highest revenue in 2024."),
+    (PIPES, "The revenue of the South in 2024 was not 620 thousand euros."),
+    (SPACES, "Revenue was 812 million in Q1 2025, up from 765 million a year earlier."),
+]
+
+
+@pytest.fixture(scope="module")
+def checker() -> ClaimChecker:
+    return ClaimChecker()
+
+
+def test_tables_are_found_in_their_forms() -> None:
+    [pipes], [spaces] = tables_of(PIPES), tables_of(SPACES)
+    assert [row.cells[0] for row in pipes.rows] == ["North", "South", "East"]
+    assert spaces.head.cells == ("", "Q1 2025", "Q1 2024")
+    assert spaces.rows[2].cells == ("Net income", "104", "91")
+    assert SPACES[spaces.rows[2].start : spaces.rows[2].end].startswith("Net income")
+    assert tables_of("Two words  here.\nAnd  there.\n\nNo | table") == []
+
+
+@pytest.mark.parametrize(("source", "claim"), RIGHT)
+def test_what_the_cell_has_is_supported(checker: ClaimChecker, source: str, claim: str) -> None:
+    assert checker.check(claim, [source]).verdict is Verdict.SUPPORTED
+
+
+@pytest.mark.parametrize(("source", "claim", "written"), WRONG)
+def test_another_figure_than_that_of_the_cell_contradicts(
+    checker: ClaimChecker, source: str, claim: str, written: str
+) -> None:
+    checked = checker.check(claim, [source])
+    assert checked.verdict is Verdict.CONTRADICTED
+    assert f"The table has {written} there" in checked.explanation
+
+
+@pytest.mark.parametrize(("source", "claim"), UNSURE)
+def test_what_a_cell_does_not_say_alone_is_left_open(
+    checker: ClaimChecker, source: str, claim: str
+) -> None:
+    assert "table" not in checker.check(claim, [source]).explanation

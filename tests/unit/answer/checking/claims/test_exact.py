@@ -1,0 +1,190 @@
+"""What is told without a model, in every language: quotes, figures and calculations."""
+
+import random
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from benchmarks.answers.calculations import cases
+from desktop_rag.answer.checking.claims.checker import ClaimChecker
+from desktop_rag.core.claims import Verdict
+
+_SENTENCES = {
+    "en": [
+        "Economy class is standard; business class requires the approval of a vice president",
+        "The tenant pays 1,450.50 dollars on the first day of each month",
+        "Do not use vinegar, as it damages the seals",
+        "The archive in the cellar holds 3,100 maps and 12 globes",
+    ],
+    "de": [
+        "Die Kaution beträgt 2.070 Euro; sie kann in drei Raten gezahlt werden",
+        "Das Treppenhaus reinigen die Mieter im Wechsel mit den anderen Parteien",
+        "Der Betrieb unter −20 °C ist nicht zulässig",
+    ],
+    "fr": [
+        "Le loyer s'élève à 940 euros; il est payable le premier du mois",
+        "Les animaux ne sont pas admis dans l'immeuble",
+    ],
+    "es": [
+        "El contrato termina el 31 de diciembre; se prorroga por un año",
+        "La garantía no cubre los daños causados por el agua",
+    ],
+    "it": [
+        "Il deposito è di 2.820 euro; viene restituito alla fine",
+        "La sala resta chiusa in agosto",
+    ],
+    "pt": ["O aluguel vence no quinto dia; a multa é de 2%", "A biblioteca abre às nove horas"],
+    "nl": ["De huur bedraagt 940 euro; de borg is drie maanden", "Huisdieren zijn niet toegestaan"],
+    "pl": ["Czynsz wynosi 940 złotych; jest płatny z góry", "Zwierzęta nie są dozwolone w budynku"],
+    "ru": ["Арендная плата составляет 940 евро; залог не взимается", "Животные в доме запрещены"],
+    "tr": ["Kira bedeli 940 avrodur; depozito üç ay içindir", "Evde köpek beslemek yasak"],
+    "zh": ["租金为每月940欧元；押金为三个月租金", "楼内不允许饲养宠物"],
+    "ja": ["家賃は月額940ユーロです；敷金は三か月分です", "建物内でペットを飼うことはできません"],
+    "ko": [
+        "임대료는 월 940유로이며 보증금은 석 달치입니다",
+        "건물에서는 애완동물을 기를 수 없습니다",
+    ],
+    "ar": [
+        "الإيجار الشهري هو 940 يورو؛ ويدفع في أول الشهر",
+        "لا يسمح بالحيوانات الأليفة في المبنى",
+    ],
+    "th": ["ค่าเช่าเดือนละ 940 ยูโร; เงินประกันสามเดือน"],
+}
+_COUNT = 200
+
+
+def _broken(sentence: str) -> str:
+    """The sentence on several lines, as a page has it."""
+    words = sentence.split(" ")
+    half = len(words) // 2
+    return "\n  ".join([" ".join(words[:half]), " ".join(words[half:])]) if half else sentence
+
+
+_FORMS = {
+    "plain": lambda s: f"{s}.",
+    "item": lambda s: f"- {s}",
+    "numbered": lambda s: f"2. {s}",
+    "broken": lambda s: f"{_broken(s)}.",
+    "bold": lambda s: f"**{s}.**",
+    "quoted": lambda s: f"„{s}“",
+    "spaced": lambda s: f"{s.replace(' ', '  ').replace(';', ' ; ')}.",
+    "row": lambda s: f"| 4 | {s} |",
+}  # fmt: skip
+
+
+def verbatim() -> Iterator[tuple[str, str]]:
+    """So many sentences, each with a source that has it in some form among others."""
+    draw = random.Random(5)
+    every = [s for sentences in _SENTENCES.values() for s in sentences]
+    forms = list(_FORMS.values())
+    for number in range(_COUNT):
+        said = every[number % len(every)]
+        before, behind = draw.sample([other for other in every if other != said], 2)
+        form = forms[number // len(every) % len(forms)]
+        yield f"{said}.", f"{before}.\n\n{form(said)}\n\n{behind}.\n"
+
+
+@cache
+def checker() -> ClaimChecker:
+    return ClaimChecker()
+
+
+@pytest.mark.slow
+def test_every_quote_is_supported_in_every_language() -> None:
+    found = [(checker().check(claim, [source]), source) for claim, source in verbatim()]
+    assert len(found) == _COUNT
+    assert [c.claim for c, _ in found if c.verdict is not Verdict.SUPPORTED] == []
+
+
+def test_a_part_of_a_sentence_is_a_quote_unless_the_rest_turns_it() -> None:
+    source = "Pets are not allowed, except for one cat. Under no circumstances may you sublet it."
+    assert checker().check("Under no circumstances may you sublet", [source]).support > 0.9
+    for claim in ("You may sublet it.", "Pets are not allowed."):
+        assert checker().check(claim, [source]).explanation.endswith("word for word.") is False
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ("The policy says: “Economy class is standard on all flights”.", Verdict.SUPPORTED),
+        ("The policy never says: “Economy class is standard on all flights”.", None),
+        ("The policy says: “Business class is standard on all flights”.", None),
+    ],
+)
+def test_words_in_quotation_marks_are_looked_up(claim: str, verdict: Verdict | None) -> None:
+    source = "Travel policy. Economy class is standard on all flights."
+    found = checker().check(claim, [source]).verdict
+    assert (found is Verdict.SUPPORTED) == (verdict is Verdict.SUPPORTED)
+
+
+@pytest.mark.parametrize(
+    ("source", "claim", "named"),
+    [
+        ("Die Miete beträgt 690 Euro.", "Dazu kommen 999,123 Euro für Strom.", "999,123"),
+        ("Le loyer est de 690 euros.", "La caution s'élève à 4 200 euros.", "4 200"),
+        ("Аренда составляет 690 евро.", "Залог равен 4200 евро в месяц.", "4200"),
+        ("家賃は690ユーロです。", "敷金は4200ユーロになります。", "4200"),
+        ("The rent is 690 euros.", "Die Kaution beträgt 2.070 Euro im Jahr.", "2.070"),
+        ("Die Sitzung war am 3. Mai 2024.", "Die Wahl folgt am 9. August 2024.", "9. August 2024"),
+    ],
+)
+def test_a_figure_that_no_source_has_is_named_in_any_language(
+    source: str, claim: str, named: str
+) -> None:
+    checked = checker().check(claim, [source])
+    assert checked.verdict in (Verdict.NOT_IN_SOURCES, Verdict.CONTRADICTED)
+    assert named in checked.explanation
+
+
+@pytest.mark.parametrize(
+    ("source", "claim"),
+    [
+        ("in millions\n\nRevenue | 4,120", "Revenue reached $4.12 billion in that year."),
+        ("Der Umsatz betrug 86,4 Mio. Euro.", "The group sold goods for 86.4 million euros."),
+        ("Il y a 1 234,5 tonnes.", "The stock amounts to 1,234.5 tonnes in all."),
+        ("Sixty percent were paid.", "About 60% of the sum was paid by them."),
+        ("Signed on 2024-05-03.", "Unterzeichnet wurde er am 3. Mai 2024 in Bonn."),
+        ("Firmado el 3 de mayo de 2024.", "They signed the paper on May 3, 2024."),
+    ],
+)
+def test_a_figure_is_found_in_another_form(source: str, claim: str) -> None:
+    assert "In no source" not in checker().check(claim, [source]).explanation
+
+
+@pytest.mark.slow
+def test_calculations_are_done_again() -> None:
+    found = [(case, checker().check(case.claim, [case.source]).verdict) for case in cases()]
+    right = [verdict is Verdict.SUPPORTED for case, verdict in found if case.is_right]
+    wrong = [verdict is Verdict.CONTRADICTED for case, verdict in found if not case.is_right]
+    assert min(sum(right), sum(wrong)) >= 57
+    assert len(right) == len(wrong) == 60
+
+
+def test_the_right_result_is_told() -> None:
+    source = "Revenue was 4,000 million in 2023 and 4,120 million in 2024."
+    checked = checker().check("Revenue grew by 5.0%, from 4,000 to 4,120 million.", [source])
+    assert checked.explanation == "The figures give 3.0%, the answer says 5.0%."
+    checked = checker().check("Revenue grew by 3.0%, from 4,000 to 4,120 million.", [source])
+    assert checked.verdict is Verdict.SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("claim", "said", "written"),
+    [
+        ("The notice period after the probation is four months.", "four", "three"),
+        ("The monthly salary of the engineer is 5,400 euros.", "5,400", "4,500"),
+        ("The contract of the engineer began on 1 September 2021.", "2021", "2022"),
+    ],
+)
+def test_one_other_figure_in_the_same_words_contradicts(
+    claim: str, said: str, written: str
+) -> None:
+    source = (
+        "The contract of the engineer began on 1 September 2022. The monthly salary of the engineer"
+        " is 4,500 euros. The notice period after the probation is three months."
+    )
+    checked = checker().check(claim, [source])
+    assert checked.verdict is Verdict.CONTRADICTED
+    assert said in checked.explanation
+    assert written in checked.explanation
