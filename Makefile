@@ -55,6 +55,8 @@ demo-team: $(READY) ## a server with PostgreSQL and two users, until Ctrl-C
 test: $(READY) need-qt ## run the tests of every day: all that are fast, and one story of each feature
 	$(PYTEST) -m "not slow" $(ARGS)
 
+# These wait for processes and windows: one worker more than cores.
+test-rest: WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 test-rest: $(READY) need-qt ## run the tests that `make test` leaves out
 	$(PYTEST) -m slow $(ARGS)
 

@@ -81,7 +81,7 @@ class CheckedClaim:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The figures, dates and names of the claim that are in no source."""
+        """The figures, dates and names of the claim that its sources lack."""
         found = (
             one.in_claim
             for one in self.differences

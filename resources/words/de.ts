@@ -2564,8 +2564,8 @@ Die vollständige Adresse lautet:
         <translation>widersprochen</translation>
     </message>
     <message>
-        <source>{named} is in no source</source>
-        <translation>{named} steht in keiner Quelle</translation>
+        <source>not in its source: {named}</source>
+        <translation>nicht in der Quelle: {named}</translation>
     </message>
     <message>
         <source>Near to the sources</source>
@@ -9238,10 +9238,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>If {said} is right, enter it in Settings. Nothing was sent there.</source>
         <translation>Wenn {said} richtig ist, geben Sie es in den Einstellungen ein. Dorthin wurde nichts gesendet.</translation>
-    </message>
-    <message>
-        <source>In no source: {words}.</source>
-        <translation>In keiner Quelle: {words}.</translation>
     </message>
     <message>
         <source>Indexing is paused until you resume it.</source>

@@ -203,13 +203,19 @@ def _checked(
     for source in cited:
         if source.query and (checked := checked_by_result(statement.text, source)):
             return checked, source.n
-    first = _against(statement, cited, check) if cited else None
-    if first and first[0].verdict is Verdict.SUPPORTED:
+    if not cited:
+        return _against(statement, sources, check)
+    first = _against(statement, cited, check)
+    if first[0].verdict is Verdict.SUPPORTED:
         return first
-    found, n = _against(statement, sources, check)
-    if first and found.verdict is Verdict.SUPPORTED:
-        return replace(found, explanation=_ELSEWHERE.format(n=n)), n
-    return first or (found, n)
+    # A document is sent in parts, of which the answer cites one.
+    homes = {source.document_id for source in cited}
+    parts = [source for source in sources if source.document_id in homes]
+    whole = _against(statement, parts, check) if len(parts) > len(cited) else first
+    for found, n in (whole, _against(statement, sources, check)):
+        if found.verdict is Verdict.SUPPORTED:
+            return replace(found, explanation=_ELSEWHERE.format(n=n)), n
+    return whole if {*whole[0].named} < {*first[0].named} else first
 
 
 def _against(

@@ -223,9 +223,7 @@ class SourceFinder:
         A `reader` gets all that it has room for, relevant or not: it can tell. Only one that may
         answer from its own knowledge is not told what is about something else.
         """
-        earlier = self._earlier(request, reader)
-        later = request.setup.settings.retrieval.later_sources
-        if earlier and later is LaterSources.SAME:
+        if (earlier := self._earlier(request, reader)) and _is_same(request):
             draft.sources = earlier
             return
         draft.query, found = self._first_relevant(request, helper, reader)
@@ -239,8 +237,9 @@ class SourceFinder:
             room, is_widened = self.room(request, reader) - taken, not request.excludes_words
             ranks = self._ranks(draft.query, request, found.passages, reader, room)
             passages = self._covering(draft.query, request, found.passages, ranks)
-            read, count = self._documents.content, reader.count_tokens
-            chosen = chosen_evidence(passages, read, count, room, is_widened=is_widened)
+            chosen = chosen_evidence(
+                passages, self._documents.content, reader.count_tokens, room, is_widened=is_widened
+            )
             sources = evidence(chosen, named)
         else:
             sources = choose_sources(
@@ -378,6 +377,10 @@ class SourceFinder:
             if left >= 0:
                 kept.append(source)
         return numbered_anew(kept)
+
+
+def _is_same(request: AnswerRequest) -> bool:
+    return request.setup.settings.retrieval.later_sources is LaterSources.SAME
 
 
 def _name(passage: Passage) -> str:

@@ -106,7 +106,7 @@ def _caution(badge: Badge) -> str:
     """The words on a badge; what no source has is named."""
     if badge.named and badge.verdict in (Verdict.PARTLY, Verdict.NOT_IN_SOURCES):
         named = html.escape(badge.named[:_MOST_NAMED_CHARS])
-        return tr("{named} is in no source", named=named)
+        return tr("not in its source: {named}", named=named)
     return "" if badge.is_near else _CAUTIONS.get(badge.verdict, "")
 
 

@@ -242,7 +242,7 @@ _LEAST_NEAR = 0.28
 _LEAST_MENDED = 0.55
 _SAID = "The source says this."
 _OTHER_WORDS = "The source says something near to this."
-_IN_NO_SOURCE = "In no source: {words}."
+_MISSED = "Not in its source: {words}."
 _MODEL = Path("claims") / "checker.toml"
 
 
@@ -417,8 +417,13 @@ class ClaimChecker:
         is_low = best.support < model.unsupported_below
         if (is_low or _is_doubtful(best, differing)) and not derived:
             verdict, why = Verdict.NOT_IN_SOURCES, _unsaid_words(claim, found)
-        words = [one for one in differing if one.kind is DifferenceKind.WORD]
-        shown = differing if verdict is Verdict.NOT_IN_SOURCES else words
+        shown = [one for one in differing if one.kind is DifferenceKind.WORD]
+        if verdict is Verdict.NOT_IN_SOURCES:
+            # What this place lacks, another one may have.
+            others = (one for one in differing if one.kind is not DifferenceKind.NAME)
+            shown += [
+                one for one in others if one.kind is not DifferenceKind.WORD and one.in_source
+            ]
         return CheckedClaim(claim, verdict, best.support, evidence, tuple(shown), why)
 
     def _index(self, text: str) -> SourceIndex:
@@ -471,10 +476,10 @@ def _contradicted(
 def _unknown(
     claim: str, named: Sequence[Difference], support: float, evidence: Evidence | None
 ) -> CheckedClaim:
-    """The claim with what is in no source, by name."""
+    """The claim with what its sources lack, by name."""
     spans = [one.in_claim for one in named if one.in_claim]
     words = ", ".join(dict.fromkeys(claim[start:end].strip() for start, end in spans[:_MOST_NAMED]))
-    why = _IN_NO_SOURCE.format(words=words)
+    why = _MISSED.format(words=words)
     return CheckedClaim(claim, Verdict.NOT_IN_SOURCES, support, evidence, tuple(named), why)
 
 

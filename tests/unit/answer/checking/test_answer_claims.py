@@ -1,5 +1,6 @@
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -145,6 +146,20 @@ def test_what_is_cited_is_the_evidence_where_it_supports_the_claim() -> None:
     assert found.verdict is Verdict.SUPPORTED
     assert found.n == 2
     assert "does not cite" not in found.checked.explanation
+
+
+def test_a_figure_of_another_part_of_the_cited_document_is_not_said_to_be_missing() -> None:
+    lease = SourceRef(1, "lease", "/lease.md", "Lease", Anchor(), "It ends on 28 May 2028.", 1.0)
+    rooms = replace(lease, n=2, text="The rooms are at 14 Canal Street, in Hull.")
+    other = replace(lease, n=3, document_id="other", text="The rooms are at 31 Ferry Street.")
+    [claim] = checked(
+        "The lease of 14 Canal Street ends on 28 May 2028 [1].", (lease, rooms, other)
+    )
+    assert "14" not in claim.checked.explanation
+    [claim] = checked(
+        "The lease of 31 Ferry Street ends on 28 May 2028 [1].", (lease, rooms, other)
+    )
+    assert claim.checked.explanation.startswith("Not in its source: 31")
 
 
 def test_a_cancel_leaves_nothing_half_done() -> None:

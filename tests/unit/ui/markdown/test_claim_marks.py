@@ -132,8 +132,8 @@ def test_marks_written_by_a_model_are_removed() -> None:
     [
         (Badge(Verdict.CONTRADICTED), "contradicted"),
         (Badge(Verdict.NOT_IN_SOURCES), "not in sources"),
-        (Badge(Verdict.NOT_IN_SOURCES, named="9 <May"), "9 &lt;May is in no source"),
-        (Badge(Verdict.PARTLY, named="450 euros"), "450 euros is in no source"),
+        (Badge(Verdict.NOT_IN_SOURCES, named="9 <May"), "not in its source: 9 &lt;May"),
+        (Badge(Verdict.PARTLY, named="450 euros"), "not in its source: 450 euros"),
     ],
 )
 def test_a_sentence_to_be_careful_with_has_a_chip_with_words(badge: Badge, words: str) -> None:

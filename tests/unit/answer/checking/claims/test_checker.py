@@ -132,7 +132,7 @@ def test_two_negations_may_say_the_same(checker: ClaimChecker) -> None:
 def test_what_is_nowhere_is_named(checker: ClaimChecker) -> None:
     checked = checker.check("The lighthouse belongs to a museum in Vienna.", [LIGHTHOUSE])
     assert checked.verdict is Verdict.NOT_IN_SOURCES
-    assert checked.explanation == "In no source: Vienna."
+    assert checked.explanation == "Not in its source: Vienna."
     assert checked.named == ("Vienna",)
     # What another source has was found.
     assert "Vienna" not in checker.check(checked.claim, [LIGHTHOUSE, FERRY]).explanation

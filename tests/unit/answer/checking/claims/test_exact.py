@@ -149,7 +149,7 @@ def test_a_figure_that_no_source_has_is_named_in_any_language(
     ],
 )
 def test_a_figure_is_found_in_another_form(source: str, claim: str) -> None:
-    assert "In no source" not in checker().check(claim, [source]).explanation
+    assert "Not in its source" not in checker().check(claim, [source]).explanation
 
 
 @pytest.mark.slow
