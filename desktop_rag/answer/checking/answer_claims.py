@@ -18,7 +18,7 @@ from desktop_rag.answer.checking.claims.tokens import tokenize_claim
 from desktop_rag.answer.checking.claims.words import word_lists
 from desktop_rag.answer.citing.citations import CitedSentence, cited_sentences
 from desktop_rag.answer.sources.source_finder import SourceFinder
-from desktop_rag.answer.sources.source_merging import evidence, numbered
+from desktop_rag.answer.sources.source_merging import not_by_app, numbered
 from desktop_rag.answer.tables.cell_values import table_words
 from desktop_rag.core.claims import CheckedClaim, Claim, Evidence, Verdict
 from desktop_rag.core.conversation import SourceRef
@@ -300,7 +300,7 @@ class PlacesToCheck:
         self, query: Query, settings: RetrievalSettings, reach: SearchScope
     ) -> Iterator[Passage]:
         found = self._finder.look_up(query, settings, limit=_DEPTH, reach=reach)
-        return (p for p in evidence(found.passages) if p.relevance >= _LEAST_RELEVANCE)
+        return (p for p in not_by_app(found.passages) if p.relevance >= _LEAST_RELEVANCE)
 
     def _is_related(self, passage: Passage, claim: str, sources: Sequence[SourceRef]) -> bool:
         known = set[str]().union(*(_name_words(source.path) for source in sources), _names(claim))

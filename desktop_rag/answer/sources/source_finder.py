@@ -16,7 +16,7 @@ from desktop_rag.answer.sources.question_rewriting import (
 from desktop_rag.answer.sources.source_merging import (
     CountTokens,
     choose_sources,
-    evidence,
+    not_by_app,
     numbered,
     numbered_anew,
     sources_before,
@@ -228,7 +228,7 @@ class SourceFinder:
             return
         draft.query, found = self._first_relevant(request, helper, reader)
         named = self._retriever.named_documents(draft.query, request.setup.reach)
-        found = replace(found, passages=evidence(found.passages, named))
+        found = replace(found, passages=not_by_app(found.passages, named))
         if draft.query != request.query:
             draft.asked = draft.query.text
         taken = sum(self.count_tokens([source.text for source in earlier]))
@@ -240,7 +240,7 @@ class SourceFinder:
             chosen = chosen_evidence(
                 passages, self._documents.content, reader.count_tokens, room, is_widened=is_widened
             )
-            sources = evidence(chosen, named)
+            sources = not_by_app(chosen, named)
         else:
             sources = choose_sources(
                 found.passages,

@@ -42,7 +42,7 @@ def choose_sources(
     return numbered(grouped(fitting(passages, count_tokens, most=most, most_tokens=most_tokens)))
 
 
-def evidence(found: Iterable[Found], named: Collection[str] = ()) -> tuple[Found, ...]:
+def not_by_app(found: Iterable[Found], named: Collection[str] = ()) -> tuple[Found, ...]:
     """What was found without the app's own words, which prove nothing, unless their file is named.
 
     A passage may have been widened to a note around it.

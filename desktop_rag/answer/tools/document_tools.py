@@ -18,7 +18,7 @@ from desktop_rag.answer.sources.attachments import passage_of
 from desktop_rag.answer.sources.evidence import chosen_evidence, spans_around
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_headings import SourceHeadings
-from desktop_rag.answer.sources.source_merging import evidence, numbered
+from desktop_rag.answer.sources.source_merging import not_by_app, numbered
 from desktop_rag.answer.tables.table_answer import TableAnswer
 from desktop_rag.answer.tools.calculator import CalculationError, calculated
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
@@ -166,7 +166,7 @@ class ToolSession:
         query, where = self._query(text, given)
         settings, reach = self.request.setup.settings.retrieval, self.request.setup.reach
         found = self.box.finder.look_up(query, settings, limit=_SEARCHED, reach=reach)
-        ranked = [replace(p, score=-float(n)) for n, p in enumerate(evidence(found.passages))]
+        ranked = [replace(p, score=-float(n)) for n, p in enumerate(not_by_app(found.passages))]
         numbers, text_found = self._added(self._chosen(ranked))
         count = count_of(len(numbers), tr("passage"), tr("passages"))
         said = (
@@ -353,7 +353,7 @@ class ToolSession:
         read, count = self.box.documents.content, self.model.count_tokens
         fresh = [p for p in ranked if not any(_covers(s, p) for s in self.draft.sources)]
         is_widened = not self.request.excludes_words
-        return evidence(chosen_evidence(fresh, read, count, self._room(), is_widened=is_widened))
+        return not_by_app(chosen_evidence(fresh, read, count, self._room(), is_widened=is_widened))
 
     def _added(self, found: Sequence[SourceRef]) -> tuple[tuple[int, ...], str]:
         """Give the sources that are new the next numbers; the numbers, and what the model reads."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from desktop_rag.answer.answer_service import AnswerService, FinishedAnswer
 from desktop_rag.answer.checking.answer_claims import CheckClaim, claims_of
-from desktop_rag.answer.sources.source_merging import evidence
+from desktop_rag.answer.sources.source_merging import not_by_app
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.claims import Verdict
@@ -99,7 +99,7 @@ class RailedQuestion:
         found = self._service.finder.look_up(
             parse_query(query), setup.settings.retrieval, limit=_MOST_FOUND, reach=setup.reach
         )
-        return [Passage(passage.text, passage.title) for passage in evidence(found.passages)]
+        return [Passage(passage.text, passage.title) for passage in not_by_app(found.passages)]
 
     def support(self, text: str, sources: Sequence[SourceRef]) -> float | None:
         """How likely the sources support an answer; None where it has nothing to check."""
