@@ -4926,8 +4926,8 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Jeder Satz erhält ein Zeichen. Die Prüfung läuft auf diesem Computer und vergleicht Wörter und Zahlen: Sie ist ein Hinweis, kein Beweis.</translation>
     </message>
     <message>
-        <source>Understands other words for the same, and says in a sentence what agrees and what differs. One extra request for every five sentences.</source>
-        <translation>Versteht andere Wörter für dasselbe und sagt in einem Satz, was übereinstimmt und was nicht. Eine zusätzliche Anfrage je fünf Sätze.</translation>
+        <source>Understands other words for the same, and says in a sentence what agrees and what differs. One extra request for each answer.</source>
+        <translation>Versteht andere Wörter für dasselbe und sagt in einem Satz, was übereinstimmt und was nicht. Eine zusätzliche Anfrage je Antwort.</translation>
     </message>
     <message>
         <source>Hides an answer if your documents support none of its sentences. You can still show it.</source>

@@ -241,6 +241,7 @@ _MOST_JUDGED = 40
 _MOST_CHARS = 16_000
 _LONGEST_SOURCE_CHARS = 2_000
 _LONGEST_TOGETHER_CHARS = 16_000
+_CHARS_A_TOKEN = 2
 # The text before the evidence that is sent along.
 _LEAD_CHARS = 600
 _MOST_KEPT = 500
@@ -279,7 +280,7 @@ class ClaimJudge:
 
         That the sources say nothing counts only when all of them were shown.
         """
-        passages = _passages(claims, sources)
+        passages = _passages(claims, sources, _room(model))
         keys = [_key(claim, passages, model) for claim in claims]
         with self._lock:
             known = [self._kept.get(key) for key in keys]
@@ -334,8 +335,13 @@ def _rests_on(shown: QuotableText, judgement: Judgement) -> bool:
 
 
 def judging_turns(claims: Sequence[Claim], sources: Sequence[SourceRef]) -> list[ChatTurn]:
-    """The turns that ask a model about claims."""
-    return _turns(claims, _passages(claims, sources))
+    """The turns that ask a model about claims, where it has room for all of them."""
+    return _turns(claims, _passages(claims, sources, _LONGEST_TOGETHER_CHARS))
+
+
+def _room(model: ChatModel) -> int:
+    """The characters of passages for a model: half of a short context."""
+    return min(_LONGEST_TOGETHER_CHARS, _CHARS_A_TOKEN * model.context_tokens)
 
 
 def _ids(claims: Sequence[Claim]) -> range:
@@ -366,12 +372,12 @@ def _judged(claim: Claim, told: Judgement | None, model: str) -> Claim:
     return replace(claim, checked=replace(claim.checked, verdict=told.verdict, explanation=""))
 
 
-def _passages(claims: Sequence[Claim], sources: Sequence[SourceRef]) -> _Passages:
+def _passages(claims: Sequence[Claim], sources: Sequence[SourceRef], most_chars: int) -> _Passages:
     """Passages with the evidence of the claims first, then cited ones, as many as fit."""
     wanted = {claim.n for claim in claims}
     ordered = sorted(sources, key=lambda source: (source.n not in wanted, not source.is_cited))
     shown: list[str] = []
-    left, is_all = _LONGEST_TOGETHER_CHARS, True
+    left, is_all = most_chars, True
     for source in ordered:
         text = _shown(source, claims)[:left]
         is_all = is_all and len(text) == len(source.text)

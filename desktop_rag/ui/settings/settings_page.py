@@ -344,7 +344,7 @@ _CHECK_NOTE = tr(
 )
 _MODEL_NOTE = tr(
     "Understands other words for the same, and says in a sentence what agrees and what differs."
-    " One extra request for every five sentences."
+    " One extra request for each answer."
 )
 _HIDE_NOTE = tr(
     "Hides an answer if your documents support none of its sentences. You can still show it."

@@ -3,14 +3,19 @@
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from desktop_rag.answer.checking.model_judge import ClaimJudge
 from desktop_rag.app import Services
-from desktop_rag.core.claims import Verdict
-from desktop_rag.core.conversation import AnswerChanged, Message, TextDelta
+from desktop_rag.core.claims import CheckedClaim, Claim, Verdict
+from desktop_rag.core.conversation import AnswerChanged, Message, SourceRef, TextDelta
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.settings import AnswerSettings, Settings
+from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from tests.asking import ask
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
@@ -209,3 +214,18 @@ def test_no_place_is_offered_in_a_report_of_another_firm(
         assert place is None or Path(place.path).name.startswith("NIKE_")
     other = services.chat.place_about("Boeing sells goods.", sources)
     assert other is None or Path(other.path).name.startswith(("BOEING_", "NIKE_"))
+
+
+@pytest.mark.slow
+def test_a_model_that_reads_little_is_shown_less_of_the_sources() -> None:
+    claim = Claim(0, 4, CheckedClaim("It is lit.", Verdict.NOT_IN_SOURCES, 0.1, None, (), ""), 0)
+    text = "The lamp is lit at dusk. " * 70
+    sources = [SourceRef(n, f"d{n}", "/d.md", "D", Anchor(), text, 1.0) for n in range(1, 21)]
+    with ChatServer("[]") as server:
+        for context_tokens in (2_000, 32_000):
+            endpoint = replace(server.endpoint(), context_tokens=context_tokens)
+            with closing(ChatClient(endpoint)) as model:
+                ClaimJudge().judge([claim], sources, model, threading.Event())
+    short, long = (len(chat["messages"][-1]["content"]) for chat in server.chats)
+    assert short < 5_000
+    assert 16_000 < long < 17_000

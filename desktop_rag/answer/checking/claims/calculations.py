@@ -201,7 +201,7 @@ def _balanced(form: str) -> str:
 
 
 def _evaluated(form: str, values: Inputs) -> Decimal:
-    return Decimal(calculated(form.format(*(f"{v:f}" for v in values))).replace(",", ""))
+    return Decimal(calculated(form.format(*(f"{v:f}" for v in values))))
 
 
 def _results_of(claim: str, said: Sequence[Quantity], run: Sequence[Quantity]) -> list[Quantity]:
