@@ -3,8 +3,9 @@
 NATURAL has sentences as models write them, each checked as a cited answer; its held-out half is
 only counted. GROUNDING (see training/claim_sets.py) has claims labelled by people, with their
 sources. A chip is a badge in colour that isn't a ✓. The changed facts of summedits and bump differ
-from their source in one thing.
-Run: python benchmarks/answers/badges.py [GROUNDING] [--most N] [--show SET]
+from their source in one thing. With the address of an endpoint, its model reads what words leave
+open of NATURAL, one request for the sentences of a source, and is measured as the app measures it.
+Run: python benchmarks/answers/badges.py [GROUNDING] [--most N] [--show SET] [--model ADDRESS NAME]
 """
 
 import argparse
@@ -12,19 +13,24 @@ import os
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
+from typing import Any
 from zlib import crc32
 
+from desktop_rag.answer.checking import model_judge
 from desktop_rag.answer.checking.answer_claims import claims_of
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
+from desktop_rag.answer.endpoints.helper_job import generate
 from desktop_rag.core.claims import CheckedClaim, Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.parsed import Anchor
+from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.features.evaluation.measures.grounding import load_claims
+from desktop_rag.models.endpoints.client.chat_client import ChatClient
 
 NATURAL = Path(__file__).parents[2] / "tests" / "unit" / "answer" / "checking" / "claims"
 _NATURAL_SETS = {"natural": "natural.toml", "held out": "natural_held_out.toml"}
@@ -43,6 +49,9 @@ _LABELLED = {
 }
 _CHANGED = ("summedits", "bump")
 _MOST = 300
+_REQUESTS = 8
+_PATIENCE_S = 7_200.0
+_CHECKING = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +73,29 @@ def main() -> None:
     parser.add_argument("grounding", type=Path, nargs="?")
     parser.add_argument("--most", type=int, default=_MOST)
     parser.add_argument("--show", default="")
+    parser.add_argument("--model", nargs=2, metavar=("ADDRESS", "NAME"))
     arguments = parser.parse_args()
+    model = _client(*arguments.model) if arguments.model else None
+    # Somebody may be writing the replies.
+    model_judge.generate = partial(generate, limit_s=_PATIENCE_S)
+    if model:
+        print(f"measured: {model_judge.ClaimJudge().measure(model, Event())}", flush=True)
     print(
         f"{'':<14}{'true':>6}{'✓':>6}{'chip':>6}   {'false':>5}{'✓':>6}{'chip':>6}{'✗ ?':>6}",
         end="",
     )
     print(f"{'✗':>6}   {'✓ right':>8}{'✗ right':>8}")
     for name, file in _NATURAL_SETS.items():
-        badges = list(natural(NATURAL / file))
+        badges = natural(NATURAL / file, model)
         print(line(name, badges), flush=True)
         if name == arguments.show:
             print("\n".join(shown(badges)))
     if arguments.grounding:
         _print_labelled(arguments.grounding, arguments.most)
+
+
+def _client(address: str, name: str) -> ChatClient:
+    return ChatClient(EndpointSettings(address, name, timeout_s=_PATIENCE_S))
 
 
 def _print_labelled(grounding: Path, most: int) -> None:
@@ -90,14 +109,34 @@ def _print_labelled(grounding: Path, most: int) -> None:
     print(line("changed facts", [badge for name in _CHANGED for badge in found[name]]))
 
 
-def natural(path: Path) -> Iterator[Badge]:
+def natural(path: Path, model: ChatClient | None = None) -> list[Badge]:
     """The sentences of a file, each checked as an answer that cites its source."""
-    for source in tomllib.loads(path.read_text("utf-8"))["sources"]:
-        for label in ("true", "false"):
-            for sentence in source[label]:
-                [(kind, text)] = sentence.items()
-                claims = claims_of(text, [_source(source["text"])], _checker().check, Event())
-                yield _badge(text, label == "true", kind, claims[0].checked if claims else None)
+    every = tomllib.loads(path.read_text("utf-8"))["sources"]
+    with ThreadPoolExecutor(_REQUESTS if model else 1) as pool:
+        found = pool.map(lambda fields: _badges(fields, model), every)
+        return [badge for badges in found for badge in badges]
+
+
+def _badges(fields: dict[str, Any], model: ChatClient | None) -> list[Badge]:
+    """The badges of the sentences about one source."""
+    sources = [_source(fields["text"])]
+    labelled = [(label, said) for label in ("true", "false") for said in fields[label]]
+    said = [(label, *one) for label, sentence in labelled for one in sentence.items()]
+    # In an order that tells nothing.
+    said.sort(key=lambda one: crc32(one[2].encode()))
+    with _CHECKING:
+        claims = [claims_of(text, sources, _checker().check, Event()) for _, _, text in said]
+    if model:
+        first = [found[0] for found in claims if found]
+        places = model_judge.unsettled(first)
+        asked = [first[n] for n in places]
+        told = model_judge.ClaimJudge().judge(asked, sources, model, Event()) if asked else ()
+        judged = dict(zip(map(id, asked), told, strict=True))
+        claims = [tuple(judged.get(id(one), one) for one in found) for found in claims]
+    return [
+        _badge(text, label == "true", kind, found[0].checked if found else None)
+        for (label, kind, text), found in zip(said, claims, strict=True)
+    ]
 
 
 def labelled(path: Path, most: int) -> list[Badge]:

@@ -27,7 +27,7 @@ _MORE_NAMES = {
 SETTING_NAMES = {
     "answers.asks_few_files": tr("Read few files in full when passages don't answer"),
     "answers.checks_claims": tr("Check each sentence against the sources"),
-    "answers.checks_with_model": tr("Also check with the model"),
+    "answers.model_check": tr("Also check with the model"),
     "answers.hides_unsupported": tr("Hide unsupported answers"),
     "answers.suggests_questions": tr("Suggest follow-up questions"),
     "answers.uses_memory": tr("Learn from earlier answers"),

@@ -36,6 +36,7 @@ from desktop_rag.core.conversation import (
     ChatTitled,
     Conversation,
     Message,
+    ModelCheckOffered,
     QuestionStored,
     Role,
     SearchResult,
@@ -130,7 +131,7 @@ class Chat:
         self._stopping = Event()
         follow_ups, retitle = FollowUps(self._finder, documents), conversations.retitle
         self._post_answer = PostAnswerJobs(
-            conversations, follow_ups, check, models.helper, self._answers, retitle=retitle
+            conversations, follow_ups, check, models, self._answers, retitle=retitle
         )
 
     def apply(self, settings: Settings) -> None:
@@ -320,12 +321,18 @@ class Chat:
         return count, model.name if model else ""
 
     def go_on(
-        self, answer: Message, *, asks_model: bool = True, limit_s: float = NO_LIMIT, cancel: Event
-    ) -> Iterator[AnswerChanged | ChatTitled]:
+        self,
+        answer: Message,
+        *,
+        asks_model: bool = True,
+        may_judge: bool = False,
+        limit_s: float = NO_LIMIT,
+        cancel: Event,
+    ) -> Iterator[AnswerChanged | ChatTitled | ModelCheckOffered]:
         """Check an answer's claims, find follow-ups and a title, once no answer is under way.
 
-        An answer that no longer exists is left alone. Requests to a model take `limit_s` at most in
-        all.
+        An answer that no longer exists is left alone. With `may_judge` the person agreed that a
+        remote model checks it. Requests to a model take `limit_s` at most in all.
         """
         conversation = self._conversations.get(answer.conversation_id)
         messages = self._conversations.messages(answer.conversation_id)
@@ -333,7 +340,9 @@ class Chat:
         for place in places[:1]:
             setup = self._set_up(conversation)
             asks_model = asks_model and setup.refusal is None
-            context = AnswerContext(messages[:place], setup, asks_model, limit_s=limit_s)
+            context = AnswerContext(
+                messages[:place], setup, asks_model, may_judge=may_judge, limit_s=limit_s
+            )
             stopping = CancelWhen(cancel, self._stopping.is_set)
             yield from self._post_answer.run(messages[place], context, stopping)
             self.memory.catch_up(stopping)

@@ -52,7 +52,7 @@ from desktop_rag.backup.value_rules import (
 )
 from desktop_rag.core.assistant import LONGEST_INSTRUCTIONS
 from desktop_rag.core.assistant import LONGEST_NAME as LONGEST_ASSISTANT_NAME
-from desktop_rag.core.claims import DifferenceKind, Verdict
+from desktop_rag.core.claims import Basis, DifferenceKind, Verdict
 from desktop_rag.core.conversation import (
     AttachmentKind,
     Feedback,
@@ -192,7 +192,9 @@ _CHECKED = fields(
         "evidence": either(exactly(None), _EVIDENCE),
         "differences": list_of(_DIFFERENCE),
         "explanation": text(),
-    }
+        "basis": one_of(Basis),
+    },
+    ("claim", "verdict", "support", "evidence", "differences", "explanation"),
 )
 _CLAIM = fields(
     {
@@ -203,6 +205,7 @@ _CLAIM = fields(
         "judge": text(LONGEST_NAME),
         "reason": text(),
         "is_mended": flag,
+        "judged": one_of(Verdict),
     },
     ("start", "end", "checked", "n"),
 )

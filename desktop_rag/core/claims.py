@@ -20,6 +20,15 @@ class Verdict(StrEnum):
     NOT_CHECKED = "not checked"
 
 
+class Basis(StrEnum):
+    """What the verdict of the app rests on."""
+
+    QUOTE = "quote"
+    COMPUTED = "computed"
+    TABLE = "table"
+    READ = "read"
+
+
 class DifferenceKind(StrEnum):
     """The kind of detail on which a claim and its evidence differ."""
 
@@ -78,6 +87,7 @@ class CheckedClaim:
     evidence: Evidence | None
     differences: tuple[Difference, ...]
     explanation: str
+    basis: Basis = Basis.READ
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -124,8 +134,8 @@ class Claim:
     """A checkable sentence of an answer, at [start, end) of the answer's text.
 
     `n` is the number of the source with the evidence, or 0; `is_mended` if the answer cites another
-    one for what it says. `judge` is the model that also compared both, and `reason` its sentence
-    about it; both are empty without one.
+    one for what it says. `judge` is the model that also read both, `judged` its verdict, and
+    `reason` its sentence about it; without one they are empty.
     """
 
     start: int
@@ -135,26 +145,38 @@ class Claim:
     judge: str = ""
     reason: str = ""
     is_mended: bool = False
+    judged: Verdict | None = None
 
     @property
     def verdict(self) -> Verdict:
         """The verdict of the check."""
         return self.checked.verdict
 
+    @property
+    def is_disputed(self) -> bool:
+        """True when the model reads it otherwise than the verdict says."""
+        return self.judged not in (None, self.verdict)
+
     def to_json(self) -> dict[str, Any]:
         """The stored form, without the judge if there is none."""
         fields = asdict(self)
-        told = {name: fields.pop(name) for name in ("judge", "reason")}
+        told = {name: fields.pop(name) for name in ("judge", "reason", "judged")}
         mended = {"is_mended": True} if fields.pop("is_mended") else {}
         return fields | (told if self.judge else {}) | mended
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> "Claim":
         """The inverse of `to_json`."""
-        judge, reason = fields.get("judge") or "", fields.get("reason") or ""
-        checked, is_mended = _checked(fields["checked"]), bool(fields.get("is_mended"))
-        place = fields["start"], fields["end"]
-        return cls(*place, checked, fields["n"], judge, reason, is_mended)
+        return cls(
+            fields["start"],
+            fields["end"],
+            _checked(fields["checked"]),
+            fields["n"],
+            fields.get("judge") or "",
+            fields.get("reason") or "",
+            is_mended=bool(fields.get("is_mended")),
+            judged=Verdict(fields["judged"]) if fields.get("judged") else None,
+        )
 
 
 def place_of_sign(text: str, claim: Claim) -> int:
@@ -229,6 +251,7 @@ def _checked(fields: dict[str, Any]) -> CheckedClaim:
         Evidence(**evidence) if evidence else None,
         differences,
         fields["explanation"],
+        Basis(fields.get("basis", Basis.READ)),
     )
 
 

@@ -477,6 +477,21 @@ class ChatTitled:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelCheckOffered:
+    """A remote model could read the sentences of this answer that words leave open.
+
+    One request as estimated: `tokens` in and out, and the `cost` in the currency of the prices, 0
+    where none are known. The person was not asked yet.
+    """
+
+    answer: Message
+    model: str
+    host: str
+    tokens: int
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
 class MessagesStored:
     """The messages with these ids, which waited for disk space, are stored now."""
 

@@ -32,6 +32,8 @@ class LengthField(StrEnum):
     MAX_COMPLETION_TOKENS = "max_completion_tokens"
 
 
+# The least share of sample claims that a model judges right before it checks answers.
+_LEAST_JUDGING = 0.75
 # No model reads more tokens a second.
 _FASTEST = 1e6
 # The end of the year 9999, the last that a calendar has.
@@ -81,8 +83,9 @@ class ModelProfile:
     the server's token count divided by the estimate of `core.text`, `context_tokens` the longest
     request read in full, both 0 if unknown; with `is_context_open` longer ones were not tried.
     `stated_tokens` is the context length the server reports, `read_tokens_per_s` the speed at which
-    it read prompts, 0 if unknown. `learned_limit`, from a refusal, limits requests for a while and
-    never changes what was measured.
+    it read prompts, 0 if unknown. `judging` is the share of sample claims that it judged right, of
+    the true or of the false ones, whichever is less. `learned_limit`, from a refusal, limits
+    requests for a while and never changes what was measured.
     """
 
     examined_at: float = 0.0
@@ -95,13 +98,14 @@ class ModelProfile:
     thinking: Thinking | None = None
     length_field: LengthField | None = None
     counts_usage: bool | None = None
-    takes_json: bool | None = None
+    takes_schema: bool | None = None
     takes_images: bool | None = None
     embeds: bool | None = None
     calls_tools: bool | None = None
     tells_progress: bool | None = None
     tokens_ratio: float = 0.0
     read_tokens_per_s: float = 0.0
+    judging: float | None = None
     learned_limit: LearnedLimit | None = None
 
     @property
@@ -123,7 +127,8 @@ class ModelProfile:
             _sentence(self.streams, "", "Sends answers whole, not piece by piece."),
             _THINKING.get(self.thinking, "") if self.thinking else "",
             _sentence(self.counts_usage, "", "Does not count tokens: they are estimated."),
-            _sentence(self.takes_json, "Writes JSON on request.", "Has no JSON mode."),
+            _sentence(self.takes_schema, "Writes JSON by a schema.", "Writes no JSON by a schema."),
+            self._judging_sentence(),
             _sentence(self.takes_images, "Sees images.", "Sees no images."),
             _sentence(
                 self.calls_tools,
@@ -133,6 +138,14 @@ class ModelProfile:
             _sentence(self.embeds, "Makes vectors too.", ""),
         )
         return tuple(answer for answer in answers if answer)
+
+    def _judging_sentence(self) -> str:
+        if self.judging is None:
+            return ""
+        share = f"judged {self.judging:.0%} of the sample claims right"
+        if judges_well(self.judging):
+            return f"Checks answers: {share}."
+        return f"Is not asked to check answers: {share}."
 
     def _context_sentence(self) -> str:
         if not self.context_tokens:
@@ -182,6 +195,11 @@ _THINKING = {
 }
 
 
+def judges_well(judging: float | None) -> bool:
+    """True for a model whose judgement of claims is worth more than a comparison of words."""
+    return judging is not None and judging >= _LEAST_JUDGING
+
+
 def _sentence(is_so: bool | None, yes: str, no: str) -> str:
     return "" if is_so is None else yes if is_so else no
 
@@ -212,6 +230,10 @@ def _speed(value: object) -> float | None:
     return None
 
 
+def _share(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else None
+
+
 def _thinking(value: object) -> Thinking | None:
     return Thinking(value) if value in list(Thinking) else None
 
@@ -237,12 +259,13 @@ _DECODERS = {
     "stated_tokens": _count,
     "tokens_ratio": _ratio,
     "read_tokens_per_s": _speed,
+    "judging": _share,
     "thinking": _thinking,
     "length_field": _length_field,
     **dict.fromkeys(
         (
             "streams", "takes_system", "must_alternate", "is_context_open", "counts_usage",
-            "takes_json", "takes_images", "embeds", "calls_tools", "tells_progress",
+            "takes_schema", "takes_images", "embeds", "calls_tools", "tells_progress",
         ),
         _flag,
     ),

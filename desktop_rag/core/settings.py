@@ -209,19 +209,30 @@ class RetrievalSettings:
     later_sources: LaterSources = LaterSources.FRESH
 
 
+class ModelCheck(StrEnum):
+    """Whether a model checks the sentences of an answer too.
+
+    ASK: one that runs nearby does; before another one is used for it, the person is asked.
+    """
+
+    ASK = "ask"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerSettings:
     """Settings for checking and extending an answer.
 
-    `checks_claims` compares its sentences with the sources, on this computer; `checks_with_model`
-    also asks the endpoint. `hides_unsupported` hides an answer without a supported sentence until
-    the person asks to see it. `suggests_questions` proposes follow-up questions, with one short
-    request. `asks_few_files` has up to FEW_FILES files read in full when their passages don't tell.
-    `uses_memory` stores answers and gives the model similar ones as examples.
+    `checks_claims` compares its sentences with the sources, on this computer; by `model_check` a
+    model reads what words leave open. `hides_unsupported` hides an answer without a supported
+    sentence until the person asks to see it. `suggests_questions` proposes follow-up questions,
+    with one short request. `asks_few_files` has up to FEW_FILES files read in full when their
+    passages don't tell. `uses_memory` stores answers and gives the model similar ones as examples.
     """
 
     checks_claims: bool = True
-    checks_with_model: bool = False
+    model_check: ModelCheck = ModelCheck.ASK
     hides_unsupported: bool = False
     suggests_questions: bool = True
     asks_few_files: bool = True

@@ -68,13 +68,17 @@ class Embedder(Protocol):
         ...
 
 
+# A JSON Schema of an object.
+Schema = Mapping[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that a model may call; `parameters` is a JSON Schema of an object."""
+    """A function that a model may call with an object of this schema."""
 
     name: str
     description: str
-    parameters: Mapping[str, Any]
+    parameters: Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,13 +169,26 @@ class ChatModel(Reader, Protocol):
         """True for a model that called a tool when asked to, None when that is not known."""
         ...
 
+    @property
+    def judging(self) -> float | None:
+        """How well it was measured to judge claims, 0 to 1; None before that."""
+        ...
+
+    def note_judging(self, share: float) -> None:
+        """Keep how well it judges claims."""
+        ...
+
     def stream(
-        self, turns: Sequence[ChatTurn], cancel: Event, tools: Sequence[Tool] = ()
+        self,
+        turns: Sequence[ChatTurn],
+        cancel: Event,
+        tools: Sequence[Tool] = (),
+        schema: Schema | None = None,
     ) -> Iterator[Delta]:
         """Pieces of the answer as they arrive; ends early, connection closed, once `cancel` is set.
 
-        A model that does not take tools answers without them. Raises AppError for any fault of the
-        endpoint or the network, also in mid-stream.
+        A model that does not take tools, or a `schema` for its answer, answers without them. Raises
+        AppError for any fault of the endpoint or the network, also in mid-stream.
         """
         ...
 

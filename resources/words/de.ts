@@ -364,8 +364,36 @@
         <translation>Jede Datei befragen</translation>
     </message>
     <message>
+        <source>Ask {count:,} files one by one?
+
+Each relevant file takes one request to {model}. You can stop at any time and keep what was found so far.</source>
+        <translation>{count:,} Dateien einzeln befragen?
+
+Jede passende Datei kostet eine Anfrage an {model}. Sie können jederzeit anhalten und behalten, was bis dahin gefunden wurde.</translation>
+    </message>
+    <message>
         <source>Ask files</source>
         <translation>Dateien befragen</translation>
+    </message>
+    <message>
+        <source>Check with the model</source>
+        <translation>Mit dem Modell prüfen</translation>
+    </message>
+    <message>
+        <source>, {cost:.2g} at the known prices</source>
+        <translation>, {cost:.2g} nach den bekannten Preisen</translation>
+    </message>
+    <message>
+        <source>Have {model} check answers too?
+
+It reads the sentences that a comparison of words leaves open, and their sources. They go to {host} in one request for each answer: about {tokens:,} tokens for this one{cost}. First it is measured with 40 sample sentences.</source>
+        <translation>Soll {model} Antworten mitprüfen?
+
+Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quellen. Sie gehen in einer Anfrage je Antwort an {host}: bei dieser etwa {tokens:,} Tokens{cost}. Zuerst wird es mit 40 Beispielsätzen gemessen.</translation>
+    </message>
+    <message>
+        <source>Check every answer</source>
+        <translation>Jede Antwort prüfen</translation>
     </message>
     <message>
         <source>Answers to later questions can cite it. It is stored in {path}.</source>
@@ -2704,6 +2732,10 @@ Die vollständige Adresse lautet:
         <translation>Nicht geprüft, weil die Antwort nicht vollständig ist</translation>
     </message>
     <message>
+        <source>Check with {model}…</source>
+        <translation>Mit {model} prüfen…</translation>
+    </message>
+    <message>
         <source>Rewrite answer</source>
         <translation>Antwort umschreiben</translation>
     </message>
@@ -2738,6 +2770,22 @@ Die vollständige Adresse lautet:
     <message>
         <source>It was not compared with any source.</source>
         <translation>Er wurde mit keiner Quelle verglichen.</translation>
+    </message>
+    <message>
+        <source>Quote</source>
+        <translation>Wörtliches Zitat</translation>
+    </message>
+    <message>
+        <source>Computed</source>
+        <translation>Nachgerechnet</translation>
+    </message>
+    <message>
+        <source>From a table</source>
+        <translation>Aus einer Tabelle</translation>
+    </message>
+    <message>
+        <source>Read by the app</source>
+        <translation>Von der App gelesen</translation>
     </message>
     <message>
         <source>Previous sentence</source>
@@ -2780,12 +2828,12 @@ Die vollständige Adresse lautet:
         <translation>{value} von {count}</translation>
     </message>
     <message>
-        <source>{model} compared both, and says</source>
-        <translation>{model} hat beides verglichen und sagt</translation>
+        <source>Read by the app. {model} says: {said}</source>
+        <translation>Von der App gelesen. {model} sagt: {said}</translation>
     </message>
     <message>
-        <source>{model} compared both.</source>
-        <translation>{model} hat beides verglichen.</translation>
+        <source>Read by {model}</source>
+        <translation>Von {model} gelesen</translation>
     </message>
     <message>
         <source>The sources</source>
@@ -4926,10 +4974,6 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Jeder Satz erhält ein Zeichen. Die Prüfung läuft auf diesem Computer und vergleicht Wörter und Zahlen: Sie ist ein Hinweis, kein Beweis.</translation>
     </message>
     <message>
-        <source>Understands other words for the same, and says in a sentence what agrees and what differs. One extra request for each answer.</source>
-        <translation>Versteht andere Wörter für dasselbe und sagt in einem Satz, was übereinstimmt und was nicht. Eine zusätzliche Anfrage je Antwort.</translation>
-    </message>
-    <message>
         <source>Hides an answer if your documents support none of its sentences. You can still show it.</source>
         <translation>Blendet eine Antwort aus, wenn Ihre Dokumente keinen ihrer Sätze belegen. Sie können sie trotzdem anzeigen.</translation>
     </message>
@@ -5034,8 +5078,16 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Wenn das Fenster geschlossen wird</translation>
     </message>
     <message>
+        <source>A model that is measured to judge well reads the sentences that words leave open, and says in one sentence what agrees and what differs: one request for each answer. Online services are asked only after you agreed.</source>
+        <translation>Ein Modell, das nachweislich gut urteilt, liest die Sätze, die ein Vergleich der Wörter offen lässt, und sagt in einem Satz, was übereinstimmt und was abweicht: eine Anfrage je Antwort. Online-Dienste werden erst gefragt, wenn Sie zugestimmt haben.</translation>
+    </message>
+    <message>
         <source>Where a question may find at most {FEW_FILES} files. Their text takes up to twelve requests to the model.</source>
         <translation>Wo eine Frage höchstens {FEW_FILES} Dateien finden kann. Ihr Text braucht bis zu zwölf Anfragen an das Modell.</translation>
+    </message>
+    <message>
+        <source>With the model</source>
+        <translation>Mit dem Modell</translation>
     </message>
     <message>
         <source>Start at login, in the background</source>
@@ -7582,6 +7634,14 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Die Programme können nicht aufbewahrt werden.</translation>
     </message>
     <message>
+        <source>Writes JSON by a schema.</source>
+        <translation>Schreibt JSON nach einem Schema.</translation>
+    </message>
+    <message>
+        <source>Writes no JSON by a schema.</source>
+        <translation>Schreibt kein JSON nach einem Schema.</translation>
+    </message>
+    <message>
         <source>name, assistant, model, base_url, collection, room</source>
         <translation>name, assistant, model, base_url, collection, room</translation>
     </message>
@@ -8254,6 +8314,14 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Send my recordings to this server</source>
         <translation>Meine Aufnahmen an diesen Server senden</translation>
+    </message>
+    <message>
+        <source>Models nearby</source>
+        <translation>Modelle in der Nähe</translation>
+    </message>
+    <message>
+        <source>Always</source>
+        <translation>Immer</translation>
     </message>
     <message>
         <source>Fast</source>
@@ -8988,6 +9056,10 @@ Was kostet der Eintritt?</translation>
         <translation>Die Datei wird geprüft…</translation>
     </message>
     <message>
+        <source>Checks answers: {share}.</source>
+        <translation>Prüft Antworten: {share}.</translation>
+    </message>
+    <message>
         <source>Choose a file that was exported as JSON.</source>
         <translation>Wählen Sie eine Datei, die als JSON exportiert wurde.</translation>
     </message>
@@ -9228,10 +9300,6 @@ Was kostet der Eintritt?</translation>
         <translation>Geben Sie dieser einen anderen Namen.</translation>
     </message>
     <message>
-        <source>Has no JSON mode.</source>
-        <translation>Hat keinen JSON-Modus.</translation>
-    </message>
-    <message>
         <source>If this is whisper.cpp&apos;s server, choose that kind of server.</source>
         <translation>Falls das der Server von whisper.cpp ist, wählen Sie diese Art von Server.</translation>
     </message>
@@ -9266,6 +9334,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Is a directory</source>
         <translation>Ist ein Ordner</translation>
+    </message>
+    <message>
+        <source>Is not asked to check answers: {share}.</source>
+        <translation>Wird nicht zum Prüfen von Antworten gefragt: {share}.</translation>
     </message>
     <message>
         <source>Is the server at {host} running? Check the address in Settings, and the network.</source>
@@ -11772,10 +11844,6 @@ Was kostet der Eintritt?</translation>
         <translation>Schreiben Sie type:pdf, folder:steuern, after:2024 oder -wort; gefragt wird weiter die Frage selbst.</translation>
     </message>
     <message>
-        <source>Writes JSON on request.</source>
-        <translation>Schreibt auf Wunsch JSON.</translation>
-    </message>
-    <message>
         <source>Writing the index</source>
         <translation>Der Index wird geschrieben</translation>
     </message>
@@ -11922,6 +11990,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>its name is not valid text</source>
         <translation>ihr Name ist kein gültiger Text</translation>
+    </message>
+    <message>
+        <source>judged {judging} of the sample claims right</source>
+        <translation>{judging} der Beispielaussagen richtig beurteilt</translation>
     </message>
     <message>
         <source>larger than {max_size_bytes} MB</source>

@@ -20,7 +20,7 @@ from desktop_rag.answer.citing.citations import CitedSentence, cited_sentences
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_merging import not_by_app, numbered
 from desktop_rag.answer.tables.cell_values import table_words
-from desktop_rag.core.claims import CheckedClaim, Claim, Evidence, Verdict
+from desktop_rag.core.claims import Basis, CheckedClaim, Claim, Evidence, Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.language.languages import function_words
@@ -80,7 +80,7 @@ def checked_by_result(claim: str, source: SourceRef) -> CheckedClaim | None:
         # A query for an extreme sorts it to the top or the bottom.
         return None
     evidence = Evidence(0, fitting[0].start, fitting[0].end)
-    return CheckedClaim(claim, Verdict.SUPPORTED, 1.0, evidence, (), _SUPPORTED)
+    return CheckedClaim(claim, Verdict.SUPPORTED, 1.0, evidence, (), _SUPPORTED, Basis.COMPUTED)
 
 
 def _rows(text: str) -> Iterator[_Row]:
@@ -182,12 +182,24 @@ def claims_of(
                 return
             checked, n = in_context(statement) or _checked(statement, sources, check)
             if checked.verdict is not Verdict.NOT_CHECKED or _says_something(statement.text):
-                is_elsewhere = bool(statement.cited) and n not in statement.cited
-                is_mended = is_elsewhere and checked.verdict is Verdict.SUPPORTED
-                yield Claim(statement.start, statement.end, checked, n, is_mended=is_mended)
+                yield Claim(statement.start, statement.end, checked, n)
 
-    found = tuple(results())
+    found = with_mended(answer, tuple(results()))
     return () if cancel.is_set() else found
+
+
+def with_mended(answer: str, claims: Sequence[Claim]) -> tuple[Claim, ...]:
+    """The claims, those mended that another source says than the answer cites for them."""
+    cited = {statement.start: statement.cited for statement in statements(answer)}
+    return tuple(
+        replace(
+            claim,
+            is_mended=bool(cited.get(claim.start))
+            and claim.n not in cited[claim.start]
+            and claim.verdict is Verdict.SUPPORTED,
+        )
+        for claim in claims
+    )
 
 
 def _as_evidence(source: SourceRef) -> SourceRef:

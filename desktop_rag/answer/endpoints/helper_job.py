@@ -9,7 +9,7 @@ from threading import Event
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import parse_query
-from desktop_rag.models.ports import ChatModel, ChatTurn, Delta, HeardAnswer, Tool
+from desktop_rag.models.ports import ChatModel, ChatTurn, Delta, HeardAnswer, Schema, Tool
 
 LONGEST_QUESTION_CHARS = 400
 # A short text takes a large model seconds and a small computer about a minute; nobody waits for it.
@@ -19,6 +19,10 @@ WAITED_FOR_LIMIT_S = 12.0
 _MOST_THINKING_CHARS = 20_000
 _QUOTES = "\"'“”„«»`"
 _POLL_S = 0.05
+
+
+class TooSlowError(AppError):
+    """A short job took longer than its limit."""
 
 
 class CancelWhen(Event):
@@ -58,14 +62,15 @@ def generate(
     *,
     most_chars: int,
     limit_s: float = LIMIT_S,
+    schema: Schema | None = None,
 ) -> str:
     """The text that the model writes, without its thinking, cut soon after `most_chars`.
 
-    "" when cancelled: half a text may say something else. AppError when the endpoint fails, or
-    takes longer than `limit_s`.
+    "" when cancelled: half a text may say something else. A model that can't write by a `schema`
+    writes without. AppError when the endpoint fails, or takes longer than `limit_s`.
     """
     job = ShortJob(cancel, most_chars, limit_s)
-    for delta in model.stream(turns, job.ending):
+    for delta in model.stream(turns, job.ending, schema=schema):
         job.hear(delta)
         if job.is_enough:
             break
@@ -102,7 +107,7 @@ class ShortJob:
             return ""
         if self.ending.is_cut:
             limit = f"A short job was given up after {self._limit_s:.0f} seconds."
-            raise AppError("The model took too long.", limit)
+            raise TooSlowError("The model took too long.", limit)
         return self._heard.text
 
 

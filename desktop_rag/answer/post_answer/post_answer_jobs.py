@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 from threading import Event, Lock
 from typing import TypeVar
 
-from desktop_rag.answer.checking.answer_claims import CheckClaim, Statement, claims_of
+from desktop_rag.answer.checking.answer_claims import CheckClaim, Statement, claims_of, with_mended
 from desktop_rag.answer.checking.disputes import dispute_of, given_in
-from desktop_rag.answer.checking.model_judge import ClaimJudge, unsettled
+from desktop_rag.answer.checking.model_judge import ClaimJudge, judging_tokens, unsettled
 from desktop_rag.answer.citing.citations import normalise
+from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.endpoints.helper_job import LIMIT_S, CancelWhen, generate
 from desktop_rag.answer.post_answer.suggested_questions import FollowUps
 from desktop_rag.answer.prompting.prompt import sanitized
@@ -30,13 +31,16 @@ from desktop_rag.core.conversation import (
     Conversation,
     Message,
     MessageState,
+    ModelCheckOffered,
     Role,
     plain_title,
 )
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.model_profile import judges_well
 from desktop_rag.core.question import Setup
-from desktop_rag.core.settings import Settings
+from desktop_rag.core.settings import ModelCheck, Settings
 from desktop_rag.models.answer_priority import AnswerPriority
+from desktop_rag.models.endpoint_address import host_of, is_near
 from desktop_rag.models.ports import ChatModel, ChatTurn
 from desktop_rag.store.contract.records import ConversationStore
 
@@ -88,6 +92,8 @@ _WAIT_S = 0.2
 NO_LIMIT = math.inf
 # An answer that is not stored is on its way to a program, which waits for the end of it.
 _UNSTORED_S = 30.0
+# A verdict with its words and its reason.
+_WRITTEN_TOKENS = 70
 # How often a job that yielded to an answer starts over.
 _TRIES = 3
 
@@ -96,13 +102,15 @@ _TRIES = 3
 class AnswerContext:
     """The context of a finished answer; `history` ends with its question.
 
-    Without `asks_model`, only this computer works on it. Without `is_stored`, the answer belongs to
+    Without `asks_model`, only this computer works on it; with `may_judge`, the person agreed that a
+    remote model checks it. Without `is_stored`, the answer belongs to
     no chat, and nothing of it is kept. `limit_s` limits all requests to a model together.
     """
 
     history: Sequence[Message]
     setup: Setup
     asks_model: bool = True
+    may_judge: bool = False
     is_stored: bool = True
     limit_s: float = NO_LIMIT
 
@@ -115,17 +123,17 @@ class PostAnswerJobs:
         conversations: ConversationStore,
         follow_ups: FollowUps,
         check: CheckClaim,
-        helper: Callable[[Settings], ChatModel | None],
+        models: ChatModels,
         answers: AnswerPriority,
         *,
         retitle: Retitle,
     ) -> None:
-        """`helper` gives the background model; `retitle` renames a chat that has no other title."""
+        """`retitle` renames a chat that has no other title."""
         self._retitle = retitle
         self._conversations = conversations
         self._follow_ups = follow_ups
         self._check = check
-        self._helper = helper
+        self._models = models
         self._answers = answers
         # The checker works on one thread, and two answers may be checked together.
         self._checking = Lock()
@@ -133,7 +141,7 @@ class PostAnswerJobs:
 
     def run(
         self, answer: Message, context: AnswerContext, cancel: Event
-    ) -> Iterator[AnswerChanged | ChatTitled]:
+    ) -> Iterator[AnswerChanged | ChatTitled | ModelCheckOffered]:
         """Yield the answer after each change to it; all changes are stored, if the answer is.
 
         An answer that was stopped, failed or has no sources is left alone. A model that fails,
@@ -145,10 +153,9 @@ class PostAnswerJobs:
         wanted = settings.answers
         # Excerpts are the words of the sources.
         is_checked = wanted.checks_claims and not answer.is_excerpts
-        is_new = is_checked and not answer.claims
         limit_s = context.limit_s if context.is_stored else min(_UNSTORED_S, context.limit_s)
         time_left = _TimeLeft(limit_s)
-        if is_new:
+        if is_checked and not answer.claims:
             answer = yield from self._with_claims(answer, context, cancel)
         if not context.asks_model:
             return
@@ -158,9 +165,9 @@ class PostAnswerJobs:
         if wanted.suggests_questions and not answer.follow_ups:
             with _giving_up("no follow-up questions were found"):
                 answer = yield from self._with_questions(answer, context, time_left, cancel)
-        if is_new and wanted.checks_with_model:
+        if is_checked and not any(claim.judge for claim in answer.claims):
             with _giving_up("not every claim was judged"):
-                yield from self._judged(answer, context, time_left, cancel)
+                yield from self._with_judgements(answer, context, time_left, cancel)
 
     def _titled(
         self, answer: Message, context: AnswerContext, time_left: "_TimeLeft", cancel: Event
@@ -172,7 +179,7 @@ class PostAnswerJobs:
             return
 
         def propose(yielding: Event) -> str:
-            model = self._helper(settings)
+            model = self._models.helper(settings)
             asked = context.history[-1].text
             if model is None:
                 return ""
@@ -212,7 +219,7 @@ class PostAnswerJobs:
                 answer,
                 context.history,
                 context.setup,
-                model=self._helper(context.setup.settings),
+                model=self._models.helper(context.setup.settings),
                 cancel=yielding,
                 limit_s=time_left.for_a_job(),
             )
@@ -222,28 +229,55 @@ class PostAnswerJobs:
             yield AnswerChanged(answer)
         return answer
 
-    def _judged(
+    def _with_judgements(
         self, answer: Message, context: AnswerContext, time_left: "_TimeLeft", cancel: Event
-    ) -> _Changes:
-        """The answer after the request by which the model has judged its unsettled claims."""
+    ) -> Iterator[AnswerChanged | ModelCheckOffered]:
+        """The answer after a model has read the claims that are open, or the offer of that."""
+        settings = context.setup.settings
+        endpoint, check = settings.helping_endpoint, settings.answers.model_check
         places = unsettled(answer.claims)
+        if not (places and settings.endpoint.is_set) or check is ModelCheck.NEVER:
+            return
+        is_unasked = check is ModelCheck.ASK and not context.may_judge
+        if is_unasked and not is_near(endpoint.base_url):
+            if context.is_stored:
+                yield self._offer(answer, places, settings)
+            return
 
         def judge(yielding: Event) -> tuple[Claim, ...] | None:
-            model = self._helper(context.setup.settings)
+            model = self._models.helper(settings)
             ending = CancelWhen(yielding, lambda: not time_left.for_a_job())
-            if model is None or ending.is_set():
+            if model is None or ending.is_set() or not self._judges_well(model, context, ending):
                 return None
             asked = [answer.claims[n] for n in places]
             return self._judge.judge(asked, answer.sources, model, ending)
 
-        found = self._when_free(judge, time_left, cancel) if places else None
+        found = self._when_free(judge, time_left, cancel)
         if found and not cancel.is_set():
             told = dict(zip(places, found, strict=True))
-            claims = tuple(told.get(n, claim) for n, claim in enumerate(answer.claims))
+            claims = [told.get(n, claim) for n, claim in enumerate(answer.claims)]
+            claims = with_mended(answer.text, claims)
             if claims != answer.claims:
                 answer = self._stored(replace(answer, claims=claims), context, cancel)
                 yield AnswerChanged(answer)
-        return answer
+
+    def _judges_well(self, model: ChatModel, context: AnswerContext, cancel: Event) -> bool:
+        """True for a model that judges better than words do, measured before its first use."""
+        if model.judging is None and context.is_stored:
+            share = self._judge.measure(model, cancel)
+            if share is not None:
+                model.note_judging(share)
+        return judges_well(model.judging)
+
+    def _offer(
+        self, answer: Message, places: Sequence[int], settings: Settings
+    ) -> ModelCheckOffered:
+        endpoint = self._models.priced(settings.helping_endpoint)
+        asked = judging_tokens([answer.claims[n] for n in places], answer.sources)
+        written = len(places) * _WRITTEN_TOKENS
+        cost = (asked * endpoint.price_in + written * endpoint.price_out) / 1_000_000
+        host = host_of(endpoint.base_url)
+        return ModelCheckOffered(answer, endpoint.model, host, asked + written, cost)
 
     def _when_free(
         self, job: Callable[[Event], T], time_left: "_TimeLeft", cancel: Event

@@ -22,7 +22,7 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import LengthField, ModelProfile, Thinking
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoint_address import is_near, normalise_base_url
-from desktop_rag.models.endpoints.client.chat_client import learned_from, tool_json
+from desktop_rag.models.endpoints.client.chat_client import learned_from, schema_json, tool_json
 from desktop_rag.models.endpoints.client.chat_stream import Usage
 from desktop_rag.models.endpoints.client.endpoint_faults import (
     EndpointFaultError,
@@ -162,6 +162,12 @@ _REFUSALS = frozenset({
 _SHAPE_REFUSALS = frozenset({Fault.REJECTED, Fault.FAILED})
 _SAY_YES = "Reply with the word yes."
 _SAY_JSON = 'Reply with this JSON object and nothing else: {"ok": true}'
+_OK_SCHEMA = {
+    "type": "object",
+    "properties": {"ok": {"type": "boolean"}},
+    "required": ["ok"],
+    "additionalProperties": False,
+}
 _CALL_TOOL = "Search the documents for the word lighthouse."
 _SEARCH = Tool(
     "search",
@@ -213,8 +219,8 @@ class Examination:
         """
         self._try_answer()
         for look in (
-            self._find_order, self._try_json, self._try_images, self._try_tools, self._try_progress,
-            self._try_vectors,
+            self._find_order, self._try_schema, self._try_images, self._try_tools,
+            self._try_progress, self._try_vectors,
         ):  # fmt: skip
             look()
         if not self._read_statement() and (is_asked or self._is_near):
@@ -253,8 +259,8 @@ class Examination:
         is_accepted = self._is_accepted(lambda: self._ask(turns, 1))
         self._record(must_alternate=None if is_accepted is None else not is_accepted)
 
-    def _try_json(self) -> None:
-        kind = {"response_format": {"type": "json_object"}}
+    def _try_schema(self) -> None:
+        kind = {"response_format": schema_json(_OK_SCHEMA)}
         heard = _ExamAnswer()
 
         def ask() -> None:
@@ -264,7 +270,7 @@ class Examination:
         is_accepted = self._is_accepted(ask)
         # A model that is still thinking has not refused.
         is_json = not _answer_in(heard) or _answer_in(heard).startswith("{")
-        self._record(takes_json=is_json if is_accepted else is_accepted)
+        self._record(takes_schema=is_json if is_accepted else is_accepted)
 
     def _try_images(self) -> None:
         picture = {"type": "image_url", "image_url": {"url": _red_picture()}}

@@ -304,9 +304,11 @@ class ChatHeader(QWidget):
 class ChatPage(QWidget):
     """Connects the conversation list, the messages, the composer and the sources.
 
-    `undo_offered` carries a Notice and the undo function, `notified` a Notice.
+    `undo_offered` carries a Notice and the undo function, `notified` a Notice,
+    `model_check_chosen` a ModelCheck.
     """
 
+    model_check_chosen = Signal(object)
     undo_offered = Signal(object, object)
     notified = Signal(object)
     settings_requested = Signal()
@@ -438,6 +440,11 @@ class ChatPage(QWidget):
         self.messages.view_requested.connect(self.reading.read)
         self.messages.verification_requested.connect(self._actions.find_best_passage)
         self.messages.past_answers_requested.connect(self._memory.show_past_answers)
+        self.messages.offer_pressed.connect(
+            lambda offer: self._actions.ask_for_check(
+                offer, self._session, self.model_check_chosen.emit
+            )
+        )
         self.messages.citation_clicked.connect(self.reading.read_citation)
         self.messages.address_clicked.connect(self.reading.open_address)
 

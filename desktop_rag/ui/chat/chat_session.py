@@ -18,6 +18,7 @@ from desktop_rag.core.conversation import (
     Feedback,
     Message,
     MessageState,
+    ModelCheckOffered,
     QuestionStored,
     Role,
 )
@@ -207,13 +208,23 @@ class ChatSession(QObject):
             # The app may have been closed before the last answer was checked.
             self._start_post_answer(messages[-1], asks_model=False)
 
-    def _start_post_answer(self, answer: Message, *, asks_model: bool = True) -> None:
+    def answer_offer(self, offer: ModelCheckOffered, *, is_taken: bool) -> None:
+        """End the offer of a model to check an answer; have it check the answer if it is taken."""
+        self.model.show_offer(offer.answer.message_id, None)
+        if is_taken:
+            self._start_post_answer(offer.answer, may_judge=True)
+
+    def _start_post_answer(
+        self, answer: Message, *, asks_model: bool = True, may_judge: bool = False
+    ) -> None:
         """Check an answer and suggest questions in the background, until the next answer."""
         self._cancel_post_answer()
         self._checked_id = answer.message_id
         self._post_answer_job = self._bridge.stream(
             self,
-            lambda cancel: self._chat.go_on(answer, asks_model=asks_model, cancel=cancel),
+            lambda cancel: self._chat.go_on(
+                answer, asks_model=asks_model, may_judge=may_judge, cancel=cancel
+            ),
             self._on_changed,
             self._end_post_answer,
             # The person did not ask for this work, so errors only go to the log.
@@ -221,12 +232,15 @@ class ChatSession(QObject):
         )
         self.model.show_checking(self._checked_id, is_checking=True)
 
-    def _on_changed(self, event: AnswerChanged | ChatTitled) -> None:
-        if isinstance(event, ChatTitled):
-            self._conversation = event.conversation
-            self.titled.emit()
-        else:
-            self.model.change(event.message)
+    def _on_changed(self, event: AnswerChanged | ChatTitled | ModelCheckOffered) -> None:
+        match event:
+            case ChatTitled():
+                self._conversation = event.conversation
+                self.titled.emit()
+            case ModelCheckOffered():
+                self.model.show_offer(event.answer.message_id, event)
+            case AnswerChanged():
+                self.model.change(event.message)
 
     def _cancel_post_answer(self) -> None:
         if self._post_answer_job:

@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QAbstractButton, QFileDialog, QMessageBox, QWidget
 
-from desktop_rag.core.conversation import Conversation, Message
+from desktop_rag.core.conversation import Conversation, Message, ModelCheckOffered
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import persons_mask
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.question import Question
-from desktop_rag.core.settings import FEW_FILES
+from desktop_rag.core.settings import FEW_FILES, ModelCheck
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.conversation_model import title_of
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 
 _FORMS = {"Markdown (*.md)": "md", "Web page (*.html)": "html", "JSON (*.json)": "json"}
 _MAX_NAME = 60
-_MANY_FILES = (
-    "Ask {count:,} files one by one?\n\nEach relevant file takes one request to {model}. You can"
-    " stop at any time and keep what was found so far."
-)
 
 Copied = Callable[[Conversation, list[Message]], None]
 
@@ -114,13 +110,57 @@ class ConversationActions(QObject):
             box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             box.setTextFormat(Qt.TextFormat.PlainText)
             box.setWindowTitle(tr("Ask every file"))
-            box.setText(_MANY_FILES.format(count=count, model=one_line(model)))
+            box.setText(
+                tr(
+                    "Ask {count:,} files one by one?\n\nEach relevant file takes one request to"
+                    " {model}. You can stop at any time and keep what was found so far.",
+                    count=count,
+                    model=one_line(model),
+                )
+            )
             go = box.addButton(tr("Ask files"), QMessageBox.ButtonRole.AcceptRole)
             box.addButton(QMessageBox.StandardButton.Cancel)
             go.clicked.connect(go_on)
             box.open()
 
         self._bridge.run(owner, count_files, ask)
+
+    def ask_for_check(
+        self, offer: ModelCheckOffered, session: ChatSession, choose: Callable[[ModelCheck], None]
+    ) -> None:
+        """Ask whether a remote model is to check answers; it begins with the one of the offer."""
+        box = QMessageBox(self._window)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setWindowTitle(tr("Check with the model"))
+        given = {"model": one_line(offer.model), "host": one_line(offer.host)}
+        cost = tr(", {cost:.2g} at the known prices", cost=offer.cost) if offer.cost else ""
+        box.setText(
+            tr(
+                "Have {model} check answers too?\n\nIt reads the sentences that a comparison of"
+                " words leaves open, and their sources. They go to {host} in one request for each"
+                " answer: about {tokens:,} tokens for this one{cost}. First it is measured with 40"
+                " sample sentences.",
+                tokens=offer.tokens,
+                cost=cost,
+                **given,
+            )
+        )
+        always = box.addButton(tr("Check every answer"), QMessageBox.ButtonRole.AcceptRole)
+        never = box.addButton(tr("Never"), QMessageBox.ButtonRole.DestructiveRole)
+        box.addButton(tr("Not now"), QMessageBox.ButtonRole.RejectRole)
+        choices: dict[QAbstractButton, ModelCheck] = {
+            always: ModelCheck.ALWAYS,
+            never: ModelCheck.NEVER,
+        }
+
+        def answered() -> None:
+            if choice := choices.get(box.clickedButton()):
+                choose(choice)
+                session.answer_offer(offer, is_taken=choice is ModelCheck.ALWAYS)
+
+        box.finished.connect(answered)
+        box.open()
 
     def find_best_passage(self, panel: ClaimPanel) -> None:
         """Search for the passage that best verifies the panel's claim."""

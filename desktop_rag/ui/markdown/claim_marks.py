@@ -38,7 +38,7 @@ _TONES = {
     Verdict.CONTRADICTED: "danger",
     Verdict.NOT_CHECKED: "muted",
 }
-_WORDS = {
+VERDICTS = {
     Verdict.SUPPORTED: tr("Backed by sources"),
     Verdict.PARTLY: tr("Partly supported"),
     Verdict.NOT_IN_SOURCES: tr("Not found in the sources"),
@@ -124,7 +124,7 @@ def tone_of(claim: Claim) -> str:
 
 def verdict_in_words(claim: Claim) -> str:
     """The verdict on a claim in words."""
-    return tr("Near to the sources") if claim.checked.is_near else _WORDS[claim.verdict]
+    return tr("Near to the sources") if claim.checked.is_near else VERDICTS[claim.verdict]
 
 
 def worst(claims: Sequence[Claim]) -> int:

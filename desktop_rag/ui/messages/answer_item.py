@@ -24,6 +24,7 @@ from desktop_rag.ui.messages.message_model import Phase, Turn
 from desktop_rag.ui.messages.question_item import QuestionButton
 from desktop_rag.ui.widgets.controls import (
     Card,
+    ElidedButton,
     ElidedLabel,
     IconButton,
     IconLabel,
@@ -398,6 +399,7 @@ class AnswerItem(QWidget):
     claim_shown = Signal(QWidget)
     past_answers_requested = Signal()
     feedback_given = Signal(object)
+    offer_pressed = Signal(object)
 
     def __init__(
         self,
@@ -444,6 +446,7 @@ class AnswerItem(QWidget):
         self._claims = ClaimPanel(self._theme)
         self._check = TextButton("", kind="quiet")
         self._check.setObjectName("claimSummary")
+        self._offer = ElidedButton("", kind="quiet")
         self._checking = Spinner(self._theme, tr("Checking the answer against its sources"))
         self._remembered = PastAnswersButton()
         self._footer = AnswerFooter(self._theme)
@@ -460,6 +463,7 @@ class AnswerItem(QWidget):
         check = QHBoxLayout()
         check.addWidget(self._checking)
         check.addWidget(self._check)
+        check.addWidget(self._offer)
         check.addStretch(1)
         column.addLayout(check)
         column.addWidget(self._claims)
@@ -473,6 +477,7 @@ class AnswerItem(QWidget):
         self._steps.opened.connect(self.citation_clicked)
         self._body.claim_clicked.connect(self._show_claim)
         self._check.clicked.connect(self._on_check_clicked)
+        self._offer.clicked.connect(lambda: self.offer_pressed.emit(self._turn.offer))
         self._add.clicked.connect(self.folder_requested)
         self._hidden.show_requested.connect(self._on_show_requested)
         self._claims.view_requested.connect(self.view_requested)
@@ -541,6 +546,10 @@ class AnswerItem(QWidget):
         self._check.setVisible(bool(words))
         self._checking.setVisible(bool(words) and self._turn.is_checking)
         set_property(self._check, "tone", tone)
+        offer = self._turn.offer
+        self._offer.setVisible(offer is not None)
+        if offer:
+            self._offer.set_full_text(tr("Check with {model}…", model=one_line(offer.model)))
         self._claims.show_claims(message.claims, message.sources)
         is_wanted = message.message_id == self._revealed_id
         is_hidden = self._hides_unsupported and not (is_wanted or may_be_supported(message.claims))

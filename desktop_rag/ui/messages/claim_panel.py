@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from desktop_rag.core.claims import Claim, Verdict
+from desktop_rag.core.claims import Basis, Claim, Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line, place_in_words
-from desktop_rag.ui.markdown.claim_marks import tone_of, verdict_in_words
+from desktop_rag.ui.markdown.claim_marks import VERDICTS, tone_of, verdict_in_words
 from desktop_rag.ui.widgets.controls import (
     Card,
     ElidedButton,
@@ -25,6 +25,12 @@ Span = tuple[int, int]
 
 _NO_EVIDENCE = tr("No source says anything similar.")
 _NOT_COMPARED = tr("It was not compared with any source.")
+_BASES = {
+    Basis.QUOTE: tr("Quote"),
+    Basis.COMPUTED: tr("Computed"),
+    Basis.TABLE: tr("From a table"),
+    Basis.READ: tr("Read by the app"),
+}
 _MAX_CHARS = 1_500
 # Below this score the nearest passage is unrelated to the claim.
 _MIN_SUPPORT = 0.1
@@ -63,12 +69,12 @@ class ClaimPanel(Card):
         for widget in (self._position, self._previous, self._next, self._close):
             head.addWidget(widget)
         # A text widget breaks words wider than the column.
+        self._readers = ElidedLabel(tone="muted", scale="small")
         self._explanation = MarkedText(self._theme, tr("Result of the check"), role="text")
         self._reason = MarkedText(self._theme, tr("What the model says"), role="text")
         self._claim = MarkedText(self._theme, tr("Sentence of the answer"))
         self._evidence = MarkedText(self._theme, tr("Evidence in the source"))
         self._source = ElidedLabel(tone="muted", scale="small")
-        self._judge = ElidedLabel(tone="muted", scale="small")
         sides = QHBoxLayout()
         sides.setSpacing(18)
         title = PlainLabel(tr("The answer says"), tone="muted", scale="small")
@@ -89,8 +95,8 @@ class ClaimPanel(Card):
         column.setContentsMargins(14, 10, 10, 10)
         column.setSpacing(8)
         column.addLayout(head)
+        column.addWidget(self._readers)
         column.addWidget(self._explanation)
-        column.addWidget(self._judge)
         column.addWidget(self._reason)
         column.addLayout(sides)
         column.addLayout(buttons)
@@ -148,7 +154,9 @@ class ClaimPanel(Card):
         self._show_position()
         self._explanation.show_marked(one_line(told(checked.explanation))[:_MAX_CHARS], [])
         self._explanation.setVisible(bool(checked.explanation))
-        self._show_judge(claim)
+        self._readers.set_full_text(_readers(claim))
+        self._reason.show_marked(one_line(claim.reason), [])
+        self._reason.setVisible(bool(claim.reason))
         _show_cut(self._claim, checked.claim, _spans([d.in_claim for d in checked.differences]))
         self._show_evidence()
         self._place = None
@@ -172,17 +180,6 @@ class ClaimPanel(Card):
         )
         self._previous.setEnabled(self._index > 0)
         self._next.setEnabled(self._index + 1 < len(self._claims))
-
-    def _show_judge(self, claim: Claim) -> None:
-        """Show a model's judgement, word for word."""
-        judge = one_line(claim.judge)
-        says = tr("{model} compared both, and says", model=judge)
-        self._judge.set_full_text(
-            says if claim.reason else tr("{model} compared both.", model=judge)
-        )
-        self._judge.setVisible(bool(claim.judge))
-        self._reason.show_marked(one_line(claim.reason), [])
-        self._reason.setVisible(bool(claim.reason))
 
     def _show_evidence(self) -> None:
         checked, source = self.claim.checked, self._sources.get(self.claim.n)
@@ -211,6 +208,17 @@ class ClaimPanel(Card):
         source, evidence = self._sources[self.claim.n], self.claim.checked.evidence
         assert evidence is not None, "there is no button without evidence"
         self.view_requested.emit(source.narrowed(evidence.start, evidence.end))
+
+
+def _readers(claim: Claim) -> str:
+    """Who gave the verdict, and whether the other one doubts it."""
+    judge = one_line(claim.judge)
+    if claim.judged is None:
+        return _BASES[claim.checked.basis]
+    if claim.is_disputed:
+        said = VERDICTS[claim.judged]
+        return tr("Read by the app. {model} says: {said}", model=judge, said=said)
+    return tr("Read by {model}", model=judge)
 
 
 def _show_cut(shown: MarkedText, text: str, spans: Sequence[Span]) -> None:

@@ -19,6 +19,7 @@ from desktop_rag.core.conversation import (
     FileAsked,
     Message,
     MessageState,
+    ModelCheckOffered,
     QuestionStored,
     Role,
     SearchNotes,
@@ -53,7 +54,7 @@ class Turn:
 
     `progress` describes the current work in more detail than the phase. `is_checking` is True while
     a finished answer is being checked, `can_teach` if a question can become an example of the
-    assistant's rails.
+    assistant's rails. `offer` is that of a remote model to check the answer.
     """
 
     message: Message
@@ -61,6 +62,7 @@ class Turn:
     progress: str = ""
     is_checking: bool = False
     can_teach: bool = False
+    offer: ModelCheckOffered | None = None
 
     @property
     def is_live(self) -> bool:
@@ -204,6 +206,12 @@ class MessageModel(QAbstractListModel):
         for row, turn in enumerate(self._turns):
             if turn.message.message_id == message_id and turn.is_checking != is_checking:
                 self._replace(row, dataclasses.replace(turn, is_checking=is_checking))
+
+    def show_offer(self, message_id: str, offer: ModelCheckOffered | None) -> None:
+        """Show the offer of a model to check an answer, or none."""
+        for row, turn in enumerate(self._turns):
+            if turn.message.message_id == message_id:
+                self._replace(row, dataclasses.replace(turn, offer=offer))
 
     def fail(self, error: AppError) -> None:
         """End the answer being written with an error; the text received so far is kept."""

@@ -229,6 +229,7 @@ class MessageView(QScrollArea):
     view_requested = Signal(object)
     verification_requested = Signal(object)
     past_answers_requested = Signal(object)
+    offer_pressed = Signal(object)
 
     def __init__(
         self, theme: Theme, drawer: FormulaDrawer | None = None, parent: QWidget | None = None
@@ -528,6 +529,7 @@ class MessageView(QScrollArea):
         item.follow_up_chosen.connect(self.follow_up_chosen)
         item.view_requested.connect(self.view_requested)
         item.verification_requested.connect(self.verification_requested)
+        item.offer_pressed.connect(self.offer_pressed)
         item.claim_shown.connect(self._place.show_widget)
         for asked, own in (
             (item.sources_requested, self.sources_requested),

@@ -15,6 +15,7 @@ from desktop_rag.core.settings import (
     EndpointSettings,
     LaterSources,
     LongReading,
+    ModelCheck,
     Room,
     Settings,
     TranscriptionDialect,
@@ -43,6 +44,11 @@ LONG_READING = {
     LongReading.READ.value: tr("Read them"),
     LongReading.WAIT.value: tr("Let them wait"),
 }
+MODEL_CHECKS = {
+    ModelCheck.ASK.value: tr("Models nearby"),
+    ModelCheck.ALWAYS.value: tr("Always"),
+    ModelCheck.NEVER.value: tr("Never"),
+}
 LATER_SOURCES = {
     LaterSources.FRESH.value: tr("Search again"),
     LaterSources.SAME.value: tr("Keep the sources"),
@@ -64,6 +70,7 @@ DIALECTS = {
 }
 # By setting.
 CHOICES: Mapping[str, Mapping[str, str]] = {
+    "answers.model_check": MODEL_CHECKS,
     "appearance.scheme": SCHEMES,
     "background.when_closed": WHEN_CLOSED,
     "index.long_pictures": LONG_READING,
@@ -271,6 +278,11 @@ class EditedSettings(QObject):
     def use_model(self, base_url: str, model: str) -> None:
         """Use this model of an endpoint for answers; excerpts if both are ""."""
         self.change(self._value.using(base_url, model))
+
+    def use_model_check(self, check: ModelCheck) -> None:
+        """Have a model check answers, or not."""
+        answers = replace(self._value.answers, model_check=check)
+        self.change(replace(self._value, answers=answers))
 
     def show(self, settings: Settings) -> None:
         """Show settings that are already stored and applied."""

@@ -28,6 +28,7 @@ from desktop_rag.core.settings import (
     AppearanceSettings,
     BackgroundSettings,
     ColourScheme,
+    ModelCheck,
     Settings,
     WhenClosed,
     nearest_text_size,
@@ -38,6 +39,7 @@ from desktop_rag.ui.endpoints.models_form import ModelsForm
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.window_language import language_name, languages
 from desktop_rag.ui.settings.edited_settings import (
+    MODEL_CHECKS,
     SAME_AS_SYSTEM,
     SCHEMES,
     WHEN_CLOSED,
@@ -343,8 +345,9 @@ _CHECK_NOTE = tr(
     " is a hint, not a proof."
 )
 _MODEL_NOTE = tr(
-    "Understands other words for the same, and says in a sentence what agrees and what differs."
-    " One extra request for each answer."
+    "A model that is measured to judge well reads the sentences that words leave open, and says in"
+    " one sentence what agrees and what differs: one request for each answer. Online services are"
+    " asked only after you agreed."
 )
 _HIDE_NOTE = tr(
     "Hides an answer if your documents support none of its sentences. You can still show it."
@@ -372,28 +375,32 @@ class AnswersForm(SettingsSection):
         """`memory` is a widget shown below the memory setting."""
         super().__init__(tr("Answers"), parent=parent)
         self._checks = QCheckBox(tr("Check each sentence against the sources"))
-        self._checks_with_model = QCheckBox(tr("Also check with the model"))
+        self._model_check = radio_group(self, tr("Also check with the model"), MODEL_CHECKS)
         self._hides = QCheckBox(tr("Hide unsupported answers"))
         self._suggests = QCheckBox(tr("Suggest follow-up questions"))
         self._asks_few = QCheckBox(tr("Read few files in full when passages don't answer"))
         self._remembers = QCheckBox(tr("Learn from earlier answers"))
         for label, box, explanation in (
             (tr("Checks"), self._checks, _CHECK_NOTE),
-            ("", self._checks_with_model, _MODEL_NOTE),
             ("", self._hides, _HIDE_NOTE),
             (tr("Suggestions"), self._suggests, _QUESTION_NOTE),
             (tr("Nothing found"), self._asks_few, _FEW_NOTE),
             (tr("Memory"), self._remembers, _MEMORY_NOTE),
         ):
+            if box is self._hides:
+                self.add_row(tr("With the model"), *self._model_check.values(), spacing_px=20)
+                self.add_note(note(_MODEL_NOTE))
             self.add_row(label, box)
             self.add_note(note(explanation))
             box.toggled.connect(self._on_toggled)
+        for button in self._model_check.values():
+            button.clicked.connect(self._on_toggled)
         self.add_row("", memory)
 
     def show_answers(self, answers: AnswerSettings) -> None:
         """Show these settings without emitting `changed`."""
         show_checked(self._checks, answers.checks_claims)
-        show_checked(self._checks_with_model, answers.checks_with_model)
+        self._model_check[answers.model_check].setChecked(True)
         show_checked(self._hides, answers.hides_unsupported)
         show_checked(self._suggests, answers.suggests_questions)
         show_checked(self._asks_few, answers.asks_few_files)
@@ -406,7 +413,7 @@ class AnswersForm(SettingsSection):
         self.changed.emit(
             AnswerSettings(
                 checks_claims=self._checks.isChecked(),
-                checks_with_model=self._checks_with_model.isChecked(),
+                model_check=ModelCheck(selected_value(self._model_check)),
                 hides_unsupported=self._hides.isChecked(),
                 suggests_questions=self._suggests.isChecked(),
                 asks_few_files=self._asks_few.isChecked(),
@@ -415,7 +422,7 @@ class AnswersForm(SettingsSection):
         )
 
     def _update_enabled(self) -> None:
-        for box in (self._checks_with_model, self._hides):
+        for box in (*self._model_check.values(), self._hides):
             box.setEnabled(self._checks.isChecked())
 
 

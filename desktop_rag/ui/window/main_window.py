@@ -376,6 +376,7 @@ class MainWindow(QMainWindow):
         page.settings_requested.connect(self.show_models)
         page.models.settings_requested.connect(self.show_models)
         page.models.chosen.connect(self.settings.use_model)
+        page.model_check_chosen.connect(self.settings.use_model_check)
         page.folder_requested.connect(self._on_folder_requested)
         page.library_requested.connect(self._on_strip_clicked)
 

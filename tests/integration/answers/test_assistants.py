@@ -18,6 +18,7 @@ from desktop_rag.core.settings import (
     AnswerSettings,
     HelperSettings,
     LaterSources,
+    ModelCheck,
     RetrievalSettings,
     Settings,
 )
@@ -122,7 +123,10 @@ def test_a_conversation_keeps_its_assistant(indexed: Services, server: ChatServe
 def test_its_own_model_answers_and_does_the_small_jobs(
     indexed: Services, server: ChatServer, other: ChatServer
 ) -> None:
-    settings = Settings(endpoint=server.endpoint(), other_endpoints=(other.endpoint(),))
+    answers = AnswerSettings(model_check=ModelCheck.NEVER)
+    settings = Settings(
+        endpoint=server.endpoint(), other_endpoints=(other.endpoint(),), answers=answers
+    )
     indexed.chat.apply(settings)
     assistant = made(indexed, base_url=other.base_url, model="tiny")
     where: dict[str, Any] = {"assistant_id": assistant.assistant_id}

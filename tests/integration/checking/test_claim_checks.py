@@ -12,12 +12,18 @@ import pytest
 from desktop_rag.answer.checking.model_judge import ClaimJudge
 from desktop_rag.app import Services
 from desktop_rag.core.claims import CheckedClaim, Claim, Verdict
-from desktop_rag.core.conversation import AnswerChanged, Message, SourceRef, TextDelta
+from desktop_rag.core.conversation import (
+    AnswerChanged,
+    Message,
+    ModelCheckOffered,
+    SourceRef,
+    TextDelta,
+)
 from desktop_rag.core.parsed import Anchor
-from desktop_rag.core.settings import AnswerSettings, Settings
+from desktop_rag.core.settings import AnswerSettings, EndpointSettings, ModelCheck, Settings
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from tests.asking import ask
-from tests.indexed import index_texts
+from tests.indexed import add_texts, index_texts
 from tests.servers.chat_server import ChatServer
 
 QUESTION = "When is the lamp of the lighthouse lit?"
@@ -25,7 +31,7 @@ ANSWER = (
     "The lamp of the lighthouse is lit at dusk by the keeper [1]."
     " It was bought by seven cooks from Vienna in 1874 [1]."
 )
-ONLY_CHECKS = AnswerSettings(suggests_questions=False)
+ONLY_CHECKS = AnswerSettings(suggests_questions=False, model_check=ModelCheck.NEVER)
 
 
 @pytest.fixture
@@ -72,20 +78,24 @@ def test_a_check_needs_not_wait_for_other_answers(services: Services, server: Ch
     list(streaming)
 
 
-def use_judge(services: Services, server: ChatServer) -> None:
-    wished = AnswerSettings(suggests_questions=False, checks_with_model=True)
+def use_judge(services: Services, server: ChatServer, *, judging: float | None = 0.9) -> None:
+    """Have the model, measured to judge that well, check answers too; it runs nearby."""
+    wished = AnswerSettings(suggests_questions=False)
     services.chat.apply(Settings(endpoint=server.endpoint(), answers=wished))
+    model = services.chat.models.helper()
+    if model and judging is not None:
+        model.note_judging(judging)
 
 
 def judged_as(*judgements: tuple[int, str, str], words: str = "is lit at dusk") -> str:
     rows = [
         {"id": n, "verdict": verdict, "words": words, "why": why} for n, verdict, why in judgements
     ]
-    return f"Sure:\n```json\n{json.dumps(rows)}\n```"
+    return f"Sure:\n```json\n{json.dumps({'judgements': rows})}\n```"
 
 
 @pytest.mark.slow
-def test_the_model_judges_them_too_where_that_is_wished(
+def test_a_model_that_runs_nearby_judges_what_is_open(
     services: Services, server: ChatServer
 ) -> None:
     use_judge(services, server)
@@ -114,6 +124,87 @@ def test_a_verdict_that_rests_on_no_words_of_a_source_is_thrown_away(
     last = gone_on(services, ask(services, QUESTION))[-1].message
     assert verdicts(last) == [Verdict.SUPPORTED, Verdict.NOT_IN_SOURCES]
     assert [claim.judge for claim in last.claims] == ["", ""]
+
+
+@pytest.mark.everyday
+def test_a_verdict_has_its_words_as_evidence_and_mends_the_citation(
+    services: Services, server: ChatServer, tmp_path: Path
+) -> None:
+    use_judge(services, server)
+    more = {"watch.md": "The keeper tends the lamp of the lighthouse at nightfall."}
+    add_texts(services, tmp_path / "more", more)
+    answer = ask(services, QUESTION)
+    [other] = [one for one in answer.sources if "nightfall" in one.text]
+    cited = next(one.n for one in answer.sources if one.n != other.n)
+    wrong = f"Somebody looks after the lighthouse when darkness comes [{cited}]."
+    said = judged_as((101, "supported", "It says so."), words="the lighthouse at nightfall")
+    server.first_answers = [wrong, said]
+    last = gone_on(services, ask(services, QUESTION))[-1].message
+    [claim] = last.claims
+    [source] = [one for one in last.sources if one.n == claim.n]
+    evidence = claim.checked.evidence
+    assert evidence is not None
+    assert source.text[evidence.start : evidence.end] == "the lighthouse at nightfall"
+    assert (claim.verdict, claim.is_mended) == (Verdict.SUPPORTED, True)
+    assert Claim.from_json(json.loads(json.dumps(claim.to_json()))) == claim
+
+
+@pytest.mark.everyday
+def test_a_model_does_not_talk_away_a_figure_that_no_source_has(
+    services: Services, server: ChatServer
+) -> None:
+    use_judge(services, server)
+    server.first_answers = [
+        "The lamp of the lighthouse was lit for 4,812 years [1].",
+        judged_as((101, "supported", "Passage 1 says so.")),
+    ]
+    [claim] = gone_on(services, ask(services, QUESTION))[-1].message.claims
+    assert claim.verdict is not Verdict.SUPPORTED
+    assert claim.is_disputed
+    assert claim.checked.named
+
+
+def measured_as(server: ChatServer, verdict: str) -> list[str]:
+    """Replies to the four requests of the measurement, each claim with this verdict."""
+    rows = [{"id": 101 + n, "words": "a", "why": "", "verdict": verdict} for n in range(10)]
+    server.answer = json.dumps({"judgements": rows})
+    return [ANSWER, *[server.answer] * 4]
+
+
+@pytest.mark.everyday
+def test_a_model_that_calls_everything_missing_is_measured_once_and_not_asked(
+    services: Services, server: ChatServer
+) -> None:
+    use_judge(services, server, judging=None)
+    server.first_answers = measured_as(server, "missing")
+    last = gone_on(services, ask(services, QUESTION))[-1].message
+    assert verdicts(last) == [Verdict.SUPPORTED, Verdict.NOT_IN_SOURCES]
+    assert not any(claim.judge for claim in last.claims)
+    assert len(server.chats) == 5, "an answer, and the samples of four sources"
+    server.first_answers = [ANSWER]
+    gone_on(services, ask(services, QUESTION))
+    assert len(server.chats) == 6
+    profile = services.chat.models.profile(server.endpoint())
+    assert profile.judging == 0
+    assert any("not asked to check" in finding for finding in profile.findings())
+
+
+@pytest.mark.everyday
+def test_a_remote_model_is_offered_and_not_asked(services: Services, server: ChatServer) -> None:
+    answer = ask(services, QUESTION)
+    remote = EndpointSettings("https://ai.example.com/v1", "big", price_in=2.0, price_out=8.0)
+    wished = AnswerSettings(suggests_questions=False)
+    services.chat.apply(Settings(endpoint=remote, answers=wished))
+    events = list(services.chat.go_on(answer, cancel=threading.Event()))
+    [offer] = [event for event in events if isinstance(event, ModelCheckOffered)]
+    assert (offer.model, offer.host) == ("big", "ai.example.com")
+    assert offer.tokens > 300
+    assert 0 < offer.cost < 0.01
+    assert len(server.chats) == 1
+    services.chat.apply(
+        Settings(endpoint=remote, answers=replace(wished, model_check=ModelCheck.NEVER))
+    )
+    assert list(services.chat.go_on(offer.answer, cancel=threading.Event())) == []
 
 
 @pytest.mark.slow
@@ -167,7 +258,7 @@ def test_excerpts_are_the_words_of_the_sources_and_need_no_check(services: Servi
 
 @pytest.mark.slow
 def test_checks_can_be_switched_off(services: Services, server: ChatServer) -> None:
-    off = AnswerSettings(suggests_questions=False, checks_claims=False)
+    off = replace(ONLY_CHECKS, checks_claims=False)
     services.chat.apply(Settings(endpoint=server.endpoint(), answers=off))
     assert gone_on(services, ask(services, QUESTION)) == []
 

@@ -47,7 +47,7 @@ def test_a_model_that_takes_everything(server: ChatServer) -> None:
         thinking=Thinking.NONE,
         length_field=LengthField.MAX_TOKENS,
         counts_usage=True,
-        takes_json=True,
+        takes_schema=True,
         takes_images=True,
         embeds=True,
         calls_tools=False,
@@ -122,7 +122,7 @@ def test_a_model_that_takes_next_to_nothing(server: ChatServer) -> None:
     )
     found = examined(server)
     assert (found.takes_system, found.must_alternate) == (False, True)
-    assert (found.counts_usage, found.takes_json, found.takes_images) == (False, False, False)
+    assert (found.counts_usage, found.takes_schema, found.takes_images) == (False, False, False)
     assert found.embeds is False
     assert found.length_field is LengthField.MAX_COMPLETION_TOKENS
     said = " ".join(found.findings())

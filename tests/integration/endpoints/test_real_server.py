@@ -73,7 +73,7 @@ def test_it_is_examined(server: LlamaServer) -> None:
         found = Examination(requests, AnswerPriority()).run()
     assert (found.context_tokens, found.is_context_open) == (CONTEXT, False)
     assert (found.streams, found.takes_system, found.must_alternate) == (True, True, False)
-    assert (found.counts_usage, found.takes_json) == (True, True)
+    assert (found.counts_usage, found.takes_schema) == (True, True)
     assert (found.takes_images, found.embeds) == (False, False)
 
 

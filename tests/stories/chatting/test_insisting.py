@@ -8,7 +8,7 @@ import pytest
 
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import AnswerSettings, Settings
+from desktop_rag.core.settings import AnswerSettings, ModelCheck, Settings
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 
@@ -23,7 +23,9 @@ INSISTING = "no, it was 2019, you are wrong"
 def lease(home: Home, tmp_path: Path) -> Path:
     """A folder with a lease; answers are checked and nothing else is asked of models."""
     home.create()
-    answers = AnswerSettings(suggests_questions=False, uses_memory=False)
+    answers = AnswerSettings(
+        suggests_questions=False, uses_memory=False, model_check=ModelCheck.NEVER
+    )
     save_settings(home.settings, replace(Settings(), answers=answers))
     folder = tmp_path / "papers"
     folder.mkdir()
@@ -42,7 +44,9 @@ def indexed(open_window: Callable[[], Person], lease: Path) -> Person:
 def test_an_answer_that_gives_in_is_marked(
     home: Home, open_window: Callable[[], Person], lease: Path, server: ChatServer
 ) -> None:
-    answers = AnswerSettings(suggests_questions=False, uses_memory=False)
+    answers = AnswerSettings(
+        suggests_questions=False, uses_memory=False, model_check=ModelCheck.NEVER
+    )
     save_settings(home.settings, Settings(endpoint=server.endpoint(), answers=answers))
     server.answer_to = lambda prompt: GIVES_IN if INSISTING in prompt else FIRST
     person = indexed(open_window, lease)

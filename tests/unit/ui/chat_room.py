@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QListView, QToolButton
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.answer.chat import Chat
-from desktop_rag.core.settings import Settings
+from desktop_rag.core.settings import AnswerSettings, ModelCheck, Settings
 from desktop_rag.ui.chat.chat_page import ChatPage
 from desktop_rag.ui.chat.conversation_list import ConversationList
 from desktop_rag.ui.messages.answer_body import SegmentView
@@ -43,7 +43,8 @@ class Room:
 
 
 def use(room: Room, server: ChatServer) -> None:
-    settings = Settings(endpoint=server.endpoint())
+    answers = AnswerSettings(model_check=ModelCheck.NEVER)
+    settings = Settings(endpoint=server.endpoint(), answers=answers)
     room.chat.apply(settings)
     room.page.apply(settings)
 

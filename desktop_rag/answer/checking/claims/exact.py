@@ -14,7 +14,14 @@ from desktop_rag.answer.checking.claims.quantities import Quantity, missing, qua
 from desktop_rag.answer.checking.claims.source_index import SourceIndex
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole
 from desktop_rag.answer.checking.claims.words import word_lists
-from desktop_rag.core.claims import CheckedClaim, Difference, DifferenceKind, Evidence, Verdict
+from desktop_rag.core.claims import (
+    Basis,
+    CheckedClaim,
+    Difference,
+    DifferenceKind,
+    Evidence,
+    Verdict,
+)
 
 # The support of what is certain, and of what is certainly wrong.
 _CERTAIN, _WRONG = 0.99, 0.01
@@ -38,7 +45,7 @@ def said_exactly(
         place = index.quotable.place_of(claim) or index.quotable.place_of_quoted(claim)
         if place:
             evidence = Evidence(number, *place)
-            return CheckedClaim(claim, Verdict.SUPPORTED, _CERTAIN, evidence, (), QUOTED)
+            return _certain(claim, evidence, QUOTED, Basis.QUOTE)
     return _recomputed(claim, sources) or _from_table(claim, tokens, sources)
 
 
@@ -57,12 +64,14 @@ def _from_table(
             evidence = Evidence(number, row.start, row.end)
             wrong = [cell for cell in taken.cells if not cell.is_same]
             if not wrong and taken.is_whole:
-                return CheckedClaim(claim, Verdict.SUPPORTED, _CERTAIN, evidence, (), IN_TABLE)
+                return _certain(claim, evidence, IN_TABLE, Basis.TABLE)
             if len(wrong) == 1:
                 span = wrong[0].said.start, wrong[0].said.end
                 why = OTHER_CELL.format(written=wrong[0].written, said=claim[slice(*span)].strip())
                 other = (Difference(DifferenceKind.NUMBER, span, None),)
-                return CheckedClaim(claim, Verdict.CONTRADICTED, _WRONG, evidence, other, why)
+                return CheckedClaim(
+                    claim, Verdict.CONTRADICTED, _WRONG, evidence, other, why, Basis.TABLE
+                )
     return None
 
 
@@ -77,11 +86,15 @@ def _recomputed(claim: str, sources: Mapping[int, SourceIndex]) -> CheckedClaim 
         others = [one for one in unknown_figures(claim, sources) if one != result]
         if set(others) - set(calculation.inputs):
             return None
-        return CheckedClaim(claim, Verdict.SUPPORTED, _CERTAIN, evidence, (), COMPUTED)
+        return _certain(claim, evidence, COMPUTED, Basis.COMPUTED)
     span = result.start, result.end
     wrong = (Difference(DifferenceKind.NUMBER, span, None),)
     said = MISCOMPUTED.format(value=found.value, said=claim[slice(*span)].strip())
-    return CheckedClaim(claim, Verdict.CONTRADICTED, _WRONG, evidence, wrong, said)
+    return CheckedClaim(claim, Verdict.CONTRADICTED, _WRONG, evidence, wrong, said, Basis.COMPUTED)
+
+
+def _certain(claim: str, evidence: Evidence | None, why: str, basis: Basis) -> CheckedClaim:
+    return CheckedClaim(claim, Verdict.SUPPORTED, _CERTAIN, evidence, (), why, basis)
 
 
 def _place_of_inputs(

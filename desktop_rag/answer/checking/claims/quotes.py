@@ -71,10 +71,11 @@ class QuotableText:
                 return start, end
         return None
 
-    def has(self, words: str) -> bool:
-        """True when it has these words in this order, whatever stands around them."""
+    def place(self, words: str) -> Span | None:
+        """Where it has these words in this order, whatever stands around them."""
         said = _letters(words)
-        return bool(said.spans) and next(self._found(said), None) is not None
+        found = next(self._found(said), None) if said.spans else None
+        return found and (self._written.spans[found[0]][0], self._written.spans[found[1]][1])
 
     def place_of_quoted(self, claim: str) -> Span | None:
         """Where the words stand that a claim has in quotation marks, if it adds little to them."""

@@ -8,7 +8,7 @@ import secrets
 from threading import Event
 
 from desktop_rag.answer.chat import Chat
-from desktop_rag.answer.checking.model_judge import ClaimJudge, judging_turns
+from desktop_rag.answer.checking.model_judge import ClaimJudge, judging_tokens
 from desktop_rag.answer.endpoints.helper_job import generate
 from desktop_rag.answer.prompting.prompt import sanitized
 from desktop_rag.core.claims import CheckedClaim, Claim, Verdict
@@ -171,11 +171,10 @@ class AnswerGrader:
 
     def tokens_to_judge(self, checked: CheckedClaim, source: str) -> int:
         """The tokens that the helper model is sent for this claim; 0 without a model."""
-        model = self._models.helper()
-        if model is None:
+        if self._models.helper() is None:
             return 0
         claim, given = _as_in_an_answer(checked, source)
-        return sum(model.count_tokens([turn.text for turn in judging_turns([claim], [given])]))
+        return judging_tokens([claim], [given])
 
 
 def _as_in_an_answer(checked: CheckedClaim, source: str) -> tuple[Claim, SourceRef]:

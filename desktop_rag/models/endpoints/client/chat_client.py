@@ -51,7 +51,7 @@ from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.client.streams.thinking import ThinkingSplitter
 from desktop_rag.models.endpoints.providers import with_quirks
-from desktop_rag.models.ports import ChatTurn, Delta, HeardAnswer, Tool, ToolCall
+from desktop_rag.models.ports import ChatTurn, Delta, HeardAnswer, Schema, Tool, ToolCall
 
 _SYSTEM_REFUSED = re.compile(
     r"(?i)system (?:role|message|prompt|instruction)s?\b.{0,40}\b(?:not|un)\s?(?:support|allow)"
@@ -77,6 +77,7 @@ _TOOLS_REFUSED = re.compile(
     r"|(?:not|n't|cannot) (?:support|allow|accept|enable)\w*\b.{0,60}\b(?:tools?|functions?)\b"
     r"|tools? param requires|tool[- _]choice|function[- _]call(?:ing|s)?\b|extra.{0,40}\btools\b"
 )
+_SCHEMA_REFUSED = re.compile(r"(?i)response_format|json[_ ]?schema|grammar")
 _PROGRESS_REFUSED = re.compile(r"return_progress")
 _USAGE_REFUSED = re.compile(r"(?i)stream_options|include_usage")
 # The last one is OpenAI's message to unverified organisations.
@@ -90,7 +91,11 @@ _STREAM_REFUSED = re.compile(
 
 
 def chat_body(
-    model: str, turns: Sequence[ChatTurn], profile: ModelProfile, tools: Sequence[Tool] = ()
+    model: str,
+    turns: Sequence[ChatTurn],
+    profile: ModelProfile,
+    tools: Sequence[Tool] = (),
+    schema: Schema | None = None,
 ) -> dict[str, Any]:
     """The body of a chat request, streamed unless the model is known to refuse that."""
     messages = [_message(turn) for turn in shaped(turns, profile)]
@@ -100,9 +105,17 @@ def chat_body(
         body["stream_options"] = {"include_usage": True}
     if tools and profile.calls_tools is not False:
         body["tools"] = [tool_json(tool) for tool in tools]
+    if schema and profile.takes_schema:
+        body["response_format"] = schema_json(schema)
     if profile.tells_progress and is_streamed:
         body["return_progress"] = True
     return body
+
+
+def schema_json(schema: Schema) -> dict[str, Any]:
+    """A schema for the answer in OpenAI's form."""
+    named = {"name": "answer", "strict": True, "schema": schema}
+    return {"type": "json_schema", "json_schema": named}
 
 
 def tool_json(tool: Tool) -> dict[str, Any]:
@@ -150,6 +163,8 @@ def learned_from(said: str, profile: ModelProfile) -> dict[str, bool]:
         facts["counts_usage"] = False
     if _PROGRESS_REFUSED.search(said) and profile.tells_progress:
         facts["tells_progress"] = False
+    if _SCHEMA_REFUSED.search(said) and profile.takes_schema:
+        facts["takes_schema"] = False
     if _TOOLS_REFUSED.search(said) and profile.calls_tools is not False:
         facts["calls_tools"] = False
     if _STREAM_REFUSED.search(said) and profile.streams is not False:
@@ -371,6 +386,15 @@ class ChatClient:
         return self._profile.calls_tools
 
     @property
+    def judging(self) -> float | None:
+        """As measured by `note_judging`."""
+        return self._profile.judging
+
+    def note_judging(self, share: float) -> None:
+        """Keep it with what else is known of the model."""
+        self._learn(judging=round(share, 2))
+
+    @property
     def _profile(self) -> ModelProfile:
         known = self._profiles.get(self._endpoint.base_url, self._endpoint.model)
         return with_quirks(known, self._endpoint.base_url)
@@ -405,7 +429,11 @@ class ChatClient:
         self._requests.close()
 
     def stream(
-        self, turns: Sequence[ChatTurn], cancel: Event, tools: Sequence[Tool] = ()
+        self,
+        turns: Sequence[ChatTurn],
+        cancel: Event,
+        tools: Sequence[Tool] = (),
+        schema: Schema | None = None,
     ) -> Generator[Delta]:
         """Pieces of the answer as they arrive; ends early, connection closed, once `cancel` is set.
 
@@ -417,10 +445,10 @@ class ChatClient:
             AppError: for any fault of the endpoint or the network, also in mid-stream.
         """
         with self._priority.answering():
-            yield from self._stream(turns, cancel, tools)
+            yield from self._stream(turns, cancel, tools, schema)
 
     def _stream(
-        self, turns: Sequence[ChatTurn], cancel: Event, tools: Sequence[Tool]
+        self, turns: Sequence[ChatTurn], cancel: Event, tools: Sequence[Tool], schema: Schema | None
     ) -> Generator[Delta]:
         retries = Retries()
         while not cancel.is_set():
@@ -428,7 +456,7 @@ class ChatClient:
             try:
                 with (
                     mapping_endpoint_errors(self._endpoint, self._key),
-                    closing(self._answer(turns, cancel, tools)) as answer,
+                    closing(self._answer(turns, cancel, tools, schema)) as answer,
                 ):
                     for delta in answer:
                         has_begun = has_begun or not delta.status
@@ -524,7 +552,7 @@ class ChatClient:
         self._profiles.learn(self._endpoint.base_url, self._endpoint.model, **facts)
 
     def _answer(
-        self, turns: Sequence[ChatTurn], cancel: Event, tools: Sequence[Tool]
+        self, turns: Sequence[ChatTurn], cancel: Event, tools: Sequence[Tool], schema: Schema | None
     ) -> Generator[Delta]:
         """One request and its answer, with thinking separated; complete, or an error."""
         profile = self._profile
@@ -532,7 +560,7 @@ class ChatClient:
         heard, called = HeardAnswer(), HeardCalls()
         reason = ""
         left_chars = LONGEST_ANSWER_CHARS
-        body = chat_body(self._endpoint.model, turns, profile, tools)
+        body = chat_body(self._endpoint.model, turns, profile, tools, schema)
         if not body["stream"]:
             yield Delta("", status=_NOT_STREAMED)
         with closing(self._requests.pieces(body, cancel, self.purpose)) as pieces:

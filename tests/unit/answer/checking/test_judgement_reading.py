@@ -29,17 +29,6 @@ OTHER_NAMES = json.dumps(
     ]
 )
 LINES = "\n".join(json.dumps(row) for row in ROWS)
-PYTHON = "[{'id': 101, 'verdict': 'supported', 'why': 'Passage 1 says so.'},\n" + json.dumps(
-    ROWS[1]
-)
-PROSE = "101. **Supported**: Passage 1 says so.\n102) Contradicted — Passage 2 says 20."
-LABELLED = """\
-**Sentence 101**: Verdict: supported
-Why: Passage 1 says so.
-
-**Sentence 102**: Verdict: contradicted
-*Reason:* Passage 2 says 20.
-"""
 
 
 @pytest.mark.parametrize(
@@ -55,9 +44,6 @@ Why: Passage 1 says so.
         BY_ID,
         OTHER_NAMES,
         LINES,
-        PYTHON,
-        PROSE,
-        LABELLED,
     ],
 )
 def test_forms_of_two_judgements(written: str) -> None:
@@ -67,14 +53,9 @@ def test_forms_of_two_judgements(written: str) -> None:
 @pytest.mark.parametrize(
     ("written", "found"),
     [
-        ("supported", Judgement(Verdict.SUPPORTED)),
-        ("**Partly.**", Judgement(Verdict.PARTLY)),
-        ("Not supported.", Judgement(Verdict.NOT_IN_SOURCES)),
         ('{"verdict": "Not in the passages"}', Judgement(Verdict.NOT_IN_SOURCES)),
         ('["contradicted"]', Judgement(Verdict.CONTRADICTED)),
         ('{"id": "7", "verdict": "missing"}', None),
-        ("Contradicted by passage 2.", Judgement(Verdict.CONTRADICTED, "by passage 2.")),
-        ("Supported (the same date)", Judgement(Verdict.SUPPORTED, "the same date")),
     ],
 )
 def test_forms_of_one_judgement(written: str, found: Judgement | None) -> None:
@@ -92,13 +73,7 @@ def test_forms_of_one_judgement(written: str, found: Judgement | None) -> None:
         '{"verdict": "supported|partly|contradicted|missing", "why": "x"}',
         '{"verdict": null, "id": 101}',
         '{"supported": false}',
-        "supported, partly, contradicted or missing?",
-        "supported | partly | contradicted | missing",
-        "supported: no",
-        "supported? No.",
-        "supported by the passages?",
-        "not contradicted",
-        "The sentence is not supported by the passages.",
+        "Supported.",
         "I cannot tell.",
         "[" * 5_000,
         "{" * 5_000,

@@ -8,7 +8,7 @@ import pytest
 
 from desktop_rag.answer.endpoints.helper_job import generate, patient_stream
 from desktop_rag.core.errors import AppError
-from desktop_rag.models.ports import ChatTurn, Delta, Tool
+from desktop_rag.models.ports import ChatTurn, Delta, Schema, Tool
 
 TURNS = (ChatTurn("user", "When?"),)
 
@@ -20,12 +20,15 @@ class SpokenModel:
     context_tokens = 4096
     read_tokens_per_s = 0.0
     calls_tools = None
+    judging = None
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return [len(text) for text in texts]
 
     def ranked(self, question: str, texts: Sequence[str], cancel: threading.Event) -> Sequence[int]:
         return ()
+
+    def note_judging(self, share: float) -> None: ...
 
     def warm_up(self) -> None: ...
 
@@ -40,7 +43,11 @@ class SilentModel(SpokenModel):
         self.was_cancelled = False
 
     def stream(
-        self, turns: Sequence[ChatTurn], cancel: threading.Event, tools: Sequence[Tool] = ()
+        self,
+        turns: Sequence[ChatTurn],
+        cancel: threading.Event,
+        tools: Sequence[Tool] = (),
+        schema: Schema | None = None,
     ) -> Iterator[Delta]:
         yield Delta("At ")
         while not self.go_on.wait(0.001) and not cancel.is_set():
@@ -72,7 +79,11 @@ def test_who_leaves_ends_the_request() -> None:
 def test_a_fault_is_raised_where_the_answer_is_read() -> None:
     class Broken(SpokenModel):
         def stream(
-            self, turns: Sequence[ChatTurn], cancel: threading.Event, tools: Sequence[Tool] = ()
+            self,
+            turns: Sequence[ChatTurn],
+            cancel: threading.Event,
+            tools: Sequence[Tool] = (),
+            schema: Schema | None = None,
         ) -> Iterator[Delta]:
             yield Delta("At ")
             raise AppError("The answer was cut off.")
@@ -93,7 +104,11 @@ def test_a_short_job_gives_up_alone() -> None:
 def test_a_short_text_is_what_came_after_its_thinking() -> None:
     class Thinker(SpokenModel):
         def stream(
-            self, turns: Sequence[ChatTurn], cancel: threading.Event, tools: Sequence[Tool] = ()
+            self,
+            turns: Sequence[ChatTurn],
+            cancel: threading.Event,
+            tools: Sequence[Tool] = (),
+            schema: Schema | None = None,
         ) -> Iterator[Delta]:
             yield Delta("Let me think of a title. " * 20, is_unsure=True)
             yield Delta("", was_thinking=True)

@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 import pytest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.claims import (
@@ -15,9 +15,9 @@ from desktop_rag.core.claims import (
     Evidence,
     Verdict,
 )
-from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.conversation import ModelCheckOffered, SourceRef
 from desktop_rag.core.parsed import Anchor
-from desktop_rag.core.settings import AnswerSettings, Settings
+from desktop_rag.core.settings import AnswerSettings, ModelCheck, Settings
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.claim_marks import (
     MARK,
@@ -358,11 +358,36 @@ def test_differing_words_are_shown_on_both_sides(panel: ClaimPanel) -> None:
 
 
 def test_the_sentence_of_a_model_is_shown_word_for_word(panel: ClaimPanel) -> None:
-    assert "compared both" not in " ".join(texts(panel))
     said = "Passage 1 says <b>20</b>, the sentence 40."
-    panel.show_claims((replace(WRONG, judge="<i>model</i>", reason=said), RIGHT), (SOURCE,))
+    told = replace(WRONG, judge="<i>model</i>", reason=said, judged=WRONG.verdict)
+    panel.show_claims((told, RIGHT), (SOURCE,))
     panel.show_claim(0)
-    assert "<i>model</i> compared both, and says" in texts(panel)
+    assert "Read by <i>model</i>" in texts(panel)
     assert marked_text(panel, "What the model says").toPlainText() == said
+    doubted = replace(told, judged=Verdict.SUPPORTED)
+    panel.show_claims((doubted, RIGHT), (SOURCE,))
+    assert "Read by the app. <i>model</i> says: Backed by sources" in texts(panel)
     panel.show_claim(1)
+    assert "Read by the app" in texts(panel)
     assert marked_text(panel, "What the model says").isHidden()
+
+
+@pytest.mark.everyday
+def test_a_remote_model_checks_answers_only_once_the_person_agreed(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    use(room, server)
+    ask(room, qtbot)
+    model = room.page.sessions.current.model
+    answer = model.turn(-1).message
+    offer = ModelCheckOffered(answer, "big <b>model</b>", "ai.example.com", 1_234, 0.0025)
+    model.show_offer(answer.message_id, offer)
+    click(room, qtbot, "Check with big <b>model</b>…", 0)
+    [box] = room.page.findChildren(QMessageBox)
+    assert "They go to ai.example.com in one request for each answer" in box.text()
+    assert "about 1,234 tokens for this one, 0.0025 at the known prices" in box.text()
+    [never] = [each for each in box.buttons() if each.text() == "Never"]
+    with qtbot.waitSignal(room.page.model_check_chosen) as chosen:
+        never.click()
+    assert chosen.args == [ModelCheck.NEVER]
+    assert not named(room, "Check with big <b>model</b>…")

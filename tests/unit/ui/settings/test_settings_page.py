@@ -28,6 +28,7 @@ from desktop_rag.core.settings import (
     EndpointSettings,
     HelperSettings,
     LaterSources,
+    ModelCheck,
     Room,
     Settings,
 )
@@ -158,12 +159,12 @@ def test_the_sources_of_follow_up_questions_are_chosen(
 @pytest.mark.everyday
 def test_options_for_answers_are_chosen(page: SettingsPage, applied: Applied) -> None:
     checks = button(page, "Check each sentence against the sources")
-    by_model = button(page, "Also check with the model")
+    by_model = button(page, "Also check with the model: Always")
     by_model.click()
     button(page, "Hide unsupported answers").click()
     button(page, "Suggest follow-up questions").click()
     wished = AnswerSettings(
-        checks_with_model=True, hides_unsupported=True, suggests_questions=False
+        model_check=ModelCheck.ALWAYS, hides_unsupported=True, suggests_questions=False
     )
     assert applied[-1].answers == wished
     checks.click()
