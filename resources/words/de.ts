@@ -4070,6 +4070,26 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Während Dateien indiziert, angehängt oder gezeigt werden.</translation>
     </message>
     <message>
+        <source>The model on this computer</source>
+        <translation>Das Modell auf diesem Computer</translation>
+    </message>
+    <message>
+        <source>A process of the app that runs a model, with a key of its own for each start.</source>
+        <translation>Ein Prozess der App, der ein Modell ausführt, mit einem eigenen Schlüssel für jeden Start.</translation>
+    </message>
+    <message>
+        <source>What an endpoint for answers or background tasks is sent. Nothing leaves the computer.</source>
+        <translation>Was ein Endpunkt für Antworten oder Hintergrundaufgaben bekommt. Nichts verlässt den Computer.</translation>
+    </message>
+    <message>
+        <source>When a model on this computer is used. It ends some minutes after the last request.</source>
+        <translation>Wenn ein Modell auf diesem Computer benutzt wird. Er endet einige Minuten nach der letzten Anfrage.</translation>
+    </message>
+    <message>
+        <source>Choose another endpoint, or remove the model.</source>
+        <translation>Wählen Sie einen anderen Endpunkt, oder entfernen Sie das Modell.</translation>
+    </message>
+    <message>
         <source>Your desktop</source>
         <translation>Ihr Desktop</translation>
     </message>
@@ -8856,6 +8876,10 @@ Was kostet der Eintritt?</translation>
         <translation>Ein Index kann nur in eine leere Bibliothek übernommen werden, Chats und Einstellungen in jede.</translation>
     </message>
     <message>
+        <source>Another model is still answering.</source>
+        <translation>Ein anderes Modell antwortet noch.</translation>
+    </message>
+    <message>
         <source>Another program answers in place of the app.</source>
         <translation>An der Stelle der App antwortet ein anderes Programm.</translation>
     </message>
@@ -8866,6 +8890,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Apple iWork</source>
         <translation>Apple iWork</translation>
+    </message>
+    <message>
+        <source>Ask again: it is loaded anew. If that doesn&apos;t help, choose another model.</source>
+        <translation>Fragen Sie noch einmal: Es wird neu geladen. Hilft das nicht, wählen Sie ein anderes Modell.</translation>
     </message>
     <message>
         <source>Ask every file again.</source>
@@ -9004,6 +9032,10 @@ Was kostet der Eintritt?</translation>
         <translation>Wählen Sie einen anderen Assistenten.</translation>
     </message>
     <message>
+        <source>Choose another endpoint in Settings.</source>
+        <translation>Wählen Sie in den Einstellungen einen anderen Endpunkt.</translation>
+    </message>
+    <message>
         <source>Choose another model above the chat, or remove the image and ask again.</source>
         <translation>Wählen Sie über dem Chat ein anderes Modell, oder entfernen Sie das Bild und fragen Sie noch einmal.</translation>
     </message>
@@ -9022,6 +9054,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Choose its program file.</source>
         <translation>Wählen Sie die Programmdatei.</translation>
+    </message>
+    <message>
+        <source>Choose one in Settings, or with: desktop-rag model use NAME</source>
+        <translation>Wählen Sie eines in den Einstellungen oder mit: desktop-rag model use NAME</translation>
     </message>
     <message>
         <source>Choose others for the assistant, or ask without it.</source>
@@ -9044,12 +9080,20 @@ Was kostet der Eintritt?</translation>
         <translation>Schließen Sie ihr Fenster, und versuchen Sie es noch einmal.</translation>
     </message>
     <message>
+        <source>Close other programs and ask again, or choose a smaller model.</source>
+        <translation>Schließen Sie andere Programme und fragen Sie noch einmal, oder wählen Sie ein kleineres Modell.</translation>
+    </message>
+    <message>
         <source>Close other programs and try again.</source>
         <translation>Schließen Sie andere Programme, und versuchen Sie es noch einmal.</translation>
     </message>
     <message>
         <source>Close other programs if the memory is short, or install the app again.</source>
         <translation>Schließen Sie andere Programme, wenn der Arbeitsspeicher knapp ist, oder installieren Sie die App noch einmal.</translation>
+    </message>
+    <message>
+        <source>Close other programs, or choose a smaller model.</source>
+        <translation>Schließen Sie andere Programme, oder wählen Sie ein kleineres Modell.</translation>
     </message>
     <message>
         <source>Collections: {names}.</source>
@@ -9252,6 +9296,10 @@ Was kostet der Eintritt?</translation>
         <translation>Ein-/Ausgabefehler</translation>
     </message>
     <message>
+        <source>Install it with: pip install &apos;desktop-rag[local-model]&apos;</source>
+        <translation>Installieren Sie ihn mit: pip install &apos;desktop-rag[local-model]&apos;</translation>
+    </message>
+    <message>
         <source>Install it with: pip install &apos;desktop-rag[team]&apos;</source>
         <translation>Installieren Sie es mit: pip install &apos;desktop-rag[team]&apos;</translation>
     </message>
@@ -9286,6 +9334,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>It came as {said}, although it was asked for plain. Turn that off at {host} or its proxy.</source>
         <translation>Sie kam als {said}, obwohl sie unkomprimiert verlangt war. Schalten Sie das auf {host} oder dessen Proxy ab.</translation>
+    </message>
+    <message>
+        <source>It can&apos;t be loaded: choose another file, or fetch it again.</source>
+        <translation>Sie kann nicht geladen werden: Wählen Sie eine andere Datei, oder laden Sie sie neu herunter.</translation>
     </message>
     <message>
         <source>It can&apos;t be shown.</source>
@@ -9520,6 +9572,10 @@ Was kostet der Eintritt?</translation>
         <translation>Er hatte {limit_s} Sekunden. Es wird wieder versucht.</translation>
     </message>
     <message>
+        <source>It was not fetched or copied to its end. Fetch it again, or choose another file.</source>
+        <translation>Sie wurde nicht bis zum Ende heruntergeladen oder kopiert. Laden Sie sie neu herunter, oder wählen Sie eine andere Datei.</translation>
+    </message>
+    <message>
         <source>It was refused in the desktop&apos;s question.</source>
         <translation>In der Rückfrage des Desktops wurde abgelehnt.</translation>
     </message>
@@ -9570,6 +9626,14 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Its documents stay searchable;</source>
         <translation>Seine Dokumente bleiben durchsuchbar;</translation>
+    </message>
+    <message>
+        <source>Its file is damaged, or of a kind that this version can&apos;t run: choose another.</source>
+        <translation>Seine Datei ist beschädigt oder von einer Art, die diese Version nicht ausführen kann: Wählen Sie eine andere.</translation>
+    </message>
+    <message>
+        <source>Its file may be damaged: choose another model, or fetch it again.</source>
+        <translation>Seine Datei ist vielleicht beschädigt: Wählen Sie ein anderes Modell, oder laden Sie es neu herunter.</translation>
     </message>
     <message>
         <source>Its files cannot be read ({strerror})</source>
@@ -9678,6 +9742,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Lines of the journal that cannot be read: {unreadable:,}.</source>
         <translation>Zeilen des Journals, die nicht gelesen werden können: {unreadable:,}.</translation>
+    </message>
+    <message>
+        <source>Loading “{model}”: {waited_s} s.</source>
+        <translation>„{model}“ wird geladen: {waited_s} s.</translation>
     </message>
     <message>
         <source>Look for its new version.</source>
@@ -10468,6 +10536,10 @@ Was kostet der Eintritt?</translation>
         <translation>Der Befehl wurde nicht gefunden.</translation>
     </message>
     <message>
+        <source>The computer has ended “{name}”, most likely for lack of memory.</source>
+        <translation>Der Computer hat „{name}“ beendet, wahrscheinlich aus Mangel an Arbeitsspeicher.</translation>
+    </message>
+    <message>
         <source>The content is {format_name}, though the name {named}.</source>
         <translation>Der Inhalt ist von der Art {format_name}, obwohl der Name {named}.</translation>
     </message>
@@ -11048,6 +11120,10 @@ Was kostet der Eintritt?</translation>
         <translation>Die Seite wurde unterwegs abgeschnitten.</translation>
     </message>
     <message>
+        <source>The part of the app that runs models is not installed.</source>
+        <translation>Der Teil der App, der Modelle ausführt, ist nicht installiert.</translation>
+    </message>
+    <message>
         <source>The passages don&apos;t answer it. Reading the whole text…</source>
         <translation>Die Textstellen beantworten es nicht. Der ganze Text wird gelesen…</translation>
     </message>
@@ -11066,6 +11142,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The program has no name that can be shown.</source>
         <translation>Das Programm hat keinen Namen, der sich anzeigen lässt.</translation>
+    </message>
+    <message>
+        <source>The program that runs models can&apos;t be started.</source>
+        <translation>Das Programm, das Modelle ausführt, kann nicht gestartet werden.</translation>
     </message>
     <message>
         <source>The prompt could not be deleted.</source>
@@ -11388,6 +11468,10 @@ Was kostet der Eintritt?</translation>
         <translation>Es gibt kein Modell, das das Bild sehen kann.</translation>
     </message>
     <message>
+        <source>There is no model “{name}” on this computer.</source>
+        <translation>Auf diesem Computer gibt es kein Modell „{name}“.</translation>
+    </message>
+    <message>
         <source>There is no other collection.</source>
         <translation>Es gibt keine andere Sammlung.</translation>
     </message>
@@ -11550,6 +11634,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>This package of the app comes without it. Install the app with: pipx install &apos;desktop-rag[team]&apos;</source>
         <translation>Dieses Paket der App enthält es nicht. Installieren Sie die App mit: pipx install &apos;desktop-rag[team]&apos;</translation>
+    </message>
+    <message>
+        <source>This part of the app runs no models.</source>
+        <translation>Dieser Teil der App führt keine Modelle aus.</translation>
     </message>
     <message>
         <source>This passes by itself. Wait {wait}, then press Retry.</source>
@@ -12488,6 +12576,22 @@ Was kostet der Eintritt?</translation>
         <translation>„{model}“ hat nach {seconds} Sekunden geantwortet.</translation>
     </message>
     <message>
+        <source>“{name}” can&apos;t be loaded.</source>
+        <translation>„{name}“ kann nicht geladen werden.</translation>
+    </message>
+    <message>
+        <source>“{name}” can&apos;t be read.</source>
+        <translation>„{name}“ kann nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>“{name}” crashes while it is loaded.</source>
+        <translation>„{name}“ stürzt beim Laden ab.</translation>
+    </message>
+    <message>
+        <source>“{name}” has crashed.</source>
+        <translation>„{name}“ ist abgestürzt.</translation>
+    </message>
+    <message>
         <source>“{name}” has no folder to index.</source>
         <translation>„{name}“ hat keinen Ordner, der indiziert werden könnte.</translation>
     </message>
@@ -12508,12 +12612,24 @@ Was kostet der Eintritt?</translation>
         <translation>„{name}“ ist seit {silent_s} s still. Auf den Rest wird gewartet.</translation>
     </message>
     <message>
+        <source>“{name}” is no model that this app can run.</source>
+        <translation>„{name}“ ist kein Modell, das diese App ausführen kann.</translation>
+    </message>
+    <message>
         <source>“{name}” is not a known program.</source>
         <translation>„{name}“ ist kein bekanntes Programm.</translation>
     </message>
     <message>
+        <source>“{name}” is not whole.</source>
+        <translation>„{name}“ ist nicht vollständig.</translation>
+    </message>
+    <message>
         <source>“{name}” looks at what was found.</source>
         <translation>„{name}“ sieht sich das Gefundene an.</translation>
+    </message>
+    <message>
+        <source>“{name}” needs {needed} GB of memory, and {free_bytes} GB are free.</source>
+        <translation>„{name}“ braucht {needed} GB Arbeitsspeicher, und {free_bytes} GB sind frei.</translation>
     </message>
     <message>
         <source>“{name}” reads the prompt, about {reading_s} s.</source>
