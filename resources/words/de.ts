@@ -8848,6 +8848,10 @@ Was kostet der Eintritt?</translation>
         <translation>Legen Sie eine an: desktop-rag schedule add</translation>
     </message>
     <message>
+        <source>Add or fetch one first.</source>
+        <translation>Fügen Sie erst eines hinzu, oder laden Sie eines herunter.</translation>
+    </message>
+    <message>
         <source>Add some first.</source>
         <translation>Fügen Sie zuerst welche hinzu.</translation>
     </message>
@@ -9018,6 +9022,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Choose a file that was exported as JSON.</source>
         <translation>Wählen Sie eine Datei, die als JSON exportiert wurde.</translation>
+    </message>
+    <message>
+        <source>Choose a model for conversations; their names often end in “Instruct” or “it”.</source>
+        <translation>Wählen Sie ein Modell für Gespräche; deren Namen enden oft auf „Instruct“ oder „it“.</translation>
     </message>
     <message>
         <source>Choose a name that is not empty and not in use.</source>
@@ -9954,6 +9962,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Of one message only {max_parts:,} parts were read.</source>
         <translation>Von einer Nachricht wurden nur {max_parts:,} Teile gelesen.</translation>
+    </message>
+    <message>
+        <source>Offered are {names}.</source>
+        <translation>Angeboten werden {names}.</translation>
     </message>
     <message>
         <source>Office file</source>
@@ -11408,6 +11420,10 @@ Was kostet der Eintritt?</translation>
         <translation>Es gibt so wenige Vektoren, dass es ebenso schnell ist, alle zu vergleichen.</translation>
     </message>
     <message>
+        <source>There are {names}.</source>
+        <translation>Es gibt {names}.</translation>
+    </message>
+    <message>
         <source>There are: {known}.</source>
         <translation>Es gibt: {known}.</translation>
     </message>
@@ -11502,6 +11518,14 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>There is no set of questions “{name}”.</source>
         <translation>Eine Fragensammlung „{name}“ gibt es nicht.</translation>
+    </message>
+    <message>
+        <source>There is no single model “{name}” on this computer.</source>
+        <translation>Auf diesem Computer gibt es nicht genau ein Modell „{name}“.</translation>
+    </message>
+    <message>
+        <source>There is no single model “{name}” to fetch.</source>
+        <translation>Es gibt nicht genau ein Modell „{name}“ zum Herunterladen.</translation>
     </message>
     <message>
         <source>There is no snapshot “{wanted}”.</source>
@@ -12584,6 +12608,10 @@ Was kostet der Eintritt?</translation>
         <translation>„{name}“ kann nicht gelesen werden.</translation>
     </message>
     <message>
+        <source>“{name}” could not be deleted.</source>
+        <translation>„{name}“ konnte nicht gelöscht werden.</translation>
+    </message>
+    <message>
         <source>“{name}” crashes while it is loaded.</source>
         <translation>„{name}“ stürzt beim Laden ab.</translation>
     </message>
@@ -12610,6 +12638,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>“{name}” has paused for {silent_s} s. Waiting for the rest.</source>
         <translation>„{name}“ ist seit {silent_s} s still. Auf den Rest wird gewartet.</translation>
+    </message>
+    <message>
+        <source>“{name}” is a model that writes no text.</source>
+        <translation>„{name}“ ist ein Modell, das keinen Text schreibt.</translation>
     </message>
     <message>
         <source>“{name}” is no model that this app can run.</source>
@@ -12990,6 +13022,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>No model server answers at {host}.</source>
         <translation>Unter {host} antwortet kein Modellserver.</translation>
+    </message>
+    <message>
+        <source>This computer</source>
+        <translation>Dieser Computer</translation>
     </message>
 </context>
 </TS>

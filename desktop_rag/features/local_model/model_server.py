@@ -135,6 +135,12 @@ class ModelServer:
             if not self._uses and self._child:
                 self._child.stop()
 
+    def let_go(self) -> None:
+        """Let the model go at once; an answer under way ends with an error."""
+        with self._lock:
+            if self._child:
+                self._child.stop()
+
     def close(self) -> None:
         """As `OwnServer.close`; nothing is loaded afterwards."""
         with self._lock:
