@@ -403,6 +403,17 @@ KINDS: tuple[ConnectionKind, ...] = (
         ("features.local_model.model_server", "features.local_model.model_child"),
     ),
     ConnectionKind(
+        "model-download",
+        tr("Fetching a model"),
+        Reach.NETWORK,
+        tr("huggingface.co, or the host that HF_ENDPOINT names, and the store it points to."),
+        tr("The name of the file. Nothing of yours."),
+        tr("When you press the button that names the host, the size and the folder."),
+        tr("Don't press it."),
+        Place.MODEL,
+        ("features.local_model.fetcher",),
+    ),
+    ConnectionKind(
         "desktop",
         tr("Your desktop"),
         Reach.COMPUTER,
@@ -439,12 +450,12 @@ KINDS: tuple[ConnectionKind, ...] = (
     ),
     ConnectionKind(
         "downloads",
-        tr("Models and extensions"),
+        tr("Extensions"),
         Reach.NEVER,
         tr("Nobody."),
         tr(
-            "Nothing. Models come with the app or from a folder of yours; libraries and the"
-            " database fetch no parts of their own."
+            "Nothing. Models for search come with the app or from a folder of yours; libraries and"
+            " the database fetch no parts of their own."
         ),
         tr("Never."),
         tr("There is nothing to switch."),
@@ -646,6 +657,7 @@ _FOUND: dict[str, Callable[[Facts], _Found]] = {
     "registered-programs": _steady(ConnectionState.ON_REQUEST),
     "running-app": _steady(ConnectionState.ON),
     "parser": _steady(ConnectionState.ON),
+    "model-download": _steady(ConnectionState.ON_REQUEST),
     "local-model": _local_model,
     "desktop": _steady(ConnectionState.ON),
     "telemetry": _steady(ConnectionState.NEVER),

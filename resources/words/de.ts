@@ -4090,6 +4090,26 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Wählen Sie einen anderen Endpunkt, oder entfernen Sie das Modell.</translation>
     </message>
     <message>
+        <source>Fetching a model</source>
+        <translation>Herunterladen eines Modells</translation>
+    </message>
+    <message>
+        <source>huggingface.co, or the host that HF_ENDPOINT names, and the store it points to.</source>
+        <translation>huggingface.co oder der Host, den HF_ENDPOINT nennt, und der Speicher, auf den er verweist.</translation>
+    </message>
+    <message>
+        <source>The name of the file. Nothing of yours.</source>
+        <translation>Der Name der Datei. Nichts von Ihnen.</translation>
+    </message>
+    <message>
+        <source>When you press the button that names the host, the size and the folder.</source>
+        <translation>Wenn Sie den Knopf drücken, der Host, Größe und Ordner nennt.</translation>
+    </message>
+    <message>
+        <source>Don&apos;t press it.</source>
+        <translation>Drücken Sie ihn nicht.</translation>
+    </message>
+    <message>
         <source>Your desktop</source>
         <translation>Ihr Desktop</translation>
     </message>
@@ -4138,12 +4158,12 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Nichts. Die App sucht weder nach neuen Versionen noch lädt sie welche.</translation>
     </message>
     <message>
-        <source>Models and extensions</source>
-        <translation>Modelle und Erweiterungen</translation>
+        <source>Extensions</source>
+        <translation>Erweiterungen</translation>
     </message>
     <message>
-        <source>Nothing. Models come with the app or from a folder of yours; libraries and the database fetch no parts of their own.</source>
-        <translation>Nichts. Modelle kommen mit der App oder aus einem Ordner von Ihnen; Bibliotheken und die Datenbank laden keine eigenen Teile nach.</translation>
+        <source>Nothing. Models for search come with the app or from a folder of yours; libraries and the database fetch no parts of their own.</source>
+        <translation>Nichts. Modelle für die Suche kommen mit der App oder aus einem Ihrer Ordner; Bibliotheken und die Datenbank holen keine eigenen Teile.</translation>
     </message>
     <message>
         <source>Learn from earlier answers</source>
@@ -9000,6 +9020,10 @@ Was kostet der Eintritt?</translation>
         <translation>Prüfen Sie den Namen.</translation>
     </message>
     <message>
+        <source>Check the network.</source>
+        <translation>Prüfen Sie das Netzwerk.</translation>
+    </message>
+    <message>
         <source>Check the permissions of the file, and that its disk is not read-only.</source>
         <translation>Prüfen Sie die Rechte der Datei und ob ihr Datenträger beschreibbar ist.</translation>
     </message>
@@ -9046,6 +9070,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Choose another model above the chat, or remove the image and ask again.</source>
         <translation>Wählen Sie über dem Chat ein anderes Modell, oder entfernen Sie das Bild und fragen Sie noch einmal.</translation>
+    </message>
+    <message>
+        <source>Choose another model.</source>
+        <translation>Wählen Sie ein anderes Modell.</translation>
     </message>
     <message>
         <source>Choose another name.</source>
@@ -9576,6 +9604,10 @@ Was kostet der Eintritt?</translation>
         <translation>Verstanden werden desktop-rag://ask?q=FRAGE und desktop-rag://open?document=ID.</translation>
     </message>
     <message>
+        <source>It wants to know who asks, which this app doesn&apos;t tell. Choose another model.</source>
+        <translation>Er will wissen, wer fragt, und das verrät diese App nicht. Wählen Sie ein anderes Modell.</translation>
+    </message>
+    <message>
         <source>It was given {limit_s} seconds. It is tried again.</source>
         <translation>Er hatte {limit_s} Sekunden. Es wird wieder versucht.</translation>
     </message>
@@ -9622,6 +9654,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Its content is no {named} file.</source>
         <translation>Ihr Inhalt ist keine Datei der Art {named}.</translation>
+    </message>
+    <message>
+        <source>Its content is not what the host states, so it was deleted. Fetch it again.</source>
+        <translation>Ihr Inhalt ist nicht der, den der Host angibt; sie wurde gelöscht. Laden Sie sie neu herunter.</translation>
     </message>
     <message>
         <source>Its disk is read-only, or you may not write there. The library can only be read.</source>
@@ -10552,6 +10588,10 @@ Was kostet der Eintritt?</translation>
         <translation>Der Computer hat „{name}“ beendet, wahrscheinlich aus Mangel an Arbeitsspeicher.</translation>
     </message>
     <message>
+        <source>The connection to {place} failed.</source>
+        <translation>Die Verbindung zu {place} ist fehlgeschlagen.</translation>
+    </message>
+    <message>
         <source>The content is {format_name}, though the name {named}.</source>
         <translation>Der Inhalt ist von der Art {format_name}, obwohl der Name {named}.</translation>
     </message>
@@ -10852,6 +10892,14 @@ Was kostet der Eintritt?</translation>
         <translation>Der Verlauf der Befehle konnte nicht geschrieben werden.</translation>
     </message>
     <message>
+        <source>The host points from one address to another.</source>
+        <translation>Der Host verweist von einer Adresse auf die nächste.</translation>
+    </message>
+    <message>
+        <source>The host points to an address without https.</source>
+        <translation>Der Host verweist auf eine Adresse ohne https.</translation>
+    </message>
+    <message>
         <source>The index could not be unpacked.</source>
         <translation>Der Index konnte nicht entpackt werden.</translation>
     </message>
@@ -11082,6 +11130,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The model repeats itself.</source>
         <translation>Das Modell wiederholt sich.</translation>
+    </message>
+    <message>
+        <source>The model takes {needed} GB, and {free} GB are free.</source>
+        <translation>Das Modell braucht {needed} GB, und {free} GB sind frei.</translation>
     </message>
     <message>
         <source>The model took too long.</source>
@@ -11732,6 +11784,10 @@ Was kostet der Eintritt?</translation>
         <translation>Versuchen Sie es später noch einmal.</translation>
     </message>
     <message>
+        <source>Try again later.</source>
+        <translation>Versuchen Sie es später.</translation>
+    </message>
+    <message>
         <source>Try again, and check the disk.</source>
         <translation>Versuchen Sie es noch einmal, und prüfen Sie den Datenträger.</translation>
     </message>
@@ -11768,6 +11824,10 @@ Was kostet der Eintritt?</translation>
         <translation>Aktualisieren Sie diese App, oder starten Sie sie neu.</translation>
     </message>
     <message>
+        <source>Use another host.</source>
+        <translation>Benutzen Sie einen anderen Host.</translation>
+    </message>
+    <message>
         <source>Use the words of your documents, or write about all documents.</source>
         <translation>Verwenden Sie die Wörter Ihrer Dokumente, oder schreiben Sie über alle Dokumente.</translation>
     </message>
@@ -11796,6 +11856,10 @@ Was kostet der Eintritt?</translation>
         <translation>Was sie aus anderen Dateien holt, bleibt weg.</translation>
     </message>
     <message>
+        <source>What was fetched is kept: resume to go on from there.</source>
+        <translation>Was heruntergeladen wurde, bleibt: Setzen Sie dort fort.</translation>
+    </message>
+    <message>
         <source>What was read before stays searchable.</source>
         <translation>Was zuvor gelesen wurde, bleibt durchsuchbar.</translation>
     </message>
@@ -11810,6 +11874,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Without documents, only a model can answer.</source>
         <translation>Ohne Dokumente kann nur ein Modell antworten.</translation>
+    </message>
+    <message>
+        <source>Without it the file can&apos;t be checked. Use another host, or add a file of yours.</source>
+        <translation>Ohne sie kann die Datei nicht geprüft werden. Benutzen Sie einen anderen Host, oder fügen Sie eine eigene Datei hinzu.</translation>
     </message>
     <message>
         <source>Word before version 6</source>
@@ -12232,6 +12300,10 @@ Was kostet der Eintritt?</translation>
         <translation>{free} sind in {folder} frei ({what}).</translation>
     </message>
     <message>
+        <source>{hostname} states no hash for the file.</source>
+        <translation>{hostname} gibt für die Datei keine Prüfsumme an.</translation>
+    </message>
+    <message>
         <source>{host} can&apos;t be reached.</source>
         <translation>{host} ist nicht erreichbar.</translation>
     </message>
@@ -12452,6 +12524,22 @@ Was kostet der Eintritt?</translation>
         <translation>{pictures:,} Bilder und gescannte Seiten sind noch zu lesen.</translation>
     </message>
     <message>
+        <source>{place} does not answer.</source>
+        <translation>{place} antwortet nicht.</translation>
+    </message>
+    <message>
+        <source>{place} does not give the file to everybody.</source>
+        <translation>{place} gibt die Datei nicht jedem.</translation>
+    </message>
+    <message>
+        <source>{place} does not have the file any more.</source>
+        <translation>{place} hat die Datei nicht mehr.</translation>
+    </message>
+    <message>
+        <source>{place} failed with status {status}.</source>
+        <translation>{place} ist mit Status {status} gescheitert.</translation>
+    </message>
+    <message>
         <source>{read}; the server states {stated_tokens:,}.</source>
         <translation>{read}; der Server nennt {stated_tokens:,}.</translation>
     </message>
@@ -12584,6 +12672,14 @@ Was kostet der Eintritt?</translation>
         <translation>„{exc}“ ist keine Liste von Einstellungen. Berichtigen Sie zuerst die Datei.</translation>
     </message>
     <message>
+        <source>“{file}” could not be deleted.</source>
+        <translation>„{file}“ konnte nicht gelöscht werden.</translation>
+    </message>
+    <message>
+        <source>“{file}” was changed on its way.</source>
+        <translation>„{file}“ wurde unterwegs verändert.</translation>
+    </message>
+    <message>
         <source>“{filled}” would be read as an option.</source>
         <translation>„{filled}“ würde als Option gelesen.</translation>
     </message>
@@ -12650,6 +12746,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>“{name}” is not a known program.</source>
         <translation>„{name}“ ist kein bekanntes Programm.</translation>
+    </message>
+    <message>
+        <source>“{name}” is not fetched to its end.</source>
+        <translation>„{name}“ ist nicht zu Ende heruntergeladen.</translation>
     </message>
     <message>
         <source>“{name}” is not whole.</source>

@@ -58,7 +58,9 @@ def offered_models() -> tuple[OfferedModel, ...]:
     """The rows in the order of the table."""
     text = (resources_dir() / "local_models.toml").read_text(encoding="utf-8")
     rows: list[dict[str, Any]] = tomllib.loads(text)["model"]
-    return tuple(OfferedModel(**{**row, "languages": tuple(row["languages"])}) for row in rows)
+    for row in rows:
+        row["languages"] = tuple(row["languages"])
+    return tuple(OfferedModel(**row) for row in rows)
 
 
 def find_offered(name: str) -> OfferedModel:

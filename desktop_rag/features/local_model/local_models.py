@@ -17,6 +17,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.features.local_model.catalogue import Suggestion, suggested
+from desktop_rag.features.local_model.downloads import Downloads
 from desktop_rag.features.local_model.found_models import FoundModel, found_models
 from desktop_rag.features.local_model.gguf_header import ModelHeader, read_header
 from desktop_rag.features.local_model.model_list import ChosenModel
@@ -67,6 +68,7 @@ class LocalModels:
         self.server = models.own_server
         self._chosen = self.server.models
         self._folder = home.local_models
+        self.downloads = Downloads(home.local_models, models.changes)
         self._closing = Event()
 
     @property
@@ -171,6 +173,7 @@ class LocalModels:
     def close(self) -> None:
         """End what is in progress. Idempotent."""
         self._closing.set()
+        self.downloads.close()
 
     def _load(self, name: str) -> None:
         try:
