@@ -354,7 +354,9 @@ def _make_models(
     changes: Changes | None = None,
 ) -> ChatModels:  # fmt: skip
     profiles, allowances = ProfileBook(home.model_profiles), Allowances(home.spending)
-    return ChatModels(keys, settings, profiles, allowances, recorder, changes)
+    changes = changes or Changes()
+    own = next((h(home, changes, profiles) for h in hooks("own_server").values()), None)
+    return ChatModels(keys, settings, profiles, allowances, recorder, changes, own_server=own)
 
 
 def _make_personal(

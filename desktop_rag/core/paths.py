@@ -33,6 +33,10 @@ class Home:
     """The settings file, TOML."""
     model_profiles = _Below("models.json")
     """Measured capabilities of chat models, JSON; measured again if lost."""
+    local_models = _Below("local-models")
+    """Fetched models that the app runs itself; created with the first."""
+    local_model_list = _Below("local_models.json")
+    """The models on this computer that were chosen, JSON."""
     spending = _Below("spending.json")
     """Today's spending and the last minute's requests per endpoint, JSON."""
     logs = _Below("logs")

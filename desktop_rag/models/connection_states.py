@@ -15,7 +15,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import Settings
 from desktop_rag.models.embedding.remote_embedder import endpoint_of, is_address
-from desktop_rag.models.endpoint_address import is_numeric, is_this_computer
+from desktop_rag.models.endpoint_address import OWN_ADDRESS, is_numeric, is_this_computer
 from desktop_rag.models.endpoints.client.connection import proxy_for
 from desktop_rag.models.endpoints.endpoint_check import USUAL
 from desktop_rag.models.transcription_client import may_send
@@ -390,6 +390,30 @@ KINDS: tuple[ConnectionKind, ...] = (
         ("ingest.parsing.parser_process", "ingest.parsing.protocol"),
     ),
     ConnectionKind(
+        "local-model",
+        tr("The model on this computer"),
+        Reach.COMPUTER,
+        tr("A process of the app that runs a model, with a key of its own for each start."),
+        tr(
+            "What an endpoint for answers or background tasks is sent. Nothing leaves the computer."
+        ),
+        tr("When a model on this computer is used. It ends some minutes after the last request."),
+        tr("Choose another endpoint, or remove the model."),
+        Place.MODEL,
+        ("features.local_model.model_server", "features.local_model.model_child"),
+    ),
+    ConnectionKind(
+        "model-download",
+        tr("Fetching a model"),
+        Reach.NETWORK,
+        tr("huggingface.co, or the host that HF_ENDPOINT names, and the store it points to."),
+        tr("The name of the file. Nothing of yours."),
+        tr("When you press the button that names the host, the size and the folder."),
+        tr("Don't press it."),
+        Place.MODEL,
+        ("features.local_model.fetcher",),
+    ),
+    ConnectionKind(
         "desktop",
         tr("Your desktop"),
         Reach.COMPUTER,
@@ -426,12 +450,12 @@ KINDS: tuple[ConnectionKind, ...] = (
     ),
     ConnectionKind(
         "downloads",
-        tr("Models and extensions"),
+        tr("Extensions"),
         Reach.NEVER,
         tr("Nobody."),
         tr(
-            "Nothing. Models come with the app or from a folder of yours; libraries and the"
-            " database fetch no parts of their own."
+            "Nothing. Models for search come with the app or from a folder of yours; libraries and"
+            " the database fetch no parts of their own."
         ),
         tr("Never."),
         tr("There is nothing to switch."),
@@ -564,6 +588,10 @@ def _shared_library(facts: Facts) -> _Found:
     return _on_where([f"postgresql://{shared.host}:{shared.port}"] if shared.is_set else [])
 
 
+def _local_model(facts: Facts) -> _Found:
+    return _on_where(address for address in _asked(facts) if address == OWN_ADDRESS)
+
+
 def _on_where(addresses: Iterable[str]) -> _Found:
     found = tuple(dict.fromkeys(addresses))
     return (ConnectionState.ON if found else ConnectionState.OFF), found
@@ -629,6 +657,8 @@ _FOUND: dict[str, Callable[[Facts], _Found]] = {
     "registered-programs": _steady(ConnectionState.ON_REQUEST),
     "running-app": _steady(ConnectionState.ON),
     "parser": _steady(ConnectionState.ON),
+    "model-download": _steady(ConnectionState.ON_REQUEST),
+    "local-model": _local_model,
     "desktop": _steady(ConnectionState.ON),
     "telemetry": _steady(ConnectionState.NEVER),
     "updates": _steady(ConnectionState.NEVER),

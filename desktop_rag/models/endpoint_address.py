@@ -8,6 +8,8 @@ from desktop_rag.core.errors import AppError
 
 # Placeholders in an address for the key and the model, filled in when a request is sent.
 KEY_SLOT, MODEL_SLOT = "{key}", "{model}"
+# Names the server that the app runs itself, wherever that listens. No name server is asked for it.
+OWN_ADDRESS = "http://this-app.localhost/v1"
 _EXAMPLE = "for example http://localhost:11434/v1"
 # Paths that people copy from a manual together with the address.
 _CALLS = re.compile(r"/+(?:chat/completions|completions|embeddings|models|audio/transcriptions)$")
@@ -94,7 +96,7 @@ def is_numeric(base_url: str) -> bool:
     try:
         ipaddress.ip_address(host)
     except ValueError:
-        return host == "localhost"
+        return host == "localhost" or base_url == OWN_ADDRESS
     return True
 
 

@@ -1,9 +1,9 @@
 """The ports to embedders and chat models: all that is slow or remote. Worker threads only."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,6 +132,36 @@ class HeardAnswer:
             self.thinking += delta.text
         else:
             self.text += delta.text
+
+
+class ServedAt(NamedTuple):
+    """Where the app's own server listens, until its next start, and the key it wants."""
+
+    base_url: str
+    key: str
+
+
+class OwnServer(Protocol):
+    """The server that the app runs itself, behind OWN_ADDRESS. Any thread."""
+
+    def begin(self, model: str, cancel: Event) -> Generator[Delta, None, ServedAt]:
+        """Have the model ready for a request, which `end` ends; a status says why it takes long.
+
+        Raises AppError when it can't be loaded, and Cancelled once `cancel` is set.
+        """
+        ...
+
+    def end(self) -> None:
+        """Say that a request is over."""
+        ...
+
+    def fault(self) -> AppError | None:
+        """Why the server ended by itself, just now; None while it runs."""
+        ...
+
+    def close(self) -> None:
+        """End the server. Idempotent."""
+        ...
 
 
 class Reader(Protocol):

@@ -3216,8 +3216,84 @@ Die vollständige Adresse lautet:
         <translation>Testen</translation>
     </message>
     <message>
+        <source>Models (*.gguf)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>A model writes answers from your documents. Choose where it runs; you can change it.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This installation can&apos;t run models by itself. Install it with the extra “local-model”, or use one of the ways below.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ollama, LM Studio, llama.cpp and others are found by themselves. An online service needs a key and is sent the passages that a question finds.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Written answers</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Progress of the download</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose a model file…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose in Settings…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>On this computer</source>
         <translation>Auf diesem Computer</translation>
+    </message>
+    <message>
+        <source>A program that already runs here, or an online service</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Looking for models on this computer…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{size}, found in {program}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Use it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{name}: {size:.1f} GB from {host}, licence: {licence}. It is kept in {folder}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Fetch it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{name}: {done} of {total}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Continue</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{name} writes your answers from now on.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>It is loaded with the next question at the latest.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose a model file</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Online service</source>
@@ -4118,6 +4194,46 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Während Dateien indiziert, angehängt oder gezeigt werden.</translation>
     </message>
     <message>
+        <source>The model on this computer</source>
+        <translation>Das Modell auf diesem Computer</translation>
+    </message>
+    <message>
+        <source>A process of the app that runs a model, with a key of its own for each start.</source>
+        <translation>Ein Prozess der App, der ein Modell ausführt, mit einem eigenen Schlüssel für jeden Start.</translation>
+    </message>
+    <message>
+        <source>What an endpoint for answers or background tasks is sent. Nothing leaves the computer.</source>
+        <translation>Was ein Endpunkt für Antworten oder Hintergrundaufgaben bekommt. Nichts verlässt den Computer.</translation>
+    </message>
+    <message>
+        <source>When a model on this computer is used. It ends some minutes after the last request.</source>
+        <translation>Wenn ein Modell auf diesem Computer benutzt wird. Er endet einige Minuten nach der letzten Anfrage.</translation>
+    </message>
+    <message>
+        <source>Choose another endpoint, or remove the model.</source>
+        <translation>Wählen Sie einen anderen Endpunkt, oder entfernen Sie das Modell.</translation>
+    </message>
+    <message>
+        <source>Fetching a model</source>
+        <translation>Herunterladen eines Modells</translation>
+    </message>
+    <message>
+        <source>huggingface.co, or the host that HF_ENDPOINT names, and the store it points to.</source>
+        <translation>huggingface.co oder der Host, den HF_ENDPOINT nennt, und der Speicher, auf den er verweist.</translation>
+    </message>
+    <message>
+        <source>The name of the file. Nothing of yours.</source>
+        <translation>Der Name der Datei. Nichts von Ihnen.</translation>
+    </message>
+    <message>
+        <source>When you press the button that names the host, the size and the folder.</source>
+        <translation>Wenn Sie den Knopf drücken, der Host, Größe und Ordner nennt.</translation>
+    </message>
+    <message>
+        <source>Don&apos;t press it.</source>
+        <translation>Drücken Sie ihn nicht.</translation>
+    </message>
+    <message>
         <source>Your desktop</source>
         <translation>Ihr Desktop</translation>
     </message>
@@ -4166,12 +4282,12 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Nichts. Die App sucht weder nach neuen Versionen noch lädt sie welche.</translation>
     </message>
     <message>
-        <source>Models and extensions</source>
-        <translation>Modelle und Erweiterungen</translation>
+        <source>Extensions</source>
+        <translation>Erweiterungen</translation>
     </message>
     <message>
-        <source>Nothing. Models come with the app or from a folder of yours; libraries and the database fetch no parts of their own.</source>
-        <translation>Nichts. Modelle kommen mit der App oder aus einem Ordner von Ihnen; Bibliotheken und die Datenbank laden keine eigenen Teile nach.</translation>
+        <source>Nothing. Models for search come with the app or from a folder of yours; libraries and the database fetch no parts of their own.</source>
+        <translation>Nichts. Modelle für die Suche kommen mit der App oder aus einem Ihrer Ordner; Bibliotheken und die Datenbank holen keine eigenen Teile.</translation>
     </message>
     <message>
         <source>Learn from earlier answers</source>
@@ -8896,6 +9012,10 @@ Was kostet der Eintritt?</translation>
         <translation>Legen Sie eine an: desktop-rag schedule add</translation>
     </message>
     <message>
+        <source>Add or fetch one first.</source>
+        <translation>Fügen Sie erst eines hinzu, oder laden Sie eines herunter.</translation>
+    </message>
+    <message>
         <source>Add some first.</source>
         <translation>Fügen Sie zuerst welche hinzu.</translation>
     </message>
@@ -8924,6 +9044,10 @@ Was kostet der Eintritt?</translation>
         <translation>Ein Index kann nur in eine leere Bibliothek übernommen werden, Chats und Einstellungen in jede.</translation>
     </message>
     <message>
+        <source>Another model is still answering.</source>
+        <translation>Ein anderes Modell antwortet noch.</translation>
+    </message>
+    <message>
         <source>Another program answers in place of the app.</source>
         <translation>An der Stelle der App antwortet ein anderes Programm.</translation>
     </message>
@@ -8934,6 +9058,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Apple iWork</source>
         <translation>Apple iWork</translation>
+    </message>
+    <message>
+        <source>Ask again: it is loaded anew. If that doesn&apos;t help, choose another model.</source>
+        <translation>Fragen Sie noch einmal: Es wird neu geladen. Hilft das nicht, wählen Sie ein anderes Modell.</translation>
     </message>
     <message>
         <source>Ask every file again.</source>
@@ -9036,6 +9164,10 @@ Was kostet der Eintritt?</translation>
         <translation>Prüfen Sie den Namen.</translation>
     </message>
     <message>
+        <source>Check the network.</source>
+        <translation>Prüfen Sie das Netzwerk.</translation>
+    </message>
+    <message>
         <source>Check the permissions of the file, and that its disk is not read-only.</source>
         <translation>Prüfen Sie die Rechte der Datei und ob ihr Datenträger beschreibbar ist.</translation>
     </message>
@@ -9064,6 +9196,10 @@ Was kostet der Eintritt?</translation>
         <translation>Wählen Sie eine Datei, die als JSON exportiert wurde.</translation>
     </message>
     <message>
+        <source>Choose a model for conversations; their names often end in “Instruct” or “it”.</source>
+        <translation>Wählen Sie ein Modell für Gespräche; deren Namen enden oft auf „Instruct“ oder „it“.</translation>
+    </message>
+    <message>
         <source>Choose a name that is not empty and not in use.</source>
         <translation>Wählen Sie einen Namen, der nicht leer und noch frei ist.</translation>
     </message>
@@ -9076,8 +9212,16 @@ Was kostet der Eintritt?</translation>
         <translation>Wählen Sie einen anderen Assistenten.</translation>
     </message>
     <message>
+        <source>Choose another endpoint in Settings.</source>
+        <translation>Wählen Sie in den Einstellungen einen anderen Endpunkt.</translation>
+    </message>
+    <message>
         <source>Choose another model above the chat, or remove the image and ask again.</source>
         <translation>Wählen Sie über dem Chat ein anderes Modell, oder entfernen Sie das Bild und fragen Sie noch einmal.</translation>
+    </message>
+    <message>
+        <source>Choose another model.</source>
+        <translation>Wählen Sie ein anderes Modell.</translation>
     </message>
     <message>
         <source>Choose another name.</source>
@@ -9094,6 +9238,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Choose its program file.</source>
         <translation>Wählen Sie die Programmdatei.</translation>
+    </message>
+    <message>
+        <source>Choose one in Settings, or with: desktop-rag model use NAME</source>
+        <translation>Wählen Sie eines in den Einstellungen oder mit: desktop-rag model use NAME</translation>
     </message>
     <message>
         <source>Choose others for the assistant, or ask without it.</source>
@@ -9116,12 +9264,20 @@ Was kostet der Eintritt?</translation>
         <translation>Schließen Sie ihr Fenster, und versuchen Sie es noch einmal.</translation>
     </message>
     <message>
+        <source>Close other programs and ask again, or choose a smaller model.</source>
+        <translation>Schließen Sie andere Programme und fragen Sie noch einmal, oder wählen Sie ein kleineres Modell.</translation>
+    </message>
+    <message>
         <source>Close other programs and try again.</source>
         <translation>Schließen Sie andere Programme, und versuchen Sie es noch einmal.</translation>
     </message>
     <message>
         <source>Close other programs if the memory is short, or install the app again.</source>
         <translation>Schließen Sie andere Programme, wenn der Arbeitsspeicher knapp ist, oder installieren Sie die App noch einmal.</translation>
+    </message>
+    <message>
+        <source>Close other programs, or choose a smaller model.</source>
+        <translation>Schließen Sie andere Programme, oder wählen Sie ein kleineres Modell.</translation>
     </message>
     <message>
         <source>Collections: {names}.</source>
@@ -9320,6 +9476,10 @@ Was kostet der Eintritt?</translation>
         <translation>Ein-/Ausgabefehler</translation>
     </message>
     <message>
+        <source>Install it with: pip install &apos;desktop-rag[local-model]&apos;</source>
+        <translation>Installieren Sie ihn mit: pip install &apos;desktop-rag[local-model]&apos;</translation>
+    </message>
+    <message>
         <source>Install it with: pip install &apos;desktop-rag[team]&apos;</source>
         <translation>Installieren Sie es mit: pip install &apos;desktop-rag[team]&apos;</translation>
     </message>
@@ -9358,6 +9518,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>It came as {said}, although it was asked for plain. Turn that off at {host} or its proxy.</source>
         <translation>Sie kam als {said}, obwohl sie unkomprimiert verlangt war. Schalten Sie das auf {host} oder dessen Proxy ab.</translation>
+    </message>
+    <message>
+        <source>It can&apos;t be loaded: choose another file, or fetch it again.</source>
+        <translation>Sie kann nicht geladen werden: Wählen Sie eine andere Datei, oder laden Sie sie neu herunter.</translation>
     </message>
     <message>
         <source>It can&apos;t be shown.</source>
@@ -9588,8 +9752,16 @@ Was kostet der Eintritt?</translation>
         <translation>Verstanden werden desktop-rag://ask?q=FRAGE und desktop-rag://open?document=ID.</translation>
     </message>
     <message>
+        <source>It wants to know who asks, which this app doesn&apos;t tell. Choose another model.</source>
+        <translation>Er will wissen, wer fragt, und das verrät diese App nicht. Wählen Sie ein anderes Modell.</translation>
+    </message>
+    <message>
         <source>It was given {limit_s} seconds. It is tried again.</source>
         <translation>Er hatte {limit_s} Sekunden. Es wird wieder versucht.</translation>
+    </message>
+    <message>
+        <source>It was not fetched or copied to its end. Fetch it again, or choose another file.</source>
+        <translation>Sie wurde nicht bis zum Ende heruntergeladen oder kopiert. Laden Sie sie neu herunter, oder wählen Sie eine andere Datei.</translation>
     </message>
     <message>
         <source>It was refused in the desktop&apos;s question.</source>
@@ -9632,6 +9804,10 @@ Was kostet der Eintritt?</translation>
         <translation>Ihr Inhalt ist keine Datei der Art {named}.</translation>
     </message>
     <message>
+        <source>Its content is not what the host states, so it was deleted. Fetch it again.</source>
+        <translation>Ihr Inhalt ist nicht der, den der Host angibt; sie wurde gelöscht. Laden Sie sie neu herunter.</translation>
+    </message>
+    <message>
         <source>Its disk is read-only, or you may not write there. The library can only be read.</source>
         <translation>Ihr Datenträger ist schreibgeschützt, oder Sie dürfen dort nicht schreiben. Die Bibliothek kann nur gelesen werden.</translation>
     </message>
@@ -9642,6 +9818,14 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Its documents stay searchable;</source>
         <translation>Seine Dokumente bleiben durchsuchbar;</translation>
+    </message>
+    <message>
+        <source>Its file is damaged, or of a kind that this version can&apos;t run: choose another.</source>
+        <translation>Seine Datei ist beschädigt oder von einer Art, die diese Version nicht ausführen kann: Wählen Sie eine andere.</translation>
+    </message>
+    <message>
+        <source>Its file may be damaged: choose another model, or fetch it again.</source>
+        <translation>Seine Datei ist vielleicht beschädigt: Wählen Sie ein anderes Modell, oder laden Sie es neu herunter.</translation>
     </message>
     <message>
         <source>Its files cannot be read ({strerror})</source>
@@ -9750,6 +9934,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Lines of the journal that cannot be read: {unreadable:,}.</source>
         <translation>Zeilen des Journals, die nicht gelesen werden können: {unreadable:,}.</translation>
+    </message>
+    <message>
+        <source>Loading “{model}”: {waited_s} s.</source>
+        <translation>„{model}“ wird geladen: {waited_s} s.</translation>
     </message>
     <message>
         <source>Look for its new version.</source>
@@ -9958,6 +10146,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Of one message only {max_parts:,} parts were read.</source>
         <translation>Von einer Nachricht wurden nur {max_parts:,} Teile gelesen.</translation>
+    </message>
+    <message>
+        <source>Offered are {names}.</source>
+        <translation>Angeboten werden {names}.</translation>
     </message>
     <message>
         <source>Office file</source>
@@ -10540,6 +10732,14 @@ Was kostet der Eintritt?</translation>
         <translation>Der Befehl wurde nicht gefunden.</translation>
     </message>
     <message>
+        <source>The computer has ended “{name}”, most likely for lack of memory.</source>
+        <translation>Der Computer hat „{name}“ beendet, wahrscheinlich aus Mangel an Arbeitsspeicher.</translation>
+    </message>
+    <message>
+        <source>The connection to {place} failed.</source>
+        <translation>Die Verbindung zu {place} ist fehlgeschlagen.</translation>
+    </message>
+    <message>
         <source>The content is {format_name}, though the name {named}.</source>
         <translation>Der Inhalt ist von der Art {format_name}, obwohl der Name {named}.</translation>
     </message>
@@ -10840,6 +11040,14 @@ Was kostet der Eintritt?</translation>
         <translation>Der Verlauf der Befehle konnte nicht geschrieben werden.</translation>
     </message>
     <message>
+        <source>The host points from one address to another.</source>
+        <translation>Der Host verweist von einer Adresse auf die nächste.</translation>
+    </message>
+    <message>
+        <source>The host points to an address without https.</source>
+        <translation>Der Host verweist auf eine Adresse ohne https.</translation>
+    </message>
+    <message>
         <source>The index could not be unpacked.</source>
         <translation>Der Index konnte nicht entpackt werden.</translation>
     </message>
@@ -11072,6 +11280,10 @@ Was kostet der Eintritt?</translation>
         <translation>Das Modell wiederholt sich.</translation>
     </message>
     <message>
+        <source>The model takes {needed} GB, and {free} GB are free.</source>
+        <translation>Das Modell braucht {needed} GB, und {free} GB sind frei.</translation>
+    </message>
+    <message>
         <source>The model took too long.</source>
         <translation>Das Modell brauchte zu lange.</translation>
     </message>
@@ -11120,6 +11332,10 @@ Was kostet der Eintritt?</translation>
         <translation>Die Seite wurde unterwegs abgeschnitten.</translation>
     </message>
     <message>
+        <source>The part of the app that runs models is not installed.</source>
+        <translation>Der Teil der App, der Modelle ausführt, ist nicht installiert.</translation>
+    </message>
+    <message>
         <source>The passages don&apos;t answer it. Reading the whole text…</source>
         <translation>Die Textstellen beantworten es nicht. Der ganze Text wird gelesen…</translation>
     </message>
@@ -11138,6 +11354,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The program has no name that can be shown.</source>
         <translation>Das Programm hat keinen Namen, der sich anzeigen lässt.</translation>
+    </message>
+    <message>
+        <source>The program that runs models can&apos;t be started.</source>
+        <translation>Das Programm, das Modelle ausführt, kann nicht gestartet werden.</translation>
     </message>
     <message>
         <source>The prompt could not be deleted.</source>
@@ -11400,6 +11620,10 @@ Was kostet der Eintritt?</translation>
         <translation>Es gibt so wenige Vektoren, dass es ebenso schnell ist, alle zu vergleichen.</translation>
     </message>
     <message>
+        <source>There are {names}.</source>
+        <translation>Es gibt {names}.</translation>
+    </message>
+    <message>
         <source>There are: {known}.</source>
         <translation>Es gibt: {known}.</translation>
     </message>
@@ -11460,6 +11684,10 @@ Was kostet der Eintritt?</translation>
         <translation>Es gibt kein Modell, das das Bild sehen kann.</translation>
     </message>
     <message>
+        <source>There is no model “{name}” on this computer.</source>
+        <translation>Auf diesem Computer gibt es kein Modell „{name}“.</translation>
+    </message>
+    <message>
         <source>There is no other collection.</source>
         <translation>Es gibt keine andere Sammlung.</translation>
     </message>
@@ -11490,6 +11718,14 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>There is no set of questions “{name}”.</source>
         <translation>Eine Fragensammlung „{name}“ gibt es nicht.</translation>
+    </message>
+    <message>
+        <source>There is no single model “{name}” on this computer.</source>
+        <translation>Auf diesem Computer gibt es nicht genau ein Modell „{name}“.</translation>
+    </message>
+    <message>
+        <source>There is no single model “{name}” to fetch.</source>
+        <translation>Es gibt nicht genau ein Modell „{name}“ zum Herunterladen.</translation>
     </message>
     <message>
         <source>There is no snapshot “{wanted}”.</source>
@@ -11624,6 +11860,10 @@ Was kostet der Eintritt?</translation>
         <translation>Dieses Paket der App enthält es nicht. Installieren Sie die App mit: pipx install &apos;desktop-rag[team]&apos;</translation>
     </message>
     <message>
+        <source>This part of the app runs no models.</source>
+        <translation>Dieser Teil der App führt keine Modelle aus.</translation>
+    </message>
+    <message>
         <source>This passes by itself. Wait {wait}, then press Retry.</source>
         <translation>Das geht von selbst vorbei. Warten Sie {wait}, und drücken Sie dann „Erneut versuchen“.</translation>
     </message>
@@ -11692,6 +11932,10 @@ Was kostet der Eintritt?</translation>
         <translation>Versuchen Sie es später noch einmal.</translation>
     </message>
     <message>
+        <source>Try again later.</source>
+        <translation>Versuchen Sie es später.</translation>
+    </message>
+    <message>
         <source>Try again, and check the disk.</source>
         <translation>Versuchen Sie es noch einmal, und prüfen Sie den Datenträger.</translation>
     </message>
@@ -11728,6 +11972,10 @@ Was kostet der Eintritt?</translation>
         <translation>Aktualisieren Sie diese App, oder starten Sie sie neu.</translation>
     </message>
     <message>
+        <source>Use another host.</source>
+        <translation>Benutzen Sie einen anderen Host.</translation>
+    </message>
+    <message>
         <source>Use the words of your documents, or write about all documents.</source>
         <translation>Verwenden Sie die Wörter Ihrer Dokumente, oder schreiben Sie über alle Dokumente.</translation>
     </message>
@@ -11756,6 +12004,10 @@ Was kostet der Eintritt?</translation>
         <translation>Was sie aus anderen Dateien holt, bleibt weg.</translation>
     </message>
     <message>
+        <source>What was fetched is kept: resume to go on from there.</source>
+        <translation>Was heruntergeladen wurde, bleibt: Setzen Sie dort fort.</translation>
+    </message>
+    <message>
         <source>What was read before stays searchable.</source>
         <translation>Was zuvor gelesen wurde, bleibt durchsuchbar.</translation>
     </message>
@@ -11770,6 +12022,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Without documents, only a model can answer.</source>
         <translation>Ohne Dokumente kann nur ein Modell antworten.</translation>
+    </message>
+    <message>
+        <source>Without it the file can&apos;t be checked. Use another host, or add a file of yours.</source>
+        <translation>Ohne sie kann die Datei nicht geprüft werden. Benutzen Sie einen anderen Host, oder fügen Sie eine eigene Datei hinzu.</translation>
     </message>
     <message>
         <source>Word before version 6</source>
@@ -12192,6 +12448,10 @@ Was kostet der Eintritt?</translation>
         <translation>{free} sind in {folder} frei ({what}).</translation>
     </message>
     <message>
+        <source>{hostname} states no hash for the file.</source>
+        <translation>{hostname} gibt für die Datei keine Prüfsumme an.</translation>
+    </message>
+    <message>
         <source>{host} can&apos;t be reached.</source>
         <translation>{host} ist nicht erreichbar.</translation>
     </message>
@@ -12412,6 +12672,22 @@ Was kostet der Eintritt?</translation>
         <translation>{pictures:,} Bilder und gescannte Seiten sind noch zu lesen.</translation>
     </message>
     <message>
+        <source>{place} does not answer.</source>
+        <translation>{place} antwortet nicht.</translation>
+    </message>
+    <message>
+        <source>{place} does not give the file to everybody.</source>
+        <translation>{place} gibt die Datei nicht jedem.</translation>
+    </message>
+    <message>
+        <source>{place} does not have the file any more.</source>
+        <translation>{place} hat die Datei nicht mehr.</translation>
+    </message>
+    <message>
+        <source>{place} failed with status {status}.</source>
+        <translation>{place} ist mit Status {status} gescheitert.</translation>
+    </message>
+    <message>
         <source>{read}; the server states {stated_tokens:,}.</source>
         <translation>{read}; der Server nennt {stated_tokens:,}.</translation>
     </message>
@@ -12544,6 +12820,14 @@ Was kostet der Eintritt?</translation>
         <translation>„{exc}“ ist keine Liste von Einstellungen. Berichtigen Sie zuerst die Datei.</translation>
     </message>
     <message>
+        <source>“{file}” could not be deleted.</source>
+        <translation>„{file}“ konnte nicht gelöscht werden.</translation>
+    </message>
+    <message>
+        <source>“{file}” was changed on its way.</source>
+        <translation>„{file}“ wurde unterwegs verändert.</translation>
+    </message>
+    <message>
         <source>“{filled}” would be read as an option.</source>
         <translation>„{filled}“ würde als Option gelesen.</translation>
     </message>
@@ -12558,6 +12842,26 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>“{model}” answered after {seconds} seconds.</source>
         <translation>„{model}“ hat nach {seconds} Sekunden geantwortet.</translation>
+    </message>
+    <message>
+        <source>“{name}” can&apos;t be loaded.</source>
+        <translation>„{name}“ kann nicht geladen werden.</translation>
+    </message>
+    <message>
+        <source>“{name}” can&apos;t be read.</source>
+        <translation>„{name}“ kann nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>“{name}” could not be deleted.</source>
+        <translation>„{name}“ konnte nicht gelöscht werden.</translation>
+    </message>
+    <message>
+        <source>“{name}” crashes while it is loaded.</source>
+        <translation>„{name}“ stürzt beim Laden ab.</translation>
+    </message>
+    <message>
+        <source>“{name}” has crashed.</source>
+        <translation>„{name}“ ist abgestürzt.</translation>
     </message>
     <message>
         <source>“{name}” has no folder to index.</source>
@@ -12580,12 +12884,32 @@ Was kostet der Eintritt?</translation>
         <translation>„{name}“ ist seit {silent_s} s still. Auf den Rest wird gewartet.</translation>
     </message>
     <message>
+        <source>“{name}” is a model that writes no text.</source>
+        <translation>„{name}“ ist ein Modell, das keinen Text schreibt.</translation>
+    </message>
+    <message>
+        <source>“{name}” is no model that this app can run.</source>
+        <translation>„{name}“ ist kein Modell, das diese App ausführen kann.</translation>
+    </message>
+    <message>
         <source>“{name}” is not a known program.</source>
         <translation>„{name}“ ist kein bekanntes Programm.</translation>
     </message>
     <message>
+        <source>“{name}” is not fetched to its end.</source>
+        <translation>„{name}“ ist nicht zu Ende heruntergeladen.</translation>
+    </message>
+    <message>
+        <source>“{name}” is not whole.</source>
+        <translation>„{name}“ ist nicht vollständig.</translation>
+    </message>
+    <message>
         <source>“{name}” looks at what was found.</source>
         <translation>„{name}“ sieht sich das Gefundene an.</translation>
+    </message>
+    <message>
+        <source>“{name}” needs {needed} GB of memory, and {free_bytes} GB are free.</source>
+        <translation>„{name}“ braucht {needed} GB Arbeitsspeicher, und {free_bytes} GB sind frei.</translation>
     </message>
     <message>
         <source>“{name}” reads the prompt, about {reading_s} s.</source>
@@ -12946,6 +13270,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>No model server answers at {host}.</source>
         <translation>Unter {host} antwortet kein Modellserver.</translation>
+    </message>
+    <message>
+        <source>This computer</source>
+        <translation>Dieser Computer</translation>
     </message>
 </context>
 </TS>

@@ -23,7 +23,7 @@ from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.endpoint_check import LocalServer, probe_endpoint, running_servers
 from desktop_rag.models.endpoints.examination import Examination
 from desktop_rag.models.endpoints.keys import KeyStore
-from desktop_rag.models.ports import ChatModel
+from desktop_rag.models.ports import ChatModel, OwnServer
 from desktop_rag.models.transcription_client import TranscriptionClient
 
 log = logging.getLogger(__name__)
@@ -40,6 +40,8 @@ class Examiner:
         allowances: Allowances,
         changes: Changes,
         recorder: Recorder,
+        *,
+        own_server: OwnServer | None,
     ) -> None:
         self._keys = keys
         self._profiles = profiles
@@ -47,6 +49,7 @@ class Examiner:
         self._allowances = allowances
         self._changes = changes
         self._recorder = recorder
+        self._own_server = own_server
         self._turn = threading.Lock()
         self._lock = threading.Lock()
         self._waiting: list[EndpointSettings] = []
@@ -75,7 +78,7 @@ class Examiner:
                 key = key or self._keys.get(endpoint.base_url)
                 made = EndpointRequests(
                     endpoint, key, self._allowances, self._recorder,
-                    purpose=Purpose.EXAMINATION, is_patient=True,
+                    purpose=Purpose.EXAMINATION, is_patient=True, own_server=self._own_server,
                 )  # fmt: skip
                 with closing(made) as requests:
                     profile = Examination(requests, self._priority).run(is_asked=is_asked)
@@ -129,10 +132,13 @@ class ChatModels:
         allowances: Allowances | None = None,
         recorder: Recorder | None = None,
         changes: Changes | None = None,
+        *,
+        own_server: OwnServer | None = None,
     ) -> None:
         """Without `profiles` and `allowances`, their contents are lost when the app ends.
 
         An ExaminationChanged is published to `changes` when an examination begins or ends.
+        `own_server`, closed with the models, gets the requests to OWN_ADDRESS.
         """
         self._keys = keys
         self._settings = settings
@@ -142,9 +148,11 @@ class ChatModels:
         self.changes = changes or Changes()
         self._allowances = allowances or Allowances()
         self.recorder = recorder or Recorder()
+        self.own_server = own_server
         self._examiner = Examiner(
-            keys, self._profiles, self._priority, self._allowances, self.changes, self.recorder
-        )
+            keys, self._profiles, self._priority, self._allowances, self.changes, self.recorder,
+            own_server=own_server,
+        )  # fmt: skip
         self._examines_in_background = False
         # All clients so far, the current ones last: an earlier one may still be answering.
         self._clients: list[tuple[EndpointSettings, str, ChatClient]] = []
@@ -203,11 +211,13 @@ class ChatModels:
         for _, _, client in self._clients:
             client.close()
         self._clients.clear()
+        if self.own_server:
+            self.own_server.close()
 
     def test_endpoint(self, endpoint: EndpointSettings, key: str = "") -> EndpointReport:
         """Ask the endpoint for its models and a first token; an empty key means the stored one."""
         key = key or self._keys.get(endpoint.base_url)
-        report = probe_endpoint(endpoint, key, self._stopping, self.recorder)
+        report = probe_endpoint(endpoint, key, self._stopping, self.recorder, self.own_server)
         if report.listed:
             self._profiles.put_offer(endpoint.base_url, report.listed)
         return report
@@ -267,8 +277,9 @@ class ChatModels:
             if (known, known_key) == (endpoint, key):
                 return client
         client = ChatClient(
-            endpoint, key, self._profiles, self._priority, self._allowances, self.recorder
-        )
+            endpoint, key, self._profiles, self._priority, self._allowances, self.recorder,
+            own_server=self.own_server,
+        )  # fmt: skip
         self._clients.append((endpoint, key, client))
         return client
 

@@ -21,7 +21,7 @@ from desktop_rag.models.endpoints.client.endpoint_faults import EndpointFaultErr
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
 from desktop_rag.models.endpoints.model_list import listed_models
 from desktop_rag.models.endpoints.providers import list_shape_at, programs
-from desktop_rag.models.ports import ChatTurn
+from desktop_rag.models.ports import ChatTurn, OwnServer
 
 _QUESTION = ChatTurn("user", "Reply with the word yes.")
 # After these faults a second request is useless; others only mean that there is no list.
@@ -35,7 +35,10 @@ _NAMES_SHOWN = 5
 
 
 def list_models(
-    endpoint: EndpointSettings, key: str = "", cancel: Event | None = None
+    endpoint: EndpointSettings,
+    key: str = "",
+    cancel: Event | None = None,
+    own_server: OwnServer | None = None,
 ) -> tuple[ListedModel, ...]:
     """The models that an endpoint offers; ignores the model of the settings.
 
@@ -43,7 +46,7 @@ def list_models(
         AppError: when it can't be reached or has no such list (`Fault.NOTHING_THERE` and others).
     """
     with (
-        closing(EndpointRequests(endpoint, key)) as requests,
+        closing(EndpointRequests(endpoint, key, own_server=own_server)) as requests,
         mapping_endpoint_errors(endpoint, key),
     ):
         shape = list_shape_at(normalise_base_url(endpoint.base_url))
@@ -55,6 +58,7 @@ def probe_endpoint(
     key: str,
     cancel: Event | None = None,
     recorder: Recorder | None = None,
+    own_server: OwnServer | None = None,
 ) -> EndpointReport:
     """Request the list of models, then the first words of an answer; the report includes faults.
 
@@ -63,10 +67,10 @@ def probe_endpoint(
     listed: tuple[ListedModel, ...] = ()
     cancel = cancel or Event()
     try:
-        listed = _models_or_none(endpoint, key, cancel)
+        listed = _models_or_none(endpoint, key, cancel, own_server)
         if not endpoint.model:
             return _without_model(listed)
-        made = ChatClient(endpoint, key, recorder=recorder)
+        made = ChatClient(endpoint, key, recorder=recorder, own_server=own_server)
         with closing(made.serving(Purpose.TEST)) as client:
             started = time.monotonic()
             _hear_first_words(client, cancel)
@@ -80,9 +84,11 @@ def probe_endpoint(
         return EndpointReport(exc.title, hint, is_ok=False, wants_key=wants_key, listed=listed)
 
 
-def _models_or_none(endpoint: EndpointSettings, key: str, cancel: Event) -> tuple[ListedModel, ...]:
+def _models_or_none(
+    endpoint: EndpointSettings, key: str, cancel: Event, own_server: OwnServer | None
+) -> tuple[ListedModel, ...]:
     try:
-        return list_models(endpoint, key, cancel)
+        return list_models(endpoint, key, cancel, own_server)
     except Cancelled:
         return ()
     except EndpointFaultError as exc:

@@ -51,7 +51,15 @@ from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.client.streams.thinking import ThinkingSplitter
 from desktop_rag.models.endpoints.providers import with_quirks
-from desktop_rag.models.ports import ChatTurn, Delta, HeardAnswer, Schema, Tool, ToolCall
+from desktop_rag.models.ports import (
+    ChatTurn,
+    Delta,
+    HeardAnswer,
+    OwnServer,
+    Schema,
+    Tool,
+    ToolCall,
+)
 
 _SYSTEM_REFUSED = re.compile(
     r"(?i)system (?:role|message|prompt|instruction)s?\b.{0,40}\b(?:not|un)\s?(?:support|allow)"
@@ -344,12 +352,16 @@ class ChatClient:
         priority: AnswerPriority | None = None,
         allowances: Allowances | None = None,
         recorder: Recorder | None = None,
+        *,
+        own_server: OwnServer | None = None,
     ) -> None:
         self._endpoint = endpoint
         self._key = key
         self._profiles = profiles or ProfileBook()
         self._priority = priority or AnswerPriority()
-        self._requests = EndpointRequests(endpoint, key, allowances, recorder)
+        self._requests = EndpointRequests(
+            endpoint, key, allowances, recorder, own_server=own_server
+        )
         self.purpose = Purpose.ANSWER
         self._ranks_in_vain = False
 

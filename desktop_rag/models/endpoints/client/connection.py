@@ -158,7 +158,7 @@ def open_client(endpoint: EndpointSettings, key: str, interruption: Interruption
     address, query = split_address(base_url, key, endpoint.model)
     timeout = patience(endpoint.timeout_s)
     transport = EndpointTransport(
-        _open_pool(base_url, interruption),
+        open_pool(base_url, interruption),
         query=query,
         headers=_own_headers(base_url, key),
         list_headers=_own_headers(base_url, key, list_shape_at(base_url)),
@@ -298,7 +298,8 @@ class _BoundedBody(httpx2.SyncByteStream):
         self._answer.close()
 
 
-def _open_pool(base_url: str, interruption: Interruption) -> httpcore2.ConnectionPool:
+def open_pool(base_url: str, interruption: Interruption) -> httpcore2.ConnectionPool:
+    """Connections to a host, through the system's proxy. AppError for one that can't be used."""
     is_tls = base_url.startswith("https:")
     options: dict[str, Any] = {
         "ssl_context": httpcore2.default_ssl_context() if is_tls else None,

@@ -9,11 +9,11 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import chain
 from threading import Event, Lock
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import LEAST_RATIO, MOST_RATIO
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.core.text import rough_token_counts
-from desktop_rag.models.endpoint_address import host_of, is_near, normalise_base_url
+from desktop_rag.models.endpoint_address import OWN_ADDRESS, host_of, is_near, normalise_base_url
 from desktop_rag.models.endpoints.client.chat_stream import (
     DONE,
     LAST,
@@ -43,7 +43,7 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
 from desktop_rag.models.endpoints.client.rate_limits import Allowances, limits_in_words
 from desktop_rag.models.endpoints.client.refusals.error_body import is_error, server_message
 from desktop_rag.models.endpoints.providers import USUAL_LIST, ListShape
-from desktop_rag.models.ports import Vectors
+from desktop_rag.models.ports import OwnServer, ServedAt, Vectors
 
 if TYPE_CHECKING:
     import httpx2
@@ -285,9 +285,14 @@ _END_WAIT_S = 0.1
 _NO_SUCH_LIST = frozenset({
     Fault.NOTHING_THERE, Fault.WEB_PAGE, Fault.REJECTED, Fault.FORBIDDEN, Fault.UNREADABLE,
 })  # fmt: skip
+# After these the app's own server may have ended.
+_LOST = frozenset({
+    Fault.REFUSED, Fault.UNREACHABLE, Fault.CLOSED, Fault.CUT, Fault.UNREADABLE, Fault.NOT_HTTP,
+})  # fmt: skip
 # The wait for the count of tokens and [DONE] after the end of the answer.
 _LAST_EVENTS_S = 2.0
 _IMAGE_TOKENS = 1_000
+_T = TypeVar("_T")
 
 
 class EndpointRequests:
@@ -306,11 +311,12 @@ class EndpointRequests:
         *,
         purpose: Purpose = Purpose.ANSWER,
         is_patient: bool = False,
+        own_server: OwnServer | None = None,
     ) -> None:
         """`allowances` enforce the endpoint's limits and count its costs.
 
         `purpose` is the default for recording requests. Under a limit, patient requests yield to
-        others.
+        others. `own_server` gets the requests to OWN_ADDRESS.
         """
         self._recorder = recorder or Recorder()
         self._purpose = purpose
@@ -318,13 +324,19 @@ class EndpointRequests:
         self.endpoint = endpoint
         self._key = key
         self._allowances = allowances or Allowances()
+        self._own_server = own_server
         self._lock = Lock()
         self._opened: tuple[OpenAI, Interruption] | None = None
+        self._opened_at: ServedAt | None = None
 
     def open(self) -> None:
-        """Import the library, which takes more than a second, and create the client."""
+        """Import the library, which takes more than a second, and create the client.
+
+        The app's own server is not started for that.
+        """
+        is_own = self.endpoint.base_url == OWN_ADDRESS
         with mapping_endpoint_errors(self.endpoint, self._key):
-            self._client()
+            self._client(ServedAt(OWN_ADDRESS, "") if is_own else None)
 
     def close(self) -> None:
         """Close the connections; answers still streaming end with an error."""
@@ -374,9 +386,9 @@ class EndpointRequests:
             raise
 
     def _sent(self, body: dict[str, Any], cancel: Event) -> Generator[StreamPart]:
-        pace = StreamPace(self.endpoint.timeout_s, time.monotonic())
-        with mapping_endpoint_errors(self.endpoint, self._key), ExitStack() as stack:
-            client, interruption = self._client()
+        with self._mapping_errors(), ExitStack() as stack:
+            client, interruption = yield from self._reach(stack, cancel)
+            pace = StreamPace(self.endpoint.timeout_s, time.monotonic())
             required = {name: body[name] for name in ("model", "messages", "stream")}
             others = {name: value for name, value in body.items() if name not in required}
             with interruption.within(pace.text_limit_s, cancel):
@@ -423,10 +435,10 @@ class EndpointRequests:
     def _list_at(self, path: str, cancel: Event) -> object:
         from desktop_rag.models.endpoints.client.connection import LIST_PATH
 
-        with mapping_endpoint_errors(self.endpoint, self._key), ExitStack() as stack:
+        with self._mapping_errors(), ExitStack() as stack:
             if not path:
                 raise StreamError(Fault.NOTHING_THERE)
-            client, interruption = self._client()
+            client, interruption = _last(self._reach(stack, cancel))
             with interruption.within(_SILENCES_FOR_LIST * self.endpoint.timeout_s, cancel):
                 listing = client.models.with_streaming_response.list(
                     extra_headers={LIST_PATH: path}
@@ -438,10 +450,10 @@ class EndpointRequests:
         """The vectors of the texts, one per row."""
         with (
             self._recorder.call(self._purpose, self.endpoint),
-            mapping_endpoint_errors(self.endpoint, self._key),
+            self._mapping_errors(),
             ExitStack() as stack,
         ):
-            client, interruption = self._client()
+            client, interruption = _last(self._reach(stack, cancel))
             with interruption.within(_SILENCES_FOR_VECTORS * self.endpoint.timeout_s, cancel):
                 response = stack.enter_context(
                     client.embeddings.with_streaming_response.create(
@@ -457,25 +469,73 @@ class EndpointRequests:
         """The places of the texts by how well they answer the question, best first."""
         with (
             self._recorder.call(self._purpose, self.endpoint),
-            mapping_endpoint_errors(self.endpoint, self._key),
+            self._mapping_errors(),
+            ExitStack() as stack,
         ):
-            client, interruption = self._client()
+            client, interruption = _last(self._reach(stack, cancel))
             asked = {"model": model, "query": question, "documents": list(texts)}
             with interruption.within(limit_s, cancel):
                 body = client.post("/rerank", body=asked, cast_to=object)
             return read_ranks(body, len(texts))
 
-    def _client(self) -> "tuple[OpenAI, Interruption]":
+    @contextmanager
+    def _mapping_errors(self) -> Generator[None]:
+        """As `mapping_endpoint_errors`; of the app's own server the reason for its end."""
+        try:
+            with mapping_endpoint_errors(self.endpoint, self._key):
+                yield
+        except EndpointFaultError as exc:
+            is_lost = exc.fault in _LOST and self.endpoint.base_url == OWN_ADDRESS
+            if is_lost and self._own_server and (fault := self._own_server.fault()):
+                raise fault from exc
+            raise
+
+    def _reach(
+        self, stack: ExitStack, cancel: Event
+    ) -> "Generator[StreamPart, None, tuple[OpenAI, Interruption]]":
+        """The client. The app's own server starts first, and stays until the stack is closed."""
+        if self.endpoint.base_url != OWN_ADDRESS:
+            return self._client(None)
+        if not (own := self._own_server):
+            raise AppError(
+                "This part of the app runs no models.", "Choose another endpoint in Settings."
+            )
+        statuses = own.begin(self.endpoint.model, cancel)
+        try:
+            while True:
+                yield StreamPart(status=next(statuses).status)
+        except StopIteration as done:
+            stack.callback(own.end)
+            return self._client(done.value)
+        finally:
+            statuses.close()
+
+    def _client(self, served: ServedAt | None) -> "tuple[OpenAI, Interruption]":
         from desktop_rag.models.endpoints.client.connection import open_client
         from desktop_rag.models.endpoints.client.interruptible_sockets import Interruption
 
         with self._lock:
+            if self._opened and self._opened_at != served:  # it was started, or started anew
+                self._opened[0].close()
+                self._opened = None
             if self._opened is None:
                 interruption = Interruption()
-                client = open_client(self.endpoint, self._key, interruption)
-                log.info("Endpoint: %s", host_of(normalise_base_url(self.endpoint.base_url)))
-                self._opened = client, interruption
+                endpoint, key = self.endpoint, self._key
+                if served:
+                    endpoint, key = replace(endpoint, base_url=served.base_url), served.key
+                client = open_client(endpoint, key, interruption)
+                log.info("Endpoint: %s", host_of(normalise_base_url(endpoint.base_url)))
+                self._opened, self._opened_at = (client, interruption), served
             return self._opened
+
+
+def _last(steps: Generator[StreamPart, None, _T]) -> _T:
+    """What a generator returns; nobody sees what it reports."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            return done.value
 
 
 def _read_stream(

@@ -1,0 +1,107 @@
+"""The chosen models of this computer, by their names, and events about them. Any thread."""
+
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.own_files import read_object, rows_in, write_object
+
+_FASTEST = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenModel:
+    """A model file that was chosen, with its measured speeds in tokens a second, 0 if unknown."""
+
+    name: str
+    path: Path
+    read_per_s: float = 0.0
+    written_per_s: float = 0.0
+
+
+class ModelState(StrEnum):
+    """What the process of a model does; a model at rest takes no memory."""
+
+    LOADING = "loading"
+    READY = "ready"
+    AT_REST = "at rest"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStateChanged:
+    """A model was loaded or let go; title and hint say why it failed."""
+
+    name: str
+    state: ModelState
+    title: str = ""
+    hint: str = ""
+
+
+class ModelList:
+    """The chosen models, in a JSON file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = Lock()
+        rows = rows_in(read_object(path), "models")
+        self._models = {model.name: model for model in map(_model_in, rows) if model}
+
+    def all(self) -> tuple[ChosenModel, ...]:
+        """Every model, the last chosen last."""
+        with self._lock:
+            return tuple(self._models.values())
+
+    def find(self, name: str) -> ChosenModel:
+        """The model of this name. AppError when it was not chosen."""
+        with self._lock:
+            if found := self._models.get(name):
+                return found
+        title = f"There is no model “{name}” on this computer." if name else "No model is chosen."
+        raise AppError(title, "Choose one in Settings, or with: desktop-rag model use NAME")
+
+    def put(self, model: ChosenModel) -> None:
+        """Add a model, or replace the one of this name and file."""
+        with self._lock:
+            self._models = {**self._models, model.name: model}
+            self._save()
+
+    def measured(self, name: str, read_per_s: float, written_per_s: float) -> None:
+        """Keep the speeds of a model."""
+        with self._lock:
+            if known := self._models.get(name):
+                self._models[name] = replace(
+                    known, read_per_s=read_per_s, written_per_s=written_per_s
+                )
+                self._save()
+
+    def remove(self, name: str) -> None:
+        """Forget a model; its file stays."""
+        with self._lock:
+            if self._models.pop(name, None):
+                self._save()
+
+    def free_name(self, wanted: str, path: Path) -> str:
+        """The wanted name, or one with a number where another file has it."""
+        taken = {model.name for model in self.all() if model.path != path}
+        names = (wanted if n == 1 else f"{wanted} ({n})" for n in range(1, len(taken) + 2))
+        return next(name for name in names if name not in taken)
+
+    def _save(self) -> None:
+        rows = [{**asdict(model), "path": str(model.path)} for model in self._models.values()]
+        write_object(self._path, {"models": rows})
+
+
+def _model_in(row: dict[str, Any]) -> ChosenModel | None:
+    name, path = row.get("name"), row.get("path")
+    if not (isinstance(name, str) and name and isinstance(path, str) and path):
+        return None
+    return ChosenModel(name, Path(path), _speed(row, "read_per_s"), _speed(row, "written_per_s"))
+
+
+def _speed(row: dict[str, Any], name: str) -> float:
+    speed = row.get(name)
+    return float(speed) if isinstance(speed, int | float) and 0 <= speed < _FASTEST else 0.0
