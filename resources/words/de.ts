@@ -2728,6 +2728,14 @@ Die vollständige Adresse lautet:
         <translation>Ihre eigene Antwort ist gespeichert</translation>
     </message>
     <message>
+        <source>Excerpts come without a model. A model writes answers from them.</source>
+        <translation>Auszüge kommen ohne Modell. Ein Modell schreibt Antworten daraus.</translation>
+    </message>
+    <message>
+        <source>Written answers…</source>
+        <translation>Geschriebene Antworten…</translation>
+    </message>
+    <message>
         <source>Not checked, as the answer is not complete</source>
         <translation>Nicht geprüft, weil die Antwort nicht vollständig ist</translation>
     </message>
@@ -3217,35 +3225,35 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>Models (*.gguf)</source>
-        <translation type="unfinished"></translation>
+        <translation>Modelle (*.gguf)</translation>
     </message>
     <message>
         <source>A model writes answers from your documents. Choose where it runs; you can change it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Modell schreibt Antworten aus Ihren Dokumenten. Wählen Sie, wo es läuft; das lässt sich ändern.</translation>
     </message>
     <message>
         <source>This installation can&apos;t run models by itself. Install it with the extra “local-model”, or use one of the ways below.</source>
-        <translation type="unfinished"></translation>
+        <translation>Diese Installation kann selbst keine Modelle ausführen. Installieren Sie sie mit dem Zusatz „local-model“ oder nehmen Sie einen der Wege unten.</translation>
     </message>
     <message>
         <source>Ollama, LM Studio, llama.cpp and others are found by themselves. An online service needs a key and is sent the passages that a question finds.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ollama, LM Studio, llama.cpp und andere werden von selbst gefunden. Ein Online-Dienst braucht einen Schlüssel und erhält die Stellen, die eine Frage findet.</translation>
     </message>
     <message>
         <source>Written answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Geschriebene Antworten</translation>
     </message>
     <message>
         <source>Progress of the download</source>
-        <translation type="unfinished"></translation>
+        <translation>Fortschritt des Downloads</translation>
     </message>
     <message>
         <source>Choose a model file…</source>
-        <translation type="unfinished"></translation>
+        <translation>Modelldatei wählen…</translation>
     </message>
     <message>
         <source>Choose in Settings…</source>
-        <translation type="unfinished"></translation>
+        <translation>In den Einstellungen wählen…</translation>
     </message>
     <message>
         <source>On this computer</source>
@@ -3253,47 +3261,47 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>A program that already runs here, or an online service</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Programm, das hier schon läuft, oder ein Online-Dienst</translation>
     </message>
     <message>
         <source>Looking for models on this computer…</source>
-        <translation type="unfinished"></translation>
+        <translation>Modelle auf diesem Computer werden gesucht…</translation>
     </message>
     <message>
         <source>{size}, found in {program}.</source>
-        <translation type="unfinished"></translation>
+        <translation>{size}, gefunden in {program}.</translation>
     </message>
     <message>
         <source>Use it</source>
-        <translation type="unfinished"></translation>
+        <translation>Verwenden</translation>
     </message>
     <message>
         <source>{name}: {size:.1f} GB from {host}, licence: {licence}. It is kept in {folder}.</source>
-        <translation type="unfinished"></translation>
+        <translation>{name}: {size:.1f} GB von {host}, Lizenz: {licence}. Es wird in {folder} aufbewahrt.</translation>
     </message>
     <message>
         <source>Fetch it</source>
-        <translation type="unfinished"></translation>
+        <translation>Herunterladen</translation>
     </message>
     <message>
         <source>{name}: {done} of {total}</source>
-        <translation type="unfinished"></translation>
+        <translation>{name}: {done} von {total}</translation>
     </message>
     <message>
         <source>Continue</source>
-        <translation type="unfinished"></translation>
+        <translation>Fortsetzen</translation>
     </message>
     <message>
         <source>{name} writes your answers from now on.</source>
-        <translation type="unfinished"></translation>
+        <translation>{name} schreibt ab jetzt Ihre Antworten.</translation>
     </message>
     <message>
         <source>It is loaded with the next question at the latest.</source>
-        <translation type="unfinished"></translation>
+        <translation>Es wird spätestens mit der nächsten Frage geladen.</translation>
     </message>
     <message>
         <source>Choose a model file</source>
-        <translation type="unfinished"></translation>
+        <translation>Modelldatei wählen</translation>
     </message>
     <message>
         <source>Online service</source>

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from desktop_rag.core.paths import Home
     from desktop_rag.models.endpoints.client.profile_book import ProfileBook
     from desktop_rag.models.ports import OwnServer
+    from desktop_rag.window_app import WindowApp
 
 
 def verbs() -> Verbs:
@@ -26,3 +27,10 @@ def own_server(home: "Home", changes: "Changes", profiles: "ProfileBook") -> "Ow
     from desktop_rag.features.local_model.model_server import ModelServer
 
     return ModelServer(ModelList(home.local_model_list), changes, profiles)
+
+
+def join_window(app: "WindowApp") -> None:
+    """A model of this computer among the ways to written answers."""
+    from desktop_rag.features.local_model.ui.in_window import join
+
+    join(app)

@@ -312,6 +312,7 @@ class ChatPage(QWidget):
     undo_offered = Signal(object, object)
     notified = Signal(object)
     settings_requested = Signal()
+    writing_requested = Signal()
     folder_requested = Signal()
     library_requested = Signal()
 
@@ -440,6 +441,7 @@ class ChatPage(QWidget):
         self.messages.view_requested.connect(self.reading.read)
         self.messages.verification_requested.connect(self._actions.find_best_passage)
         self.messages.past_answers_requested.connect(self._memory.show_past_answers)
+        self.messages.writing_requested.connect(self.writing_requested)
         self.messages.offer_pressed.connect(
             lambda offer: self._actions.ask_for_check(
                 offer, self._session, self.model_check_chosen.emit
@@ -468,6 +470,7 @@ class ChatPage(QWidget):
         self._empty.apply(settings)
         self._caution.apply(settings)
         self._attachments.check()
+        self.messages.offer_writing(is_offered=not settings.endpoint.is_set)
         answers = settings.answers
         self.messages.hide_unsupported(
             is_wanted=answers.checks_claims and answers.hides_unsupported

@@ -32,6 +32,7 @@ from desktop_rag.ui.widgets.controls import (
     Spinner,
     TextButton,
     set_property,
+    set_tip,
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow, WrappingRow
 
@@ -54,6 +55,16 @@ class PastAnswersButton(TextButton):
             )
         )
         self.setVisible(bool(past))
+
+
+class WritingButton(TextButton):
+    """Offers a model below an answer that is made of excerpts."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(tr("Written answers…"), parent, kind="quiet")
+        said = tr("Excerpts come without a model. A model writes answers from them.")
+        self.setAccessibleDescription(said)
+        set_tip(self, said)
 
 
 class FollowUpList(QWidget):
@@ -400,6 +411,7 @@ class AnswerItem(QWidget):
     past_answers_requested = Signal()
     feedback_given = Signal(object)
     offer_pressed = Signal(object)
+    writing_requested = Signal()
 
     def __init__(
         self,
@@ -413,7 +425,7 @@ class AnswerItem(QWidget):
         self._drawer = drawer
         self._turn = turn
         self._is_last = False
-        self._hides_unsupported = False
+        self._hides_unsupported = self._offers_writing = False
         self._revealed_id = ""
         self._build()
         self._connect()
@@ -449,6 +461,7 @@ class AnswerItem(QWidget):
         self._offer = ElidedButton("", kind="quiet")
         self._checking = Spinner(self._theme, tr("Checking the answer against its sources"))
         self._remembered = PastAnswersButton()
+        self._write = WritingButton()
         self._footer = AnswerFooter(self._theme)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 4, 0, 10)
@@ -468,6 +481,7 @@ class AnswerItem(QWidget):
         column.addLayout(check)
         column.addWidget(self._claims)
         column.addWidget(self._remembered, alignment=Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._write, alignment=Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self._footer)
         self._follow_ups = FollowUpList()
         column.addWidget(self._follow_ups)
@@ -479,6 +493,7 @@ class AnswerItem(QWidget):
         self._check.clicked.connect(self._on_check_clicked)
         self._offer.clicked.connect(lambda: self.offer_pressed.emit(self._turn.offer))
         self._add.clicked.connect(self.folder_requested)
+        self._write.clicked.connect(self.writing_requested)
         self._hidden.show_requested.connect(self._on_show_requested)
         self._claims.view_requested.connect(self.view_requested)
         self._claims.verification_requested.connect(
@@ -515,6 +530,11 @@ class AnswerItem(QWidget):
         """Set whether the answer is hidden when no sentence of it is supported."""
         self._hides_unsupported = is_wanted
         self._show_claims(self._turn.message)
+
+    def offer_writing(self, *, is_offered: bool) -> None:
+        """Set whether a model is offered under excerpts."""
+        self._offers_writing = is_offered
+        self._show_actions()
 
     def show_turn(self, turn: Turn) -> None:
         """Show the current state of the answer."""
@@ -561,6 +581,8 @@ class AnswerItem(QWidget):
         self._footer.show_turn(self._turn, is_last=self._is_last)
         self._add.setVisible(self._is_last and is_over and is_of_empty_library(message))
         self._follow_ups.show_questions(message.follow_ups if self._is_last and is_over else ())
+        is_excerpt = self._is_last and is_over and message.is_excerpts
+        self._write.setVisible(is_excerpt and self._offers_writing)
         self._failure.offer_retry(is_offered=self._is_last)
 
     @Slot()

@@ -230,6 +230,7 @@ class MessageView(QScrollArea):
     verification_requested = Signal(object)
     past_answers_requested = Signal(object)
     offer_pressed = Signal(object)
+    writing_requested = Signal()
 
     def __init__(
         self, theme: Theme, drawer: FormulaDrawer | None = None, parent: QWidget | None = None
@@ -248,6 +249,7 @@ class MessageView(QScrollArea):
         self._words = ""
         self._found: tuple[int, int] | None = None
         self._has_news = self._hides_unsupported = self._is_growing_up = False
+        self._offers_writing = False
         self._build()
         self._connect()
 
@@ -322,6 +324,13 @@ class MessageView(QScrollArea):
         for item in self._items.values():
             if isinstance(item, AnswerItem):
                 item.hide_unsupported(is_wanted=is_wanted)
+
+    def offer_writing(self, *, is_offered: bool) -> None:
+        """Set whether a model is offered under the last answer when it is excerpts."""
+        self._offers_writing = is_offered
+        for item in self._items.values():
+            if isinstance(item, AnswerItem):
+                item.offer_writing(is_offered=is_offered)
 
     @Slot()
     def scroll_to_end(self) -> None:
@@ -530,6 +539,7 @@ class MessageView(QScrollArea):
         item.view_requested.connect(self.view_requested)
         item.verification_requested.connect(self.verification_requested)
         item.offer_pressed.connect(self.offer_pressed)
+        item.writing_requested.connect(self.writing_requested)
         item.claim_shown.connect(self._place.show_widget)
         for asked, own in (
             (item.sources_requested, self.sources_requested),
@@ -540,6 +550,7 @@ class MessageView(QScrollArea):
         ):
             asked.connect(lambda own=own: own.emit(self._message_of(item)))
         item.hide_unsupported(is_wanted=self._hides_unsupported)
+        item.offer_writing(is_offered=self._offers_writing)
         item.show_as_last(is_last=row == self._model.rowCount() - 1)
         return item
 

@@ -298,6 +298,8 @@ class MainWindow(QMainWindow):
         self._bridge = bridge
         self._theme = theme
         self._saving = SettingsSaving(bridge, on_settings_changed, self)
+        # What shows the ways to written answers; a wing may know more of them.
+        self.ways_to_write: Callable[[], None] = self.show_models
         self.settings = EditedSettings(settings, self)
         self.chats = ChatState(bridge, library, chat, self)
         self.pages = WindowPages(
@@ -374,11 +376,16 @@ class MainWindow(QMainWindow):
         page.undo_offered.connect(self._on_undo_offered)
         page.notified.connect(self._notices.show_done)
         page.settings_requested.connect(self.show_models)
+        page.writing_requested.connect(self._on_writing_requested)
         page.models.settings_requested.connect(self.show_models)
         page.models.chosen.connect(self.settings.use_model)
         page.model_check_chosen.connect(self.settings.use_model_check)
         page.folder_requested.connect(self._on_folder_requested)
         page.library_requested.connect(self._on_strip_clicked)
+
+    @Slot()
+    def _on_writing_requested(self) -> None:
+        self.ways_to_write()
 
     def _connect_library(self, page: "LibraryPage") -> None:
         page.settings_requested.connect(self.show_models)

@@ -51,15 +51,7 @@ from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.client.streams.thinking import ThinkingSplitter
 from desktop_rag.models.endpoints.providers import with_quirks
-from desktop_rag.models.ports import (
-    ChatTurn,
-    Delta,
-    HeardAnswer,
-    OwnServer,
-    Schema,
-    Tool,
-    ToolCall,
-)
+from desktop_rag.models.ports import ChatTurn, Delta, HeardAnswer, OwnServer, Schema, Tool, ToolCall
 
 _SYSTEM_REFUSED = re.compile(
     r"(?i)system (?:role|message|prompt|instruction)s?\b.{0,40}\b(?:not|un)\s?(?:support|allow)"

@@ -1,0 +1,229 @@
+"""The ways to written answers: a model of this computer, a program, an online service. Qt thread.
+
+A download goes on while the dialog is closed; its model answers once it is there.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import told, tr
+from desktop_rag.core.library_events import Notice
+from desktop_rag.features.local_model.catalogue import Suggestion
+from desktop_rag.features.local_model.downloads import Download, DownloadChanged, DownloadState
+from desktop_rag.features.local_model.local_models import LocalModel, LocalModels
+from desktop_rag.features.local_model.model_list import ModelState, ModelStateChanged
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.wording import failure_in_words, one_line, size_in_words
+from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
+from desktop_rag.ui.widgets.file_drop import FileDrop
+
+_WIDTH_PX = 520
+_PARTS = 1_000
+_FILES = tr("Models (*.gguf)")
+_INTRO = tr("A model writes answers from your documents. Choose where it runs; you can change it.")
+_ABSENT = tr(
+    "This installation can't run models by itself. Install it with the extra “local-model”, or use"
+    " one of the ways below."
+)
+_OTHERS = tr(
+    "Ollama, LM Studio, llama.cpp and others are found by themselves. An online service needs a key"
+    " and is sent the passages that a question finds."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """What this computer has: the best model found, the one to fetch, and a download of it."""
+
+    found: LocalModel | None
+    suggestion: Suggestion
+    download: Download | None
+    is_installed: bool
+
+
+class WaysDialog(QDialog):
+    """Offers the best way for this computer first.
+
+    `settings_requested` leads to programs and services, `notified` carries a Notice.
+    """
+
+    settings_requested = Signal()
+    notified = Signal(object)
+
+    def __init__(self, bridge: Bridge, models: LocalModels, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._models = models
+        self._offer: _Offer | None = None
+        self._build()
+        self._file.clicked.connect(self._on_file_clicked)
+        self._press.clicked.connect(self._on_pressed)
+        self._others.clicked.connect(self._on_others_clicked)
+        FileDrop(self, self).dropped.connect(lambda paths: self.give(paths[0]))
+        bridge.hear(DownloadChanged, self._on_download_changed)
+        bridge.hear(ModelStateChanged, self._on_state_changed)
+
+    def _build(self) -> None:
+        self.setWindowTitle(tr("Written answers"))
+        self.setMinimumWidth(_WIDTH_PX)
+        self._words = PlainLabel(wrap=True)
+        self._fault = PlainLabel(tone="danger", wrap=True, selectable=True)
+        self._bar = QProgressBar(maximum=_PARTS)
+        self._bar.setAccessibleName(tr("Progress of the download"))
+        self._press = TextButton("", kind="primary")
+        self._file = TextButton(tr("Choose a model file…"), kind="quiet")
+        self._others = TextButton(tr("Choose in Settings…"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 18)
+        column.setSpacing(12)
+        column.addWidget(PlainLabel(_INTRO, wrap=True))
+        here = [self._words, self._bar, self._fault]
+        column.addWidget(_card(tr("On this computer"), here, [self._press, self._file]))
+        others = [PlainLabel(_OTHERS, wrap=True)]
+        title = tr("A program that already runs here, or an online service")
+        column.addWidget(_card(title, others, [self._others]))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._fault.hide()
+        self._refresh()
+
+    def give(self, path: Path) -> None:
+        """Use this model file from now on, where it is."""
+        self._run(lambda: self._models.use(self._models.add(path).name))
+
+    def _refresh(self) -> None:
+        self._show(None)
+        self._bridge.run(self, self._look, self._show, self._show_fault)
+
+    def _look(self) -> _Offer:
+        """On a worker thread: the disk is read."""
+        known, suggestion = self._models.all(), self._models.suggestion()
+        good = [model for model in known if model.is_good and not model.is_used]
+        best = max(good, key=lambda model: model.header.parameters, default=None)
+        # What was begun goes before what is suggested.
+        begun = [d for d in self._models.downloads.all() if d.state is not DownloadState.DONE]
+        download = begun[0] if begun else None
+        return _Offer(best, suggestion, download, self._models.is_installed)
+
+    @Slot(object)
+    def _show(self, offer: _Offer | None) -> None:
+        self._offer = offer
+        can_run = offer is not None and offer.is_installed
+        self._press.setVisible(can_run)
+        self._file.setVisible(can_run)
+        self._bar.setVisible(can_run and bool(offer and offer.download))
+        if offer is None:
+            self._words.setText(tr("Looking for models on this computer…"))
+        elif not offer.is_installed:
+            self._words.setText(_ABSENT)
+        elif offer.download:
+            self._show_download(offer.download)
+        elif offer.found:
+            self._show_found(offer.found)
+        else:
+            self._show_suggestion(offer.suggestion)
+
+    def _show_found(self, model: LocalModel) -> None:
+        where, size = model.program, size_in_words(model.header.size_bytes)
+        said = tr("{size}, found in {program}.", size=size, program=where) if where else size
+        self._words.setText(f"{one_line(model.name)}: {said}")
+        self._press.setText(tr("Use it"))
+
+    def _show_suggestion(self, suggestion: Suggestion) -> None:
+        model, place = suggestion.model, self._models.downloads
+        words = tr(
+            "{name}: {size:.1f} GB from {host}, licence: {licence}. It is kept in {folder}.",
+            name=model.name, size=model.size_gb, host=place.host, licence=model.licence,
+            folder=place.folder,
+        )  # fmt: skip
+        self._words.setText(f"{words}\n{told(suggestion.reason)}")
+        self._press.setText(tr("Fetch it"))
+
+    def _show_download(self, download: Download) -> None:
+        done, total = size_in_words(download.done_bytes), size_in_words(download.total_bytes)
+        name = download.model.name
+        self._words.setText(tr("{name}: {done} of {total}", name=name, done=done, total=total))
+        self._bar.setValue(round(_PARTS * download.done_bytes / max(1, download.total_bytes)))
+        is_running = download.state is DownloadState.RUNNING
+        self._press.setText(tr("Pause") if is_running else tr("Continue"))
+        if download.state is DownloadState.FAILED:
+            self._show_fault(AppError(download.title, download.hint))
+
+    @Slot()
+    def _on_pressed(self) -> None:
+        offer, downloads = self._offer, self._models.downloads
+        if offer is None:
+            return
+        self._fault.hide()
+        if offer.download and offer.download.state is DownloadState.RUNNING:
+            name = offer.download.model.name
+            self._bridge.run(self, lambda: downloads.pause(name), lambda _nothing: None)
+        elif offer.download or not offer.found:
+            model = offer.download.model if offer.download else offer.suggestion.model
+            self._bridge.run(
+                self, lambda: downloads.fetch(model), lambda _n: None, self._show_fault
+            )
+        else:
+            name = offer.found.name
+            self._run(lambda: self._models.use(name))
+
+    def _on_download_changed(self, event: DownloadChanged) -> None:
+        download = event.download
+        if download.state is DownloadState.DONE:
+            self._run(lambda: self._models.use(Path(download.model.file).stem))
+        elif self._offer:
+            shown = _Offer(None, self._offer.suggestion, download, self._offer.is_installed)
+            self._show(shown)
+
+    def _on_state_changed(self, event: ModelStateChanged) -> None:
+        if event.state is ModelState.FAILED:
+            self._show_fault(AppError(event.title, event.hint))
+
+    def _run(self, use: Callable[[], LocalModel]) -> None:
+        """Use a model on a worker thread, and say so."""
+        self._bridge.run(self, use, self._on_used, self._show_fault)
+
+    def _on_used(self, model: LocalModel) -> None:
+        self.hide()
+        title = tr("{name} writes your answers from now on.", name=one_line(model.name))
+        self.notified.emit(Notice(title, tr("It is loaded with the next question at the latest.")))
+
+    def _show_fault(self, error: AppError) -> None:
+        self._fault.setText(failure_in_words(error))
+        self._fault.show()
+
+    @Slot()
+    def _on_file_clicked(self) -> None:
+        dialog = QFileDialog(self, tr("Choose a model file"), "", _FILES)
+        dialog.setObjectName("modelFileDialog")
+        dialog.fileSelected.connect(lambda path: self.give(Path(path)))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    @Slot()
+    def _on_others_clicked(self) -> None:
+        self.hide()
+        self.settings_requested.emit()
+
+
+def _card(title: str, parts: list[PlainLabel | QProgressBar], buttons: list[TextButton]) -> Card:
+    card = Card()
+    column = QVBoxLayout(card)
+    column.setContentsMargins(14, 12, 14, 12)
+    column.setSpacing(8)
+    column.addWidget(PlainLabel(title, scale="heading", wrap=True))
+    for part in parts:
+        column.addWidget(part)
+    row = QHBoxLayout()
+    for button in buttons:
+        row.addWidget(button)
+    row.addStretch(1)
+    column.addLayout(row)
+    return card

@@ -1,0 +1,58 @@
+"""Without another program: a model file is chosen under the first excerpts, and it answers."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QFileDialog
+
+from desktop_rag.models.endpoint_address import OWN_ADDRESS
+from tests.servers.tiny_llama import write_model
+from tests.stories.conftest import Person
+
+QUESTION = "When is the lamp lit?"
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("xllamacpp") is None, reason="xllamacpp is not installed"
+)
+
+
+@pytest.fixture(autouse=True)
+def _no_other_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "person"))
+    for name in ("OLLAMA_MODELS", "LLAMA_CACHE", "HF_HOME", "HF_HUB_CACHE", "HF_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.slow
+def test_a_model_file_answers_after_three_presses(
+    person: Person, papers: Path, tmp_path: Path
+) -> None:
+    model = tmp_path / "lamp.gguf"
+    write_model(model)
+    person.drops(papers)
+    person.sees("2 searchable")
+    person.presses("Ctrl+1")
+    person.asks(QUESTION)
+    person.clicks("Written answers…")
+
+    dialog = person.in_the_dialog()
+    dialog.sees("GB from huggingface.co, licence: ")
+    dialog.sees("It is kept in ")
+    dialog.sees("Fetch it")
+    dialog.clicks("Choose a model file…")
+    [files] = dialog.place.findChildren(QFileDialog, "modelFileDialog")
+    paper = tmp_path / "paper.gguf"
+    paper.write_bytes(b"%PDF-1.7")
+    files.fileSelected.emit(str(paper))
+    dialog.sees("is no model")
+    files.fileSelected.emit(str(model))
+    files.close()
+
+    models = person.app.services.chat.models
+    person.waits_until(lambda: models.endpoint.base_url == OWN_ADDRESS)
+    person.waits_until(lambda: not dialog.place.isVisible())
+    person.sees("lamp writes your answers from now on.")
+    person.comes_back()
+    person.asks(QUESTION)
+    person.sees("lamp · ")
+    assert "Written answers…" not in person.screen()
