@@ -95,19 +95,19 @@ def _measure(path: Path, cached: Path, most: int) -> None:
     chosen = np.sort(np.random.default_rng(_SEED).permutation(len(claims))[:most])
     claims = [claims[place] for place in chosen.tolist()]
     meaning = Meaning()
-    rows = [_features(claim, meaning) for claim in claims]
+    rows = [features_of(claim, meaning) for claim in claims]
     known = [place for place, row in enumerate(rows) if row]
     kept = [claims[place] for place in known]
     np.savez(
         cached,
         rows=np.asarray([rows[place] for place in known]),
         labels=np.asarray([claim.is_supported for claim in kept]),
-        overlap=np.asarray([_overlap(claim) for claim in kept]),
+        overlap=np.asarray([overlap_of(claim) for claim in kept]),
         english=np.asarray([is_english(f"{claim.claim}\n{claim.source}") for claim in kept]),
     )
 
 
-def _features(labelled: LabelledClaim, meaning: Meaning) -> Sequence[float]:
+def features_of(labelled: LabelledClaim, meaning: Meaning) -> Sequence[float]:
     """The features in order; none for what can't be checked."""
     claim, index = tokenize_claim(labelled.claim), SourceIndex(labelled.source)
     if not index.tokens or not any(token.is_content for token in claim):
@@ -119,7 +119,8 @@ def _features(labelled: LabelledClaim, meaning: Meaning) -> Sequence[float]:
     return [values[name] for name in FEATURES]
 
 
-def _overlap(labelled: LabelledClaim) -> float:
+def overlap_of(labelled: LabelledClaim) -> float:
+    """The share of the claim's words that the source has."""
     said = [word.casefold() for word in words(labelled.claim)]
     written = {word.casefold() for word in words(labelled.source)}
     return sum(word in written for word in said) / max(len(said), 1)
