@@ -3,7 +3,7 @@
 A download goes on while the dialog is closed; its model answers once it is there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,6 +88,7 @@ class WaysDialog(QDialog):
         others = [PlainLabel(_OTHERS, wrap=True)]
         title = tr("A program that already runs here, or an online service")
         column.addWidget(_card(title, others, [self._others]))
+        column.addStretch(1)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -129,6 +130,8 @@ class WaysDialog(QDialog):
             self._show_found(offer.found)
         else:
             self._show_suggestion(offer.suggestion)
+        # Its words have another height than those before.
+        self.adjustSize()
 
     def _show_found(self, model: LocalModel) -> None:
         where, size = model.program, size_in_words(model.header.size_bytes)
@@ -213,7 +216,7 @@ class WaysDialog(QDialog):
         self.settings_requested.emit()
 
 
-def _card(title: str, parts: list[PlainLabel | QProgressBar], buttons: list[TextButton]) -> Card:
+def _card(title: str, parts: Sequence[QWidget], buttons: Sequence[TextButton]) -> Card:
     card = Card()
     column = QVBoxLayout(card)
     column.setContentsMargins(14, 12, 14, 12)
