@@ -337,7 +337,7 @@ class ClaimChecker:
         for one in found if not unknown else ():
             is_near = one.support >= _LEAST_NEAR
             place = backing(claim, one.claim, one.index) if is_near else None
-            if place and not _other_units(claim, one):
+            if place:
                 support = max(one.support, self._model.supported_from)
                 evidence = Evidence(one.source, *place)
                 return CheckedClaim(claim, Verdict.SUPPORTED, support, evidence, (), _SAID)
@@ -522,11 +522,6 @@ def _is_doubtful(best: _Candidate, differing: Sequence[Difference]) -> bool:
     return best.comparison.features["opposites"] > 0 or any(
         one.kind in CONTRADICTING for one in differing
     )
-
-
-def _other_units(claim: str, candidate: _Candidate) -> bool:
-    found = find_differences(claim, candidate.index, candidate.comparison.alignment)
-    return any(one.kind is DifferenceKind.UNIT for one in found.all)
 
 
 def _unsaid_words(claim: str, found: Sequence[_Candidate]) -> str:
