@@ -97,8 +97,8 @@ LOCK = build/lock/bin/uv pip compile pyproject.toml --universal --python-version
 lock: ## regenerate both lock files; UPGRADE=--upgrade updates the versions
 	@python=$$($(MAKE) -s find-python) && $$python -m venv build/lock
 	build/lock/bin/python -m pip install --quiet $(UV)
-	$(LOCK) --extra build --output-file requirements.lock
-	$(LOCK) --extra build --extra dev --constraint requirements.lock --output-file requirements-dev.lock \
+	$(LOCK) --extra build --extra local-model --output-file requirements.lock
+	$(LOCK) --extra build --extra local-model --extra dev --constraint requirements.lock --output-file requirements-dev.lock \
 	  $$(sed -n 's/^\([a-z0-9.-]*\)==.*/--no-emit-package \1/p' requirements.lock)
 
 container-lock: $(READY) ## write what the image of the server installs, from the lock files

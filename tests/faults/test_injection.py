@@ -26,7 +26,13 @@ from desktop_rag.core.conversation import AnswerChanged, Feedback, Message
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.markup.inert_markdown import safe_address
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.core.settings import AppearanceSettings, ColourScheme, Settings
+from desktop_rag.core.settings import (
+    AnswerSettings,
+    AppearanceSettings,
+    ColourScheme,
+    ModelCheck,
+    Settings,
+)
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.claim_marks import claim_index
 from desktop_rag.ui.markdown.markdown_html import cited_number
@@ -130,7 +136,8 @@ def tried(services: app.Services, folder: Path, trap: socket.socket) -> Trial:
     services.library.start(watch=False)
     assert services.library.indexing.wait_until_idle(50)
     with ObeyingServer() as server:
-        settings = Settings(endpoint=server.endpoint())
+        answers = AnswerSettings(model_check=ModelCheck.NEVER)
+        settings = Settings(endpoint=server.endpoint(), answers=answers)
         save_settings(services.home.settings, settings)
         services.chat.apply(settings)
         before = state_of(services)
