@@ -9,6 +9,7 @@ from desktop_rag.activity.event_files import EventFiles
 from desktop_rag.activity.event_log import EventLog
 from desktop_rag.activity.recorder import Recorder
 from desktop_rag.app import Services, embedder_opener, parser_maker
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.settings_file import load_settings
@@ -22,7 +23,9 @@ from desktop_rag.ingest.library import sandbox_report
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.endpoint_check import probe_endpoint
 from desktop_rag.models.endpoints.keys import KeyStore
+from desktop_rag.models.ports import OwnServer
 from desktop_rag.models.system_keyring import FilePasswords
+from desktop_rag.registry import hooks
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
 from desktop_rag.store.opening import (
@@ -40,7 +43,7 @@ def subject_of(services: Services) -> Subject:
     """The subject of a diagnosis of the running app."""
     models = services.chat.models
     notices = services.settings_notices
-    outside = _outside(models.settings.index, services.keys, models.profile)
+    outside = _outside(models.settings.index, services.keys, models.profile, models.own_server)
     return Subject(
         services.home, models.settings, notices, _open_library(services.engine), None, outside
     )
@@ -57,10 +60,13 @@ def closed_home(home: Home) -> Generator[Subject]:
         fault = error
     book = ProfileBook(home.model_profiles)
     library = _open_library(engine) if engine else None
-    outside = _outside(settings.index, KeyStore(), lambda e: book.get(e.base_url, e.model))
+    own = next((make(home, Changes(), book) for make in hooks("own_server").values()), None)
+    outside = _outside(settings.index, KeyStore(), lambda e: book.get(e.base_url, e.model), own)
     try:
         yield Subject(home, settings, tuple(notices), library, fault, outside)
     finally:
+        if own:
+            own.close()
         if engine:
             engine.close()
 
@@ -72,14 +78,17 @@ def _open_library(engine: Engine) -> OpenLibrary:
 
 
 def _outside(
-    index: IndexSettings, keys: KeyStore, profile: Callable[[EndpointSettings], ModelProfile]
+    index: IndexSettings,
+    keys: KeyStore,
+    profile: Callable[[EndpointSettings], ModelProfile],
+    own_server: OwnServer | None,
 ) -> Outside:
     return Outside(
         models=resources_dir() / "models",
         check_model=lambda: embedder_opener(keys).check(index.model_folder),
         sandbox_report=lambda: sandbox_report(parser_maker(index, FilePasswords())),
         check_endpoint=lambda endpoint, cancel: probe_endpoint(
-            endpoint, keys.get(endpoint.base_url), cancel
+            endpoint, keys.get(endpoint.base_url), cancel, own_server=own_server
         ),
         profile=profile,
         keyring=keys.keyring_name,

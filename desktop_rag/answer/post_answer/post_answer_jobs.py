@@ -238,11 +238,12 @@ class PostAnswerJobs:
         places = unsettled(answer.claims)
         if not (places and settings.endpoint.is_set) or check is ModelCheck.NEVER:
             return
-        is_unasked = check is ModelCheck.ASK and not context.may_judge
-        if is_unasked and not is_near(endpoint.base_url):
-            if context.is_stored:
+        if check is ModelCheck.ASK and not context.may_judge:
+            if not context.is_stored:  # a program waits for it, and nobody can be asked
+                return
+            if not is_near(endpoint.base_url):
                 yield self._offer(answer, places, settings)
-            return
+                return
 
         def judge(yielding: Event) -> tuple[Claim, ...] | None:
             model = self._models.helper(settings)

@@ -270,7 +270,7 @@ class QuickAsk(QWidget):
         # What needs the window's room goes on there.
         a = self.answer
         for signal in (a.sources_requested, a.rewrite_requested, a.edit_requested, a.fork_requested,
-                       a.past_answers_requested, a.offered_requested):  # fmt: skip
+                       a.past_answers_requested, a.offered_requested, a.offer_pressed):  # fmt: skip
             signal.connect(lambda *_messages: self._go_on())
         self.answer.feedback_given.connect(self._on_feedback)
         self._new.clicked.connect(self.begin_anew)

@@ -207,6 +207,18 @@ def test_a_remote_model_is_offered_and_not_asked(services: Services, server: Cha
     assert list(services.chat.go_on(offer.answer, cancel=threading.Event())) == []
 
 
+@pytest.mark.everyday
+def test_a_program_does_not_wait_for_a_model_that_nobody_wished(
+    services: Services, server: ChatServer
+) -> None:
+    use_judge(services, server)
+    conversation = ask(services, QUESTION).conversation_id
+    question, answer = services.chat.history.messages(conversation)
+    setup = services.chat.set_up("", "")
+    list(services.chat.complete(answer, [question], setup, cancel=threading.Event()))
+    assert len(server.chats) == 1
+
+
 @pytest.mark.slow
 def test_what_was_judged_is_not_asked_again(services: Services, server: ChatServer) -> None:
     use_judge(services, server)

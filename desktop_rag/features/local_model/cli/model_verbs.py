@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from desktop_rag.cli.terminal import add_json, not_empty, open_services, print_document, say
 from desktop_rag.core.errors import AppError
@@ -19,6 +20,7 @@ from desktop_rag.running_app import ask_running_app
 
 if TYPE_CHECKING:
     from desktop_rag.app import Verb
+    from desktop_rag.features.local_model.catalogue import OfferedModel
     from desktop_rag.features.local_model.local_models import LocalModel, LocalModels
 
 _GB = 1e9
@@ -67,7 +69,7 @@ def _add(
         request = asked(arguments)
         if name == "get":
             offered = find_offered(arguments.name)
-            say(f"Fetching {offered.name}, about {offered.size_gb:.1f} GB, to {_folder()}.")
+            say(_fetching(offered))
         result = _answered(f"model_{name}", request)
         print_document(result, lines, as_json=arguments.json)
         return 0
@@ -77,8 +79,11 @@ def _add(
     return added
 
 
-def _folder() -> Path:
-    return find_home().local_models
+def _fetching(offered: "OfferedModel") -> str:
+    from desktop_rag.features.local_model import fetcher
+
+    place, folder = urlsplit(fetcher.host()).netloc, find_home().local_models
+    return f"Fetching {offered.name}, about {offered.size_gb:.1f} GB, from {place} to {folder}."
 
 
 def _answered(verb: str, request: dict[str, Any]) -> Any:  # noqa: ANN401  a JSON value
