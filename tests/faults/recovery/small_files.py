@@ -15,6 +15,7 @@ from desktop_rag.core.files.own_files import read_object
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.features.local_model.model_list import ModelList
 from desktop_rag.features.matrix.bot_settings import BotFile
 from desktop_rag.features.rails.commands.commands import CommandBook
 from desktop_rag.features.rails.commands.program_book import ProgramBook
@@ -46,6 +47,7 @@ CONTENTS: dict[str, tuple[Any, Callable[[Path], object]]] = {
                 {
                     "base_url": URL, "model": "m", "examined_at": 1.7e9, "context_tokens": 8192,
                     "thinking": "tags", "tokens_ratio": 1.2, "streams": True,
+                    "judging": 0.9,
                     "learned_limit": {"tokens": 9, "learned_at": 1.7e9, "is_stated": True},
                 }
             ],
@@ -55,6 +57,10 @@ CONTENTS: dict[str, tuple[Any, Callable[[Path], object]]] = {
     ),
     "spending": (
         {"day": "2026-11-28", "spent": {URL: 0.5}, "lately": {URL: [[1.7e9, 12]]}}, read_spending,
+    ),
+    "local_model_list": (
+        {"models": [{"name": "m", "path": "/m.gguf", "read_per_s": 9.5, "written_per_s": 3.0}]},
+        lambda path: ModelList(path).all(),
     ),
     "notes": ({"paths": ["/nowhere/a.md"]}, lambda path: NoteFiles(path, None).all()),  # type: ignore[arg-type]
     "commands": (
