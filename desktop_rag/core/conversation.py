@@ -181,7 +181,8 @@ class SearchNotes:
     `searched` counts the passages left after filtering. `hints` are sentences about other possible
     meanings. `files` is None when files were not counted. `scope` names the only files that were
     read. `rails` has a line for each event of the assistant's rails, `proposal` the id of the
-    command they propose. `steps` are what the model looked up beside the first search.
+    command they propose. `steps` are what the model looked up beside the first search, `unbacked`
+    the sentences of a weak model that no source has.
     """
 
     repaired: tuple[tuple[str, str], ...] = ()
@@ -194,6 +195,7 @@ class SearchNotes:
     rails: tuple[str, ...] = ()
     proposal: str = ""
     steps: tuple[AnswerStep, ...] = ()
+    unbacked: tuple[str, ...] = ()
 
     def in_words(self) -> str:
         """Plain sentences on one line; empty when the question was taken literally."""
@@ -229,6 +231,7 @@ class SearchNotes:
         fields |= {"rails": list(self.rails)} if self.rails else {}
         fields |= {"proposal": self.proposal} if self.proposal else {}
         fields |= {"steps": [[s.said, *s.sources] for s in self.steps]} if self.steps else {}
+        fields |= {"unbacked": list(self.unbacked)} if self.unbacked else {}
         return fields | ({"asked": self.asked} if self.asked else {})
 
     @classmethod
@@ -243,6 +246,7 @@ class SearchNotes:
             repaired, fields["filters"], fields["searched"], hints, asked, files, scope, rails,
             fields.get("proposal", ""),
             tuple(AnswerStep(said, tuple(numbers)) for said, *numbers in fields.get("steps", ())),
+            tuple(fields.get("unbacked", ())),
         )  # fmt: skip
 
 
@@ -313,7 +317,8 @@ class PastAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation. `model` is empty for the person's turns and for excerpts.
+    """One turn of a conversation. `model` is empty for the person's turns and for excerpts, unless
+    a weak model has added to them.
 
     A failed or cut answer has `error_title` and `error_hint`, and in `text` the part received
     before. Without a relevant passage, `sources` is empty and `nearest` holds the closest ones.

@@ -34,6 +34,8 @@ class LengthField(StrEnum):
 
 # The least share of sample claims that a model judges right before it checks answers.
 _LEAST_JUDGING = 0.75
+# The least share of short questions that a model answers right before it answers by itself.
+_LEAST_ANSWERING = 0.8
 # No model reads more tokens a second.
 _FASTEST = 1e6
 # The end of the year 9999, the last that a calendar has.
@@ -84,8 +86,9 @@ class ModelProfile:
     request read in full, both 0 if unknown; with `is_context_open` longer ones were not tried.
     `stated_tokens` is the context length the server reports, `read_tokens_per_s` the speed at which
     it read prompts, 0 if unknown. `judging` is the share of sample claims that it judged right, of
-    the true or of the false ones, whichever is less. `learned_limit`, from a refusal, limits
-    requests for a while and never changes what was measured.
+    the true or of the false ones, whichever is less, `answering` that of the short questions which
+    it answered right from their sources. `learned_limit`, from a refusal, limits requests for a
+    while and never changes what was measured.
     """
 
     examined_at: float = 0.0
@@ -106,6 +109,7 @@ class ModelProfile:
     tokens_ratio: float = 0.0
     read_tokens_per_s: float = 0.0
     judging: float | None = None
+    answering: float | None = None
     learned_limit: LearnedLimit | None = None
 
     @property
@@ -113,10 +117,16 @@ class ModelProfile:
         """True when the model was examined, not only learned about."""
         return self.examined_at > 0
 
+    @property
+    def is_weak(self) -> bool:
+        """True for a model that answered too few of the short questions right."""
+        return self.answering is not None and self.answering < _LEAST_ANSWERING
+
     def findings(self) -> tuple[str, ...]:
         """The findings in plain sentences, the most important first."""
         answers = (
             self._context_sentence(),
+            self._weakness_sentence(),
             self.learned_limit.in_words() if self.learned_limit else "",
             _sentence(
                 self.takes_system, "", "Takes no system message: it is sent with the question."
@@ -138,6 +148,12 @@ class ModelProfile:
             _sentence(self.embeds, "Makes vectors too.", ""),
         )
         return tuple(answer for answer in answers if answer)
+
+    def _weakness_sentence(self) -> str:
+        if not self.is_weak:
+            return ""
+        share = f"{self.answering:.0%} of the short questions"
+        return f"Makes things up: answered {share} right. It adds to excerpts what they back."
 
     def _judging_sentence(self) -> str:
         if self.judging is None:
@@ -260,6 +276,7 @@ _DECODERS = {
     "tokens_ratio": _ratio,
     "read_tokens_per_s": _speed,
     "judging": _share,
+    "answering": _share,
     "thinking": _thinking,
     "length_field": _length_field,
     **dict.fromkeys(

@@ -200,6 +200,11 @@ class ChatModel(Reader, Protocol):
         ...
 
     @property
+    def is_weak(self) -> bool:
+        """True for a model that was measured to answer simple questions wrongly."""
+        ...
+
+    @property
     def judging(self) -> float | None:
         """How well it was measured to judge claims, 0 to 1; None before that."""
         ...

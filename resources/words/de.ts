@@ -2860,6 +2860,14 @@ Die vollständige Adresse lautet:
         <translation>Abfrage</translation>
     </message>
     <message>
+        <source>{count} sentences of the model without a source</source>
+        <translation>{count} Sätze des Modells ohne Quelle</translation>
+    </message>
+    <message>
+        <source>1 sentence of the model without a source</source>
+        <translation>1 Satz des Modells ohne Quelle</translation>
+    </message>
+    <message>
         <source>Looked further: {steps}</source>
         <translation>Weitergesucht: {steps}</translation>
     </message>
@@ -9968,6 +9976,10 @@ Was kostet der Eintritt?</translation>
         <translation>Legen Sie eine auf der Seite „Meine Fragen“ an.</translation>
     </message>
     <message>
+        <source>Makes things up: answered {share} right. It adds to excerpts what they back.</source>
+        <translation>Erfindet Dinge: beantwortete {share} richtig. Es ergänzt Auszüge um das, was sie belegen.</translation>
+    </message>
+    <message>
         <source>Makes vectors too.</source>
         <translation>Erzeugt auch Vektoren.</translation>
     </message>
@@ -12412,6 +12424,10 @@ Was kostet der Eintritt?</translation>
         <translation>{all:,} von {most:,} Verbindungen sind in Gebrauch, {own:,} von der Bibliothek.</translation>
     </message>
     <message>
+        <source>{answering} of the short questions</source>
+        <translation>{answering} der kurzen Fragen</translation>
+    </message>
+    <message>
         <source>{commands}: {strerror}. Import the backup again to complete it.</source>
         <translation>{commands}: {strerror}. Importieren Sie die Sicherung noch einmal, um es zu vervollständigen.</translation>
     </message>
@@ -13282,6 +13298,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>This computer</source>
         <translation>Dieser Computer</translation>
+    </message>
+    <message>
+        <source>“{model}” repeated itself: the rest was cut.</source>
+        <translation>„{model}“ hat sich wiederholt: der Rest wurde abgeschnitten.</translation>
     </message>
 </context>
 </TS>

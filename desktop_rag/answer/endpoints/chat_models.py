@@ -176,10 +176,10 @@ class ChatModels:
         return self._used((settings or self._settings).endpoint)
 
     def helper(self, settings: Settings | None = None) -> ChatModel | None:
-        """The model for background requests; None without an endpoint for answers."""
+        """The model for background requests; None without an endpoint, or if it is a weak one."""
         settings = settings or self._settings
         client = self._used(settings.helping_endpoint) if settings.endpoint.is_set else None
-        return client.serving(Purpose.HELPER) if client else None
+        return client.serving(Purpose.HELPER) if client and not client.is_weak else None
 
     def _used(self, endpoint: EndpointSettings) -> ChatClient | None:
         if not endpoint.is_set:

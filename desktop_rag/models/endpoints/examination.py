@@ -10,6 +10,7 @@ import logging
 import math
 import struct
 import time
+import tomllib
 import zlib
 from collections.abc import Callable
 from contextlib import closing
@@ -20,6 +21,7 @@ from typing import Any, TypeVar
 
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import LengthField, ModelProfile, Thinking
+from desktop_rag.core.paths import resources_dir
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoint_address import is_near, normalise_base_url
 from desktop_rag.models.endpoints.client.chat_client import learned_from, schema_json, tool_json
@@ -174,6 +176,8 @@ _SEARCH = Tool(
     "Searches the person's documents.",
     {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
 )
+_FROM_SOURCE = """\
+Answer from the source alone, in one short sentence. If it does not hold the answer, say so."""
 _NAME_COLOUR = "Which colour is this picture? Reply with one word."
 # Long enough to show in the server's count.
 _SYSTEM_WORDS = 60
@@ -223,6 +227,8 @@ class Examination:
             self._try_progress, self._try_vectors,
         ):  # fmt: skip
             look()
+        if is_asked or self._is_near:
+            self._try_questions()
         if not self._read_statement() and (is_asked or self._is_near):
             self._measure_context()
         self._profile = replace(self._profile, examined_at=time.time())
@@ -317,6 +323,28 @@ class Examination:
             return self._with_retry(lambda: self._requests.vectors(["yes"], self._cancel))
 
         self._record(embeds=self._is_accepted(ask))
+
+    def _try_questions(self) -> None:
+        """Measure how well the model answers from a source; unknown for one that only thinks."""
+        path = resources_dir() / "endpoints" / "sample_questions.toml"
+        samples = tomllib.loads(path.read_text(encoding="utf-8"))["questions"]
+        right = 0
+        for sample in samples:
+            asked = f"Source:\n{sample['source'].strip()}\n\nQuestion: {sample['question']}"
+            if not (said := self._said(f"{_FROM_SOURCE}\n\n{asked}").casefold()):
+                return
+            right += any(words.casefold() in said for words in sample["says"])
+        self._record(answering=right / len(samples))
+
+    def _said(self, asked: str) -> str:
+        """The short answer to a question; "" for a refusal, or for thinking alone."""
+        heard = _ExamAnswer()
+
+        def ask() -> None:
+            nonlocal heard
+            heard = self._ask([_turn("user", asked)], _SHORT_ANSWER_TOKENS)
+
+        return _answer_in(heard) if self._is_accepted(ask) else ""
 
     @property
     def _is_near(self) -> bool:

@@ -19,6 +19,7 @@ from desktop_rag.ui.messages.collapsible_parts import (
     CollapsibleQuery,
     CollapsibleSteps,
     CollapsibleThinking,
+    CollapsibleUnbacked,
 )
 from desktop_rag.ui.messages.message_model import Phase, Turn
 from desktop_rag.ui.messages.question_item import QuestionButton
@@ -366,7 +367,7 @@ def _may_ask_every_file(message: Message) -> bool:
 
 def byline(message: Message) -> str:
     """The model and the time it took: `llama-3.1 · 4.2 s`."""
-    parts = [EXCERPTS_BYLINE if message.is_excerpts else message.model]
+    parts = [EXCERPTS_BYLINE if message.is_excerpts else "", message.model]
     if message.is_of_every_file:
         parts.insert(0, tr("every file asked"))
     if outcome := _OUTCOMES.get(message.state):
@@ -446,6 +447,7 @@ class AnswerItem(QWidget):
         self._own_knowledge = ModelKnowledgeNotice(self._theme)
         self._body = AnswerBody(self._theme, self._drawer)
         self._query = CollapsibleQuery(self._theme)
+        self._unbacked = CollapsibleUnbacked(self._theme)
         self._failure = FailureCard(self._theme)
         # A file's title may be long: it must not widen the window.
         self._status = ElidedLabel(tone="muted")
@@ -466,11 +468,10 @@ class AnswerItem(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 4, 0, 10)
         column.setSpacing(4)
-        for widget in (self._thinking, self._steps, self._own_knowledge, self._body):
-            column.addWidget(widget)
-        for widget in (self._query, self._status):
-            column.addWidget(widget)
-        for widget in (self._notes, self._unstored, self._failure, self._hidden):
+        for widget in (
+            self._thinking, self._steps, self._own_knowledge, self._body, self._query,
+            self._unbacked, self._status, self._notes, self._unstored, self._failure, self._hidden,
+        ):  # fmt: skip
             column.addWidget(widget)
         column.addWidget(self._add, alignment=Qt.AlignmentFlag.AlignLeft)
         check = QHBoxLayout()
@@ -546,6 +547,7 @@ class AnswerItem(QWidget):
         self._body.show_text(message.text, message.sources, message.claims, is_live=turn.is_live)
         self._own_knowledge.show_for(message)
         self._query.show_queries(() if turn.is_live else message.sources)
+        self._unbacked.show_sentences(message.notes.unbacked if message.notes else ())
         self._show_claims(message)
         self._status.set_full_text(one_line(turn.progress) or _PHASES.get(turn.phase, ""))
         self._status.setVisible(turn.is_live and turn.phase is not Phase.WRITING)

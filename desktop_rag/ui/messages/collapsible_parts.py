@@ -1,4 +1,4 @@
-"""What stands folded above an answer: the model's thinking, its steps, its queries. Qt thread."""
+"""What is folded at an answer: thinking, steps, queries, unbacked sentences. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -106,6 +106,26 @@ class CollapsibleQuery(_Collapsible):
         self._query.setObjectName("queryText")
         self._query.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         return self._query
+
+
+class CollapsibleUnbacked(_Collapsible):
+    """The sentences of a weak model that no source has."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, "unbacked", parent)
+
+    def show_sentences(self, sentences: Sequence[str]) -> None:
+        """Show these sentences; hidden without any."""
+        many = tr("{count} sentences of the model without a source", count=len(sentences))
+        words = tr("1 sentence of the model without a source") if len(sentences) == 1 else many
+        self._show(words, is_wanted=bool(sentences))
+        if sentences:
+            self._label.setText("\n".join(map(one_line, sentences)))
+
+    def _content(self) -> QWidget:
+        self._label = PlainLabel(tone="muted", wrap=True, selectable=True)
+        self._label.setObjectName("unbackedText")
+        return self._label
 
 
 class CollapsibleSteps(_Collapsible):

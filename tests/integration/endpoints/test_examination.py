@@ -52,11 +52,12 @@ def test_a_model_that_takes_everything(server: ChatServer) -> None:
         embeds=True,
         calls_tools=False,
         tells_progress=False,
+        answering=1.0,
     )
     assert found.findings()[0] == "Reads 5,000 tokens; the server states 131,072."
-    # An answer, the order, JSON, an image, a tool, progress, embeddings, and three lengths from
-    # 2,048 on.
-    assert len(server.chats) == 10
+    # An answer, the order, JSON, an image, a tool, progress, embeddings, ten short questions, and
+    # three lengths from 2,048 on.
+    assert len(server.chats) == 20
     assert sum(body.get("max_tokens", 0) == 1 for body in server.chats) == 5
 
 
@@ -164,7 +165,7 @@ def test_the_length_where_the_server_only_refuses(
     found = examined(server)
     assert least <= found.context_tokens <= most
     assert not found.is_context_open
-    assert len(server.chats) <= 16
+    assert len(server.chats) <= 26
 
 
 def test_the_length_where_the_server_cuts_silently(server: ChatServer) -> None:
@@ -224,3 +225,17 @@ def test_a_model_that_refuses_to_stream_is_measured_without(server: ChatServer) 
     assert found.takes_system
     assert [body.get("stream") for body in server.chats].count(True) == 1
     assert "Sends answers whole, not piece by piece." in found.findings()
+
+
+def test_a_model_that_answers_simple_questions_wrongly_is_weak(server: ChatServer) -> None:
+    server.dialect.is_weak = True
+    found = examined(server)
+    assert found.answering == 0.0
+    assert found.is_weak
+    assert "Makes things up: answered 0% of the short questions right" in " ".join(found.findings())
+
+
+def test_a_model_that_only_thinks_is_not_called_weak(server: ChatServer) -> None:
+    server.dialect.is_weak = True
+    server.answer = "<think>The source speaks of a hall,"
+    assert examined(server).answering is None

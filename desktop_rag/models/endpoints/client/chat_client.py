@@ -390,6 +390,11 @@ class ChatClient:
         return self._profile.calls_tools
 
     @property
+    def is_weak(self) -> bool:
+        """As found out in the examination."""
+        return self._profile.is_weak
+
+    @property
     def judging(self) -> float | None:
         """As measured by `note_judging`."""
         return self._profile.judging
