@@ -12,12 +12,11 @@ from PySide6.QtCore import (
     QEvent,
     QMimeData,
     QPoint,
-    QPointF,
     QSize,
     Qt,
     QUrl,
 )
-from PySide6.QtGui import QAction, QDropEvent, QTextCursor
+from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -176,13 +175,23 @@ class Person:
     def drops_without_confirming(self, *paths: Path) -> None:
         """Drop files or folders onto the library page."""
         self.presses("Ctrl+2")
+        self.drops_on(self.window.library_page, *paths)
+
+    def drops_on(self, place: QWidget, *paths: Path) -> None:
+        """Drag files over a part of the window, and drop them on what accepts them there."""
         data = QMimeData()
         data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
-        action, button = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
-        no_keys = Qt.KeyboardModifier.NoModifier
-        event = QDropEvent(QPointF(100, 100), action, data, button, no_keys)
+        action, buttons = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
+        keys, at = Qt.KeyboardModifier.NoModifier, QPoint(9, 9)
         # A real drop goes through Qt's drag manager, which only the desktop can drive.
-        self.window.library_page.dropEvent(event)
+        for part in (place, self.window):
+            drag = QDragEnterEvent(at, action, data, buttons, keys)
+            QApplication.sendEvent(part, drag)
+            if drag.isAccepted():
+                drop = QDropEvent(at.toPointF(), action, data, buttons, keys)
+                QApplication.sendEvent(part, drop)
+                return
+        raise AssertionError("no part of the window accepts the files")
 
     def clicks_citation(self, n: int) -> None:
         """Click the pill of source n in the last answer."""

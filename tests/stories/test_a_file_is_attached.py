@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImage
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import QMimeData, Qt, QUrl
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
@@ -34,17 +34,6 @@ def page_of(person: Person) -> ChatPage:
     return person.window.findChildren(ChatPage)[0]
 
 
-def drop(person: Person, *paths: Path) -> None:
-    """Drop files onto the chat."""
-    page = page_of(person)
-    data = files(*paths)
-    buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    action = Qt.DropAction.CopyAction
-    # A real drop goes through Qt's drag manager, which only the desktop can drive.
-    QApplication.sendEvent(page, QDragEnterEvent(QPoint(9, 9), action, data, buttons, keys))
-    QApplication.sendEvent(page, QDropEvent(QPointF(9, 9), action, data, buttons, keys))
-
-
 def files(*paths: Path) -> QMimeData:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
@@ -66,7 +55,7 @@ def test_a_dropped_file_is_asked_about_and_opened(
     open_window: Callable[[], Person], lease: Path
 ) -> None:
     person = open_window()
-    drop(person, lease)
+    person.drops_on(page_of(person), lease)
     person.sees("15 words")
     person.asks(QUESTION)
     person.sees(ANSWER)

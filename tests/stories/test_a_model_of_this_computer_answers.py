@@ -56,3 +56,17 @@ def test_a_model_file_answers_after_three_presses(
     person.asks(QUESTION)
     person.sees("lamp · ")
     assert "Written answers…" not in person.screen()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["chat", "library"])
+def test_a_model_dropped_on_any_page_answers(person: Person, tmp_path: Path, page: str) -> None:
+    model = tmp_path / "lamp.GGUF"
+    write_model(model)
+    person.presses("Ctrl+1" if page == "chat" else "Ctrl+2")
+    place = person.window.chat_page if page == "chat" else person.window.library_page
+    person.drops_on(place, model)
+    models = person.app.services.chat.models
+    person.waits_until(lambda: models.endpoint.base_url == OWN_ADDRESS)
+    person.sees("lamp writes your answers from now on.")
+    assert person.app.services.library.sources.all() == []

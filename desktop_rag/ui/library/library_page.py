@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QProgressBar,
@@ -59,7 +58,8 @@ from desktop_rag.ui.library.source_actions import SourceActions
 from desktop_rag.ui.library.source_list import SourceList
 from desktop_rag.ui.passwords.password_actions import PasswordActions
 from desktop_rag.ui.tags.tag_actions import TagActions
-from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton, set_property
+from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton
+from desktop_rag.ui.widgets.file_drop import FileDrop
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -392,7 +392,7 @@ class LibraryPage(QWidget):
     # --- building --------------------------------------------------------------------------------
 
     def _build(self, kinds_read: Sequence[str]) -> None:
-        self.setAcceptDrops(True)
+        FileDrop(self, self).dropped.connect(self.add_paths)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
         # Created from top to bottom, which sets the Tab order.
@@ -619,23 +619,3 @@ class LibraryPage(QWidget):
     def _on_source_summary_requested(self, source_id: str) -> None:
         if source := self._sources.get(source_id):
             self.summary_requested.emit(QuestionScope.of(ScopeItem.of_source(source)))
-
-    # --- drag and drop ---------------------------------------------------------------------------
-
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if any(url.isLocalFile() for url in event.mimeData().urls()):
-            # Never "move": the source program would delete the files.
-            event.setDropAction(Qt.DropAction.CopyAction)
-            event.accept()
-            set_property(self, "dropping", True)
-
-    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        set_property(self, "dropping", False)
-        super().dragLeaveEvent(event)
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        set_property(self, "dropping", False)
-        event.setDropAction(Qt.DropAction.CopyAction)
-        event.accept()
-        urls = [url for url in event.mimeData().urls() if url.isLocalFile()]
-        self.add_paths(Path(url.toLocalFile()) for url in urls)

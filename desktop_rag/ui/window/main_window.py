@@ -129,19 +129,22 @@ class StatusStrip(QPushButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._progress = IndexProgress()
         self._label = ElidedLabel(tone="muted", scale="small")
+        self._beside = PlainLabel(tone="muted", scale="small")
         self._bar = QProgressBar()
         self._bar.setRange(0, _STEPS)
         self._bar.setTextVisible(False)
         self._bar.setFixedWidth(120)
-        for child in (self._label, self._bar):
+        for child in (self._label, self._beside, self._bar):
             child.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         row = QHBoxLayout(self)
         row.setContentsMargins(14, 0, 14, 0)
         row.setSpacing(12)
         row.addWidget(self._label, 1)
+        row.addWidget(self._beside)
         row.addWidget(self._bar)
         self._repaint = QTimer(self, singleShot=True, interval=_REPAINT_MS)
         self._repaint.timeout.connect(self._show)
+        self.show_beside("")
         self._show()
 
     @property
@@ -155,6 +158,11 @@ class StatusStrip(QPushButton):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if not press_by_enter(self, event):
             super().keyPressEvent(event)
+
+    def show_beside(self, words: str) -> None:
+        """Say what else goes on in the background; "" for nothing."""
+        self._beside.setText(words)
+        self._beside.setVisible(bool(words))
 
     def show_progress(self, progress: IndexProgress) -> None:
         """Show this progress: after a short delay, or at once when the stage changes."""
@@ -325,6 +333,11 @@ class MainWindow(QMainWindow):
     def search_page(self) -> "SearchPage":
         """The page of the search."""
         return self.pages.search
+
+    @property
+    def status(self) -> StatusStrip:
+        """The line at the foot."""
+        return self._strip
 
     @property
     def settings_page(self) -> "SettingsPage":

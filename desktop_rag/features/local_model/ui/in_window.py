@@ -1,11 +1,14 @@
 """“Written answers” in the window: the app runs a model by itself. Qt thread."""
 
+from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Slot
 
 from desktop_rag.features.local_model.local_models import LocalModelServices
+from desktop_rag.ui.widgets.file_drop import FileDrop, is_model
 
 if TYPE_CHECKING:
     from desktop_rag.features.local_model.ui.ways_dialog import WaysDialog
@@ -14,7 +17,9 @@ if TYPE_CHECKING:
 
 def join(app: "WindowApp") -> None:
     """Offer a model of this computer first, where the window offers written answers."""
-    app.window.ways_to_write = _Parts(app).show
+    parts = _Parts(app)
+    app.window.ways_to_write = parts.show
+    FileDrop(app.window, app.window, is_model).dropped.connect(parts.give)
 
 
 class _Parts(QObject):
@@ -31,8 +36,15 @@ class _Parts(QObject):
         dialog = WaysDialog(app.bridge, models, app.window)
         dialog.settings_requested.connect(app.window.show_models)
         dialog.notified.connect(app.window.notices.show_done)
+        dialog.progressed.connect(app.window.status.show_beside)
         return dialog
 
     def show(self) -> None:
         """Show the ways to written answers."""
         self._dialog.open()
+
+    @Slot(object)
+    def give(self, files: Sequence[Path]) -> None:
+        """Use the first model of these files."""
+        self._dialog.open()
+        self._dialog.give(next(filter(is_model, files)))

@@ -50,11 +50,13 @@ class _Offer:
 class WaysDialog(QDialog):
     """Offers the best way for this computer first.
 
-    `settings_requested` leads to programs and services, `notified` carries a Notice.
+    `settings_requested` leads to programs and services, `notified` carries a Notice, `progressed`
+    a download in words, "" once it has ended.
     """
 
     settings_requested = Signal()
     notified = Signal(object)
+    progressed = Signal(str)
 
     def __init__(self, bridge: Bridge, models: LocalModels, parent: QWidget) -> None:
         super().__init__(parent)
@@ -65,7 +67,7 @@ class WaysDialog(QDialog):
         self._file.clicked.connect(self._on_file_clicked)
         self._press.clicked.connect(self._on_pressed)
         self._others.clicked.connect(self._on_others_clicked)
-        FileDrop(self, self).dropped.connect(lambda paths: self.give(paths[0]))
+        FileDrop(self, self, lambda _: True).dropped.connect(lambda paths: self.give(paths[0]))
         bridge.hear(DownloadChanged, self._on_download_changed)
         bridge.hear(ModelStateChanged, self._on_state_changed)
 
@@ -150,9 +152,7 @@ class WaysDialog(QDialog):
         self._press.setText(tr("Fetch it"))
 
     def _show_download(self, download: Download) -> None:
-        done, total = size_in_words(download.done_bytes), size_in_words(download.total_bytes)
-        name = download.model.name
-        self._words.setText(tr("{name}: {done} of {total}", name=name, done=done, total=total))
+        self._words.setText(_in_words(download))
         self._bar.setValue(round(_PARTS * download.done_bytes / max(1, download.total_bytes)))
         is_running = download.state is DownloadState.RUNNING
         self._press.setText(tr("Pause") if is_running else tr("Continue"))
@@ -179,6 +179,10 @@ class WaysDialog(QDialog):
 
     def _on_download_changed(self, event: DownloadChanged) -> None:
         download = event.download
+        is_running = download.state is DownloadState.RUNNING
+        self.progressed.emit(_in_words(download) if is_running else "")
+        if download.state is DownloadState.FAILED and not self.isVisible():
+            self.notified.emit(Notice(download.title, download.hint))
         if download.state is DownloadState.DONE:
             self._run(lambda: self._models.use(Path(download.model.file).stem))
         elif self._offer:
@@ -214,6 +218,11 @@ class WaysDialog(QDialog):
     def _on_others_clicked(self) -> None:
         self.hide()
         self.settings_requested.emit()
+
+
+def _in_words(download: Download) -> str:
+    done, total = size_in_words(download.done_bytes), size_in_words(download.total_bytes)
+    return tr("{name}: {done} of {total}", name=download.model.name, done=done, total=total)
 
 
 def _card(title: str, parts: Sequence[QWidget], buttons: Sequence[TextButton]) -> Card:
