@@ -177,7 +177,8 @@ def print_answers(model: Path, folder: Path, count: int) -> None:
         lines = re.findall(r"[^\[\]]+\[\d+\]", added.partition(":")[2])
         unbacked = message.notes.unbacked if message.notes else ()
         shown, folded = shown + len(lines), folded + len(unbacked)
-        print(f"\n{question}\n{message.text}\n    FOLDED {list(unbacked)}")
+        hints = message.notes.hints if message.notes else ()
+        print(f"\n{question}\n{message.text}\n    FOLDED {list(unbacked)} {list(hints)}")
     print(f"\n{shown} sentences of the model shown, {folded} folded away")
     services.close()
 

@@ -58,7 +58,8 @@ def add_words(
         _note(draft, hints=(f"{told(error.title)} {told(error.hint)}".strip(),))
         return
     text, is_cut = without_circles(_without_prompt(written, fence))
-    said = [said for sentences in shown.values() for said in map(_plain, sentences)]
+    quotes = [quote for sentences in shown.values() for quote in sentences]
+    said = [*map(_plain, quotes), _plain(f"{instructions} Question: {draft.plain_question}")]
     backed, unbacked = _told_apart(text, sources, said, request, check)
     draft.model = model.name
     in_circles = tr("“{model}” repeated itself: the rest was cut.", model=model.name)
@@ -109,7 +110,7 @@ def _told_apart(
 ) -> tuple[list[str], tuple[str, ...]]:
     """The sentences that a source backs, cited anew, and the others.
 
-    Those that the excerpts have are neither.
+    Those that the excerpts or the prompt have, which are in `said`, are neither.
     """
     plain = normalise(text, frozenset())[0]
     found = {claim.start: claim for claim in claims_of(plain, sources, check, request.cancel)}

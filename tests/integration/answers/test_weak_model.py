@@ -90,8 +90,8 @@ def test_circles_are_cut_and_the_tags_of_the_prompt_are_not_shown(
     assert "“test-model” repeated itself: the rest was cut." in answer.notes.hints
 
     def echo(prompt: str) -> str:
-        start = prompt.index("<source-")
-        return f"Olaf Brandt has the deposit.\n{prompt[start:]}"
+        told, sources, rest = prompt.partition("<source-")
+        return f"{told.splitlines()[0]} Olaf Brandt has the deposit.\n{sources}{rest}"
 
     server.answer_to = echo
     answer = ask(services, QUESTION)
