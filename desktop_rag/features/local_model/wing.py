@@ -17,7 +17,16 @@ def verbs() -> Verbs:
     text = "List, add, fetch, use and remove models that run on this computer."
     return Verbs(
         {"model": ("cli.model_verbs:add_models", text)},
-        {"cli.model_verbs": ("model_list", "model_add", "model_get", "model_use", "model_remove")},
+        {
+            "cli.model_verbs": (
+                "model_list",
+                "model_add",
+                "model_get",
+                "model_fetch",
+                "model_use",
+                "model_remove",
+            )
+        },
     )
 
 

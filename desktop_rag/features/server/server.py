@@ -349,7 +349,7 @@ class LocalServer:
             SourceLinks(self._served.home.link_key, lambda: self.address),
             ModelNames(chat, library, lambda: self._settings.exposes_models),
             Answers(chat, self._chain), workers, self.tokens, uses, requests,
-            self._served.activity, lambda: self._settings,
+            self._served.activity, lambda: self._settings, self._served.verb_of,
         )  # fmt: skip
 
 

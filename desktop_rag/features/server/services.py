@@ -7,10 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from desktop_rag.app import Services
+from desktop_rag.cli.verb_table import answered_verbs
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import ServerSwitched
 from desktop_rag.core.settings import ServerSettings, Settings
@@ -272,7 +274,13 @@ class ServerServices(WingServices):
 
     def __init__(self, services: Services) -> None:
         home, chat, library = services.home, services.chat, services.library
-        served = Served(home, chat, library, services.embedders.embedder, services.activity)
+        embedder, activity = services.embedders.embedder, services.activity
+
+        def verb_of(name: str) -> Callable[[dict[str, Any]], Any] | None:
+            verb = answered_verbs().get(name)
+            return verb and partial(verb, services)
+
+        served = Served(home, chat, library, embedder, activity, verb_of)
         self.switch = ServerSwitch(served)
 
     @property

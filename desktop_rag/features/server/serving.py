@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from starlette.requests import Request
 
@@ -128,6 +129,7 @@ class Serving:
     requests: RequestLog
     activity: Activity
     settings: Callable[[], ServerSettings]
+    verb_of: Callable[[str], Callable[[dict[str, Any]], Any] | None]
 
     async def caller(self, request: Request, scope: TokenScope | None = None) -> Caller:
         """Who sent the request; refuses one without a valid token, or if it lacks the `scope`."""

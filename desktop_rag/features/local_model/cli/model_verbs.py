@@ -21,6 +21,7 @@ from desktop_rag.running_app import ask_running_app
 if TYPE_CHECKING:
     from desktop_rag.app import Verb
     from desktop_rag.features.local_model.catalogue import OfferedModel
+    from desktop_rag.features.local_model.downloads import Download
     from desktop_rag.features.local_model.local_models import LocalModel, LocalModels
 
 _GB = 1e9
@@ -155,7 +156,23 @@ def _list(models: "LocalModels") -> dict[str, Any]:
         }
         for model in offered_models()
     ]  # fmt: skip
-    return {"models": [_row(model) for model in models.all()], "offered": offered}
+    downloads = [_download_row(download) for download in models.downloads.all()]
+    rows = [_row(model) for model in models.all()]
+    return {"models": rows, "offered": offered, "downloads": downloads}
+
+
+def _download_row(download: "Download") -> dict[str, Any]:
+    return {
+        "name": download.model.name, "state": download.state.value,
+        "done_bytes": download.done_bytes, "total_bytes": download.total_bytes,
+        "title": download.title, "hint": download.hint,
+    }  # fmt: skip
+
+
+def _fetch(models: "LocalModels", name: str) -> dict[str, Any]:
+    offered = find_offered(name)
+    models.downloads.fetch(offered)
+    return next(_download_row(d) for d in models.downloads.all() if d.model == offered)
 
 
 def _get(models: "LocalModels", name: str) -> dict[str, Any]:
@@ -173,6 +190,7 @@ _VERBS: Mapping[str, Callable[..., Any]] = {
     "list": _list,
     "add": lambda models, path: _row(models.add(Path(path))),
     "get": _get,
+    "fetch": _fetch,
     "use": lambda models, name: _row(models.use(name)),
     "remove": lambda models, name: {"name": name, "freed_bytes": models.remove(name)},
 }

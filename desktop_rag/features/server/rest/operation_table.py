@@ -15,6 +15,7 @@ from desktop_rag.features.server.rest.collection_calls import (
 )
 from desktop_rag.features.server.rest.conversation_calls import ConversationCalls
 from desktop_rag.features.server.rest.document_calls import DocumentCalls, StatusCalls
+from desktop_rag.features.server.rest.model_calls import ModelCalls
 from desktop_rag.features.server.rest.rest_forms import Given, Operation, Result, as_kind
 from desktop_rag.features.server.rest.search_calls import SearchCalls
 from desktop_rag.features.server.rest.sending_calls import SendingCalls
@@ -38,6 +39,7 @@ class RestCalls:
     prompts: PromptCalls
     conversations: ConversationCalls
     status: StatusCalls
+    models: ModelCalls
 
 
 def operations(calls: RestCalls) -> list[Operation]:
@@ -48,6 +50,7 @@ def operations(calls: RestCalls) -> list[Operation]:
         *_of_sending(calls.sending),
         *_of_documents(calls),
         *_of_asking(calls),
+        *_of_models(calls.models),
     ]
 
 
@@ -216,6 +219,27 @@ def _of_asking(calls: RestCalls) -> list[Operation]:
         Operation("GET", "/status", "get_status",
                   "Tell what is indexed, what waits and what failed.", _READ,
                   answers.StatusAnswer, lambda caller, _: calls.status.status(caller)),
+    ]  # fmt: skip
+
+
+def _of_models(calls: ModelCalls) -> list[Operation]:
+    return [
+        Operation("GET", "/models", "list_models",
+                  "List the models that the server's computer runs, and those to fetch.", _ADMIN,
+                  answers.LocalModels, lambda caller, _: calls.all(caller)),
+        Operation("POST", "/models", "fetch_model", "Fetch a model of the list, or go on.", _ADMIN,
+                  answers.DownloadAnswer,
+                  _with_body(forms.ModelName, lambda c, b: calls.fetch(c, b.name)),
+                  body=forms.ModelName, statuses=(202,)),
+        Operation("PUT", "/models/used", "use_model", "Have a model answer from now on.", _ADMIN,
+                  answers.LocalModelAnswer,
+                  _with_body(forms.ModelName, lambda c, b: calls.use(c, b.name)),
+                  body=forms.ModelName),
+        Operation("DELETE", "/models/{name}", "remove_model",
+                  "Take a model off the list; a fetched one is deleted.", _ADMIN,
+                  answers.DeletedAnswer,
+                  _with_path(forms.ModelPath, lambda c, p: calls.remove(c, p.name)),
+                  forms.ModelPath),
     ]  # fmt: skip
 
 

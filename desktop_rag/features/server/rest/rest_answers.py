@@ -270,6 +270,54 @@ class Fault(Answered):
     reason: str
 
 
+class LocalModelAnswer(Answered):
+    """A model on the server's computer; speeds in tokens a second, 0 before it was first loaded."""
+
+    name: str
+    program: str
+    size_gb: float
+    quantisation: str
+    context_tokens: int
+    licence: str
+    fits: bool
+    is_fetched: bool
+    is_used: bool
+    read_per_s: float
+    written_per_s: float
+
+
+class OfferedModelAnswer(Answered):
+    """A model that can be fetched; `reason` says why it is the one for this computer."""
+
+    name: str
+    size_gb: float
+    memory_gb: float
+    licence: str
+    languages: list[str]
+    calls_tools: bool
+    makes_things_up: bool
+    reason: str
+
+
+class DownloadAnswer(Answered):
+    """A download of a model; title and hint say why it failed."""
+
+    name: str
+    state: str
+    done_bytes: int
+    total_bytes: int
+    title: str
+    hint: str
+
+
+class LocalModels(Answered):
+    """The models that the server's computer runs itself, those to fetch, and the downloads."""
+
+    models: list[LocalModelAnswer]
+    offered: list[OfferedModelAnswer]
+    downloads: list[DownloadAnswer]
+
+
 class StatusAnswer(Answered):
     """What is indexed, what waits, and what failed, of what the token may read."""
 

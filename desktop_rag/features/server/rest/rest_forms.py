@@ -99,6 +99,12 @@ class PromptPath(Form):
     name: Annotated[str, Field(min_length=1, max_length=100)]
 
 
+class ModelPath(Form):
+    """A model on the server's computer, by its name or a part of it."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+
+
 class ConversationPath(Form):
     """A stored conversation."""
 
@@ -327,6 +333,12 @@ class PromptText(Form):
     """The text of a prompt; {{name}} is a gap to be filled in."""
 
     text: Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
+
+
+class ModelName(Form):
+    """The name of a model, or a part of it."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 
 
 class Opinion(Form):

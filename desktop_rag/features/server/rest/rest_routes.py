@@ -37,6 +37,7 @@ from desktop_rag.features.server.rest.collection_calls import (
 )
 from desktop_rag.features.server.rest.conversation_calls import ConversationCalls
 from desktop_rag.features.server.rest.document_calls import DocumentCalls, StatusCalls
+from desktop_rag.features.server.rest.model_calls import ModelCalls
 from desktop_rag.features.server.rest.operation_table import RestCalls, operations
 from desktop_rag.features.server.rest.readable_library import ReadableLibrary
 from desktop_rag.features.server.rest.rest_answers import ErrorAnswer
@@ -580,6 +581,7 @@ def rest_calls(serving: Serving, readable: ReadableLibrary) -> RestCalls:
         PromptCalls(chat),
         ConversationCalls(chat, readable, link),
         StatusCalls(library, readable),
+        ModelCalls(serving.verb_of),
     )
 
 
