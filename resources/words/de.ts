@@ -3244,10 +3244,6 @@ Die vollständige Adresse lautet:
         <translation>Diese Installation kann selbst keine Modelle ausführen. Installieren Sie sie mit dem Zusatz „local-model“ oder nehmen Sie einen der Wege unten.</translation>
     </message>
     <message>
-        <source>Ollama, LM Studio, llama.cpp and others are found by themselves. An online service needs a key and is sent the passages that a question finds.</source>
-        <translation>Ollama, LM Studio, llama.cpp und andere werden von selbst gefunden. Ein Online-Dienst braucht einen Schlüssel und erhält die Stellen, die eine Frage findet.</translation>
-    </message>
-    <message>
         <source>Written answers</source>
         <translation>Geschriebene Antworten</translation>
     </message>
@@ -3260,16 +3256,16 @@ Die vollständige Adresse lautet:
         <translation>Modelldatei wählen…</translation>
     </message>
     <message>
+        <source>Find one</source>
+        <translation>Eines suchen</translation>
+    </message>
+    <message>
         <source>Choose in Settings…</source>
         <translation>In den Einstellungen wählen…</translation>
     </message>
     <message>
         <source>On this computer</source>
         <translation>Auf diesem Computer</translation>
-    </message>
-    <message>
-        <source>A program that already runs here, or an online service</source>
-        <translation>Ein Programm, das hier schon läuft, oder ein Online-Dienst</translation>
     </message>
     <message>
         <source>Looking for models on this computer…</source>
@@ -3298,6 +3294,26 @@ Die vollständige Adresse lautet:
     <message>
         <source>Continue</source>
         <translation>Fortsetzen</translation>
+    </message>
+    <message>
+        <source>Ollama, LM Studio, llama.cpp and others, at their usual addresses.</source>
+        <translation>Ollama, LM Studio, llama.cpp und andere, an ihren üblichen Adressen.</translation>
+    </message>
+    <message>
+        <source>None answers at the usual addresses.</source>
+        <translation>An den üblichen Adressen antwortet keines.</translation>
+    </message>
+    <message>
+        <source>It needs a key, and is sent the passages that a question finds.</source>
+        <translation>Er braucht einen Schlüssel und bekommt die Stellen gesendet, die eine Frage findet.</translation>
+    </message>
+    <message>
+        <source>A program that already runs here</source>
+        <translation>Ein Programm, das hier schon läuft</translation>
+    </message>
+    <message>
+        <source>An online service</source>
+        <translation>Ein Online-Dienst</translation>
     </message>
     <message>
         <source>{name} writes your answers from now on.</source>

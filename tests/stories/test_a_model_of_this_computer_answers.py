@@ -7,6 +7,8 @@ import pytest
 from PySide6.QtWidgets import QFileDialog
 
 from desktop_rag.models.endpoint_address import OWN_ADDRESS
+from desktop_rag.models.endpoints.endpoint_check import USUAL
+from tests.servers.chat_server import ChatServer
 from tests.servers.tiny_llama import write_model
 from tests.stories.conftest import Person
 
@@ -56,6 +58,31 @@ def test_a_model_file_answers_after_three_presses(
     person.asks(QUESTION)
     person.sees("lamp · ")
     assert "Written answers…" not in person.screen()
+
+
+@pytest.mark.slow
+def test_a_program_that_runs_here_answers_after_three_presses(
+    person: Person, papers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person.drops(papers)
+    person.sees("2 searchable")
+    person.presses("Ctrl+1")
+    person.asks(QUESTION)
+    person.clicks("Written answers…")
+    dialog = person.in_the_dialog()
+    for name in USUAL:
+        monkeypatch.setitem(USUAL, name, "http://127.0.0.1:9/v1")  # nobody listens there
+    dialog.clicks("Find one")
+    dialog.sees("None answers at the usual addresses.")
+    with ChatServer() as server:
+        monkeypatch.setitem(USUAL, "Jan", server.base_url)
+        dialog.clicks("Find one")
+        dialog.sees("Jan: test-model")
+        dialog.clicks("Use it")
+        person.sees("test-model writes your answers from now on.")
+        person.comes_back()
+        person.asks(QUESTION)
+        person.sees("test-model · ")
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ The face of the wing, for the window and the command line.
 
 import logging
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from desktop_rag.features.local_model.model_list import ChosenModel
 from desktop_rag.features.local_model.model_room import room_for, this_computer
 from desktop_rag.features.local_model.model_server import ModelServer, is_installed
 from desktop_rag.models.endpoint_address import OWN_ADDRESS
+from desktop_rag.models.endpoints.endpoint_check import LocalServer
 from desktop_rag.registry import WingServices
 from desktop_rag.settings_changes import SettingsChanges
 
@@ -164,6 +166,21 @@ class LocalModels:
         names = ", ".join(f"“{model.name}”" for model in near or known)
         title = f"There is no single model “{name}” on this computer."
         raise AppError(title, f"There are {names}." if names else "Add or fetch one first.")
+
+    def servers(self) -> Sequence[LocalServer]:
+        """The programs on this computer that answer at the usual addresses and have a model."""
+        return [server for server in self._models.running_servers() if server.models]
+
+    def use_server(self, server: LocalServer) -> None:
+        """Have the first model of another program answer from now on."""
+        base_url = server.base_url
+
+        def using(settings: Settings) -> Settings:
+            if all(endpoint.base_url != base_url for endpoint in settings.endpoints):
+                settings = settings.with_endpoint("", EndpointSettings(base_url))
+            return settings.using(base_url, server.models[0])
+
+        self._settings.change(using)
 
     @property
     def space_bytes(self) -> int:

@@ -3,6 +3,7 @@ resolves, connects to and writes.
 """
 
 import contextlib
+import importlib.util
 import re
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ from desktop_rag.core.paths import HOME_VARIABLE, Home
 from desktop_rag.core.settings import Settings
 from tests.command_line import run_json, wait_for_window
 from tests.servers.chat_server import ChatServer
+from tests.servers.tiny_llama import write_model
 from tests.unit.ingest.read.pdf_samples import rendered
 
 pytestmark = [
@@ -26,6 +28,9 @@ pytestmark = [
     pytest.mark.timeout(120),
 ]
 
+needs_a_runtime = pytest.mark.skipif(
+    importlib.util.find_spec("xllamacpp") is None, reason="the extra `local-model` is not installed"
+)
 _CALLS = "connect,sendto,sendmsg,sendmmsg,open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2"
 # Kernel interfaces that are not connections: routes, network interfaces, devices.
 _LOCAL_FAMILY = "AF_NETLINK"
@@ -158,6 +163,28 @@ def test_an_answer_goes_to_the_addresses_of_the_privacy_page_and_nowhere_else(ro
     assert listed == {server.base_url}
     contacted = {_target(line) for line in trace.connections()}
     assert contacted == {urlsplit(server.base_url).netloc}
+
+
+@needs_a_runtime
+def test_models_are_listed_and_added_without_a_network(room: Path) -> None:
+    write_model(room / "documents" / "lamp.gguf")
+    trace = Trace(room)
+    with _window(trace, Home(room / "home")):
+        assert run_json("model", "list")["offered"]
+        assert run_json("model", "add", str(room / "documents" / "lamp.gguf"))["name"] == "lamp"
+    _assert_private(trace)
+
+
+@needs_a_runtime
+def test_a_model_of_this_computer_is_asked_over_loopback_alone(room: Path) -> None:
+    write_model(room / "documents" / "lamp.gguf")
+    run_json("model", "add", str(room / "documents" / "lamp.gguf"))
+    trace = Trace(room)
+    with _window(trace, Home(room / "home")):
+        run_json("index", str(room / "documents" / "lamp.md"))
+        assert run_json("model", "use", "lamp")["is_used"]
+        assert run_json("ask", "When is the lamp lit?")["model"] == "lamp"
+    assert {_target(line).partition(":")[0] for line in trace.connections()} == {"127.0.0.1"}
 
 
 def _target(line: str) -> str:

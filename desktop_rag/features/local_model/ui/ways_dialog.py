@@ -18,6 +18,7 @@ from desktop_rag.features.local_model.catalogue import Suggestion
 from desktop_rag.features.local_model.downloads import Download, DownloadChanged, DownloadState
 from desktop_rag.features.local_model.local_models import LocalModel, LocalModels
 from desktop_rag.features.local_model.model_list import ModelState, ModelStateChanged
+from desktop_rag.models.endpoints.endpoint_check import LocalServer
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line, size_in_words
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
@@ -31,10 +32,9 @@ _ABSENT = tr(
     "This installation can't run models by itself. Install it with the extra “local-model”, or use"
     " one of the ways below."
 )
-_OTHERS = tr(
-    "Ollama, LM Studio, llama.cpp and others are found by themselves. An online service needs a key"
-    " and is sent the passages that a question finds."
-)
+_PROGRAMS = tr("Ollama, LM Studio, llama.cpp and others, at their usual addresses.")
+_NO_PROGRAM = tr("None answers at the usual addresses.")
+_SERVICE = tr("It needs a key, and is sent the passages that a question finds.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,11 @@ class WaysDialog(QDialog):
         self._bridge = bridge
         self._models = models
         self._offer: _Offer | None = None
+        self._server: LocalServer | None = None
         self._build()
         self._file.clicked.connect(self._on_file_clicked)
         self._press.clicked.connect(self._on_pressed)
+        self._program.clicked.connect(self._on_program_clicked)
         self._others.clicked.connect(self._on_others_clicked)
         FileDrop(self, self, lambda _: True).dropped.connect(lambda paths: self.give(paths[0]))
         bridge.hear(DownloadChanged, self._on_download_changed)
@@ -80,6 +82,8 @@ class WaysDialog(QDialog):
         self._bar.setAccessibleName(tr("Progress of the download"))
         self._press = TextButton("", kind="primary")
         self._file = TextButton(tr("Choose a model file…"), kind="quiet")
+        self._programs = PlainLabel(_PROGRAMS, wrap=True)
+        self._program = TextButton(tr("Find one"))
         self._others = TextButton(tr("Choose in Settings…"))
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 18, 20, 18)
@@ -87,9 +91,10 @@ class WaysDialog(QDialog):
         column.addWidget(PlainLabel(_INTRO, wrap=True))
         here = [self._words, self._bar, self._fault]
         column.addWidget(_card(tr("On this computer"), here, [self._press, self._file]))
-        others = [PlainLabel(_OTHERS, wrap=True)]
-        title = tr("A program that already runs here, or an online service")
-        column.addWidget(_card(title, others, [self._others]))
+        title = tr("A program that already runs here")
+        column.addWidget(_card(title, [self._programs], [self._program]))
+        service = [PlainLabel(_SERVICE, wrap=True)]
+        column.addWidget(_card(tr("An online service"), service, [self._others]))
         column.addStretch(1)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -193,14 +198,36 @@ class WaysDialog(QDialog):
         if event.state is ModelState.FAILED:
             self._show_fault(AppError(event.title, event.hint))
 
+    @Slot()
+    def _on_program_clicked(self) -> None:
+        if server := self._server:
+            name = server.models[0]
+            self._bridge.run(
+                self, lambda: self._models.use_server(server), lambda _n: self._tell(name, ""),
+                self._show_fault,
+            )  # fmt: skip
+        else:
+            self._program.setEnabled(False)
+            self._bridge.run(self, self._models.servers, self._show_servers)
+
+    def _show_servers(self, servers: Sequence[LocalServer]) -> None:
+        self._program.setEnabled(True)
+        self._server = servers[0] if servers else None
+        if self._server:
+            self._programs.setText(f"{self._server.name}: {one_line(self._server.models[0])}")
+            self._program.setText(tr("Use it"))
+        else:
+            self._programs.setText(f"{_PROGRAMS} {_NO_PROGRAM}")
+
     def _run(self, use: Callable[[], LocalModel]) -> None:
         """Use a model on a worker thread, and say so."""
-        self._bridge.run(self, use, self._on_used, self._show_fault)
+        loads = tr("It is loaded with the next question at the latest.")
+        self._bridge.run(self, use, lambda m: self._tell(m.name, loads), self._show_fault)
 
-    def _on_used(self, model: LocalModel) -> None:
+    def _tell(self, name: str, hint: str) -> None:
         self.hide()
-        title = tr("{name} writes your answers from now on.", name=one_line(model.name))
-        self.notified.emit(Notice(title, tr("It is loaded with the next question at the latest.")))
+        title = tr("{name} writes your answers from now on.", name=one_line(name))
+        self.notified.emit(Notice(title, hint))
 
     def _show_fault(self, error: AppError) -> None:
         self._fault.setText(failure_in_words(error))
