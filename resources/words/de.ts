@@ -3280,10 +3280,6 @@ Die vollständige Adresse lautet:
         <translation>Verwenden</translation>
     </message>
     <message>
-        <source>{name}: {size:.1f} GB from {host}, licence: {licence}. It is kept in {folder}.</source>
-        <translation>{name}: {size:.1f} GB von {host}, Lizenz: {licence}. Es wird in {folder} aufbewahrt.</translation>
-    </message>
-    <message>
         <source>Fetch it</source>
         <translation>Herunterladen</translation>
     </message>
@@ -3314,6 +3310,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>An online service</source>
         <translation>Ein Online-Dienst</translation>
+    </message>
+    <message>
+        <source>{name}: {size:.1f} GB from {host}, about {minutes} min at 100 Mbit/s, licence: {licence}. It is kept in {folder}.</source>
+        <translation>{name}: {size:.1f} GB von {host}, etwa {minutes} min bei 100 Mbit/s, Lizenz: {licence}. Es liegt in {folder}.</translation>
     </message>
     <message>
         <source>{name} writes your answers from now on.</source>

@@ -26,6 +26,8 @@ from desktop_rag.ui.widgets.file_drop import FileDrop
 
 _WIDTH_PX = 520
 _PARTS = 1_000
+# At 100 Mbit/s.
+_MINUTES_A_GB = 8_000 / 100 / 60
 _FILES = tr("Models (*.gguf)")
 _INTRO = tr("A model writes answers from your documents. Choose where it runs; you can change it.")
 _ABSENT = tr(
@@ -149,9 +151,10 @@ class WaysDialog(QDialog):
     def _show_suggestion(self, suggestion: Suggestion) -> None:
         model, place = suggestion.model, self._models.downloads
         words = tr(
-            "{name}: {size:.1f} GB from {host}, licence: {licence}. It is kept in {folder}.",
+            "{name}: {size:.1f} GB from {host}, about {minutes} min at 100 Mbit/s, licence: {licence}."
+            " It is kept in {folder}.",
             name=model.name, size=model.size_gb, host=place.host, licence=model.licence,
-            folder=place.folder,
+            minutes=max(1, round(model.size_gb * _MINUTES_A_GB)), folder=place.folder,
         )  # fmt: skip
         self._words.setText(f"{words}\n{told(suggestion.reason)}")
         self._press.setText(tr("Fetch it"))
