@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QFileDialog
 
+from desktop_rag.features.local_model.fetcher import HOST_VARIABLE
 from desktop_rag.models.endpoint_address import OWN_ADDRESS
 from desktop_rag.models.endpoints.endpoint_check import USUAL
 from tests.servers.chat_server import ChatServer
+from tests.servers.model_host import ModelHost
 from tests.servers.tiny_llama import write_model
 from tests.stories.conftest import Person
 
@@ -38,7 +40,7 @@ def test_a_model_file_answers_after_three_presses(
     person.clicks("Written answers…")
 
     dialog = person.in_the_dialog()
-    dialog.sees("GB from huggingface.co, licence: ")
+    dialog.sees("GB from huggingface.co, about 3 min at 100 Mbit/s, licence: ")
     dialog.sees("It is kept in ")
     dialog.sees("Fetch it")
     dialog.clicks("Choose a model file…")
@@ -58,6 +60,39 @@ def test_a_model_file_answers_after_three_presses(
     person.asks(QUESTION)
     person.sees("lamp · ")
     assert "Written answers…" not in person.screen()
+
+
+@pytest.mark.slow
+def test_a_model_is_fetched_paused_and_answers(
+    person: Person, papers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tmp_path / "tiny.gguf"
+    write_model(model)
+    host = ModelHost(model.read_bytes())
+    host.most = host.size // 2
+    monkeypatch.setenv(HOST_VARIABLE, host.url)
+    person.drops(papers)
+    person.sees("2 searchable")
+    person.presses("Ctrl+1")
+    person.asks(QUESTION)
+    person.clicks("Written answers…")
+    dialog = person.in_the_dialog()
+    dialog.sees(host.url.removeprefix("http://"))
+    assert host.requests == []
+    dialog.clicks("Fetch it")
+    person.waits_until(lambda: host.sent_bytes >= host.most)
+    dialog.clicks("Pause")
+    dialog.sees("Continue")
+    host.most = 1 << 30
+    host.goes_on.set()
+    dialog.clicks("Continue")
+    person.sees("writes your answers from now on.")
+    assert host.sent_bytes < host.size + 1_000_000
+    person.comes_back()
+    person.asks(QUESTION)
+    models = person.app.services.chat.models
+    person.sees(f"{models.endpoint.model} · ")
+    host.close()
 
 
 @pytest.mark.slow

@@ -1,14 +1,11 @@
 """Models are fetched from a host on this computer: paused, resumed, checked."""
 
-import hashlib
 import os
-import re
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -19,93 +16,16 @@ from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.features.local_model import fetcher
 from desktop_rag.features.local_model.catalogue import OfferedModel, offered_models
 from desktop_rag.features.local_model.downloads import DownloadChanged, Downloads, DownloadState
+from tests.servers.model_host import ModelHost
 from tests.waiting import until
 
 CONTENT = bytes(range(256)) * 16_384  # 4 MB
 MODEL: OfferedModel = offered_models()[0]
 
 
-class Host:
-    """Serves CONTENT as the host of models does: a redirect that states the hash, then the file.
-
-    After `most` bytes it waits until `goes_on` is set, or closes the connection with `breaks`.
-    """
-
-    def __init__(self) -> None:
-        self.content = CONTENT
-        self.stated = hashlib.sha256(CONTENT).hexdigest()
-        self.most, self.goes_on, self.breaks, self.knows_ranges = (
-            1 << 30,
-            threading.Event(),
-            0,
-            True,
-        )
-        self.requests: list[tuple[str, str, str]] = []
-        self.sent_bytes = 0
-        host = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_HEAD(self) -> None:
-                host.head(self)
-
-            def do_GET(self) -> None:
-                host.get(self)
-
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-                """Nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def close(self) -> None:
-        self.goes_on.set()
-        self._server.shutdown()
-        self._server.server_close()
-
-    def head(self, request: BaseHTTPRequestHandler) -> None:
-        self.requests.append(("HEAD", request.path, ""))
-        request.send_response(302)
-        if self.stated:
-            request.send_header("X-Linked-Etag", f'"{self.stated}"')
-        request.send_header("X-Linked-Size", str(len(CONTENT)))
-        request.send_header("Location", "/store/blob")
-        request.send_header("Content-Length", "0")
-        request.end_headers()
-
-    def get(self, request: BaseHTTPRequestHandler) -> None:
-        asked = request.headers.get("Range", "")
-        self.requests.append(("GET", request.path, asked))
-        if request.path != "/store/blob":
-            request.send_response(302)
-            request.send_header("Location", "/store/blob")
-            request.send_header("Content-Length", "0")
-            request.end_headers()
-            return
-        begin = int(re.findall(r"\d+", asked)[0]) if asked and self.knows_ranges else 0
-        request.send_response(206 if begin else 200)
-        request.send_header("Content-Length", str(len(self.content) - begin))
-        request.end_headers()
-        for at in range(begin, len(self.content), 65_536):
-            if self.sent_bytes >= self.most:
-                if self.breaks:
-                    self.breaks -= 1
-                    self.most = 1 << 30
-                    request.close_connection = True
-                    return
-                self.goes_on.wait(30)
-            piece = self.content[at : at + 65_536]
-            try:
-                request.wfile.write(piece)
-            except OSError:
-                return
-            self.sent_bytes += len(piece)
-
-
 @pytest.fixture
-def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
-    made = Host()
+def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelHost]:
+    made = ModelHost(CONTENT)
     monkeypatch.setenv(fetcher.HOST_VARIABLE, made.url)
     yield made
     made.close()
@@ -122,7 +42,9 @@ def file_of(downloads: Downloads) -> Path:
     return downloads.folder / MODEL.file
 
 
-def test_nothing_is_asked_before_a_press_and_progress_is_told(host: Host, tmp_path: Path) -> None:
+def test_nothing_is_asked_before_a_press_and_progress_is_told(
+    host: ModelHost, tmp_path: Path
+) -> None:
     told: list[DownloadChanged] = []
     changes = Changes()
     changes.hear(DownloadChanged, told.append)
@@ -144,7 +66,7 @@ def test_nothing_is_asked_before_a_press_and_progress_is_told(host: Host, tmp_pa
     ]  # fmt: skip
 
 
-def test_a_pause_keeps_what_was_fetched(host: Host, downloads: Downloads) -> None:
+def test_a_pause_keeps_what_was_fetched(host: ModelHost, downloads: Downloads) -> None:
     host.most = 2_000_000
     downloads.fetch(MODEL)
     until(lambda: downloads.all()[0].done_bytes >= 1_900_000)
@@ -163,7 +85,7 @@ def test_a_pause_keeps_what_was_fetched(host: Host, downloads: Downloads) -> Non
     assert file_of(downloads).read_bytes() == CONTENT
 
 
-def test_a_broken_connection_is_made_again(host: Host, downloads: Downloads) -> None:
+def test_a_broken_connection_is_made_again(host: ModelHost, downloads: Downloads) -> None:
     host.most, host.breaks = 1_000_000, 1
     downloads.fetch(MODEL)
     assert downloads.wait(MODEL.name).state is DownloadState.DONE
@@ -172,7 +94,7 @@ def test_a_broken_connection_is_made_again(host: Host, downloads: Downloads) -> 
 
 
 def test_a_host_that_knows_no_ranges_sends_it_from_its_start(
-    host: Host, downloads: Downloads
+    host: ModelHost, downloads: Downloads
 ) -> None:
     part = fetcher.part_of(downloads.folder, MODEL.file, host.stated)
     downloads.folder.mkdir()
@@ -183,7 +105,7 @@ def test_a_host_that_knows_no_ranges_sends_it_from_its_start(
     assert file_of(downloads).read_bytes() == CONTENT
 
 
-def test_another_content_is_refused_and_deleted(host: Host, downloads: Downloads) -> None:
+def test_another_content_is_refused_and_deleted(host: ModelHost, downloads: Downloads) -> None:
     host.content = CONTENT[:-1] + b"x"
     downloads.fetch(MODEL)
     failed = downloads.wait(MODEL.name)
@@ -193,14 +115,14 @@ def test_another_content_is_refused_and_deleted(host: Host, downloads: Downloads
     assert list(downloads.folder.iterdir()) == []
 
 
-def test_a_host_without_a_hash_is_refused(host: Host, downloads: Downloads) -> None:
+def test_a_host_without_a_hash_is_refused(host: ModelHost, downloads: Downloads) -> None:
     host.stated = ""
     downloads.fetch(MODEL)
     assert "states no hash" in downloads.wait(MODEL.name).title
 
 
 def test_a_full_disk_is_told_before_anything_is_fetched(
-    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    host: ModelHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Usage:
         free = 1_000_000
@@ -221,7 +143,7 @@ def test_a_host_that_is_not_there_is_told(
     assert failed.title == "The connection to 127.0.0.1 failed."
 
 
-def test_a_discarded_download_leaves_nothing(host: Host, downloads: Downloads) -> None:
+def test_a_discarded_download_leaves_nothing(host: ModelHost, downloads: Downloads) -> None:
     host.most = 1_000_000
     downloads.fetch(MODEL)
     until(lambda: downloads.all()[0].done_bytes >= 900_000)
@@ -241,7 +163,7 @@ fetcher.fetch(*sys.argv[1:3], Path(sys.argv[3]), threading.Event(),
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
-def test_a_killed_download_goes_on_where_it_stopped(host: Host, downloads: Downloads) -> None:
+def test_a_killed_download_goes_on_where_it_stopped(host: ModelHost, downloads: Downloads) -> None:
     host.most = 2_000_000
     command = [sys.executable, "-c", _FETCHING, MODEL.repository, MODEL.file]
     command.append(str(downloads.folder))
