@@ -226,6 +226,14 @@ def test_a_refusal_that_tells_nothing_of_the_context_teaches_nothing(
     assert isinstance(error, TooLongError) == is_shorter
 
 
+def test_a_server_that_counts_more_tokens_than_we_do_gets_half_of_them(
+    server: ChatServer, book: ProfileBook
+) -> None:
+    error = refused(server, book, 400, "12000 tokens exceed the context size (9000 tokens)")
+    assert isinstance(error, TooLongError)
+    assert error.fits_tokens == pytest.approx(2019, rel=0.1)
+
+
 def test_what_was_learned_from_a_refusal_ends(server: ChatServer, book: ProfileBook) -> None:
     client = ChatClient(server.endpoint(), "", book)
     for age_s, is_stated, tokens in [

@@ -283,9 +283,11 @@ def fitting_tokens(
         return 0
     if error.fault is Fault.TOO_LARGE and any(turn.images for turn in turns):
         return 0
-    if error.limit_tokens and _is_credible(error.limit_tokens, turns):
-        return min(error.limit_tokens, context_tokens)
-    return max(SHORTEST_CONTEXT_TOKENS, min(int(_sent(turns) * _SHORTER), context_tokens))
+    limit, sent = error.limit_tokens, _sent(turns)
+    # What we count as less than the limit has more tokens for the server.
+    if 0 < limit < sent and _is_credible(limit, turns):
+        return min(limit, context_tokens)
+    return max(SHORTEST_CONTEXT_TOKENS, min(int(sent * _SHORTER), context_tokens))
 
 
 def learned_limit(
