@@ -10,9 +10,11 @@ from itertools import chain, pairwise
 
 import regex
 
+from desktop_rag.core.text import with_digits_apart
+
 # Increased when the same text yields different terms. Documents are then rechunked; until that is
 # done, older ones match only on terms that stayed the same.
-TERMS_VERSION = 2
+TERMS_VERSION = 3
 
 _MAX_TERM_CHARS = 64
 # Limits of the cache per language: its size, and the longest unspaced run worth caching.
@@ -134,7 +136,7 @@ def holds_phrase(text: str, phrase: str) -> bool:
 def _tokens(text: str) -> list[str]:
     if text.isascii():
         return _SIMPLE_TOKEN.findall(text)
-    text = unicodedata.normalize("NFKC", text)
+    text = unicodedata.normalize("NFKC", with_digits_apart(text))
     simple = _SIMPLE_TEXT.match(text)
     is_simple = simple is not None and simple.end() == len(text)
     return _SIMPLE_TOKEN.findall(text) if is_simple else _TOKEN.findall(text)

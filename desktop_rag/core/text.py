@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import regex
 
 _WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}\p{M}]*+(?:['’][\p{L}\p{N}][\p{L}\p{N}\p{M}]*+)*+")
+# A raised or lowered digit behind a digit is a power, an index or the mark of a note.
+_AFTER_DIGIT = re.compile(r"(?<=\d)(?=[⁰¹²³⁴-⁹⁺⁻₀-₉])")
 _LATIN = re.compile(r"[A-Za-z]")
 _IDEOGRAPH = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
 _LATIN_A_TOKEN = 3.5
@@ -37,7 +39,12 @@ _LONGEST_ABBREVIATION = 10
 
 def words(text: str) -> list[str]:
     """The words as written, without punctuation."""
-    return _WORD.findall(text)
+    return _WORD.findall(with_digits_apart(text))
+
+
+def with_digits_apart(text: str) -> str:
+    """The text with a space between a number and raised or lowered digits behind it."""
+    return text if text.isascii() else _AFTER_DIGIT.sub(" ", text)
 
 
 def sentences(text: str) -> list[tuple[int, int]]:

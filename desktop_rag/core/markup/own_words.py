@@ -24,6 +24,7 @@ _HEADING = re.compile(r"## +(.+?)\s*#*\s*")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _HASH_CHARS = 16
 # The signs of `core.claims` but ✓; the words behind them are in the language of the file.
+_CROSSED_OUT = re.compile(r"~~(?=\S)[^~\n]{1,2000}~~")
 _FLAG = re.compile(r"\([≈?✗○][ \u00a0][^()\n]{3,120}\)")
 
 
@@ -69,7 +70,11 @@ def written_by_app(text: str) -> list[tuple[int, int]]:
 
 
 def without_doubted(text: str) -> str:
-    """The text with blanks for sentences that carry a sign of doubt; no offset changes."""
+    """The text with blanks for what is crossed out, and for sentences that carry a sign of doubt.
+
+    No offset changes.
+    """
+    text = _CROSSED_OUT.sub(lambda found: " " * len(found[0]), text)
     if not _FLAG.search(text):
         return text
     # The sign ends no sentence, and one behind a full stop belongs to what is before it.

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from desktop_rag.core import terms as module
 from desktop_rag.core.terms import holds_phrase, term_counts, terms, word_groups
+from desktop_rag.core.text import words
 
 # Letters, marks, digits and signs of many scripts, and what stands between words.
 MIXED = st.text(
@@ -196,3 +197,10 @@ def test_threads_do_not_mix_up_stems() -> None:
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MAX_CACHED_WORDS", 3)
     assert terms("one two three four five one", "nl") == terms("one two three four five one", "nl")
+
+
+def test_a_raised_digit_is_no_part_of_the_number_before_it() -> None:
+    assert terms("763² tonnes in 2031³, 10⁻³ m²") == [
+        "763", "2", "tonn", "in", "2031", "3", "10", "3", "m2",
+    ]  # fmt: skip
+    assert "763" in words("about 763² tonnes")

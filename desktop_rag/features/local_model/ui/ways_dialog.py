@@ -151,8 +151,8 @@ class WaysDialog(QDialog):
     def _show_suggestion(self, suggestion: Suggestion) -> None:
         model, place = suggestion.model, self._models.downloads
         words = tr(
-            "{name}: {size:.1f} GB from {host}, about {minutes} min at 100 Mbit/s, licence: {licence}."
-            " It is kept in {folder}.",
+            "{name}: {size:.1f} GB from {host}, about {minutes} min at 100 Mbit/s, licence:"
+            " {licence}. It is kept in {folder}.",
             name=model.name, size=model.size_gb, host=place.host, licence=model.licence,
             minutes=max(1, round(model.size_gb * _MINUTES_A_GB)), folder=place.folder,
         )  # fmt: skip

@@ -88,7 +88,7 @@ class BlockWriter:
 
     def __init__(self, draft: DocumentDraft) -> None:
         self.title = ""
-        self._draft = draft
+        self.draft = draft
         self._path = HeadingPath()
         self._is_after_line = False
         self._notes: list[str] = []
@@ -118,9 +118,9 @@ class BlockWriter:
         # Under a title every heading is one deeper.
         level = level + bool(self.title) if level else 1
         self._add("")
-        self._draft.add_heading(level, text)
-        self._draft.mark(Anchor(heading=self._path.enter(level, text)))
-        self._draft.add(one_line(text))
+        self.draft.add_heading(level, text)
+        self.draft.mark(Anchor(heading=self._path.enter(level, text)))
+        self.draft.add(one_line(text))
         self._add_notes()
 
     def add_row(self, cells: Iterable[str], *, is_header: bool = False) -> None:
@@ -134,7 +134,7 @@ class BlockWriter:
             self._marked_headers += 1
         # Text that is never looked at need not be kept.
         if len(self._rows) < SAMPLE_ROWS:
-            self._ends.append(self._draft.length)
+            self._ends.append(self.draft.length)
             self._rows.append(texts)
 
     def end_table(self) -> None:
@@ -155,19 +155,19 @@ class BlockWriter:
         kept = dict.fromkeys(text.strip() for text in texts if any(map(str.isalpha, text)))
         if kept:
             self._add("")
-            self._draft.mark(Anchor())
+            self.draft.mark(Anchor())
             self._is_after_line = False
             for index, text in enumerate(kept):
-                self._draft.add("\n" * bool(index) + text)
+                self.draft.add("\n" * bool(index) + text)
 
     def finish(self) -> None:
         """Finish the last table, if one is open."""
         self.end_table()
 
     def _add(self, text: str, *, is_line: bool = False) -> None:
-        if self._draft.length:
-            self._draft.add("\n" if is_line and self._is_after_line else "\n\n")
-        self._draft.add(text)
+        if self.draft.length:
+            self.draft.add("\n" if is_line and self._is_after_line else "\n\n")
+        self.draft.add(text)
         self._is_after_line = is_line
 
     def _add_notes(self) -> None:
@@ -185,7 +185,7 @@ class BlockWriter:
             self._is_after_line = False
             last = marked - 1 if 0 < marked < len(rows) else header_row(rows)
             if last is not None:
-                self._draft.add_table_header(ends[last], _header_text(rows[: last + 1], marked))
+                self.draft.add_table_header(ends[last], _header_text(rows[: last + 1], marked))
 
 
 def _header_text(rows: Sequence[Sequence[str]], marked: int) -> str:

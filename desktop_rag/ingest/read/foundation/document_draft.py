@@ -139,9 +139,13 @@ class DocumentDraft:
     def _warn_of_cut(self) -> None:
         self.warn(f"Only the first {self.max_chars:,} characters were read.")
 
+    def text(self) -> str:
+        """The text so far."""
+        return "".join(self._pieces)
+
     def finish(self, format_name: str, title: str) -> ParsedDocument:
         """The finished document. Raises Unreadable when there is no text in it."""
-        text = "".join(self._pieces)
+        text = self.text()
         if not text.strip(_BLANK):
             raise Unreadable("no text", "No text found")
         return ParsedDocument(

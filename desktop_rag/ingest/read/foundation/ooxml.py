@@ -53,6 +53,14 @@ class OfficePackage:
                 found[attribute(relation, "Id")] = (attribute(relation, "Type"), name)
         return found
 
+    def content(self, part: str) -> bytes | None:
+        """The bytes of a part, None if it is missing or damaged."""
+        name = self._names.get(part.lower())
+        try:
+            return None if name is None else self._archive.read(name)
+        except (zipfile.BadZipFile, zlib.error, EOFError):
+            return None
+
     def root(self, part: str) -> Element | None:
         """The root element of a part, None if the part is missing or no XML.
 
@@ -60,16 +68,15 @@ class OfficePackage:
         """
         from lxml import etree
 
-        name = self._names.get(part.lower())
-        if name is None:
+        content = self.content(part)
+        if content is None:
             return None
         try:
-            content = self._archive.read(name)
             if b"<!DOCTYPE" in content:
                 raise Unreadable("damaged", "The file is damaged", "It declares XML entities.")
             parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
             return etree.fromstring(content, parser)
-        except (zipfile.BadZipFile, zlib.error, EOFError, etree.XMLSyntaxError):
+        except etree.XMLSyntaxError:
             return None
 
 

@@ -6,9 +6,9 @@ costs no stack and loses nothing. Runs in the parser process.
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
 from desktop_rag.ingest.read.foundation.blocks import SAMPLE_ROWS, header_row
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath, one_line
 from desktop_rag.ingest.read.foundation.encoding import decode, usual_name
+from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 
 CELL_BORDER = " | "
@@ -27,6 +28,7 @@ _MAX_CELL_PARAGRAPHS = 5
 _MAX_HEADER_ROWS = 3
 _MIN_COLUMNS = 2
 _MAX_CELLS = 200
+_MAX_SPAN = 60
 _MAX_CELL_CHARS = 200
 
 
@@ -68,6 +70,12 @@ class HtmlTable:
     def __init__(self, *, is_layout: bool) -> None:
         self.is_layout = is_layout
         self.cell_number = 0
+        # The text of the open cell, the columns and rows that it covers, and the cells that reach
+        # into rows below: by column, the text and the number of rows to come.
+        self._cell = ""
+        self._span = (1, 1)
+        self._reaching: dict[int, tuple[str, int]] = {}
+        self._column = 0
         self._rows: list[list[str]] = []
         # Where each row ends, and how many of its cells are header cells.
         self._ends: list[int] = []
@@ -76,14 +84,16 @@ class HtmlTable:
 
     def start_row(self) -> None:
         """A row begins."""
-        self.cell_number = 0
+        self.cell_number = self._column = 0
         self._is_row_kept = len(self._rows) < SAMPLE_ROWS
         if self._is_row_kept:
             self._rows.append([])
             self._named_cells.append(0)
 
-    def start_cell(self, tag: str) -> None:
+    def start_cell(self, tag: str, attributes: Mapping[str, str]) -> None:
         """A cell begins."""
+        self._cell = ""
+        self._span = (_span(attributes, "colspan"), _span(attributes, "rowspan"))
         if not self._rows:
             # Some tables have cells without a row.
             self.start_row()
@@ -94,9 +104,31 @@ class HtmlTable:
 
     def add(self, text: str) -> None:
         """Text in the cell that is open."""
+        if len(self._cell) < _MAX_CELL_CHARS:
+            self._cell = f"{self._cell} {text}".strip()
         row = self._rows[-1] if self._is_row_kept else None
         if row and len(row[-1]) < _MAX_CELL_CHARS:
             row[-1] = f"{row[-1]} {text}".strip()
+
+    def end_cell(self) -> list[str]:
+        """The cell ends: its text for the other columns that it covers."""
+        columns, rows = self._span
+        for column in range(self._column, self._column + columns):
+            if rows > 1:
+                self._reaching[column] = self._cell, rows - 1
+        self._column += columns
+        return [self._cell] * (columns - 1)
+
+    def reached(self) -> list[str]:
+        """The texts of cells above that reach into the next columns of this row."""
+        texts: list[str] = []
+        while reach := self._reaching.pop(self._column, None):
+            text, rows = reach
+            if rows > 1:
+                self._reaching[self._column] = text, rows - 1
+            texts.append(text)
+            self._column += 1
+        return texts
 
     def end_row(self, offset: int) -> None:
         """A row ends at this offset of the document."""
@@ -127,6 +159,12 @@ class HtmlTable:
         return count if widest >= _MIN_COLUMNS else 0
 
 
+def _span(attributes: Mapping[str, str], name: str) -> int:
+    number = attributes.get(name, "")
+    is_number = number.isdecimal() and len(number) < _MAX_DIGITS
+    return max(1, min(int(number), _MAX_SPAN)) if is_number else 1
+
+
 _CHARSET = re.compile(
     rb"<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,200}?encoding)\s*=\s*[\"']?\s*([\w.:-]+)",
     re.IGNORECASE,
@@ -138,6 +176,10 @@ _DROPPED = {
     "audio", "video", "select", "button", "annotation", "annotation-xml",
 }  # fmt: skip
 _ICONS = {"a", "i", "span", "img"}
+_CROSSED_OUT = {"del", "s", "strike"}
+_CROSSED_STYLE = re.compile(r"text-decoration[^;]*line-through", re.IGNORECASE)
+# Elements of formulas, of which the second child is raised or lowered.
+_POWERS, _INDICES = {"msup"}, {"msub"}
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _PARAGRAPHS = {
     "p", "blockquote", "dl", "figure", "section", "article", "main", "aside", "header",
@@ -207,6 +249,15 @@ def _feed(markup: bytes, target: "TableSurvey | _Page | _LinkPage") -> None:
     parser.close()
 
 
+@dataclass(slots=True)
+class _OpenElement:
+    """An element that is open, the look of letters in it, and its children so far."""
+
+    tag: str
+    look: Look
+    children: int = 0
+
+
 class _Page:
     """Writes the draft from the events. White space is held back until text follows it."""
 
@@ -230,22 +281,48 @@ class _Page:
         self._tables: list[HtmlTable] = []
         self._table_count = 0
         self._is_in_cell = False
+        # The open elements that are not hidden.
+        self._open: list[_OpenElement] = []
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         if self._hidden_depth or self._is_hidden(tag, attributes):
             self._hidden_depth += 1
-        elif tag == "title":
+            return
+        self._enter(tag, attributes)
+        if tag == "title":
             self._title_pieces = []
         elif tag == "meta":
             self._take_date(attributes)
         elif tag == "img":
             self.data(f" {attributes.get('alt', '')} ")
         elif tag in _TABLE_PARTS:
-            self._start_in_table(tag)
+            self._start_in_table(tag, attributes)
         elif not self._is_inline:
             self._start_block(tag, attributes)
         elif tag in _PARAGRAPHS or tag in _LINES:
             self._pending.has_space = True
+
+    def _enter(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Note the look of an element; the second part of a fraction follows a slash."""
+        outer = self._open[-1] if self._open else _OpenElement("", PLAIN)
+        outer.children += 1
+        is_second = outer.children > 1
+        if outer.tag == "mfrac":
+            self._emit("/" * is_second + "(" * (tag == "mrow"))
+        is_raised = tag == "sup" or (outer.tag in _POWERS and is_second)
+        is_lowered = tag == "sub" or (outer.tag in _INDICES and is_second)
+        look = replace(outer.look, is_raised=True) if is_raised else outer.look
+        look = replace(look, is_lowered=True) if is_lowered else look
+        style = attributes.get("style", "") if attributes else ""
+        if tag in _CROSSED_OUT or (style and _CROSSED_STYLE.search(style)):
+            look = replace(look, is_crossed_out=True)
+        self._open.append(_OpenElement(tag, look))
+
+    def _leave(self, tag: str) -> None:
+        if self._open:
+            self._open.pop()
+        if tag == "mrow" and self._open and self._open[-1].tag == "mfrac":
+            self._emit(")")
 
     def _take_date(self, attributes: Mapping[str, str]) -> None:
         name = attributes.get("property") or attributes.get("name") or ""
@@ -257,7 +334,9 @@ class _Page:
     def end(self, tag: str) -> None:
         if self._hidden_depth:
             self._hidden_depth -= 1
-        elif tag == "title" and self._title_pieces is not None:
+            return
+        self._leave(tag)
+        if tag == "title" and self._title_pieces is not None:
             self.title = self.title or one_line("".join(self._title_pieces))
             self._title_pieces = None
         elif tag in _HEADINGS and self._heading_pieces is not None:
@@ -281,7 +360,8 @@ class _Page:
             words = collapsed.strip()
             self._pending.has_space |= collapsed.startswith(" ")
             if words:
-                self._emit(words)
+                look = self._open[-1].look if self._open else PLAIN
+                self._emit(in_looks([(words, look)]))
                 self._pending.has_space = collapsed.endswith(" ")
 
     def close(self) -> None:
@@ -335,7 +415,7 @@ class _Page:
         elif tag in _LINES:
             self._pending.need(1)
 
-    def _start_in_table(self, tag: str) -> None:
+    def _start_in_table(self, tag: str, attributes: Mapping[str, str]) -> None:
         if tag == "table":
             self._pending.need(2)
             self._tables.append(HtmlTable(is_layout=self._table_count in self._layout))
@@ -345,16 +425,31 @@ class _Page:
             if self._tables:
                 self._tables[-1].start_row()
         elif self._tables and not self._tables[-1].is_layout:
-            self._is_in_cell = True
-            self._tables[-1].start_cell(tag)
-            self._pending.cells += self._tables[-1].cell_number > 1
+            self._fill(self._tables[-1].reached())
+            self._start_cell(tag, attributes)
         else:
             self._pending.need(1)
 
+    def _start_cell(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._is_in_cell = True
+        self._tables[-1].start_cell(tag, attributes)
+        self._pending.cells += self._tables[-1].cell_number > 1
+
+    def _fill(self, texts: Sequence[str]) -> None:
+        """Write the text of a merged cell once more for each column or row that it covers."""
+        for text in texts:
+            self._start_cell("td", {})
+            if text:
+                self._emit(text)
+        self._is_in_cell = False
+
     def _end_in_table(self, tag: str) -> None:
         if tag in CELLS:
-            self._is_in_cell = False
+            if self._is_in_cell:
+                self._fill(self._tables[-1].end_cell())
             return
+        if tag == "tr" and self._tables and not self._tables[-1].is_layout:
+            self._fill(self._tables[-1].reached())
         self._pending.cells = 0
         self._pending.need(1 if tag == "tr" else 2)
         if tag == "tr" and self._tables:

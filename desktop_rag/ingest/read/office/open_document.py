@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encryption import encrypted_for_good, open_archive
+from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.ooxml import (
     Element,
     OfficePackage,
@@ -28,6 +29,7 @@ class OpenStyles:
 
     def __init__(self, package: OfficePackage) -> None:
         self._parents: dict[str, str] = {}
+        self._looks: dict[str, Look] = {}
         # (name of the list style, level from 0) of levels that count.
         self._numbered: set[tuple[str, int]] = set()
         for part in ("styles.xml", "content.xml"):
@@ -35,12 +37,24 @@ class OpenStyles:
                 name = attribute(style, "name")
                 if local_name(style) == "style":
                     self._parents[name] = attribute(style, "parent-style-name")
+                    self._looks[name] = _look_of(child(style, "text-properties"))
                     continue
                 for level in children(style):
                     number = attribute(level, "level")
                     is_counted = local_name(level) == "list-level-style-number"
                     if is_counted and number.isdecimal() and attribute(level, "num-format"):
                         self._numbered.add((name, int(number) - 1))
+
+    def show_looks(self, body: Element) -> None:
+        """Rewrite the letters of a body that are raised, lowered, crossed out or hidden."""
+        for span in descendants(body, "span"):
+            look = self._looks.get(attribute(span, "style-name"), PLAIN)
+            if look == PLAIN:
+                continue
+            for part in span.iter("*"):
+                part.text = part.text and in_looks([(part.text, look)])
+                if part is not span:
+                    part.tail = part.tail and in_looks([(part.tail, look)])
 
     def is_title(self, style: str) -> bool:
         """True when paragraphs of this style are the title of the document."""
@@ -53,6 +67,16 @@ class OpenStyles:
     def is_numbered(self, list_style: str, level: int) -> bool:
         """True when the items of a list on this level (from 0) have numbers."""
         return (list_style, level) in self._numbered
+
+
+def _look_of(properties: Element | None) -> Look:
+    place = attribute(properties, "text-position")
+    is_lowered = place.startswith(("sub", "-"))
+    is_raised = bool(place) and not is_lowered and not place.startswith("0")
+    is_crossed_out = attribute(properties, "text-line-through-style") not in {"", "none"} or (
+        attribute(properties, "text-line-through-type") not in {"", "none"}
+    )
+    return Look(is_raised, is_lowered, is_crossed_out, attribute(properties, "display") == "none")
 
 
 # Deleted text, what is only for programs, and ruby letters above the others.
@@ -165,15 +189,15 @@ _MAX_CELL_PARAGRAPHS = 5
 
 def read_text(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft with a text; the title is the Title paragraph, else that of the properties."""
-    return _read(source, lambda package, body: _write_text(package, body, draft))
+    return _read(source, lambda package, styles, body: _write_text(package, styles, body, draft))
 
 
 def read_slides(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft with slides; the title is that of the properties."""
-    return _read(source, lambda _, body: _write_slides(body, draft))
+    return _read(source, lambda _package, _styles, body: _write_slides(body, draft))
 
 
-def _read(source: SourceFile, write: Callable[[OfficePackage, Element], str]) -> str:
+def _read(source: SourceFile, write: Callable[[OfficePackage, OpenStyles, Element], str]) -> str:
     with open_archive(source) as archive:
         package = OfficePackage(archive)
         content = package.root("content.xml")
@@ -182,7 +206,9 @@ def _read(source: SourceFile, write: Callable[[OfficePackage, Element], str]) ->
             _refuse_encrypted(archive)
             raise Unreadable("damaged", "The file is damaged", "Its content can't be read.")
         title = next(descendants(package.root("meta.xml"), "title"), None)
-        return write(package, body) or one_line(getattr(title, "text", None) or "")
+        styles = OpenStyles(package)
+        styles.show_looks(body)
+        return write(package, styles, body) or one_line(getattr(title, "text", None) or "")
 
 
 def _refuse_encrypted(archive: zipfile.ZipFile) -> None:
@@ -195,9 +221,11 @@ def _refuse_encrypted(archive: zipfile.ZipFile) -> None:
             raise encrypted_for_good()
 
 
-def _write_text(package: OfficePackage, body: Element, draft: DocumentDraft) -> str:
+def _write_text(
+    package: OfficePackage, styles: OpenStyles, body: Element, draft: DocumentDraft
+) -> str:
     blocks = BlockWriter(draft)
-    reader = _TextReader(blocks, OpenStyles(package))
+    reader = _TextReader(blocks, styles)
     reader.write(body)
     blocks.add_margins(
         "".join(texts_of(paragraph, []))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encryption import open_archive
+from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.ooxml import (
     Element,
     OfficePackage,
@@ -129,7 +130,7 @@ def _lines(body: Element | None) -> Iterator[str]:
     """The paragraphs of a text body that are not empty, indented by their level and numbered."""
     counts: dict[int, int] = {}
     for paragraph in children(body):
-        text = "".join(_texts(paragraph)).strip()
+        text = in_looks(_runs(paragraph)).strip()
         if local_name(paragraph) != "p" or not text:
             continue
         properties = child(paragraph, "pPr")
@@ -147,17 +148,26 @@ def _lines(body: Element | None) -> Iterator[str]:
         yield _INDENT * depth + text
 
 
-def _texts(element: Element) -> Iterator[str]:
+def _runs(element: Element, look: Look = PLAIN) -> Iterator[tuple[str, Look]]:
     for part in children(element):
         name = local_name(part)
         if name == "t":
-            yield (part.text or "").replace(_SOFT_HYPHEN, "")
+            yield (part.text or "").replace(_SOFT_HYPHEN, ""), look
         elif name == "br":
-            yield "\n"
+            yield "\n", PLAIN
         elif name == "tab":
-            yield "\t"
+            yield "\t", PLAIN
         elif name not in _NOT_TEXT and attribute(part, "type") != "slidenum":
-            yield from _texts(part)
+            yield from _runs(part, _look_of(part) if name == "r" else look)
+
+
+def _look_of(run: Element) -> Look:
+    properties = child(run, "rPr")
+    baseline = attribute(properties, "baseline")
+    is_crossed_out = attribute(properties, "strike") in {"sngStrike", "dblStrike"}
+    is_shifted = baseline.lstrip("-").rstrip("%").isdecimal() and baseline.strip("-0%") != ""
+    is_lowered = is_shifted and baseline.startswith("-")
+    return Look(is_shifted and not is_lowered, is_lowered, is_crossed_out)
 
 
 def _rows(table: Element) -> Iterator[str]:

@@ -6,12 +6,13 @@ boxes and notes are not left out, nor files of the strict kind. Runs in the pars
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import open_archive
+from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks, lowered, raised
 from desktop_rag.ingest.read.foundation.ooxml import (
     Element,
     OfficePackage,
@@ -22,6 +23,7 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     reference,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
+from desktop_rag.ingest.read.markup import web_page
 from desktop_rag.ingest.read.office.sheet_extras import chart_lines, said_by
 
 _HEADING_NAME = re.compile(r"heading (\d)", re.IGNORECASE)
@@ -178,6 +180,16 @@ def _formatted(count: int, style: str) -> str:
             return str(count)
 
 
+_OFF = {"0", "false", "off", "none"}
+_MATHS = {"f", "rad", "sSup", "sSub", "sSubSup"}
+# Boxes of the fonts Wingdings and Wingdings 2, by the last two digits of their letters.
+_TICKED, _UNTICKED = "☒", "☐"
+_SYMBOLS = {
+    **dict.fromkeys(("FE", "FD", "52", "53"), _TICKED),
+    **dict.fromkeys(("A8", "6F", "A3"), _UNTICKED),
+    "FC": "✓",
+    "FB": "✗",
+}
 _CHARACTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 # Deleted text and the second copy of a drawing.
 _DROPPED = {"del", "moveFrom", "Fallback"}
@@ -187,6 +199,8 @@ _NOTE_PARTS = {"footnoteReference": "/footnotes", "endnoteReference": "/endnotes
 # Drawings in parts of their own, and the attribute that names the part.
 _DRAWN = {"chart": "id", "relIds": "dm"}
 _MAX_CELL_PARAGRAPHS = 5
+_MAX_COLUMNS = 60
+_PAGES = (".htm", ".html", ".xhtml", ".mht")
 
 
 def read(source: SourceFile, draft: DocumentDraft) -> str:
@@ -264,12 +278,26 @@ class _Reader:
                 self._write_paragraph(block)
             elif name == "tbl":
                 self._write_table(block)
+            elif name == "altChunk":
+                self._write_chunk(reference(block))
             elif name not in _DROPPED:
                 self._write(block)
 
+    def _write_chunk(self, relation: str) -> None:
+        """Write a page that is kept in a part of its own; Word takes it in when it next saves."""
+        part = self._relations.get(relation, ("", ""))[1]
+        data = self._package.content(part)
+        if data is None or not part.lower().endswith(_PAGES):
+            self._blocks.draft.warn("A document inside this one is not read.")
+            return
+        page = DocumentDraft(self._blocks.draft.max_chars)
+        web_page.write(web_page.decoded(data, page), page)
+        for paragraph in page.text().split("\n\n"):
+            self._blocks.add_paragraph(paragraph)
+
     def _write_paragraph(self, paragraph: Element) -> None:
         found = _ParagraphExtras()
-        text = "".join(_texts(paragraph, found)).strip()
+        text = in_looks(_runs(paragraph, found)).strip()
         properties = child(paragraph, "pPr")
         level = self._styles.heading_level(properties)
         numbering = self._styles.numbering(properties) if text else None
@@ -305,6 +333,7 @@ class _Reader:
 
     def _write_table(self, table: Element) -> None:
         self._blocks.end_table()
+        above: list[str] = []
         for row in _parts(table, "tr"):
             found = _ParagraphExtras()
             cells = list(_parts(row, "tc"))
@@ -316,15 +345,29 @@ class _Reader:
                 continue
             self._add_notes(found)
             is_header = child(child(row, "trPr"), "tblHeader") is not None
-            texts = [" ".join(texts) for texts in paragraphs]
-            self._blocks.add_row([*[""] * _skipped(row), *texts], is_header=is_header)
+            above = _spread(row, cells, [" ".join(texts) for texts in paragraphs], above)
+            self._blocks.add_row(above, is_header=is_header)
         self._blocks.end_table()
 
 
-def _skipped(row: Element) -> int:
-    """The number of columns left out before the first cell of a row."""
-    number = attribute(child(child(row, "trPr"), "gridBefore"))
-    return min(int(number), 20) if number.isdecimal() else 0
+def _spread(
+    row: Element, cells: Sequence[Element], texts: Sequence[str], above: Sequence[str]
+) -> list[str]:
+    """A text for each column of a row: that of a merged cell stands wherever it reaches."""
+    spread = [""] * _columns(child(row, "trPr"), "gridBefore", 0)
+    for cell, text in zip(cells, texts, strict=True):
+        properties = child(cell, "tcPr")
+        merged = child(properties, "vMerge")
+        goes_on = merged is not None and attribute(merged) != "restart"
+        shown = above[len(spread)] if goes_on and len(spread) < len(above) else text
+        spread += [shown] * _columns(properties, "gridSpan", 1)
+    return spread
+
+
+def _columns(properties: Element | None, name: str, default: int) -> int:
+    """The number of columns that a property says."""
+    number = attribute(child(properties, name))
+    return min(int(number), _MAX_COLUMNS) if number.isdecimal() else default
 
 
 def _joined(note: Element) -> str:
@@ -336,26 +379,100 @@ def _comment(comment: Element) -> str:
     return f"[Comment{said}: {_joined(comment)}]"
 
 
-def _texts(element: Element, found: _ParagraphExtras) -> Iterator[str]:
-    """The text of a paragraph piece by piece; other elements go to `found`."""
+def _runs(
+    element: Element, found: _ParagraphExtras, look: Look = PLAIN
+) -> Iterator[tuple[str, Look]]:
+    """The text of a paragraph piece by piece with its look; other elements go to `found`."""
     for part in children(element):
         name = local_name(part)
-        if name == "t":
-            yield part.text or ""
-        elif name in _CHARACTERS:
-            yield _CHARACTERS[name]
-        elif name == "txbxContent":
-            found.boxes.append(part)
-        elif name in _DRAWN:
-            found.drawings.append((name, reference(part, _DRAWN[name])))
+        if name == "r":
+            yield from _runs(part, found, _look_of(part))
         elif name in _NOTE_PARTS:
             number = attribute(part, "id")
             found.notes.append((name, number))
-            yield f"[{number}]"
-        elif name == "commentReference":
-            found.comments.append(attribute(part, "id"))
-        elif name not in _NOT_IN_TEXT:
-            yield from _texts(part, found)
+            yield f"[{number}]", PLAIN
+        elif (text := _written(part, name, found)) is not None:
+            yield text, look
+        elif not _is_set_apart(part, name, found) and name not in _NOT_IN_TEXT:
+            yield from _runs(part, found, look)
+
+
+def _written(part: Element, name: str, found: _ParagraphExtras) -> str | None:
+    """What an element itself writes; None for one that only holds others."""
+    if name in _CHARACTERS:
+        return _CHARACTERS[name]
+    if name in _MATHS:
+        return _formula(part, found)
+    match name:
+        case "t":
+            return part.text or ""
+        case "sym":
+            return _SYMBOLS.get(attribute(part, "char").upper()[-2:], "")
+        case "ffData":
+            return _field_value(part)
+        case _:
+            return None
+
+
+def _is_set_apart(part: Element, name: str, found: _ParagraphExtras) -> bool:
+    """True for an element that is written elsewhere, which goes to `found`."""
+    if name == "txbxContent":
+        found.boxes.append(part)
+    elif name in _DRAWN:
+        found.drawings.append((name, reference(part, _DRAWN[name])))
+    elif name == "commentReference":
+        found.comments.append(attribute(part, "id"))
+    else:
+        return False
+    return True
+
+
+def _look_of(run: Element) -> Look:
+    properties = child(run, "rPr")
+
+    def has(*names: str) -> bool:
+        found = (child(properties, name) for name in names)
+        return any(e is not None and attribute(e) not in _OFF for e in found)
+
+    place = attribute(child(properties, "vertAlign"))
+    return Look(
+        place == "superscript", place == "subscript", has("strike", "dstrike"), has("vanish")
+    )
+
+
+def _formula(part: Element, found: _ParagraphExtras) -> str:
+    """A fraction, power, index or root on one line."""
+
+    def said(name: str) -> str:
+        inner = child(part, name)
+        return "" if inner is None else in_looks(_runs(inner, found)).strip()
+
+    match local_name(part):
+        case "f":
+            return f"{_together(said('num'))}/{_together(said('den'))}"
+        case "rad":
+            return f"√{_together(said('e'))}"
+        case _:
+            up, down = said("sup"), said("sub")
+            power = raised(up) if raised(up) != up else up and f"^{_together(up)}"
+            index = lowered(down) if lowered(down) != down else down and f"_{_together(down)}"
+            return f"{_together(said('e'))}{index}{power}"
+
+
+def _together(text: str) -> str:
+    return text if re.fullmatch(r"\w*|[\d.,]+|\(.*\)", text) else f"({text})"
+
+
+def _field_value(field: Element) -> str:
+    """What a field of an old form shows that has no text of its own: its tick, or its choice."""
+    if (box := child(field, "checkBox")) is not None:
+        state = child(box, "checked")
+        state = child(box, "default") if state is None else state
+        return _TICKED if state is not None and attribute(state) not in _OFF else _UNTICKED
+    choices = child(field, "ddList")
+    entries = [attribute(c) for c in children(choices) if local_name(c) == "listEntry"]
+    chosen = attribute(child(choices, "result")) or attribute(child(choices, "default")) or "0"
+    return entries[int(chosen)] if chosen.isdecimal() and int(chosen) < len(entries) else ""
 
 
 def _parts(element: Element, name: str) -> Iterator[Element]:
@@ -373,7 +490,7 @@ def _paragraphs(element: Element | None, found: _ParagraphExtras | None = None) 
         name = local_name(part)
         if name == "p":
             met = _ParagraphExtras()
-            yield "".join(_texts(part, met))
+            yield in_looks(_runs(part, met))
             for box in met.boxes:
                 yield from _paragraphs(box, found)
             if found:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
+from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.office.sheet_extras import said_by
 
@@ -41,11 +42,11 @@ class Flow:
     """A text of its own: the body, a note, a label."""
 
     kind: str
-    pieces: list[str] = field(default_factory=list)
+    pieces: list[tuple[str, Look]] = field(default_factory=list)
 
     def text(self) -> str:
         """The text so far, with halves of characters put together."""
-        joined = "".join(self.pieces)
+        joined = in_looks(self.pieces)
         whole = joined.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         return whole.replace("\ufeff", "")
 
@@ -68,7 +69,7 @@ class State:
     is_skipped: bool = False
     is_entered: bool = False
     table: str = ""
-    is_hidden: bool = False
+    look_of_letters: Look = PLAIN
     font: int = -1
     fallback_chars: int = 1
     look: RtfParagraphState = field(default_factory=RtfParagraphState)
@@ -157,6 +158,19 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
     return blocks.title or reader.title
 
 
+def _changed(look: Look, word: str, number: int | None) -> Look:
+    """The look of the letters behind a control word."""
+    is_on = number != 0
+    match word:
+        case "super" | "sub" | "nosupersub":
+            is_raised, is_lowered = word == "super" and is_on, word == "sub" and is_on
+            return replace(look, is_raised=is_raised, is_lowered=is_lowered)
+        case "strike" | "striked":
+            return replace(look, is_crossed_out=is_on)
+        case _:
+            return replace(look, is_hidden=is_on)
+
+
 class _Reader:
     """Takes token after token and writes blocks."""
 
@@ -234,8 +248,8 @@ class _Reader:
 
     def _write(self, text: str) -> None:
         is_style = self._state.flow.kind == "style"
-        if (not self._state.is_skipped or is_style) and not self._state.is_hidden:
-            self._state.flow.pieces.append(text)
+        if not self._state.is_skipped or is_style:
+            self._state.flow.pieces.append((text, self._state.look_of_letters))
 
     def _take_sign(self, sign: str) -> None:
         if sign == "*":
@@ -277,7 +291,7 @@ class _Reader:
             self._open(FLOWS[word])
             if word == "footnote":
                 self._note_count += 1
-                self._body.pieces.append(f"[{self._note_count}]")
+                self._body.pieces.append((f"[{self._note_count}]", PLAIN))
         else:
             state.is_skipped = True
             state.is_entered = state.is_entered or word in ENTERED
@@ -312,9 +326,9 @@ class _Reader:
             case "deff":
                 self._default_font = number or 0
             case "plain":
-                self._state.font, self._state.is_hidden = -1, False
-            case "v" | "deleted":
-                self._state.is_hidden = number != 0
+                self._state.font, self._state.look_of_letters = -1, PLAIN
+            case "v" | "deleted" | "super" | "sub" | "nosupersub" | "strike" | "striked":
+                self._state.look_of_letters = _changed(self._state.look_of_letters, word, number)
             case "uc":
                 self._state.fallback_chars = max(number or 0, 0)
             case _:

@@ -17,6 +17,7 @@ from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ocr import MAX_SIDE_PX, Ocr, OcrFailedError
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.pdf.legibility import SecondReader, is_legible
+from desktop_rag.ingest.read.pdf.raised_digits import with_raised_digits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -224,7 +225,8 @@ def outline_of(document: "PdfDocument") -> Iterator[tuple[int, int, str]]:
 
 def _text(page: "PdfPage") -> str:
     text_page = page.get_textpage()
-    text = parted(raw_text(text_page).replace("\r\n", "\n"))
+    text = with_raised_digits(text_page, raw_text(text_page))
+    text = parted(text.replace("\r\n", "\n"))
     text_page.close()
     return text
 

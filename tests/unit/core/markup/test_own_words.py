@@ -55,3 +55,8 @@ def test_a_file_about_the_app_is_no_export() -> None:
     assert is_exported('{\n  "format": "desktop-rag chat",\n')
     assert is_exported("---\ngenerator: desktop-rag chat\n---\n")
     assert not is_exported("The format is called desktop-rag chat.")
+
+
+def test_what_is_crossed_out_is_no_evidence() -> None:
+    text = "The fee is ~~EUR 900~~ EUR 750, ~ 3 ~~ years."
+    assert without_doubted(text) == "The fee is             EUR 750, ~ 3 ~~ years."

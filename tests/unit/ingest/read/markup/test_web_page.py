@@ -148,3 +148,14 @@ def test_an_empty_block_of_code_leaves_no_fence() -> None:
 def test_elements_closed_as_in_xml_swallow_nothing() -> None:
     page = b"<html><head><title/><script src='a'/></head><body><a id='x'/><p>one</p><div/>two"
     assert parse("a.html", page).text == "one\n\ntwo"
+
+
+def test_a_merged_cell_says_its_text_wherever_it_reaches() -> None:
+    rows = (
+        '<tr><th rowspan="2">Mill</th><th colspan="2">2031</th></tr>'
+        "<tr><th>Rye</th><th>Oats</th></tr>"
+        '<tr><td>Ostby</td><td>7</td><td rowspan="2">9</td></tr><tr><td>Vik</td><td>8</td></tr>'
+    )
+    assert text_of(f"<table>{rows}</table>") == (
+        "Mill | 2031 | 2031\nMill | Rye | Oats\nOstby | 7 | 9\nVik | 8 | 9"
+    )

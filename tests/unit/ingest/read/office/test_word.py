@@ -1,8 +1,11 @@
+import io
+import zipfile
+
 import pytest
 
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.source_file import Unreadable
-from tests.unit.ingest.read.samples import make_docx, make_zip, paragraph, parse
+from tests.unit.ingest.read.samples import make_docx, make_zip, paragraph, parse, relations
 
 STYLES = """
 <w:style w:styleId="T"><w:name w:val="Title"/></w:style>
@@ -173,3 +176,44 @@ def _with_part(content: bytes, name: str, part: str) -> bytes:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         files: dict[str, str | bytes] = {n: archive.read(n) for n in archive.namelist()}
     return make_zip(files | {name: part})
+
+
+def spanned(text: str, properties: str) -> str:
+    return f"<w:tc><w:tcPr>{properties}</w:tcPr>{paragraph(text)}</w:tc>"
+
+
+def test_a_merged_cell_says_its_text_wherever_it_reaches() -> None:
+    wide, tall, on = '<w:gridSpan w:val="2"/>', '<w:vMerge w:val="restart"/>', "<w:vMerge/>"
+    rows = (
+        f"<w:tr>{spanned('Mill', tall)}{spanned('2031', wide)}</w:tr>"
+        f"<w:tr>{spanned('', on)}{spanned('Rye', '')}{spanned('Oats', '')}</w:tr>"
+        f"<w:tr>{spanned('Ostby', '')}{spanned('7', '')}{spanned('9', '')}</w:tr>"
+    )
+    assert text_of(f"<w:tbl>{rows}</w:tbl>") == (
+        "Mill | 2031 | 2031\nMill | Rye | Oats\nOstby | 7 | 9"
+    )
+
+
+def test_ticks_and_choices_of_old_forms_are_written() -> None:
+    ticked = '<w:checkBox><w:checked w:val="{}"/></w:checkBox>'
+    ticked = f"<w:fldChar><w:ffData>{ticked}</w:ffData></w:fldChar>"
+    body = f"<w:p><w:r>{ticked.format(1)}<w:t> boat</w:t>{ticked.format(0)}<w:t> bus</w:t>"
+    body += '<w:sym w:font="Wingdings" w:char="F0FE"/><w:t> paid</w:t></w:r></w:p>'
+    entries = '<w:listEntry w:val="Oslo"/><w:listEntry w:val="Riga"/>'
+    choice = f'<w:ddList><w:result w:val="1"/>{entries}</w:ddList>'
+    body += f"<w:p><w:r><w:fldChar><w:ffData>{choice}</w:ffData></w:fldChar></w:r></w:p>"
+    assert text_of(body) == "☒ boat☐ bus☒ paid\n\nRiga"
+
+
+def test_a_page_kept_in_a_part_of_its_own_is_read() -> None:
+    space = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+    content = make_docx(f'<w:altChunk {space} r:id="r0"/>{paragraph("after")}')
+    page = "<html><body><p>The valve of the tug Mirre opens at 6.5 bar.</p></body></html>"
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        parts: dict[str, str | bytes] = {name: archive.read(name) for name in archive.namelist()}
+    parts["word/_rels/document.xml.rels"] = relations({"page.html": "aFChunk"})
+    document = parse("a.docx", make_zip(parts | {"word/page.html": page}))
+    assert document.text == "The valve of the tug Mirre opens at 6.5 bar.\n\nafter"
+    assert document.warnings == ()
+    del parts["word/_rels/document.xml.rels"]
+    assert parse("a.docx", make_zip(parts)).warnings == ("A document inside this one is not read.",)

@@ -1,0 +1,76 @@
+"""How letters look in a document, where that changes what they say: raised, lowered, crossed out.
+
+Plain text would join the mark of a note to a figure ("482¹" to 4821) and show a price that is
+crossed out as one in force. Digits and signs become the raised or lowered ones of Unicode, which
+are no part of a number; what is crossed out stands between ~~ and ~~, as in Markdown. Runs in the
+parser process.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+
+_RAISED = dict(zip("0123456789+-−=()nix", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱˣ", strict=True))
+_LOWERED = dict(zip("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎", strict=True))
+# Marks of notes that Unicode has no raised form of stand apart.
+_NOTE_MARKS = frozenset("*†‡§¶")
+_CROSSED_OUT = "~~"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The look of a run of letters."""
+
+    is_raised: bool = False
+    is_lowered: bool = False
+    is_crossed_out: bool = False
+    is_hidden: bool = False
+
+
+PLAIN = Look()
+
+
+def in_looks(runs: Iterable[tuple[str, Look]]) -> str:
+    """The text of runs that follow one another."""
+    visible = ((text, look) for text, look in runs if not look.is_hidden)
+    shown = ((_shifted(text, look), look.is_crossed_out) for text, look in visible)
+    joined = ((key, "".join(text for text, _ in run)) for key, run in groupby(shown, _is_crossed))
+    return "".join(crossed_out(text) if is_crossed else text for is_crossed, text in joined)
+
+
+def _is_crossed(run: tuple[str, bool]) -> bool:
+    return run[1]
+
+
+def crossed_out(text: str) -> str:
+    """The text between marks, without the white space around it."""
+    words = text.strip()
+    if not words:
+        return text
+    begin = text.index(words)
+    return f"{text[:begin]}{_CROSSED_OUT}{words}{_CROSSED_OUT}{text[begin + len(words) :]}"
+
+
+def raised(text: str) -> str:
+    """Raised letters: a power or the mark of a note; others, such as "th", as they are."""
+    return _mapped(text, _RAISED)
+
+
+def lowered(text: str) -> str:
+    """Lowered letters: an index; those without a form of their own as they are."""
+    return _mapped(text, _LOWERED)
+
+
+def _shifted(text: str, look: Look) -> str:
+    if look.is_raised:
+        return raised(text)
+    return lowered(text) if look.is_lowered else text
+
+
+def _mapped(text: str, forms: dict[str, str]) -> str:
+    letters = text.strip()
+    if not letters or any(letter not in forms and letter not in " ,;" for letter in letters):
+        # A note "a" behind a figure must not become a part of it.
+        is_mark = len(letters) == 1 and (letters.isalpha() or letters in _NOTE_MARKS)
+        return f"[{letters}]" if is_mark and forms is _RAISED else text
+    return "".join(forms.get(letter, letter) for letter in text)

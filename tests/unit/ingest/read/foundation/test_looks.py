@@ -1,0 +1,109 @@
+"""Raised, lowered, crossed out and hidden letters say what they say on the page, in each format."""
+
+import pytest
+
+from desktop_rag.ingest.read.foundation.looks import Look, in_looks
+from tests.unit.ingest.read.markup.test_web_page import text_of as html
+from tests.unit.ingest.read.office.test_open_document import make_open
+from tests.unit.ingest.read.office.test_slides import make_pptx, shape, slide_xml
+from tests.unit.ingest.read.old_office.test_rich_text import read as rich_text
+from tests.unit.ingest.read.samples import make_docx, make_pdf, parse
+
+SHOWN = "Turnover of 763² tonnes, ~~44~~ 51 pallets, 5 × 10⁻³ g of CO₂."
+
+
+def test_letters_without_a_form_of_their_own_stay_and_marks_of_notes_stand_apart() -> None:
+    up = Look(is_raised=True)
+    assert in_looks([("1", Look()), ("st", up), (" of 12", Look()), ("a", up)]) == "1st of 12[a]"
+    assert in_looks([(" 9 ", Look(is_crossed_out=True)), ("8", Look(is_hidden=True))]) == " ~~9~~ "
+
+
+def run(text: str, properties: str = "") -> str:
+    return f'<w:r><w:rPr>{properties}</w:rPr><w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+def test_a_word_document() -> None:
+    up, down = ('<w:vertAlign w:val="superscript"/>', '<w:vertAlign w:val="subscript"/>')
+    body = run("Turnover of 763") + run("2", up) + run(" tonnes, ") + run("4", "<w:strike/>")
+    body += run("4", '<w:dstrike w:val="1"/>') + run("70", "<w:vanish/>")
+    body += run(" 51 pallets, 5 × 10", '<w:strike w:val="0"/>') + run("-3", up)
+    body += run(" g of CO") + run("2", down) + run(".")
+    assert parse("a.docx", make_docx(f"<w:p>{body}</w:p>")).text == SHOWN
+
+
+def test_slides() -> None:
+    def part(text: str, look: str = "") -> str:
+        return f"<a:r><a:rPr {look}/><a:t>{text}</a:t></a:r>"
+
+    up, down, out = 'baseline="30000"', 'baseline="-25000"', 'strike="sngStrike"'
+    body = part("Turnover of 763", 'baseline="0"') + part("2", up) + part(" tonnes, ")
+    body += part("44", out) + part(" 51 pallets, 5 × 10") + part("-3", up)
+    body += part(" g of CO") + part("2", down) + part(".")
+    slides = make_pptx(slide_xml(shape(body=f"<a:p>{body}</a:p>")))
+    assert parse("a.pptx", slides).text == SHOWN
+
+
+def test_an_open_document() -> None:
+    looks = {
+        "up": 'style:text-position="super 58%"', "down": 'style:text-position="-8% 58%"',
+        "out": 'style:text-line-through-style="solid"', "no": 'text:display="none"',
+    }  # fmt: skip
+    styles = "".join(
+        f'<style:style style:name="{name}"><style:text-properties {look}/></style:style>'
+        for name, look in looks.items()
+    )
+
+    def part(text: str, name: str) -> str:
+        return f'<text:span text:style-name="{name}">{text}</text:span>'
+
+    body = f"Turnover of 763{part('2', 'up')} tonnes, {part('44', 'out')}{part('70', 'no')} 51"
+    body += f" pallets, 5 × 10{part('-3', 'up')} g of CO{part('2', 'down')}."
+    assert parse("a.odt", make_open("text", f"<text:p>{body}</text:p>", styles)).text == SHOWN
+
+
+def test_a_page() -> None:
+    body = "Turnover of 763<sup>2</sup> tonnes, <del>44</del> 51 pallets, 5 × 10<sup>-3</sup> g of"
+    assert html(f"<p>{body} CO<sub>2</sub>.</p>") == SHOWN
+    crossed = '<p>Fee <span style="text-decoration: line-through red">90</span> <s>80</s> 75</p>'
+    assert html(crossed) == "Fee ~~90~~ ~~80~~ 75"
+
+
+def test_rich_text() -> None:
+    body = r"Turnover of 763{\super 2} tonnes, {\strike 44}{\v 70} 51 pallets, 5 \'d7 10\super -3"
+    assert rich_text(rf"{body}\nosupersub  g of CO{{\sub 2}}.\par").text == SHOWN
+
+
+def test_a_pdf() -> None:
+    def shifted(text: str, by: int) -> str:
+        return f") Tj /F1 7 Tf {by} Ts ({text}) Tj 0 Ts /F1 12 Tf ("
+
+    line = f"Turnover of 763{shifted('2', 5)} tonnes, 10{shifted('-3', 5)} g of"
+    line += f" CO{shifted('2', -2)}."
+    document = parse("a.pdf", make_pdf([f"{line}\nThe page 2 of 10 is the last."]))
+    assert document.text.strip() == (
+        "Turnover of 763² tonnes, 10⁻³ g of CO₂.\nThe page 2 of 10 is the last."
+    )
+
+
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [
+        ("<mi>k</mi><mo>=</mo><mfrac><mn>3</mn><mn>4</mn></mfrac>", "k=3/4"),
+        ("<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></mfrac>", "(a+b)/2"),
+        ("<msup><mi>c</mi><mn>2</mn></msup>", "c²"),
+        ("<msub><mi>x</mi><mn>1</mn></msub>", "x₁"),
+    ],
+)
+def test_formulas_of_pages(formula: str, said: str) -> None:
+    assert html(f"<p><math>{formula}</math></p>") == said
+
+
+def test_formulas_of_word() -> None:
+    def part(text: str) -> str:
+        return f"<m:r><m:t>{text}</m:t></m:r>"
+
+    fraction = f"<m:f><m:num>{part('a+b')}</m:num><m:den>{part('4')}</m:den></m:f>"
+    power = f"<m:sSup><m:e>{part('c')}</m:e><m:sup>{part('2')}</m:sup></m:sSup>"
+    space = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+    body = f"<w:p><m:oMath {space}>{part('k=')}{fraction}{part('·')}{power}</m:oMath></w:p>"
+    assert parse("a.docx", make_docx(body)).text == "k=(a+b)/4·c²"
