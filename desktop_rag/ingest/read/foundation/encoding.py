@@ -1,10 +1,13 @@
 """Bytes to text: byte order mark, then UTF-8, then what the bytes look like.
 
-Mail and web pages name encodings; `usual_name` is the one they mean. Runs in the parser process.
+Mail and web pages name encodings; `usual_name` is the one they mean. Bytes that are written as
+letters, such as a picture in base64, are no text. Runs in the parser process.
 """
 
 import codecs
 import re
+
+from desktop_rag.ingest.read.foundation.old_encodings import best_reading, fit_in_pairs
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -25,14 +28,12 @@ _MAX_STRAY_SHARE = 0.01
 # Other encodings are valid UTF-8 here and there by chance.
 _MIN_VALID_PER_STRAY = 1
 _MIN_VALID = 2
-# Without this list two bytes of any file are "text" in some rare code page.
-_LIKELY = [
-    "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp932",
-    "euc_jp", "iso2022_jp", "gb18030", "big5", "cp949", "koi8_r", "tis_620", "iso8859_2",
-    "mac_roman", "cp866",
-]  # fmt: skip
-# Often all of these fit a Western text; then it is the Western one.
-_LATIN = {"cp1250", "cp1257", "iso8859_2", "mac_roman"}
+# Encodings of two bytes a letter, which have no alphabet.
+_WIDE_LETTERS = ["cp932", "euc_jp", "iso2022_jp", "gb18030", "big5", "cp949"]
+# From this fit on it is a text in letters, however well it fits one in pairs of bytes.
+_CERTAIN_FIT = 0.5
+# Bytes by chance reach less.
+_LEAST_FIT_IN_PAIRS = 0.5
 _WESTERN = "cp1252"
 # How Python keeps a byte that is no UTF-8, and what it is in a Western file. The last two letters
 # of that are in no word one meets.
@@ -40,7 +41,14 @@ _STRAY_BYTES = frozenset(map(chr, range(0xDC80, 0xDD00)))
 _WESTERN_STRAYS = {
     0xDC00 + byte: bytes([byte]).decode(_WESTERN, "replace") for byte in range(0x80, 0xFE)
 } | {0xDCFE: "\N{REPLACEMENT CHARACTER}", 0xDCFF: "\N{REPLACEMENT CHARACTER}"}
+_UNSURE = "The file does not name its encoding, and was read as {}; some letters may be wrong."
 _LINE_ENDS = re.compile(r"\r\n?")
+# Letters and digits without a space, on one line or on several of one length.
+_RUN = re.compile(
+    r"[A-Za-z0-9_+/=-]{200,}+|(?m:^[ \t]?(?:[A-Za-z0-9+/=_-]{40,}+[ \t]*\n[ \t]?){4,}+)"
+)
+_CHANGES = re.compile(r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]")
+_LEAST_CHANGES, _LEAST_DIGITS = 0.3, 0.04
 
 
 class NotTextError(ValueError):
@@ -67,7 +75,21 @@ def decode(data: bytes, declared: str = "") -> tuple[str, str]:
     Raises NotTextError for bytes that are something else.
     """
     text, warning = _decode(data, declared)
-    return (_LINE_ENDS.sub("\n", text) if "\r" in text else text), warning
+    text = _LINE_ENDS.sub("\n", text) if "\r" in text else text
+    return _RUN.sub(_without_data, text), warning
+
+
+def _without_data(run: re.Match[str]) -> str:
+    """A run of letters and digits, or as many empty lines where it stands for bytes.
+
+    In words and names their kinds seldom change.
+    """
+    text = run[0]
+    digits = sum(map(str.isdecimal, text))
+    changes = sum(1 for _ in _CHANGES.finditer(text))
+    if digits < _LEAST_DIGITS * len(text) or changes < _LEAST_CHANGES * len(text):
+        return text
+    return "[data]" + "\n" * text.count("\n")
 
 
 def _decode(data: bytes, declared: str) -> tuple[str, str]:
@@ -116,32 +138,49 @@ def _damaged_utf8(data: bytes) -> tuple[str, str] | None:
 
 
 def _guessed(data: bytes, declared: str) -> tuple[str, str]:
-    peek = data[:_PEEK_BYTES]
+    sample, peek = data[:_GUESS_BYTES], data[:_PEEK_BYTES]
     if len(peek) > _MIN_JUDGED_BYTES and b" " not in peek and b"\n" not in peek:
-        # Not even spaces are where every encoding but those of mainframes has them.
-        raise NotTextError
-    for encoding in (declared, _guess(data[:_GUESS_BYTES])):
+        # Every encoding but those of mainframes has spaces there; two bytes a letter need none.
+        (encoding, fit), is_sure = _wide_letters(sample), True
+        if fit < _LEAST_FIT_IN_PAIRS:
+            raise NotTextError
+    else:
+        encoding, is_sure = _guess(sample)
+    for name in (declared, encoding):
         try:
-            if encoding:
-                return data.decode(encoding), ""
+            if name:
+                is_said = is_sure or name == declared
+                return data.decode(name), "" if is_said else _UNSURE.format(name)
         except (LookupError, ValueError):
             continue
-    text = data.decode(_guess(data[:_GUESS_BYTES]) or _WESTERN, "replace")
-    return text, "The file does not name its encoding; some characters may be wrong."
+    return data.decode(encoding or _WESTERN, "replace"), _UNSURE.format(encoding or _WESTERN)
 
 
-def _guess(sample: bytes) -> str:
-    """The encoding whose text looks most like a language, or ""."""
-    from charset_normalizer import from_bytes
+def _guess(sample: bytes) -> tuple[str, bool]:
+    """The encoding whose text looks most like a language, or "", and whether that is certain."""
+    reading = best_reading(sample)
+    if reading and reading.fit >= _CERTAIN_FIT:
+        return reading.encoding, reading.is_sure
+    encoding, fit = _wide_letters(sample)
+    if fit >= _LEAST_FIT_IN_PAIRS:
+        return encoding, True
+    return (reading.encoding, reading.is_sure) if reading else ("", False)
 
-    matches = from_bytes(sample, cp_isolation=_LIKELY)
-    best = matches.best()
-    if best is None:
+
+def _wide_letters(sample: bytes) -> tuple[str, float]:
+    """The encoding of two bytes a letter that fits best, or "", and its fit."""
+    fits = {name: fit_in_pairs(text) for name in _WIDE_LETTERS if (text := _strict(sample, name))}
+    best = max(fits, key=lambda name: fits[name], default="")
+    return best, fits.get(best, 0.0)
+
+
+def _strict(sample: bytes, encoding: str) -> str:
+    """The text, "" if it is not in this encoding; a character may be cut at its end."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        return decoder.decode(sample)
+    except ValueError:
         return ""
-    possible = {
-        name for match in matches for name in (match.encoding, *match.could_be_from_charset)
-    }
-    return _WESTERN if best.encoding in _LATIN and _WESTERN in possible else best.encoding
 
 
 # Programs name the old set and write its extension. After the Encoding Standard of the WHATWG.

@@ -13,6 +13,7 @@ from email.utils import collapse_rfc2231_value
 from itertools import islice
 
 from desktop_rag.core.parsed import Anchor
+from desktop_rag.core.text import words
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, LimitReached, one_line
 from desktop_rag.ingest.read.foundation.encoding import DISGUISED, NotTextError, decode, usual_name
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
@@ -35,6 +36,8 @@ _SUFFIXES = {
 # A plain text this short may only say that there is a page, which then has this much more.
 _STUB_CHARS = 300
 _MORE_THAN_STUB = 4
+# Of its words at least this share stands on the page, if both are the same text.
+_SAME_SHARE = 0.3
 # The library raises these for a damaged message.
 _DAMAGE = (LookupError, ValueError, TypeError, AttributeError, AssertionError, binascii.Error)
 
@@ -101,7 +104,7 @@ class MailMessage:
 
 
 def _worse_form(choice: int, found: list[tuple[_Leaf, str]]) -> str:
-    """The content type of the poorer alternative of the same text."""
+    """The content type of the poorer alternative of the same text; "" if they are two texts."""
     texts = {"text/plain": "", "text/html": ""}
     for leaf, text in found:
         kind = leaf.part.get_content_type()
@@ -110,16 +113,20 @@ def _worse_form(choice: int, found: list[tuple[_Leaf, str]]) -> str:
     plain, page = (text.strip() for text in texts.values())
     if not choice or not plain or not page:
         return ""
-    if len(plain) < _STUB_CHARS and _shown_chars(page) > _MORE_THAN_STUB * len(plain):
+    if len(plain) >= _STUB_CHARS:
+        return "text/html"
+    shown = _shown(page)
+    if len(shown) > _MORE_THAN_STUB * len(plain):
         return "text/plain"
-    return "text/html"
+    said, on_page = set(words(plain.casefold())), set(words(shown.casefold()))
+    return "text/html" if len(said & on_page) >= _SAME_SHARE * len(said) else ""
 
 
-def _shown_chars(page: str) -> int:
+def _shown(page: str) -> str:
     draft = DocumentDraft(_STUB_CHARS * (_MORE_THAN_STUB + 1))
     with suppress(LimitReached):
         web_page.write(page, draft)
-    return draft.length
+    return draft.text()
 
 
 def _leaves(message: Message) -> Iterator[_Leaf]:

@@ -274,8 +274,12 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
     with _refusing():
         workbook = _open(source)
         names = _names_of_sheets(workbook)
+        hidden = _hidden_sheets(workbook)
     failed = 0
     for name in names:
+        if name in hidden:
+            draft.warn(f"The hidden sheet {name} is not read.")
+            continue
         try:
             with _refusing():
                 sheet = workbook.get_sheet_by_name(name)
@@ -333,6 +337,15 @@ def _names_of_sheets(workbook: "CalamineWorkbook") -> list[str]:
 
     without_cells = [SheetTypeEnum.ChartSheet, SheetTypeEnum.Vba]
     return [sheet.name for sheet in workbook.sheets_metadata if sheet.typ not in without_cells]
+
+
+def _hidden_sheets(workbook: "CalamineWorkbook") -> set[str]:
+    """The sheets that nobody sees; none if that is all of them."""
+    from python_calamine import SheetVisibleEnum
+
+    sheets = workbook.sheets_metadata
+    hidden = {sheet.name for sheet in sheets if sheet.visible != SheetVisibleEnum.Visible}
+    return hidden if len(hidden) < len(sheets) else set()
 
 
 def _write_sheet(

@@ -116,7 +116,7 @@ def test_asking_for_names_loads_no_format_library() -> None:
         "import desktop_rag.ingest.parsing.parser_process\n"
         "from desktop_rag.ingest.read.foundation.format_names import is_worth_reading\n"
         "assert is_worth_reading('Makefile')\n"
-        "heavy = {'lxml', 'pypdf', 'pypdfium2', 'markdown_it', 'charset_normalizer',"
+        "heavy = {'lxml', 'pypdf', 'pypdfium2', 'markdown_it',"
         " 'python_calamine', 'py3langid', 'numpy', 'pygments.lexers.python', 'pygments.lexer'}\n"
         "print(*heavy & set(sys.modules))\n"
     )

@@ -1,3 +1,8 @@
+import base64
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from desktop_rag.ingest.read.foundation.encoding import NotTextError, decode, looks_like_text
@@ -77,3 +82,37 @@ def test_what_is_no_text_is_refused(content: bytes) -> None:
 def test_a_few_stray_zeros_make_no_binary() -> None:
     assert looks_like_text(b"# Title\n\nbefore\0\0after\n")
     assert not looks_like_text(b"\0\1\2\3\4\5\6\7" * 9)
+
+
+def old_files() -> Iterator[tuple[str, str]]:
+    """Texts of a line to 2 KB in thirty languages, each with the encoding of its file."""
+    path = Path(__file__).with_name("old_texts.toml")
+    for written in tomllib.loads(path.read_text(encoding="utf-8")).values():
+        lines = written["lines"]
+        for text in (lines[0], lines[-1], "\n".join(lines[1:3]), "\n".join(lines * 6)):
+            yield from ((text, encoding) for encoding in written["encodings"].split())
+
+
+@pytest.mark.slow
+def test_old_encodings_are_found_and_what_is_uncertain_is_said() -> None:
+    wrong, silent, count = 0, [], 0
+    for text, encoding in old_files():
+        found, warning = decode(text.encode(encoding))
+        count += 1
+        wrong += found != text
+        if found != text and not warning:
+            silent.append((encoding, found))
+    assert wrong <= 0.05 * count
+    assert silent == []
+
+
+def test_a_picture_among_letters_is_no_text() -> None:
+    picture = base64.b64encode(bytes(n * n * 7 % 251 for n in range(3_000))).decode()
+    lines = "\n".join(picture[at : at + 76] for at in range(0, len(picture), 76))
+    text = f"Before.\n![](data:image/png;base64,{picture})\n{lines}\nAfter."
+    found, _ = decode(text.encode())
+    assert found.startswith("Before.\n![](data:image/png;base64,[data])\n[data]")
+    assert found.endswith("\nAfter.")
+    assert found.count("\n") == text.count("\n")
+    gene = "GATTACA" * 60
+    assert decode(gene.encode())[0] == gene

@@ -193,3 +193,12 @@ def test_p12_parts_without_end_are_cut_and_it_is_told() -> None:
     found = parse("a.eml", head + b"--b\n\nhigh\n" * 5000)
     assert found.text.count("high") == 2000
     assert "2,000 parts" in found.warnings[0]
+
+
+def test_of_two_texts_that_differ_both_are_read() -> None:
+    message = letter()
+    message.set_content("This message needs a viewer for pages.")
+    message.add_alternative("<p>The barge Orla waits at berth 12.</p>", subtype="html")
+    text = parse("a.eml", message.as_bytes()).text
+    assert "berth 12" in text
+    assert "needs a viewer" in text

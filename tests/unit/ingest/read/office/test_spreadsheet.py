@@ -194,3 +194,22 @@ def test_a_workbook_that_only_the_library_cannot_read_is_not_called_damaged() ->
         read(source, DocumentDraft(1000))
     assert caught.value.reason == "unsupported"
     assert "as .xlsx" in caught.value.hint
+
+
+def test_a_hidden_sheet_is_named_and_not_read() -> None:
+    rows = '<row r="1">{}{}</row>'
+    content = make_xlsx({
+        "Now": rows.format(cell("A1", "Rope"), cell("B1", 40)),
+        "Former": rows.format(cell("A1", "Rope"), cell("B1", 29)),
+    })  # fmt: skip
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        parts: dict[str, str | bytes] = {name: archive.read(name) for name in archive.namelist()}
+    book = archive_text(parts["xl/workbook.xml"])
+    parts["xl/workbook.xml"] = book.replace('name="Former"', 'name="Former" state="veryHidden"')
+    document = parse("a.xlsx", make_zip(parts))
+    assert document.text == "Now\nRope | 40"
+    assert document.warnings == ("The hidden sheet Former is not read.",)
+
+
+def archive_text(part: str | bytes) -> str:
+    return part.decode() if isinstance(part, bytes) else part
