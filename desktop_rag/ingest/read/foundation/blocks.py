@@ -78,6 +78,32 @@ def _is_value(cell: str) -> bool:
     return cell.lower() in _LOGICAL or _VALUE.fullmatch(cell) is not None
 
 
+_LETTERS = 26
+_ROMAN = (
+    (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"),
+    (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
+)  # fmt: skip
+_MAX_ROMAN = 4000
+
+
+def counted(count: int, style: str) -> str:
+    """The label of an item by its number and the style, as Word names it; else the number."""
+    match style:
+        case "lowerLetter" | "upperLetter" if count > 0:
+            letter = chr(ord("a") + (count - 1) % _LETTERS) * ((count - 1) // _LETTERS + 1)
+            return letter if style == "lowerLetter" else letter.upper()
+        case "lowerRoman" | "upperRoman" if 0 < count < _MAX_ROMAN:
+            roman = ""
+            for value, sign in _ROMAN:
+                times, count = divmod(count, value)
+                roman += sign * times
+            return roman if style == "lowerRoman" else roman.upper()
+        case "decimalZero":
+            return f"{count:02}"
+        case _:
+            return str(count)
+
+
 _CELL_BORDER = " | "
 _INDENT = "  "
 _MAX_INDENT = 8

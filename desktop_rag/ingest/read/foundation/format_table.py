@@ -168,7 +168,7 @@ FORMATS = (
             rb"|X-[A-Za-z0-9-]+|Delivered-To|Subject|To):)"
         ),
     ),
-    Format(MAIL, "e-mail", (".eml",), "message", f"{_READ}.mail.mail_message:read"),
+    Format(MAIL, "e-mail", (".eml", ".emlx"), "message", f"{_READ}.mail.mail_message:read"),
     Format("notebook", "notebooks", (".ipynb",), "heading", f"{_READ}.markup.notebook:read"),
     Format(
         "reStructuredText", "reStructuredText", _suffixes(".rst .rest"), "heading",

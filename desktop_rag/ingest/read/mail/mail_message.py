@@ -239,9 +239,16 @@ def _filename(part: Message) -> str:
     return one_line(name).replace("\\", "/").rpartition("/")[2]
 
 
+def _whole(source: SourceFile) -> bytes:
+    """The message; Apple's files begin with its size, and end with properties."""
+    size, _, rest = source.data.partition(b"\n")
+    is_apple = source.suffix == ".emlx" and size.strip().isdigit()
+    return rest[: int(size)] if is_apple else source.data
+
+
 def read(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft; the title is the subject."""
-    letter = MailMessage(source.data)
+    letter = MailMessage(_whole(source))
     if letter.subject:
         draft.mark(Anchor(heading=letter.subject))
     # The subject is the title already, so headings in the body are not put below it.

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from desktop_rag.core.crawling import MOST_LINK_CHARS, MOST_LINKS, PageLinks
 from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
-from desktop_rag.ingest.read.foundation.blocks import SAMPLE_ROWS, header_row
+from desktop_rag.ingest.read.foundation.blocks import SAMPLE_ROWS, counted, header_row
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath, one_line
 from desktop_rag.ingest.read.foundation.encoding import decode, usual_name
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
@@ -190,6 +190,10 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _TABLE_PARTS = {"table", "tr", "td", "th"}
 _LISTS = {"ul", "ol"}
 _FENCE = "```"
+_LIST_STYLES = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
+# Fields that show what was filled in.
+_SHOWN_FIELDS = {"text", "search", "email", "tel", "url", "number", "date", "time"}
+_MAX_INNER = 3
 _MAX_DIGITS = 9
 # The names by which a page says when it was published.
 _DATES = {"article:published_time", "dcterms.date", "dc.date", "date", "datepublished"}
@@ -277,15 +281,20 @@ class _Page:
         self._heading_offset = 0
         self._pending = _Pending()
         self._is_pre = False
+        # The next number of each open list, and the kind of its numbers.
         self._lists: list[int | None] = []
+        self._letters: list[str] = []
         self._tables: list[HtmlTable] = []
         self._table_count = 0
         self._is_in_cell = False
         # The open elements that are not hidden.
         self._open: list[_OpenElement] = []
+        self._inner_depth = 0
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         if self._hidden_depth or self._is_hidden(tag, attributes):
+            if not self._hidden_depth and tag == "iframe":
+                self._read_inner(attributes.get("srcdoc", ""))
             self._hidden_depth += 1
             return
         self._enter(tag, attributes)
@@ -295,12 +304,24 @@ class _Page:
             self._take_date(attributes)
         elif tag == "img":
             self.data(f" {attributes.get('alt', '')} ")
+        elif tag == "input":
+            is_shown = attributes.get("type", "text").lower() in _SHOWN_FIELDS
+            self.data(f" {attributes.get('value', '')} " if is_shown else "")
         elif tag in _TABLE_PARTS:
             self._start_in_table(tag, attributes)
         elif not self._is_inline:
             self._start_block(tag, attributes)
         elif tag in _PARAGRAPHS or tag in _LINES:
             self._pending.has_space = True
+
+    def _read_inner(self, markup: str) -> None:
+        """Read a page that is kept in an attribute, as saved pages have them."""
+        if markup and self._inner_depth < _MAX_INNER:
+            self._inner_depth += 1
+            self._pending.need(2)
+            _feed(markup.encode("utf-8", "replace"), self)
+            self._pending.need(2)
+            self._inner_depth -= 1
 
     def _enter(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Note the look of an element; the second part of a fraction follows a slash."""
@@ -373,6 +394,8 @@ class _Page:
         return self._is_in_cell or self._heading_pieces is not None
 
     def _is_hidden(self, tag: str, attributes: Mapping[str, str]) -> bool:
+        if tag == "template" and attributes and "shadowrootmode" in attributes:
+            return False
         if tag in _DROPPED:
             # In headings that fold their section the words are on a button.
             return tag != "button" or self._heading_pieces is None
@@ -395,6 +418,7 @@ class _Page:
             first = attributes.get("start", "1")
             number = int(first) if first.isdecimal() and len(first) < _MAX_DIGITS else 1
             self._lists.append(number if tag == "ol" else None)
+            self._letters.append(attributes.get("type", "") if attributes else "")
         elif tag == "li":
             self._pending.prefix = self._bullet()
         elif tag == "pre":
@@ -410,6 +434,7 @@ class _Page:
                 self._draft.add("\n" + _FENCE)
         if tag in _LISTS and self._lists:
             self._lists.pop()
+            self._letters.pop()
         if tag in _PARAGRAPHS:
             self._pending.need(1 if self._lists and tag in _LISTS else 2)
         elif tag in _LINES:
@@ -476,7 +501,8 @@ class _Page:
         if number is None:
             return f"{indent}- "
         self._lists[-1] = number + 1
-        return f"{indent}{number}. "
+        style = _LIST_STYLES.get(self._letters[-1], "")
+        return f"{indent}{counted(number, style)}. "
 
     def _emit(self, text: str) -> None:
         if self._heading_pieces is not None and text in _SELF_LINKS:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from desktop_rag.ingest.read.foundation.blocks import BlockWriter
+from desktop_rag.ingest.read.foundation.blocks import BlockWriter, counted
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import open_archive
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks, lowered, raised
@@ -32,12 +32,6 @@ _MAX_OUTLINE_LEVEL = 9
 _MAX_STYLE_DEPTH = 10
 _MAX_LIST_LEVEL = 8
 _BULLET = "-"
-_LETTERS = 26
-_ROMAN = (
-    (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"),
-    (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
-)  # fmt: skip
-_MAX_ROMAN = 4000
 
 
 class Styles:
@@ -129,7 +123,7 @@ class Numbering:
         def shown(match: re.Match[str]) -> str:
             place = int(match[1]) - 1
             other_style, _, other_start = self._levels.get((number, place), ("decimal", "", 1))
-            return _formatted(counts.get(place, other_start), other_style)
+            return counted(counts.get(place, other_start), other_style)
 
         return _PLACEHOLDER.sub(shown, text).strip()
 
@@ -161,23 +155,6 @@ class Numbering:
 
 def _number(text: str, default: int) -> int:
     return int(text) if text.isdecimal() else default
-
-
-def _formatted(count: int, style: str) -> str:
-    match style:
-        case "lowerLetter" | "upperLetter" if count > 0:
-            letter = chr(ord("a") + (count - 1) % _LETTERS) * ((count - 1) // _LETTERS + 1)
-            return letter if style == "lowerLetter" else letter.upper()
-        case "lowerRoman" | "upperRoman" if 0 < count < _MAX_ROMAN:
-            roman = ""
-            for value, sign in _ROMAN:
-                times, count = divmod(count, value)
-                roman += sign * times
-            return roman if style == "lowerRoman" else roman.upper()
-        case "decimalZero":
-            return f"{count:02}"
-        case _:
-            return str(count)
 
 
 _OFF = {"0", "false", "off", "none"}

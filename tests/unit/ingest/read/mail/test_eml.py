@@ -202,3 +202,11 @@ def test_of_two_texts_that_differ_both_are_read() -> None:
     text = parse("a.eml", message.as_bytes()).text
     assert "berth 12" in text
     assert "needs a viewer" in text
+
+
+def test_a_message_of_apples_mail_is_one() -> None:
+    message = letter().as_bytes()
+    content = b"%d \n%s<?xml version='1.0'?><plist><dict/></plist>" % (len(message), message)
+    found = parse("12.emlx", content)
+    assert found.title == "Tide tables"
+    assert "plist" not in found.text

@@ -159,3 +159,23 @@ def test_a_merged_cell_says_its_text_wherever_it_reaches() -> None:
     assert text_of(f"<table>{rows}</table>") == (
         "Mill | 2031 | 2031\nMill | Rye | Oats\nOstby | 7 | 9\nVik | 8 | 9"
     )
+
+
+def test_what_a_saved_page_keeps_in_templates_frames_and_fields_is_read() -> None:
+    body = (
+        '<div><template shadowrootmode="open"><p>Mooring fee 12.</p></template></div>'
+        "<template><p>Not shown.</p></template>"
+        '<iframe srcdoc="&lt;p&gt;Tide at &lt;b&gt;six&lt;/b&gt;.&lt;/p&gt;"></iframe>'
+        '<p>Name <input value="Ida Holm"> <input type="hidden" value="x9"></p>'
+        '<ol type="a"><li>rope</li><li>anchor</li></ol>'
+    )
+    assert text_of(body) == (
+        "Mooring fee 12.\n\nTide at six.\n\nName Ida Holm\n\na. rope\nb. anchor"
+    )
+
+
+def test_frames_within_frames_end() -> None:
+    page = "<p>end</p>"
+    for _ in range(8):
+        page = f'<iframe srcdoc="{page.replace("&", "&amp;").replace(chr(34), "&quot;")}"></iframe>'
+    assert "end" not in text_of(f"<p>top</p>{page}")
