@@ -2856,8 +2856,20 @@ Die vollständige Adresse lautet:
         <translation>Mit einer Abfrage berechnet</translation>
     </message>
     <message>
+        <source>Calculated by rule, with a query</source>
+        <translation>Nach Regeln berechnet, mit einer Abfrage</translation>
+    </message>
+    <message>
         <source>Query</source>
         <translation>Abfrage</translation>
+    </message>
+    <message>
+        <source>Change the query…</source>
+        <translation>Abfrage ändern …</translation>
+    </message>
+    <message>
+        <source>Puts it into the field for questions; sent from there, it runs again.</source>
+        <translation>Übernimmt sie in das Fragefeld; von dort gesendet, läuft sie noch einmal.</translation>
     </message>
     <message>
         <source>Looked further: {steps}</source>
