@@ -70,6 +70,7 @@ def test_a_sum_by_rule_whose_query_is_changed(
     person.clicks("Calculated by rule, with a query")
     person.clicks("Change the query…")
     assert 'sum("Pounds")' in person.typed("Question")
+    person.clears("Question")
     person.asks('SELECT max("Pounds") AS highest FROM "tickets" WHERE "Pounds" < 51')
     person.sees("50")
     person.sees("your query, from 50 of 100 rows of tickets")

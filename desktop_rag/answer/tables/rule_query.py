@@ -24,7 +24,6 @@ _BETWEEN = re.compile(
     r"(?i)(?<!\w)(?:between|zwischen|entre|tra|fra|tussen|między)\s+([\d.,']+)\W+(?:\w+\W+)??"
     r"(?:and|und|et|y|e|en|i)\s+([\d.,']*\d)"
 )
-_SIGN = re.compile(r"([<>]=?)\s*(?=[\d€$£])")
 _NUMBER = re.compile(r"\s*(?:[a-z]{3}\s)?" + NUMBER.pattern.replace("(?<![\\w.,])", ""))
 _OPERATORS = {"more": ">", "since": ">", "least": ">=", "less": "<", "until": "<", "most": "<="}
 _CURRENCY = re.compile(
@@ -83,12 +82,17 @@ def read_by_rule(question: str, table: SheetTable, title: str) -> RuleQuery | No
 
 @dataclass
 class _Reading:
-    """A question as far as it is read: `conditions` in SQL and as shown, by column."""
+    """A question as far as it is read.
+
+    `conditions` are names of columns, with SQL and as shown; `limiting` the places of the tokens
+    that say them, and so name no column.
+    """
 
     question: str
     table: SheetTable
     conditions: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     named: list[tuple[SheetColumn, int]] = field(default_factory=list[tuple[SheetColumn, int]])
+    limiting: set[int] = field(default_factory=set[int])
     score: float = 0.0
     places: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     used: set[str] = field(default_factory=set[str])
@@ -132,7 +136,8 @@ class _Reading:
         for phrase in (phrase.split() for phrase in self.kinds[kind]):
             for at in range(len(self.tokens) - len(phrase) + 1):
                 said = self.tokens[at : at + len(phrase)]
-                if all(_is_inflected(t.plain, w) for t, w in zip(said, phrase, strict=True)):
+                is_free = self.limiting.isdisjoint(range(at, at + len(phrase)))
+                if is_free and all(map(_is_inflected, (t.plain for t in said), phrase)):
                     yield from range(at, at + len(phrase))
 
     def _columns(self, *kinds: str) -> list[SheetColumn]:
@@ -146,11 +151,6 @@ class _Reading:
             self.tokens[place].is_read = True
             self.limiting.add(place)
         self.score += 2.0
-
-    @cached_property
-    def limiting(self) -> set[int]:
-        """The places of the tokens that limit the rows, and so name no column."""
-        return set()
 
     def _is_negated(self, at: int) -> bool:
         """True behind "not" or "without", which is read with that."""
@@ -219,7 +219,8 @@ class _Reading:
         """The columns that the question names, those of which it says most first."""
         found: list[tuple[float, int, SheetColumn, list[int]]] = []
         for column in self.table.columns:
-            said = [w for w in _words_of(column.name) if not _CURRENCY.fullmatch(w)]
+            words = _words_of(column.name)
+            said = [w for w in words if not _CURRENCY.fullmatch(w)] or words
             places = [n for word in said if (n := self._place_of(word)) is not None]
             if places and 2 * len(places) >= len(said):
                 found.append((len(places) / len(said), len(places), column, places))
@@ -241,23 +242,17 @@ class _Reading:
     def read_numbers(self) -> None:
         """A comparison with a number: "> 700", "between 10 and 20", "mehr als 5"."""
         plain = self.question.casefold()
-        found = [("least", m, m[1]) for m in _BETWEEN.finditer(plain)]
-        found += [("most", m, m[2]) for m in _BETWEEN.finditer(plain)]
-        if not found:
-            signs = {">": "more", "<": "less", ">=": "least", "<=": "most"}
-            begun = [(signs[m[1]], m) for m in _SIGN.finditer(plain)]
-            begun += [
-                (k, m) for k, p in _phrases() for m in re.finditer(rf"(?<!\w){p}(?!\w)", plain)
-            ]
-            for kind, begin in begun:
-                amount = _NUMBER.match(plain, begin.end())
-                if amount:
-                    self._compare(kind, amount[1], begin.start(), amount.end())
+        if both := _BETWEEN.search(plain):
+            self._compare(">=", both[1], both.start(), both.end())
+            self._compare("<=", both[2], both.start(), both.end())
+            return
+        for operator, phrase in _phrases():
+            for begin in re.finditer(phrase, plain):
+                if amount := _NUMBER.match(plain, begin.end()):
+                    self._compare(operator, amount[1], begin.start(), amount.end())
                     return
-        for kind, match, number in found[:2]:
-            self._compare(kind, number, match.start(), match.end())
 
-    def _compare(self, kind: str, number: str, start: int, end: int) -> None:
+    def _compare(self, operator: str, number: str, start: int, end: int) -> None:
         times = self._times()
         numbers = [(c, n) for c, n in self.named if c.values.kind in _NUMBERS and c not in times]
         near = min(
@@ -266,10 +261,11 @@ class _Reading:
         column = near[0] if near else self._amount()
         places = [n for n, t in enumerate(self.tokens) if start <= t.start < end]
         if _YEAR.fullmatch(number) and times and not near:
-            return  # read with the times
+            if _BETWEEN.match(self.question, start):  # one year alone is read with the times
+                self._limit_time(times[0], operator, (int(number), None, None), places)
+            return
         if column:
             value = f"{number_in(number):f}".rstrip("0").rstrip(".")
-            operator = _OPERATORS[kind]
             self._limit(column, f"{{}} {operator} {value}", f"{operator} {value}", *places)
             for token in self.tokens[max(places, default=0) + 1 :][:1]:
                 token.is_read |= bool(_CURRENCY.fullmatch(token.text))
@@ -284,7 +280,7 @@ class _Reading:
     def read_times(self) -> None:
         """Years, months and days: "in 2025", "after March 2024", "on 2025-03-14"."""
         times = self._times()
-        if not times or (len(times) > 1 and not any(c is times[0] for c, _ in self.named)):
+        if not times:
             return
         months, are_days = table_words().months, times[0].values.kind != "BIGINT"
         month = year = day = None
@@ -304,13 +300,15 @@ class _Reading:
         if places:
             self._limit_time(times[0], self._side(places[0]), (year, month, day), places)
 
+    def _text(self, places: Sequence[int]) -> str:
+        return " ".join(self.tokens[place].text for place in places)
+
     def _side(self, at: int) -> str:
         """How the words before a time compare with it: "<" for before, ">=" for since."""
         before = f" {' '.join(token.plain for token in self.tokens[max(0, at - 3) : at])} "
         if any(before.endswith(f" {word} ") for word in self.kinds["from"]):
             return ">="
-        said = (_OPERATORS[k] for k, p in _phrases() if before.endswith(f" {p} "))
-        return next(said, "=")
+        return next((sign for sign, p in _phrases() if re.search(rf"{p} $", before)), "=")
 
     def _limit_time(
         self,
@@ -319,7 +317,8 @@ class _Reading:
         time: tuple[int | None, int | None, str | None],
         places: Sequence[int],
     ) -> None:
-        (year, month, day), shown = time, " ".join(self.tokens[place].text for place in places)
+        year, month, day = time
+        shown = str(year) if side != "=" and not month and year else self._text(places)
         if day:
             sql = f"{{}} {side} DATE '{day}'"
         elif column.values.kind == "BIGINT":
@@ -382,10 +381,8 @@ class _Reading:
         if self.is_number and self._is_of_one_row():
             return False
         if self.is_number or self.used - {"who", "when"}:
-            most = len(read) + (
-                self.is_number and bool(self.conditions)
-            )  # what the rows are called
-            return len(self.unread) <= most
+            # One more may be what the rows are called.
+            return len(self.unread) <= len(read) + (self.is_number and bool(self.conditions))
         limited = {name for name, *_ in self.conditions}
         is_asked = any(c.name not in limited for c, _ in self.named) or bool(self.used)
         is_told = (is_asked or self.names_rows) and not self.is_partly
@@ -419,9 +416,7 @@ class _Reading:
     def query(self) -> RuleQuery | None:
         """The query, by what the words say is to be made of the rows."""
         made = self._grouped() or self._ordered() or self._number() or self._rows()
-        if made is None:
-            return None
-        if not self._is_about_table():
+        if made is None or not self._is_about_table():
             return None
         (sql, what, column), unread = made, tuple(token.text for token in self.unread)
         shown = tuple(dict.fromkeys(f"{name} {shown}" for name, _, shown in self.conditions))
@@ -440,7 +435,9 @@ class _Reading:
         if group is None or self._says("sorts") or (is_best and not is_made):
             return None
         (expression, name), amount = group, self._amount()
-        is_of_rows = self.is_number or (self.names_rows and self._says("many"))
+        things = [c for c, _ in self.named if c.values.kind == "VARCHAR" and c.name != name]
+        is_many = self._says("many") and not self._says("sums")
+        is_of_rows = self.is_number or (is_many and bool(self.names_rows or things))
         self._uses("per", "many", "high", "low", "sums", "means", "much")
         if amount is None or (is_of_rows and amount not in [c for c, _ in self.named]):
             value, made, column = 'count(*) AS "Rows"', "count", ""
@@ -605,14 +602,16 @@ def _distinct(column: SheetColumn) -> Sequence[str]:
 
 @cache
 def _phrases() -> tuple[tuple[str, str], ...]:
-    """What compares with a number behind it, in all languages, the longest first."""
-    kinds = [
-        (k, p)
+    """The operators of what compares with a number behind it, in all languages, longest first."""
+    said = {
+        p: k
         for words in counting_words()
         for k, all_of in words.comparisons.items()
         for p in all_of
-    ]
-    return tuple(sorted(kinds, key=lambda kind: -len(kind[1])))
+    }
+    longest = sorted(said, key=len, reverse=True)
+    signs = [(sign, rf"{sign}(?=\s*[\d€$£])") for sign in (">=", "<=", ">", "<")]
+    return (*signs, *((_OPERATORS[said[p]], rf"(?<!\w){p}(?!\w)") for p in longest))
 
 
 @cache

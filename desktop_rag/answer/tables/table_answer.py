@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from pathlib import PurePath
 from threading import Event
 from typing import TypeVar
 
@@ -208,7 +209,7 @@ class TableAnswer:
     ) -> bool:
         """Answer by a query that needs no model; False, with an untouched draft, where none fits.
 
-        A question that is a query itself is run as it is, as after a person mended one.
+        A question that is a query itself is run as it is; AppError when that can't be.
         """
         known = _ranked(draft.sources or draft.nearest)
         question, sql = draft.plain_question, draft.asked if is_query(draft.asked) else ""
@@ -216,7 +217,11 @@ class TableAnswer:
         if not (sql or is_near or may_want_a_query(question)):
             return False
         found = self.among([*attached(), *known[:_LOOKED_AT], *sheets()], _MOST_READ)
-        ruled = self._ran(sql, found, cancel) if sql else self._ruled(question, found, cancel)
+        read = _FROM.search(sql)
+        if read and read[1].strip('"').casefold() in {f.table.name for f in found}:
+            ruled = self._ran(RuleQuery(sql, "query", "", (), (), 0), found, cancel)
+        else:
+            ruled = self._ruled(question, found, cancel)
         if ruled is None:
             return False
         read, source, result, table = ruled
@@ -228,18 +233,18 @@ class TableAnswer:
         """What the best reading of a question by rule gives."""
         read = [(r, f) for f in found if (r := read_by_rule(question, f.table, f.source.title))]
         best = max(read, key=lambda each: each[0].score, default=None)
-        return self._ran(best[0], [best[1]], cancel) if best else None
+        try:
+            return self._ran(best[0], [best[1]], cancel) if best else None
+        except AppError as error:
+            log.info("a query by rule was not run: %s", error.title)
+            return None
 
-    def _ran(
-        self, read: RuleQuery | str, found: Sequence[FoundTable], cancel: Event
-    ) -> _Ruled | None:
-        query = read if isinstance(read, RuleQuery) else RuleQuery(read, "query", "", (), (), 0)
+    def _ran(self, query: RuleQuery, found: Sequence[FoundTable], cancel: Event) -> _Ruled | None:
         try:
             with self._queries.open(tuple(f.table.query_table() for f in found)) as tables:
                 result = tables.run(query.sql, cancel)
         except QueryRefusedError as error:
-            log.info("a query by rule was not run: %s", type(error).__name__)
-            return None
+            raise AppError("The query can't be run.", str(error)) from error
         source = _as_source(query.sql, result, found)
         table = next((f for f in found if f.table.name in result.used), None)
         return (query, source, result, table) if source and table else None
@@ -375,7 +380,7 @@ def _text_of(read: RuleQuery, result: QueryResult, found: FoundTable, texts: Ans
         made=made,
         count=len(table.rows if used is None else used),
         total=len(table.rows),
-        title=quoted(found.source.title),
+        title=quoted(PurePath(found.source.path).name),
         where=texts.said("rule_where", conditions=where) if where else "",
     )
     rows = [[quoted(cell_text(cell)) for cell in row] for row in result.rows[:_MOST_LISTED]]
