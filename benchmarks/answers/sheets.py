@@ -54,8 +54,8 @@ def _orders(chance: random.Random) -> Iterator[Row]:
         customer = chance.choice(list(homes))
         pieces, price = chance.randint(1, 12), chance.randint(900, 12_000) / 100
         product = chance.choice(["Lamp", "Chair", "Desk", "Shelf"])
-        yield [f"A-{1000 + n}", day, customer, homes[customer], product, pieces, round(pieces * price, 2),
-               "no" if n % 9 == 4 else "yes"]  # fmt: skip
+        paid, total = "no" if n % 9 == 4 else "yes", round(pieces * price, 2)
+        yield [f"A-{1000 + n}", day, customer, homes[customer], product, pieces, total, paid]
 
 
 def _staff(chance: random.Random) -> Iterator[Row]:
@@ -132,11 +132,12 @@ def main() -> int:
 def _wanted(sheet: Path, query: str) -> list[str]:
     if not query:
         return []
+    mark = "," if sheet.stem == "lager" else "."
     with duckdb.connect() as connection:
-        reads = f"read_csv('{sheet}', delim=';', decimal_separator='{',' if 'lager' in sheet.name else '.'}')"
+        reads = f"read_csv('{sheet}', delim=';', decimal_separator='{mark}')"
         connection.execute(f"CREATE TABLE t AS FROM {reads}")
-        return [f"{v:g}" if isinstance(v, float) and v < 1e5 and f"{v:g}" == str(v) else str(v).removesuffix(".0")
-                for row in connection.execute(query).fetchall() for v in row]  # fmt: skip
+        rows = connection.execute(query).fetchall()
+        return [str(value).removesuffix(".0") for row in rows for value in row]
 
 
 def _asked(services: app.Services, question: str) -> Message:
@@ -147,19 +148,14 @@ def _asked(services: app.Services, question: str) -> Message:
 
 def _verdict(message: Message, values: list[str]) -> str:
     text = message.text.replace("\\", "")
+    is_told = "Not read in the question" in text or "Nicht gelesen in der Frage" in text
+    is_by_rule = any(source.query for source in message.sources)
+    wrong = "wrong, said" if is_told else "wrong without a word"
     if not values:
-        return (
-            "right"
-            if not re.match(r"\*\*\d", text) or "“" in text or "„" in text
-            else "wrong without a word"
-        )
+        return "right" if is_told or not is_by_rule else wrong
     if all(re.search(rf"(?<![\w.]){re.escape(value)}(?!\w|\.\d)", text) for value in values):
         return "right"
-    is_by_rule = any(source.query for source in message.sources)
-    is_told = "Not read in the question" in text or "Nicht gelesen in der Frage" in text
-    return (
-        "not calculated" if not is_by_rule else "wrong, said" if is_told else "wrong without a word"
-    )
+    return wrong if is_by_rule else "not calculated"
 
 
 def _say(line: str) -> None:

@@ -132,7 +132,6 @@ _MOST_TABLES = 3
 # Reading one by rule takes milliseconds, a model's context less of each.
 _MOST_READ = 8
 _MOST_LISTED = 50
-_FEW_COLUMNS = 2
 _SELECT = re.compile(r"(?i)\s*(?:SELECT|WITH)\s.*\sFROM\s", re.DOTALL)
 # Splitting a longer text into rows takes too long during an answer.
 _LONGEST_TEXT_CHARS = 20_000_000
@@ -192,9 +191,6 @@ class TableAnswer:
         except (AppError, QueryRefusedError) as error:
             log.info("a table was not queried: %s", type(error).__name__)
             made = None
-        ruled = self._ruled(question, found, cancel) if made is None else None
-        if ruled and not ruled[0].unread:
-            made = ruled[1]
         if made is not None:
             draft.sources = numbered_anew([made, *draft.sources])
             draft.nearest = ()
@@ -384,13 +380,13 @@ def _text_of(read: RuleQuery, result: QueryResult, found: FoundTable, texts: Ans
         where=texts.said("rule_where", conditions=where) if where else "",
     )
     rows = [[quoted(cell_text(cell)) for cell in row] for row in result.rows[:_MOST_LISTED]]
-    first = list(dict.fromkeys(", ".join(filter(None, row)) for row in rows))
-    if read.made in ("highest", "lowest") and len(rows) == 1:
-        first = (
-            [rows[0][result.columns.index(read.column)]] if read.column in result.columns else first
-        )
-    is_short = len(result.columns) <= _FEW_COLUMNS and (len(first) == 1 or len(result.columns) == 1)
-    lead = f"**{'; '.join(first)}**: " if first and (is_short or len(first) == 1) else ""
+    cells = list(dict.fromkeys(", ".join(filter(None, row)) for row in rows))
+    is_ordered = read.made in ("highest", "lowest") and len(rows) == 1
+    if is_ordered:
+        cells = [rows[0][result.columns.index(read.column)]]
+    is_row = is_ordered or read.made in ("rows", "sorted")
+    is_short = not is_row and (len(result.columns) == 1 or len(rows) == 1)
+    lead = f"**{'; '.join(cells)}**: " if any(cells) and (is_short or is_ordered) else ""
     blocks = [f"{lead}{said} [1]"]
     if rows and not is_short:
         head = [map(quoted, result.columns), ["---"] * len(result.columns)]

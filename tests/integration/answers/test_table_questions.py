@@ -211,13 +211,6 @@ def test_a_question_about_something_else_is_not_made_a_query(
 
 
 @pytest.mark.slow
-def test_without_a_model_nothing_is_asked_of_a_table(indexed: Services) -> None:
-    message = ask(indexed, QUESTION)
-    assert message.is_excerpts
-    assert queries_of(message) == []
-
-
-@pytest.mark.slow
 def test_cancelled_while_the_query_is_written(indexed: Services, server: ChatServer) -> None:
     server.answer_to = Model(QUERY)
     cancel = threading.Event()
