@@ -403,7 +403,7 @@ class _Reading:
         if named := [c for c, _ in self.named if c in numbers]:
             return named[0]
         amounts = self._amounts()
-        money = [c for c in amounts if c.values.unit or _CURRENCY.search(c.name)]
+        money = [column for column in amounts if _is_money(column)]
         for few in (amounts, money, [c for c in money or amounts if _AMOUNT.search(c.name)]):
             if len(few) == 1:
                 return few[0]
@@ -437,7 +437,9 @@ class _Reading:
         (expression, name), amount = group, self._amount()
         things = [c for c, _ in self.named if c.values.kind == "VARCHAR" and c.name != name]
         is_many = self._says("many") and not self._says("sums")
-        is_of_rows = self.is_number or (is_many and bool(self.names_rows or things))
+        is_plain = not (is_best or self._says("sums", "means", "much") or _is_money(amount))
+        is_of_rows = self.is_number or (is_many and (self.names_rows or bool(things)))
+        is_of_rows = is_of_rows or (is_plain and self.names_rows)
         self._uses("per", "many", "high", "low", "sums", "means", "much")
         if amount is None or (is_of_rows and amount not in [c for c, _ in self.named]):
             value, made, column = 'count(*) AS "Rows"', "count", ""
@@ -559,6 +561,10 @@ def _are_years(column: SheetColumn) -> bool:
     return bool(held) and all(map(_YEAR.fullmatch, held))
 
 
+def _is_money(column: SheetColumn | None) -> bool:
+    return bool(column and (column.values.unit or _CURRENCY.search(column.name)))
+
+
 def _is_numbering(column: SheetColumn) -> bool:
     """True for 1, 2, 3 …, and for whole numbers of one length that tell rows apart: 4411, 4420."""
     held = list(filter(None, column.values.values))
@@ -577,7 +583,9 @@ def _is_unique(column: SheetColumn) -> bool:
 def _is_opposite(plain: str, column: SheetColumn) -> bool:
     """True for "unpaid" beside a column "Paid"."""
     cut = next((plain.removeprefix(p) for p in _OPPOSITES if plain.startswith(p)), "")
-    return len(cut) >= _LEAST_LETTERS and any(is_alike(cut, w) for w in _words_of(column.name))
+    said = _words_of(column.name)
+    is_cut = len(cut) >= _LEAST_LETTERS and any(is_alike(cut, word) for word in said)
+    return is_cut and not any(is_form(plain, word) for word in said)
 
 
 def _is_same(said: str, word: str) -> bool:
