@@ -501,7 +501,7 @@ class _Reading:
         if self.counts and self.is_number:
             begin = self.question.find(self.counts.rest.split()[0])
             near = [c for c, n in self.named if self.tokens[n].start >= begin]
-            if near and near[0] is amount:
+            if amount and near and near[0] is amount:
                 return self._select(_aggregate("sum", amount)), "sum", amount.name
             if near and near[0].values.kind == "VARCHAR" and near[0] is self.named[0][0]:
                 name = _quoted(near[0].name)

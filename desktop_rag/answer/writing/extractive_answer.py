@@ -216,12 +216,8 @@ def excerpts(
         least = _ABOUT_ACROSS if may_be_across else _ABOUT
         if not _is_any_about(asked, candidates, meaning, least):
             return ""
-    if is_comparison:
-        words = _shared_words(asked, candidates)
-        scores = _scores(asked, candidates, words, similar, across)
-        homes = {source.n: source.document_id for source in sources}
-        return "\n\n".join(blocks(_both_sides(asked, candidates, scores, homes)))
-    return "\n\n".join(blocks(_best(asked, candidates, similar, across)))
+    homes = {source.n: source.document_id for source in sources if is_comparison}
+    return "\n\n".join(blocks(_best(asked, candidates, similar, across, homes)))
 
 
 def _newest_first(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -310,10 +306,16 @@ def _best(
     candidates: Sequence[Candidate],
     similar: NDArray[np.float32] | None,
     across: Collection[int],
+    homes: Mapping[int, str],
 ) -> list[Candidate]:
-    """The best pieces, fewer where the others are far behind; see `_in_other_languages`."""
+    """The best pieces, fewer where the others are far behind; see `_in_other_languages`.
+
+    For a comparison, of both sides: `homes` are the documents of the sources then.
+    """
     words = _shared_words(asked, candidates)
     scores = _scores(asked, candidates, words, similar, across)
+    if homes:
+        return _both_sides(asked, candidates, scores, homes)
     order = sorted(range(len(candidates)), key=lambda i: -scores[i])
     floor = scores[order[0]] * _RELATIVE_FLOOR
     fewest = words[order[0]] * _RELATIVE_WORDS
