@@ -47,7 +47,8 @@ class RuleQuery:
     """A query with how it was read.
 
     `made` names what was made of the rows, and `column` of which column; `conditions` are those of
-    the rows, `unread` the words that it leaves out. `score` compares readings of several tables.
+    the rows, `unread` the words that it leaves out. `score` compares readings of several tables;
+    `leads` are the columns whose cells answer, of a single row.
     """
 
     sql: str
@@ -56,6 +57,7 @@ class RuleQuery:
     conditions: tuple[str, ...]
     unread: tuple[str, ...]
     score: float
+    leads: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -96,6 +98,7 @@ class _Reading:
     score: float = 0.0
     places: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     used: set[str] = field(default_factory=set[str])
+    leads: tuple[str, ...] = ()
     names_rows: bool = False
     is_partly: bool = False
 
@@ -420,7 +423,8 @@ class _Reading:
             return None
         (sql, what, column), unread = made, tuple(token.text for token in self.unread)
         shown = tuple(dict.fromkeys(f"{name} {shown}" for name, _, shown in self.conditions))
-        return RuleQuery(sql, what, column, shown, unread, self.score - _UNREAD_COST * len(unread))
+        score = self.score - _UNREAD_COST * len(unread)
+        return RuleQuery(sql, what, column, shown, unread, score, self.leads)
 
     def _select(self, what: str, *more: str) -> str:
         said = [*dict.fromkeys(sql for _, sql, _ in self.conditions), *more]
@@ -482,10 +486,16 @@ class _Reading:
             column, is_low = times[0], self._says("early")
         if sorting := self._places_of("sorts"):
             after = [c for c, place in self.named if place > min(sorting)]
-            column, limit, is_low = after[0] if after else column, "", not self._says("high")
+            by = after[:1] or [c for c, _ in self.named[-1:]]
+            column, limit, is_low = by[0] if by else column, "", not self._says("high")
         if column is None or self._says("means"):
             return None
-        self._uses("many", "high", "low", "sorts", "who")
+        limited = {name for name, *_ in self.conditions}
+        people = [self._people()] if self._uses("who") else []
+        texts = [c for c, _ in self.named if c.values.kind == "VARCHAR"]
+        asked = [c.name for c in (*people, *texts) if c and c.name not in limited]
+        self.leads = (*asked[:1], column.name)
+        self._uses("many", "high", "low", "sorts")
         order = f"{_quoted(column.name)} {'ASC' if is_low else 'DESC'}"
         sql = self._select(self._shown(column), f"{_quoted(column.name)} IS NOT NULL")
         made = "sorted" if not limit else "lowest" if is_low else "highest"

@@ -383,7 +383,7 @@ def _text_of(read: RuleQuery, result: QueryResult, found: FoundTable, texts: Ans
     cells = list(dict.fromkeys(", ".join(filter(None, row)) for row in rows))
     is_ordered = read.made in ("highest", "lowest") and len(rows) == 1
     if is_ordered:
-        cells = [rows[0][result.columns.index(read.column)]]
+        cells = [", ".join(rows[0][result.columns.index(name)] for name in read.leads)]
     is_row = is_ordered or read.made in ("rows", "sorted")
     is_short = not is_row and (len(result.columns) == 1 or len(rows) == 1)
     lead = f"**{'; '.join(cells)}**: " if any(cells) and (is_short or is_ordered) else ""
