@@ -47,16 +47,17 @@ from desktop_rag.answer.sources.question_rewriting import asks_for_more, questio
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_headings import SourceHeadings
 from desktop_rag.answer.sources.source_merging import numbered_anew, with_earlier
-from desktop_rag.answer.tables.table_answer import TableAnswer
+from desktop_rag.answer.tables.cell_values import asks_how_much
+from desktop_rag.answer.tables.table_answer import TableAnswer, is_query
 from desktop_rag.answer.tools.document_tools import DocumentTools
 from desktop_rag.answer.tools.search_plan import searched_on
-from desktop_rag.answer.understanding.file_words import compares
+from desktop_rag.answer.understanding.file_words import asks_to_compare, compares
 from desktop_rag.answer.understanding.named_answer import NamedAnswer
 from desktop_rag.answer.understanding.scoping import ChosenScope, Scoping, unknown_name
 from desktop_rag.answer.weak_answer import add_words
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest, answer_with
-from desktop_rag.answer.writing.answer_texts import Refusal, refusal, unread_files
+from desktop_rag.answer.writing.answer_texts import Refusal, refusal, texts_for, unread_files
 from desktop_rag.answer.writing.excerpt_candidates import surroundings_of
 from desktop_rag.answer.writing.extractive_answer import excerpts, quoted, share_of_words
 from desktop_rag.core.conversation import (
@@ -361,11 +362,24 @@ class AnswerService:
             draft.sources, draft.nearest = with_earlier(draft.sources, before), ()
         self._add_hints(draft, request)
         is_whole = bool(model) and self._named.read_for(model, draft, request)
+        tables = (
+            request.cancel,
+            partial(self._from_attached, request, draft),
+            partial(
+                self.finder.sheets,
+                replace(draft.query, phrases=()),
+                request.setup.settings.retrieval,
+                request.setup.reach,
+            ),
+        )
+        if not (model or request.every_file) or is_query(request.question):
+            texts = texts_for(request.question, request.setup.settings.preferences.language)
+            if self._table_answer.answer_by_rule(draft, *tables, texts):
+                yield SourcesFound(draft.sources, draft.notes)
+                yield TextDelta(draft.text)
+                return
         if model and not (request.every_file or model.calls_tools):
-            attached = partial(self._from_attached, request, draft)
-            retrieval, reach = request.setup.settings.retrieval, request.setup.reach
-            sheets = partial(self.finder.sheets, draft.query, retrieval, reach)
-            yield from self._table_answer.add_result(draft, model, request.cancel, attached, sheets)
+            yield from self._table_answer.add_result(draft, model, *tables)
         is_too_long = bool(model) and not is_whole and compares(request)
         if request.every_file or is_too_long:
             yield from self._few_files.answer(draft, request, model)
@@ -459,7 +473,8 @@ class AnswerService:
     def _quoted(self, draft: AnswerDraft, request: AnswerRequest) -> str:
         asked = draft.plain_question
         asked = draft.notes.repair(asked) if draft.notes else asked
-        around = surroundings_of(self._documents, draft.sources)
+        texts = texts_for(request.question, request.setup.settings.preferences.language)
+        around = surroundings_of(self._documents, draft.sources, texts.said("older"))
         languages = {each.language for each in around.values()}
         embedder = self.finder.embedder_for(asked, languages) or self._embedder
         is_told_where = bool(request.named or request.attached_ids)
@@ -467,10 +482,11 @@ class AnswerService:
             self._calibration.unrelated(embedder) if embedder and not is_told_where else None
         )
         said = _previous_answer(draft, request)
-        counts = bool(counting_language(asked))
         return excerpts(
-            asked, draft.sources, embedder, said, around, unrelated, asks_how_many=counts
-        )
+            asked, draft.sources, embedder, said, around, unrelated,
+            asks_how_many=bool(counting_language(asked)) or asks_how_much(asked),
+            is_comparison=asks_to_compare(asked),
+        )  # fmt: skip
 
     def _remark(self, dispute: Dispute, sources: Sequence[SourceRef], fence: str) -> str:
         return remark(checked_dispute(dispute, sources, self.check), fence)

@@ -190,8 +190,7 @@ def _notes_json(notes: SearchNotes | None) -> dict[str, Any] | None:
 
 def answer_lines(answer: dict[str, Any]) -> list[str]:
     """An answer for people, from its JSON: the text, then the sources with their places."""
-    excerpts = "Excerpts from your documents (no endpoint is set)" if answer["citations"] else ""
-    by = answer["model"] or excerpts
+    by = answer["model"] or ("Excerpts from your documents" if answer["citations"] else "")
     by += f", {OWN_KNOWLEDGE}" if answer.get("is_own_knowledge") else ""
     lines = [_ESCAPE.sub(r"\1", answer["answer"]), ""]
     if notes := answer.get("notes"):

@@ -2856,6 +2856,10 @@ Die vollständige Adresse lautet:
         <translation>Mit einer Abfrage berechnet</translation>
     </message>
     <message>
+        <source>Calculated by rule, with a query</source>
+        <translation>Nach Regeln berechnet, mit einer Abfrage</translation>
+    </message>
+    <message>
         <source>Query</source>
         <translation>Abfrage</translation>
     </message>
@@ -2866,6 +2870,14 @@ Die vollständige Adresse lautet:
     <message>
         <source>1 sentence of the model without a source</source>
         <translation>1 Satz des Modells ohne Quelle</translation>
+    </message>
+    <message>
+        <source>Change the query…</source>
+        <translation>Abfrage ändern …</translation>
+    </message>
+    <message>
+        <source>Puts it into the field for questions; sent from there, it runs again.</source>
+        <translation>Übernimmt sie in das Fragefeld; von dort gesendet, läuft sie noch einmal.</translation>
     </message>
     <message>
         <source>Looked further: {steps}</source>
@@ -7774,6 +7786,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Der Endpunkt hat zu lange nichts gesendet.</translation>
     </message>
     <message>
+        <source>The file does not name its encoding, and was read as {{}}; some letters may be wrong.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>The part of the app that reads files does not start.</source>
         <translation>Der Teil der App, der Dateien liest, startet nicht.</translation>
     </message>
@@ -8938,6 +8954,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>A collection can&apos;t be called “{name}”.</source>
         <translation>Eine Sammlung kann nicht „{name}“ heißen.</translation>
+    </message>
+    <message>
+        <source>A document inside this one is not read.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>A fetched page could not be saved.</source>
@@ -11020,10 +11040,6 @@ Was kostet der Eintritt?</translation>
         <translation>Die Datei kann nicht geöffnet werden: {why}</translation>
     </message>
     <message>
-        <source>The file does not name its encoding; some characters may be wrong.</source>
-        <translation>Die Datei nennt ihre Kodierung nicht; einige Zeichen können falsch sein.</translation>
-    </message>
-    <message>
         <source>The file does not tell which characters the letters on its pages are.</source>
         <translation>Die Datei verrät nicht, für welche Zeichen die Buchstaben auf ihren Seiten stehen.</translation>
     </message>
@@ -11070,6 +11086,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The free space of {folder} cannot be read ({strerror}).</source>
         <translation>Der freie Platz von {folder} lässt sich nicht ermitteln ({strerror}).</translation>
+    </message>
+    <message>
+        <source>The hidden sheet {name} is not read.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>The history of commands could not be written.</source>
@@ -11414,6 +11434,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The proxy of this computer did not let the request through.</source>
         <translation>Der Proxy dieses Computers ließ die Anfrage nicht durch.</translation>
+    </message>
+    <message>
+        <source>The query can&apos;t be run.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>The question is too long.</source>

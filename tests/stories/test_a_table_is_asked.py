@@ -55,3 +55,22 @@ def test_a_sum_over_a_sheet(
     again.sees("They brought 5050 pounds in all")
     again.clicks("Calculated with a query")
     again.sees(QUERY)
+
+
+def test_a_sum_by_rule_whose_query_is_changed(
+    open_window: Callable[[], Person], tickets: Path
+) -> None:
+    person = open_window()
+    person.drops(tickets)
+    person.sees("1 searchable")
+    person.presses("Ctrl+1")
+    person.asks("What is the sum of the pounds?")
+    person.sees("5050")
+    person.sees("from 100 of 100 rows of tickets")
+    person.clicks("Calculated by rule, with a query")
+    person.clicks("Change the query…")
+    assert 'sum("Pounds")' in person.typed("Question")
+    person.clears("Question")
+    person.asks('SELECT max("Pounds") AS highest FROM "tickets" WHERE "Pounds" < 51')
+    person.sees("50")
+    person.sees("your query, from 50 of 100 rows of tickets")

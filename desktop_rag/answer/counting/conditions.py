@@ -23,7 +23,7 @@ from desktop_rag.core.conversation import AnswerEvent, FileAsked
 from desktop_rag.models.ports import ChatModel, ChatTurn
 
 _COMMON = 0.6
-_NUMBER = re.compile(r"(?<![\w.,])[€$£]?\s?(\d{1,3}(?:[.,' ]\d{3})+(?!\d)|\d+(?:[.,]\d+)?)")
+NUMBER = re.compile(r"(?<![\w.,])[€$£]?\s?(\d{1,3}(?:[.,' ]\d{3})+(?!\d)|\d+(?:[.,]\d+)?)")
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _CLAUSE = re.compile(r"[,.;:!?\n(]|\b(?:but|aber|mais|pero|ma|maar|ale|mas)\b")
 _LISTED = re.compile(r"\s*[,;/|•]\s*|\s+(?:and|und|et|y|e|en|i)\s+")
@@ -185,15 +185,16 @@ def _comparison(rest: str, words: Sequence[str], language: CountingWords) -> _Co
             for match in re.finditer(
                 rf"(?<!\w){phrase}\s+(?:the year\s+|le\s+|el\s+|den\s+)?", plain
             ):
-                number = _NUMBER.match(plain, match.end())
+                number = NUMBER.match(plain, match.end())
                 if number:
                     spoken = set(plain_words(match[0])) | {number[1]}
                     left = tuple(w for w in words if w not in spoken and not w[0].isdigit())
-                    return _Comparison(kind, _value(number[1]), left)
+                    return _Comparison(kind, number_in(number[1]), left)
     return None
 
 
-def _value(written: str) -> float:
+def number_in(written: str) -> float:
+    """The value of a number as written: 1,250 or 12.5."""
     if re.fullmatch(r"\d{1,3}(?:[.,' ]\d{3})+", written):
         return float(re.sub(r"\D", "", written))
     return float(written.replace(",", "."))
@@ -235,8 +236,8 @@ def _is_numbering(values: Sequence[float | None]) -> bool:
 
 
 def _number_in(value: str, *, is_year: bool) -> float | None:
-    match = (_YEAR if is_year else _NUMBER).search(value)
-    return _value(match[1]) if match else None
+    match = (_YEAR if is_year else NUMBER).search(value)
+    return number_in(match[1]) if match else None
 
 
 def _meant(

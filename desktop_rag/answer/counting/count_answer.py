@@ -28,7 +28,7 @@ from desktop_rag.answer.counting.counting_words import (
     names_thing,
     plain_words,
 )
-from desktop_rag.answer.counting.record_names import AROUND, DIRECT, near, strength
+from desktop_rag.answer.counting.record_names import AROUND, DIRECT, names_any, near, strength
 from desktop_rag.answer.counting.record_structures import (
     FoundStructure,
     Kind,
@@ -441,6 +441,7 @@ class CountAnswer:
         ):
             return False
         found = judged(choice.records, choice.condition, question)
+        choice, found = _by_value(choice, found)
         asked = yield from _ask_about_open(choice, found, request, model)
         counted = _counted(question, choice, found, asked, counted_set)
         _write(draft, counted, counted_set, texts)
@@ -462,14 +463,17 @@ def _is_sure(
     records, and without one only a plain "how many are there" is answered.
     """
     named = [noun for noun in choice.nouns if not question.language.is_form(noun)]
-    if named and set(head_words(question)).isdisjoint(named):
-        return False  # "How many stores does the chain have?" where records are of the chain
+    head = head_words(question)
+    # "How many stores does the chain have?" where records are of the chain; "How many minutes …?"
+    is_other = bool(named) and set(head).isdisjoint(named)
+    if is_other or not question.language.sets["measures"].isdisjoint(head[:1]):
+        return False
     is_left = model and not (counted_set.is_limited or _is_asked_first(choice, question))
     if is_left or not (counted_set.is_given or _are_records(choice, question)):
         return False
     if choice.strength >= DIRECT or (choice.strength == AROUND and counted_set.is_limited):
         return True
-    if not counted_set.is_limited or question.is_loose:
+    if not counted_set.is_limited:
         return False
     is_form_clear = choice.structure.uniformity >= _UNIFORM or choice.structure.kind is Kind.FILE
     if not choice.nouns:
@@ -481,6 +485,22 @@ def _is_sure(
         return (yield from _are(noun, choice.records, model, cancel))
     is_told = any(has_word(record, noun) for record in choice.records)
     return is_form_clear and not is_told and not choice.condition
+
+
+def _by_value(choice: Choice, found: Judged) -> tuple[Choice, Judged]:
+    """The different values of the column that names what is counted, in place of its rows."""
+    named = (n.casefold() for n in choice.structure.labels if names_any(choice.nouns[0], [n]))
+    name = next(named, "") if choice.structure.kind is Kind.ROW and choice.nouns else ""
+    if not name or all(r.fields.get(name) in (r.title, None) for r in choice.records):
+        return choice, found
+    values: dict[str, tuple[Record, Verdict]] = {}
+    for record, verdict in zip(choice.records, found.verdicts, strict=True):
+        if value := record.fields.get(name, ""):
+            known = values.get(value.casefold())
+            if known is None or (known[1] is not Verdict.YES and verdict is not Verdict.NO):
+                values[value.casefold()] = replace(record, title=value), verdict
+    records, verdicts = zip(*values.values(), strict=True)
+    return replace(choice, records=records), replace(found, verdicts=verdicts)
 
 
 def _is_asked_first(choice: Choice, question: CountingQuestion) -> bool:
@@ -590,6 +610,7 @@ def _write(
     draft.sources = _sources([*counted.met, *counted.open][:MOST_CITED])
     draft.nearest = ()
     draft.is_excerpts = draft.has_several_steps = True
+    draft.model = counted.judge
     draft.text = text_of(counted, texts)
     read = len(counted_set.documents)
     matched = len({source.document_id for source in draft.sources})

@@ -35,7 +35,7 @@ class LibraryFiles:
 def file_count(question: CountingQuestion, files: LibraryFiles, texts: AnswerTexts) -> str:
     """The number of files that the library knows, in Markdown; "" for another question."""
     asked = {word.casefold() for word in words(question.rest.replace("-", " "))}
-    if question.is_list or question.is_loose or _has_condition(question, asked):
+    if question.is_list or _has_condition(question, asked):
         return ""
     are_files = not question.language.sets["files"].isdisjoint(asked)
     known = [kind for kind in files.formats if kind.isalpha() and (are_files or kind.isupper())]

@@ -64,14 +64,12 @@ class CountingWords:
 class CountingQuestion:
     """A question for a number, or with `is_list` for all of something.
 
-    `rest` is what follows the opening words, as written. With `is_loose` the opening is also that
-    of other questions: only a name of what is counted makes it one of these.
+    `rest` is what follows the opening words, as written.
     """
 
     rest: str
     language: CountingWords
     is_list: bool = False
-    is_loose: bool = False
 
 
 @cache
@@ -127,16 +125,8 @@ def counting_question(question: str) -> CountingQuestion | None:
                 and _is_opening(before, language)
                 and not language.counts.search(rest)
             ):
-                return CountingQuestion(rest, language, is_list, is_list and _is_loose(match[0]))
+                return CountingQuestion(rest, language, is_list)
     return None
-
-
-def _is_loose(opening: str) -> bool:
-    """True for "which", with which most questions ask for one thing only."""
-    plain = opening.casefold()
-    return plain.startswith(("which", "welch", "quel", "qué", "que", "cuál", "qual", "welk")) or (
-        plain in ("które", "którzy", "jakie")
-    )
 
 
 def _is_opening(before: str, language: CountingWords) -> bool:

@@ -8,11 +8,12 @@ stay text. Cells of another type count as empty, and the result mentions them.
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import cache
 from itertools import islice
+from typing import Any
 
 from desktop_rag.core.language.languages import language_of
 from desktop_rag.core.paths import resources_dir
@@ -22,43 +23,82 @@ from desktop_rag.store.contract.tables import ColumnKind
 
 @dataclass(frozen=True, slots=True)
 class TableWords:
-    """The lists of `resources/tables/words.toml`, which explains them."""
+    """The lists of `resources/tables/words.toml`, which explains them, of all languages.
+
+    `asks` are all words of questions for a query, `kinds` those of each list.
+    """
 
     missing: frozenset[str]
     totals: frozenset[str]
     asks: frozenset[str]
-    phrases: tuple[str, ...]
     compares: frozenset[str]
-    superlatives: frozenset[str]
+    kinds: Mapping[str, frozenset[str]]
+    months: Mapping[str, int]
+    numerals: Mapping[str, int]
+
+    @property
+    def superlatives(self) -> frozenset[str]:
+        """Words that call a number the extreme."""
+        return frozenset[str]().union(*(self.kinds[k] for k in ("many", "high", "low", *_TIMES)))
+
+
+_TIMES = ("late", "early")
+_MAKES = (
+    *_TIMES,
+    "sums",
+    "much",
+    "means",
+    "many",
+    "high",
+    "low",
+    "per",
+    "sorts",
+    "months",
+    "years",
+)
 
 
 @cache
 def table_words() -> TableWords:
     """The words, read once."""
-    path = resources_dir() / "tables" / "words.toml"
-    read = tomllib.loads(path.read_text(encoding="utf-8"))
+    read = _toml("tables")
     missing = frozenset(read.pop("missing").split())
 
     def all_of(kind: str) -> frozenset[str]:
-        return frozenset(word for table in read.values() for word in table[kind].split())
+        said = (word for table in read.values() for word in table.get(kind, "").split())
+        return frozenset(word.replace("_", " ") for word in said)
 
+    kinds = {kind: all_of(kind) for kind in (*_MAKES, "from", "who", "when", "idle")}
+    claims = _toml("claims")
+    months = enumerate(claims["months"].strip().splitlines(), 1)
+    numerals = (line.split() for line in claims["numerals"].strip().splitlines())
     return TableWords(
         missing,
         frozenset(total for table in read.values() for total in table["totals"]),
-        all_of("asks"),
-        tuple(phrase for table in read.values() for phrase in table["asks_phrases"]),
+        all_of("asks").union(*(kinds[kind] for kind in _MAKES)),
         all_of("compares"),
-        all_of("superlatives"),
+        kinds,
+        {word: number for number, line in months for word in line.split()},
+        {word: int(line[0]) for line in numerals for word in line[1:]},
     )
+
+
+def _toml(room: str) -> dict[str, Any]:
+    return tomllib.loads((resources_dir() / room / "words.toml").read_text(encoding="utf-8"))
+
+
+def asks_how_much(question: str) -> bool:
+    """True for a question for an amount."""
+    plain = f" {' '.join(word.casefold() for word in words(question))} "
+    return any(f" {phrase} " in plain for phrase in table_words().kinds["much"])
 
 
 def may_want_a_query(question: str) -> bool:
     """True when a query may answer better than passages, or the language is unknown."""
     written = words(question)
-    plain = " ".join(word.casefold() for word in written)
-    known = table_words()
-    is_asked = any(word in known.asks for word in plain.split())
-    return is_asked or any(phrase in plain for phrase in known.phrases) or not language_of(written)
+    plain = f" {' '.join(word.casefold() for word in written)} "
+    is_asked = any(f" {phrase} " in plain for phrase in table_words().asks)
+    return is_asked or not language_of(written)
 
 
 # The share of cells that may be of another type: a remark, a mark for an unknown value.
@@ -80,7 +120,8 @@ _NUMBER = re.compile(
 )
 _PADDED = re.compile(r"0\d")
 _GROUPED = re.compile(r"\d{1,3}(?P<mark>[.,'’\u00a0\u202f ])\d{3}(?:(?P=mark)\d{3})*")
-_TRUE, _FALSE = frozenset({"true", "yes"}), frozenset({"false", "no"})
+_TRUE = frozenset({"true", "yes", "ja", "oui", "sí", "si", "sì", "sim", "tak", "да"})
+_FALSE = frozenset({"false", "no", "nein", "non", "nee", "não", "nie", "нет"})
 _WHOLE = re.compile(r"[-+−]?\d{1,18}")
 _PLAIN = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3})?")
 _ISO_DATE = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})")

@@ -3,14 +3,13 @@
 Runs on the answering thread. When a query fails, the passages answer without it.
 """
 
-import datetime
 import logging
 import re
 import secrets
-from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from pathlib import PurePath
 from threading import Event
 from typing import TypeVar
 
@@ -18,19 +17,22 @@ from desktop_rag.answer.endpoints.helper_job import generate_telling
 from desktop_rag.answer.prompting.prompt import sanitized
 from desktop_rag.answer.sources.question_rewriting import content_words
 from desktop_rag.answer.sources.source_merging import numbered_anew
-from desktop_rag.answer.tables.cell_values import (
-    ColumnValues,
-    column_values,
-    may_want_a_query,
-    notation_of,
-    table_words,
+from desktop_rag.answer.tables.cell_values import may_want_a_query
+from desktop_rag.answer.tables.rule_query import RuleQuery, read_by_rule
+from desktop_rag.answer.tables.sheet_rows import RowBlock, row_blocks
+from desktop_rag.answer.tables.sheet_table import (
+    SheetTable,
+    cell_text,
+    describe_table,
+    result_text,
+    table_at,
 )
-from desktop_rag.answer.tables.sheet_rows import RowBlock, SheetRow, column_letters, row_blocks
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
+from desktop_rag.answer.writing.answer_texts import AnswerTexts
+from desktop_rag.answer.writing.extractive_answer import quoted
 from desktop_rag.core.conversation import AnswerEvent, AnswerWaits, SourceRef
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.languages import language_of
-from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.terms import terms
 from desktop_rag.core.text import words
 from desktop_rag.models.ports import ChatModel, ChatTurn
@@ -39,8 +41,6 @@ from desktop_rag.store.contract.tables import (
     OpenTables,
     QueryRefusedError,
     QueryResult,
-    QueryTable,
-    TableColumn,
     TableQueries,
 )
 
@@ -123,337 +123,16 @@ def _has_value(result: QueryResult) -> bool:
     return any(cell is not None for row in result.rows for cell in row)
 
 
-MOST_CELLS = 1_000_000
-_MOST_COLUMNS = 80
-_LEAST_ROWS = 2
-_LONGEST_NAME_CHARS = 60
-_LONGEST_TABLE_NAME_CHARS = 40
-# The share of rows whose cells may be impossible to separate.
-_MOST_UNCLEAR_SHARE = 0.02
-_MOST_HEADER_ROWS = 3
-_DIGIT = re.compile(r"\d")
-_YEAR = re.compile(r"(?:19|20)\d\d")
-# The name of the row number in SQL.
-_TAKEN = frozenset({"rowid"})
-
-
-@dataclass(frozen=True, slots=True)
-class SheetColumn:
-    """A column of a table: name, position (from 0; -1 for the name of the sheet), values."""
-
-    name: str
-    column: int
-    values: ColumnValues
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedRow:
-    """A row of a table and its sheet."""
-
-    sheet: str | None
-    row: SheetRow
-
-
-@dataclass(frozen=True, slots=True)
-class SheetTable:
-    """A table that can be queried. `totals` holds the numbers of the rows of totals, left out;
-    `unclear` counts the rows left out because their cells could not be separated.
-    """
-
-    name: str
-    columns: tuple[SheetColumn, ...]
-    rows: tuple[PlacedRow, ...]
-    totals: tuple[int, ...] = ()
-    unclear: int = 0
-
-    @property
-    def sheets(self) -> tuple[str | None, ...]:
-        """The sheets of the table, in order."""
-        return tuple(dict.fromkeys(placed.sheet for placed in self.rows))
-
-    def query_table(self) -> QueryTable:
-        """The table in the form that queries read."""
-        return QueryTable(
-            self.name,
-            tuple(TableColumn(c.name, c.values.kind, c.values.values) for c in self.columns),
-        )
-
-    def places(
-        self, rows: Sequence[int] | None, columns_used: frozenset[str] | None
-    ) -> tuple[Anchor, ...]:
-        """The range of these rows (indices) and columns (lower case) on each sheet; None: all."""
-        placed = self.rows if not rows else [self.rows[n] for n in rows]
-        own = [c for c in self.columns if c.column >= 0]
-        used = [c for c in own if columns_used is None or c.name.casefold() in columns_used] or own
-        first, last = (column_letters(pick(c.column for c in used)) for pick in (min, max))
-        found: list[Anchor] = []
-        for sheet in dict.fromkeys(row.sheet for row in placed):
-            numbers = [row.row.number for row in placed if row.sheet == sheet]
-            start, end = f"{first}{min(numbers)}", f"{last}{max(numbers)}"
-            found.append(Anchor(sheet=sheet, cells=start if start == end else f"{start}:{end}"))
-        return tuple(found)
-
-    def span(self, rows: Sequence[int] | None) -> tuple[int, int]:
-        """The span of these rows in the text of the document, on the sheet of the first row."""
-        placed = self.rows if not rows else [self.rows[n] for n in sorted(rows)]
-        here = [row.row for row in placed if row.sheet == placed[0].sheet]
-        return min(row.start for row in here), max(row.end for row in here)
-
-
-def table_at(
-    blocks: Sequence[RowBlock], start: int, end: int, title: str, taken: Iterable[str] = ()
-) -> SheetTable | None:
-    """The table at the text [start, end), joined with those of the same header.
-
-    Those are sheets for each month, or blocks of rows with empty ones between. Rows of totals are
-    left out, so that nothing is counted twice. None when there is no table, it is too small or too
-    large, or its cells cannot be separated. `title` is that of the document; `taken` are the names
-    of other tables.
-    """
-    hits = [b for b in blocks if any(r.start < end and start < r.end for r in b.rows)]
-    if not hits:
-        return None
-    hit = max(hits, key=lambda b: sum(r.start < end and start < r.end for r in b.rows))
-    same = [_with_header(b) for b in blocks if b is hit or (b.header and _is_alike(b, hit))]
-    width = max(len(row.cells) for block in same for row in block.rows)
-    count = sum(len(block.rows) for block in same)
-    unclear = sum(block.unclear for block in same)
-    if not _LEAST_ROWS <= count <= MOST_CELLS // width or unclear > _MOST_UNCLEAR_SHARE * count:
-        return None
-    every = [PlacedRow(block.sheet, row) for block in same for row in block.rows]
-    rows = [placed for placed in every if not _is_total(placed.row)]
-    totals = tuple(placed.row.number for placed in every if _is_total(placed.row))
-    if not rows:
-        rows, totals = every, ()
-    header = next(block.header for block in same if block.header or block is same[-1])
-    columns = _columns(header, rows, width, same[0].first_column)
-    sheets = dict.fromkeys(placed.sheet for placed in rows)
-    if len(sheets) > 1:
-        sheet = ColumnValues("VARCHAR", tuple(placed.sheet for placed in rows))
-        name = _free_name("sheet", {column.name.casefold() for column in columns})
-        columns.insert(0, SheetColumn(name, -1, sheet))
-    only = next(iter(sheets)) if len(sheets) == 1 else None
-    named = _table_name(only or title, {name.casefold() for name in taken})
-    return SheetTable(named, tuple(columns), tuple(rows), totals, unclear) if columns else None
-
-
-def _is_alike(one: RowBlock, other: RowBlock) -> bool:
-    def plain(block: RowBlock) -> tuple[int, tuple[str, ...]]:
-        return block.first_column, tuple(name.casefold() for name in block.header)
-
-    return plain(one) == plain(other)
-
-
-def _is_total(row: SheetRow) -> bool:
-    first = next((cell for cell in row.cells if cell), "")
-    return first.casefold().rstrip(" :") in table_words().totals
-
-
-def _columns(
-    header: Sequence[str], rows: Sequence[PlacedRow], width: int, first_column: int
-) -> list[SheetColumn]:
-    width = max(width, len(header))
-    cells = [
-        [placed.row.cells[n] if n < len(placed.row.cells) else "" for placed in rows]
-        for n in range(min(width, _MOST_COLUMNS))
-    ]
-    notation = notation_of(cells)
-    columns: list[SheetColumn] = []
-    taken: set[str] = set(_TAKEN)
-    for n, column in enumerate(cells):
-        given = header[n] if n < len(header) else ""
-        if not given and not any(column):
-            continue
-        plain = " ".join(given.replace('"', "'").split())[:_LONGEST_NAME_CHARS].strip()
-        name = _free_name(plain or column_letters(first_column + n), taken)
-        taken.add(name.casefold())
-        columns.append(SheetColumn(name, first_column + n, column_values(column, notation)))
-    return columns
-
-
-def _table_name(title: str, taken: set[str]) -> str:
-    name = re.sub(r"\W+", "_", title.casefold()).strip("_")[:_LONGEST_TABLE_NAME_CHARS]
-    name = f"table_{name}" if not name or name[0].isdecimal() else name
-    return _free_name(name.rstrip("_"), taken, "{}_{}")
-
-
-def _free_name(name: str, taken: set[str], form: str = "{} ({})") -> str:
-    free, number = name, 1
-    while free.casefold() in taken:
-        number += 1
-        free = form.format(name, number)
-    return free
-
-
-# --- headers of several rows ----------------------------------------------------------------------
-
-
-def _with_header(block: RowBlock) -> RowBlock:
-    """The block with a header made of its first rows, where the readers found no certain one.
-
-    Repeated names, say of quarters, are distinguished by the names above them, say of years.
-    """
-    if block.header:
-        return block
-    for count in range(2, _MOST_HEADER_ROWS + 1):
-        above, below = block.rows[:count], block.rows[count:]
-        names = _joined_names([row.cells for row in above])
-        columns = sorted({n for row in below for n, cell in enumerate(row.cells) if cell})
-        if len(below) < _LEAST_ROWS or not columns:
-            return block
-        are_distinct = len({names.get(n) or None for n in columns} - {None}) == len(columns)
-        if are_distinct and _are_names(above) and _has_values(below):
-            header = tuple(names.get(n, "") for n in range(max(columns) + 1))
-            return RowBlock(block.sheet, block.first_column, header, below, block.unclear)
-    return block
-
-
-def _joined_names(rows: Sequence[Sequence[str]]) -> dict[int, str]:
-    width = max(map(len, rows), default=0)
-    parts = (dict.fromkeys(row[n] for row in rows if n < len(row) and row[n]) for n in range(width))
-    return {n: " ".join(part) for n, part in enumerate(parts)}
-
-
-def _are_names(rows: Iterable[SheetRow]) -> bool:
-    cells = [cell for row in rows for cell in row.cells if cell]
-    return all(_YEAR.fullmatch(cell) or not _is_number(cell) for cell in cells)
-
-
-def _has_values(rows: Iterable[SheetRow]) -> bool:
-    cells = [cell for row in rows for cell in row.cells if cell]
-    return any(map(_is_number, cells))
-
-
-def _is_number(cell: str) -> bool:
-    return not any(map(str.isalpha, cell)) and _DIGIT.search(cell) is not None
-
-
-# Texts about tables and results. They quote untrusted cells: the caller fences them.
-
-_ALL_VALUES = 12
-_SOME_VALUES = 3
-_LONGEST_VALUE_CHARS = 40
-_LONGEST_CELL_CHARS = 300
-_LONGEST_RESULT_CHARS = 4_000
-_DIGITS = 15
-_MOST_SHEETS = 12
-
-
-def describe_table(table: SheetTable, title: str) -> str:
-    """The name of a table, its number of rows, and its columns with some of their values."""
-    sheets = [sheet for sheet in table.sheets if sheet]
-    where = f", {'sheet' if len(sheets) == 1 else 'sheets'} {', '.join(sheets[:_MOST_SHEETS])}"
-    head = f'Table "{table.name}": {title}{where if sheets else ""}, {len(table.rows):,} rows'
-    return "\n".join([head, *map(_column_line, table.columns)])
-
-
-def _column_line(column: SheetColumn) -> str:
-    values = column.values
-    kinds = Counter(value for value in values.values if value is not None)
-    parts = [f'- "{column.name}" {values.kind}']
-    parts += [f"in {values.unit}"] if values.unit else []
-    if not kinds:
-        parts.append("always empty")
-    elif values.kind == "VARCHAR" and len(kinds) <= _ALL_VALUES:
-        parts.append(f"one of {_listed(list(kinds))}")
-    elif values.kind in ("VARCHAR", "BOOLEAN"):
-        parts.append(f"such as {_listed([value for value, _ in kinds.most_common(_SOME_VALUES)])}")
-    else:
-        low, high = _range(values.kind, list(kinds))
-        parts.append(f"from {low} to {high}")
-    if values.odd_count:
-        parts.append(f"NULL where it holds something else: {_listed(values.odd)}")
-    return ", ".join(parts)
-
-
-def _listed(values: Sequence[str]) -> str:
-    return ", ".join("'" + _short(value, _LONGEST_VALUE_CHARS) + "'" for value in values)
-
-
-def _range(kind: str, values: Sequence[str]) -> tuple[str, str]:
-    key = float if kind in ("BIGINT", "DOUBLE") else str
-    return min(values, key=key), max(values, key=key)
-
-
-def _short(text: str, most: int) -> str:
-    plain = " ".join(text.split())
-    return plain if len(plain) <= most else plain[: most - 1].rstrip() + "…"
-
-
-def result_text(result: QueryResult, tables: Sequence[SheetTable]) -> str:
-    """The result as the text of a source: the tables it covers, then a line for each row."""
-    lines = [
-        _where(result, tables),
-        " | ".join(_short(c, _LONGEST_CELL_CHARS) for c in result.columns),
-    ]
-    length, shown = 0, 0
-    for row in result.rows:
-        line = " | ".join(_short(cell_text(cell), _LONGEST_CELL_CHARS) for cell in row)
-        length += len(line)
-        if shown and length > _LONGEST_RESULT_CHARS:
-            break
-        lines.append(line)
-        shown += 1
-    if result.is_cut or shown < len(result.rows):
-        lines.append(f"Only the first {shown:,} rows of the result are shown.")
-    elif not result.rows:
-        lines.append("No rows match.")
-    return "\n".join([*lines, *_left_out(result, tables)])
-
-
-def cell_text(value: object) -> str:
-    """A value of a result, written as in a spreadsheet."""
-    match value:
-        case None:
-            return ""
-        case bool():
-            return "TRUE" if value else "FALSE"
-        case float():
-            return f"{value:.{_DIGITS}g}"
-        case datetime.datetime():
-            return value.isoformat(" ", "seconds").removesuffix(" 00:00:00")
-        case _:
-            return str(value)
-
-
-def _where(result: QueryResult, tables: Sequence[SheetTable]) -> str:
-    asked = [table for table in tables if table.name in result.used]
-    places = [
-        place.label() or "all of it"
-        for table in asked
-        for place in table.places(None, None)[:_MOST_SHEETS]
-    ]
-    rows = sum(len(table.rows) for table in asked)
-    return f"Result of a query over {rows:,} rows, {', '.join(places)}:"
-
-
-def _left_out(result: QueryResult, tables: Sequence[SheetTable]) -> list[str]:
-    """The rows and cells that the result leaves out, so that it is not taken for complete."""
-    said: list[str] = []
-    for table in tables:
-        if table.name not in result.used:
-            continue
-        if table.totals:
-            rows = ", ".join(map(str, table.totals[:_MOST_SHEETS]))
-            said.append(f"Left out as totals: row {rows}.")
-        if table.unclear:
-            said.append(f"Left out: {table.unclear:,} rows whose cells could not be separated.")
-        used = result.columns_used
-        said += [
-            f"{column.values.odd_count:,} cells of {column.name} count as empty:"
-            f" {_listed(column.values.odd)}."
-            for column in table.columns
-            if column.values.odd_count and (used is None or column.name.casefold() in used)
-        ]
-    return said
-
-
 _T = TypeVar("_T")
 
 # The number of best sources that are searched for tables, of those looked at, and of tables.
 _BEST = 3
 _LOOKED_AT = 30
 _MOST_TABLES = 3
+# Reading one by rule takes milliseconds, a model's context less of each.
+_MOST_READ = 8
+_MOST_LISTED = 50
+_SELECT = re.compile(r"(?i)\s*(?:SELECT|WITH)\s.*\sFROM\s", re.DOTALL)
 # Splitting a longer text into rows takes too long during an answer.
 _LONGEST_TEXT_CHARS = 20_000_000
 # The description of tables takes at most about half of the context.
@@ -466,6 +145,14 @@ class FoundTable:
 
     table: SheetTable
     source: SourceRef
+
+
+def is_query(question: str) -> bool:
+    """True for a question that is a query itself, as after a person changed one."""
+    return bool(_SELECT.match(question))
+
+
+_Ruled = tuple[RuleQuery, SourceRef, QueryResult, FoundTable]
 
 
 class TableAnswer:
@@ -508,12 +195,62 @@ class TableAnswer:
             draft.sources = numbered_anew([made, *draft.sources])
             draft.nearest = ()
 
-    def among(self, best: Sequence[SourceRef]) -> list[FoundTable]:
-        """The tables that some of the sources are rows of, in their order; three at most."""
+    def answer_by_rule(
+        self,
+        draft: AnswerDraft,
+        cancel: Event,
+        attached: Callable[[], Sequence[SourceRef]],
+        sheets: Callable[[], Sequence[SourceRef]],
+        texts: AnswerTexts,
+    ) -> bool:
+        """Answer by a query that needs no model; False, with an untouched draft, where none fits.
+
+        A question that is a query itself is run as it is; AppError when that can't be.
+        """
+        known = _ranked(draft.sources or draft.nearest)
+        question, sql = draft.plain_question, draft.asked if is_query(draft.asked) else ""
+        is_near = any(source.anchor.cells for source in known[:_BEST])
+        if not (sql or is_near or may_want_a_query(question)):
+            return False
+        found = self.among([*attached(), *known[:_LOOKED_AT], *sheets()], _MOST_READ)
+        read = _FROM.search(sql)
+        if read and read[1].strip('"').casefold() in {f.table.name for f in found}:
+            ruled = self._ran(RuleQuery(sql, "query", "", (), (), 0), found, cancel)
+        else:
+            ruled = self._ruled(question, found, cancel)
+        if ruled is None:
+            return False
+        read, source, result, table = ruled
+        draft.sources, draft.nearest = numbered_anew([source]), ()
+        draft.is_excerpts, draft.text = True, _text_of(read, result, table, texts)
+        return True
+
+    def _ruled(self, question: str, found: Sequence[FoundTable], cancel: Event) -> _Ruled | None:
+        """What the best reading of a question by rule gives."""
+        read = [(r, f) for f in found if (r := read_by_rule(question, f.table, f.source.title))]
+        best = max(read, key=lambda each: each[0].score, default=None)
+        try:
+            return self._ran(best[0], [best[1]], cancel) if best else None
+        except AppError as error:
+            log.info("a query by rule was not run: %s", error.title)
+            return None
+
+    def _ran(self, query: RuleQuery, found: Sequence[FoundTable], cancel: Event) -> _Ruled | None:
+        try:
+            with self._queries.open(tuple(f.table.query_table() for f in found)) as tables:
+                result = tables.run(query.sql, cancel)
+        except QueryRefusedError as error:
+            raise AppError("The query can't be run.", str(error)) from error
+        source = _as_source(query.sql, result, found)
+        table = next((f for f in found if f.table.name in result.used), None)
+        return (query, source, result, table) if source and table else None
+
+    def among(self, best: Sequence[SourceRef], most: int = _MOST_TABLES) -> list[FoundTable]:
+        """The tables that some of the sources are rows of, in their order; `most` at most."""
         blocks: dict[str, list[RowBlock]] = {}
         found: list[FoundTable] = []
         for source in best:
-            if not source.anchor.cells or not source.is_in_library or len(found) == _MOST_TABLES:
+            if not source.anchor.cells or not source.is_in_library or len(found) == most:
                 continue
             if source.document_id not in blocks:
                 blocks[source.document_id] = self._blocks(source)
@@ -627,3 +364,36 @@ def _as_source(sql: str, result: QueryResult, found: Sequence[FoundTable]) -> So
         also_in=(),
         query=sql,
     )
+
+
+def _text_of(read: RuleQuery, result: QueryResult, found: FoundTable, texts: AnswerTexts) -> str:
+    """The result in Markdown, what it was made of, and what of the question was not read."""
+    table, used = found.table, result.used[found.table.name]
+    made = texts.said(f"rule_{read.made}", column=quoted(read.column))
+    where = quoted(", ".join(read.conditions))
+    said = texts.said(
+        "rule_made",
+        made=made,
+        count=len(table.rows if used is None else used),
+        total=len(table.rows),
+        title=quoted(PurePath(found.source.path).name),
+        where=texts.said("rule_where", conditions=where) if where else "",
+    )
+    rows = [[quoted(cell_text(cell)) for cell in row] for row in result.rows[:_MOST_LISTED]]
+    cells = list(dict.fromkeys(", ".join(filter(None, row)) for row in rows))
+    is_ordered = read.made in ("highest", "lowest") and len(rows) == 1
+    if is_ordered:
+        cells = [", ".join(rows[0][result.columns.index(name)] for name in read.leads)]
+    is_row = is_ordered or read.made in ("rows", "sorted")
+    is_short = not is_row and (len(result.columns) == 1 or len(rows) == 1)
+    lead = f"**{'; '.join(cells)}**: " if any(cells) and (is_short or is_ordered) else ""
+    blocks = [f"{lead}{said} [1]"]
+    if rows and not is_short:
+        head = [map(quoted, result.columns), ["---"] * len(result.columns)]
+        blocks.append("\n".join(f"| {' | '.join(row)} |" for row in (*head, *rows)))
+    if result.is_cut or len(result.rows) > _MOST_LISTED:
+        blocks.append(texts.said("listed", count=_MOST_LISTED))
+    if read.unread:
+        words = ", ".join(texts.said("quote", text=quoted(word)) for word in read.unread)
+        blocks.append(texts.said("rule_unread", words=words))
+    return "\n\n".join(blocks)

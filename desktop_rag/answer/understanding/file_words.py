@@ -190,4 +190,9 @@ _COMPARES = re.compile(
 def compares(request: AnswerRequest) -> bool:
     """True when the question compares at least two files that it names or that were chosen."""
     several = request.named is not None and len(request.named.document_ids) > 1
-    return several and bool(_COMPARES.search(request.question))
+    return several and asks_to_compare(request.question)
+
+
+def asks_to_compare(question: str) -> bool:
+    """True for a question with a word such as "compare" or "difference"."""
+    return bool(_COMPARES.search(question))

@@ -4,12 +4,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
+from operator import itemgetter
 from pathlib import PurePath
 from types import MappingProxyType
 
 from desktop_rag.answer.writing.excerpt_units import Unit, is_shouted, label_of, plain, units_of
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.domain import Document
 from desktop_rag.core.language.languages import NUMBER_WORDS, function_words, is_likely_english
+from desktop_rag.core.parsed import HEADING_SEPARATOR
 from desktop_rag.core.places import places_from_json
 from desktop_rag.core.terms import terms
 from desktop_rag.core.text import ends_sentence, words
@@ -20,34 +23,108 @@ _ABOVE = 3_000
 
 
 @dataclass(frozen=True, slots=True)
+class Version:
+    """One of several documents whose names have the words of `series` in common.
+
+    `date` is the ISO day of the document, "" where nothing tells it.
+    """
+
+    series: tuple[str, ...] = ()
+    date: str = ""
+    is_older: bool = False
+
+
+_ONLY = Version()
+
+
+@dataclass(frozen=True, slots=True)
 class Surroundings:
     """The header row of the table that a passage is a part of, the text above the passage, and the
     code of its document's language, "" where that is not known.
+
+    `name` is that of its file, `older` what is said of a version that another one replaces.
+    It is not titled where the title of the document is the heading of another record.
     """
 
     header: str = ""
     above: str = ""
     language: str = ""
+    name: str = ""
+    version: Version = _ONLY
+    older: str = ""
+    is_titled: bool = True
 
 
 def surroundings_of(
-    documents: DocumentStore, sources: Sequence[SourceRef]
+    documents: DocumentStore, sources: Sequence[SourceRef], older: str = ""
 ) -> dict[int, Surroundings]:
-    """The surroundings of each source, by its number."""
-    known = documents.get([source.document_id for source in sources])
-    languages = {document.document_id: document.language for document in known}
+    """The surroundings of each source, by its number; `older` is said of an older version."""
+    ids = dict.fromkeys(source.document_id for source in sources)
+    content = {key: documents.content(key) for key in ids}
+    known = {document.document_id: document for document in documents.get(list(ids))}
+    heads = {key: (text or "")[:_HEAD] for key, (text, _) in content.items()}
+    versions = versions_of(list(known.values()), heads)
+    found: dict[int, Surroundings] = {}
+    for source in sources:
+        text, places = content[source.document_id]
+        _, headings, tables = places_from_json(places)
+        inside = (t.text for t in tables if t.start <= source.start < t.end)
+        top = (source.anchor.heading or source.title).partition(HEADING_SEPARATOR)[0]
+        document = known.get(source.document_id)
+        version = versions.get(source.document_id, _ONLY)
+        found[source.n] = Surroundings(
+            next(inside, ""),
+            text[max(0, source.start - _ABOVE) : source.start] if text else "",
+            document.language if document else "",
+            PurePath(source.path).name,
+            version,
+            older if version.is_older else "",
+            top == source.title or source.title not in {heading.title for heading in headings},
+        )
+    return found
+
+
+# What the first lines of a document say of its date.
+_HEAD = 600
+_ISO_DATE = re.compile(r"(?<!\d)(?:19|20)\d\d-\d\d-\d\d")
+_VERSION = re.compile(r"(?i)(?<![^\W_])v(?:er(?:sion)?)?[ ._-]?(\d{1,4})(?!\d)")
+_WORDS = re.compile(r"[^\W\d_]+")
+_VERSION_WORDS = frozenset({"v", "ver", "version"})
+# Words of names of files and folders that others replaced.
+_OLD = frozenset(
+    re.findall(
+        r"\w+",
+        "old older outdated obsolete superseded expired former previous archive archived draft alt"
+        " alte alten altes veraltet abgelaufen archiv entwurf ancien ancienne périmé brouillon"
+        " antiguo borrador vecchio bozza oud verlopen concept stary",
+    )
+)
+
+
+def versions_of(documents: Sequence[Document], heads: Mapping[str, str]) -> dict[str, Version]:
+    """What names, dates and the `heads` of texts tell of documents and their versions, by id."""
+    found: dict[str, tuple[tuple[int, str], Version]] = {}
+    for document in documents:
+        stem = document.path.stem
+        said = [word.casefold() for word in _WORDS.findall(stem)]
+        is_old = not _OLD.isdisjoint((*said, document.path.parent.name.casefold()))
+        number = _VERSION.search(stem)
+        texts = (stem, document.dated, heads.get(document.document_id, ""))
+        date = next((day[0] for text in texts if (day := _ISO_DATE.search(text))), "")
+        series = tuple(word for word in said if word not in _OLD and word not in _VERSION_WORDS)
+        order = (int(number[1]) if number else 0, date)
+        found[document.document_id] = order, Version(series, date, is_old)
+    newest = {version.series: order for order, version in sorted(found.values(), key=itemgetter(0))}
     return {
-        source.n: _around(documents, source, languages.get(source.document_id, ""))
-        for source in sources
+        key: replace(version, is_older=version.is_older or order < newest[version.series])
+        for key, (order, version) in found.items()
+        if version.series
     }
 
 
-def _around(documents: DocumentStore, source: SourceRef, language: str) -> Surroundings:
-    text, places = documents.content(source.document_id)
-    tables = places_from_json(places)[2]
-    inside = (t.text for t in tables if t.start <= source.start < t.end)
-    above = text[max(0, source.start - _ABOVE) : source.start] if text else ""
-    return Surroundings(next(inside, ""), above, language)
+def is_about_older(question: str) -> bool:
+    """True for a question that asks for what was before."""
+    return not _OLD.isdisjoint(word.casefold() for word in words(question))
 
 
 LONGEST = 600
@@ -61,7 +138,7 @@ _ASKING = frozenset(
 _SHORTEST = 4
 # Shorter still are pieces that have words of the question.
 _SHORTEST_ASKED = 2
-_SHORTEST_PART = 3
+_SHORTEST_PART = 4
 _LONGEST_NAME = 6
 # Text that is not prose: comments, front matter, link definitions.
 _NOT_PROSE = re.compile(r"<!--|^---|^[a-z][\w.-]*:\s|: \[")
@@ -83,7 +160,8 @@ class Candidate:
     `terms` are those of its words, of its lead and heading, of the names of its columns and of the
     title of its table; `named` are those of the question that its document's name has, which hold
     for all its pieces. One that `is_short` is quoted only for words of the question that it has.
-    One that `is_beside` the point lacks what was asked for, as a figure.
+    One that `is_beside` the point lacks what was asked for: a figure, the newest version. `subject`
+    is the heading that it does not repeat, `name` and `older` are as in `Surroundings`.
     """
 
     n: int
@@ -94,6 +172,9 @@ class Candidate:
     listed: tuple[Unit, ...] = ()
     is_short: bool = False
     is_beside: bool = False
+    subject: str = ""
+    name: str = ""
+    older: str = ""
 
     @property
     def text(self) -> str:
@@ -122,9 +203,8 @@ def all_candidates(
     return [
         candidate
         for rank, source in enumerate(sources, 1)
-        for candidate in candidates_of(
-            source, rank, surroundings.get(source.n, _NOWHERE), named_in(source, asked)
-        )
+        for around in (surroundings.get(source.n, _NOWHERE),)
+        for candidate in candidates_of(source, rank, around, _named_around(source, asked, around))
         if (any_row and candidate.unit.cells)
         or not (candidate.unit.cells or candidate.is_short)
         or candidate.own_terms & telling_words(asked, candidate.named)
@@ -143,7 +223,8 @@ def candidates_of(
     for place, unit in enumerate(units):
         if unit.cells:
             held = _terms(f"{unit.text} {' '.join(unit.header)} {unit.caption}")
-            found.append(Candidate(source.n, rank, unit, held, named))
+            row = Candidate(source.n, rank, unit, held, named, name=around.name, older=around.older)
+            found.append(row)
             continue
         listed = _listed_below(units, place)
         is_unfinished = unit.text.endswith(":") and not listed
@@ -154,9 +235,39 @@ def candidates_of(
         text = _cut_marked(text) if place == len(units) - 1 else text
         text = f"… {text}" if unit.start == 0 and _goes_on(around.above, text) else text
         cut = replace(unit, text=text, title=unit.title or source.anchor.heading or "")
-        held = _terms(f"{cut.title} {unit.lead} {unit.text}")
-        found.append(Candidate(source.n, rank, cut, held, named, listed, is_short))
+        if place and (before := _gone_on_from(units[place - 1], unit)):
+            cut = replace(cut, text=f"{before} {text}", start=units[place - 1].start)
+        held = _terms(f"{cut.title} {unit.lead} {cut.text}")
+        found.append(
+            Candidate(
+                source.n, rank, cut, held, named, listed, is_short,
+                subject=_subject(cut, around.name), name=around.name, older=around.older,
+            )
+        )  # fmt: skip
     return found
+
+
+# A sentence that begins so is about what the one before it says.
+_GOES_ON = re.compile(
+    r"(?:This|These|Dies(?:e[rsmn]?)?|Dadurch|Damit|Cela|Ceci|Esto|Eso|Questo|Ciò|Dit"
+    r"|Dat|Isto|Isso|(?:Instead|Stattdessen)(?=,))\b"
+)
+_LONGEST_BEFORE = 240
+
+
+def _gone_on_from(before: Unit, unit: Unit) -> str:
+    """The sentence before one that says nothing without it; "" for any other."""
+    is_prose = not (before.cells or before.is_item or unit.is_item or before.text.endswith(":"))
+    if not (is_prose and _GOES_ON.match(unit.text)) or before.title != unit.title:
+        return ""
+    return before.text if len(before.text) <= _LONGEST_BEFORE else ""
+
+
+def _subject(unit: Unit, name: str) -> str:
+    """The heading above a piece, where neither the piece nor the name of its file says it."""
+    title = unit.title.rpartition("›")[2].strip()
+    said = _terms(f"{unit.text} {unit.lead} {PurePath(name).stem.replace('_', ' ')}")
+    return "" if not name or _terms(title) <= said else title
 
 
 def _is_quotable(unit: Unit, *, is_short: bool) -> bool:
@@ -167,7 +278,13 @@ def _is_quotable(unit: Unit, *, is_short: bool) -> bool:
         len(terms(unit.text)) < _SHORTEST_ASKED or not (unit.is_item or ends_sentence(unit.text))
     ):
         return False
-    return is_prose(unit.text) or bool(unit.is_item and label_of(unit.text))
+    return is_prose(unit.text) or bool(label_of(unit.text))
+
+
+def _named_around(source: SourceRef, asked: set[str], around: Surroundings) -> frozenset[str]:
+    """The same as `named_in`, of the part of the document that a passage stands in."""
+    part = source if around.is_titled else replace(source, title="")
+    return named_in(part, asked) | (asked & {around.version.date[:4]})
 
 
 def named_in(source: SourceRef, asked: set[str]) -> frozenset[str]:

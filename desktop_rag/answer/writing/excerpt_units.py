@@ -265,7 +265,7 @@ class Leads:
 
     def below(self, gap: str, piece: str, said: str) -> "Leads":
         """What holds for the next piece; `said` is this one in plain words."""
-        label = label_of(piece) if "\n" in gap else self.label
+        label = label_of(piece) or ("" if "\n" in gap else self.label)
         if said.endswith(":"):
             indent, kept = (_indent(gap), self.open) if self.in_item else (_OUTSIDE, ())
             return replace(self, open=(*kept, (indent, _shortened(said, _LONGEST_LEAD))), label="")
@@ -429,7 +429,7 @@ def _led(leads: Leads, gap: str, piece: str, found: Sequence[Unit]) -> tuple[Lea
     said = found[-1].text if found else plain(piece)
     leads = leads.at(gap, is_item=bool(found and found[0].is_item and ITEM.match(piece)))
     announced = leads.announced(piece)
-    if leads.label:
+    if leads.label and not label_of(piece):  # "Address: … Phone: …" are two
         led = [replace(unit, lead=leads.label) for unit in found]
     elif announced:
         led = [unit if unit.lead else replace(unit, lead=announced, is_item=True) for unit in found]

@@ -23,6 +23,7 @@ from desktop_rag.answer.writing.excerpt_candidates import (
     candidates_of,
     content_words,
     has_figure,
+    is_about_older,
     named_in,
     telling_words,
     whole_passage,
@@ -39,15 +40,21 @@ from desktop_rag.core.markup.formulas import formulas
 from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import Embedder
 
+_COMPOUND = re.compile(r"\d+(?:[-./:,]\d+)*")
+
 
 def blocks(chosen: Sequence[Candidate]) -> Iterator[str]:
     """The pieces as Markdown; rows and items of one source stand together, in order."""
-    left = list(chosen)
+    left, before = list(chosen), ""
     while left:
         first = left[0]
         together = [c for c in left if _is_together(first, c)]
         left = [c for c in left if c not in together]
         together.sort(key=lambda c: c.unit.start)
+        above, before = _above(first) if _above(first) != before else "", _above(first)
+        if above and (first.unit.caption or first.unit.cells or first.unit.is_item):
+            yield f"{above}:"
+            above = ""
         if first.unit.caption:
             yield f"{quoted(first.unit.caption)}: [{first.n}]"
         if first.unit.is_item and first.unit.lead:
@@ -60,9 +67,18 @@ def blocks(chosen: Sequence[Candidate]) -> Iterator[str]:
             yield "\n".join(f"- {quoted(c.text)} [{c.n}]" for c in together)
         else:
             label = f"**{quoted(first.unit.lead)}** " if first.unit.lead else ""
-            yield f"{label}{quoted(first.text)} [{first.n}]"
+            yield f"{f'{above}: ' if above else ''}{label}{quoted(first.text)} [{first.n}]"
             below = [replace(unit, lead="") for unit in first.listed]
-            yield from blocks([replace(first, unit=unit, listed=()) for unit in below])
+            below = [replace(first, unit=unit, listed=(), subject="", name="") for unit in below]
+            yield from blocks(below)
+
+
+def _above(piece: Candidate) -> str:
+    """What a piece is about and where it stands: **Kestrel Ltd** (companies.md)."""
+    where = ", ".join(filter(None, (quoted(piece.name), piece.older)))
+    if not piece.subject:
+        return f"*{where}*" if where else ""
+    return f"**{quoted(piece.subject)}** ({where})"
 
 
 def _is_together(one: Candidate, other: Candidate) -> bool:
@@ -71,7 +87,7 @@ def _is_together(one: Candidate, other: Candidate) -> bool:
         return one == other
     if one.n != other.n or not (one.unit.cells or one.unit.is_item):
         return one == other
-    if one.unit.lead != other.unit.lead:
+    if (one.unit.lead, one.subject) != (other.unit.lead, other.subject):
         return False
     is_row = bool(one.unit.cells and other.unit.cells)
     same_columns = len(one.unit.cells) == len(other.unit.cells)
@@ -147,6 +163,9 @@ _ASKED_SHARE = 0.5
 _BESIDE_SHARE = 0.7
 # Passages with less of the score of the best one are not about the question.
 _LEAST_SCORE = 0.4
+# A comparison quotes so many pieces, of files with this share of the best score.
+_MOST_SIDED = 4
+_SIDE_SHARE = 0.5
 # Documents whose names have fewer words of the question, beside those that have more.
 _OTHERS_SHARE = 0.8
 
@@ -160,6 +179,7 @@ def excerpts(
     unrelated: float | None = None,
     *,
     asks_how_many: bool = False,
+    is_comparison: bool = False,
 ) -> str:
     """An answer of up to three pieces of the sources, each with its [n], best first.
 
@@ -167,10 +187,10 @@ def excerpts(
     `surroundings` of the source, by its number, give. Pieces of the previous answer, `said`, are
     used only when there are no others. With nothing to quote, it is empty; also, where the
     similarity of `unrelated` texts is given, when no piece seems to be about the question. Where
-    one `asks_how_many`, pieces with figures are preferred.
+    one `asks_how_many`, pieces with figures are preferred; a comparison quotes both sides.
     """
     across = _in_other_languages(question, surroundings)
-    ranked = _near_the_best(sources, across)
+    ranked = _near_the_best(sources, across, surroundings)
     asked = asked_words(question)
     best = ranked[:_PASSAGES]
     candidates = all_candidates(best, asked, surroundings)
@@ -188,6 +208,7 @@ def excerpts(
     similar = _similar(question, candidates, embedder) if embedder else None
     if asks_how_many:
         candidates = [replace(c, is_beside=not has_figure(c)) for c in candidates]
+    candidates = candidates if is_about_older(question) else _newest_first(candidates)
     if similar is not None and unrelated is not None:
         meaning = (float(similar.max()) - unrelated) / (1 - unrelated)
         # In another language a piece has none of the words, and less of the meaning.
@@ -195,7 +216,51 @@ def excerpts(
         least = _ABOUT_ACROSS if may_be_across else _ABOUT
         if not _is_any_about(asked, candidates, meaning, least):
             return ""
-    return "\n\n".join(blocks(_best(asked, candidates, similar, across)))
+    homes = {source.n: source.document_id for source in sources if is_comparison}
+    return "\n\n".join(blocks(_best(asked, candidates, similar, across, homes)))
+
+
+def _newest_first(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The pieces, those of older versions beside the point unless the question names these."""
+    most = max((len(c.named) for c in candidates if not c.older), default=-1)
+    return [
+        replace(c, is_beside=c.is_beside or (bool(c.older) and len(c.named) <= most))
+        for c in candidates
+    ]
+
+
+def _both_sides(
+    asked: set[str],
+    candidates: Sequence[Candidate],
+    scores: Sequence[float],
+    homes: Mapping[int, str],
+) -> list[Candidate]:
+    """For each word that a question compares, the piece that says it in each of the best two files;
+    where there is one file only, the best piece for each word.
+    """
+    order = sorted(range(len(candidates)), key=lambda i: -scores[i])
+    near = [homes[candidates[i].n] for i in order if scores[i] >= _SIDE_SHARE * scores[order[0]]]
+    sides = list(dict.fromkeys(near))[:2]
+    held = [set[str]().union(*(c.said for c in candidates if homes[c.n] == s)) for s in sides]
+    compared = asked.intersection(*held).difference(*(c.named for c in candidates))
+    chosen: list[Candidate] = []
+    for side in sides:
+        own = [candidates[i] for i in order if homes[candidates[i].n] == side]
+        best = [
+            max(said, key=lambda c, word=word: _is_headed(c, word))
+            for word in sorted(compared)
+            if (said := [c for c in own if word in c.said])
+        ]
+        chosen += list(dict.fromkeys(best))[:_MOST_SIDED] or own[:1]
+    return sorted(chosen, key=lambda c: (sides.index(homes[c.n]), c.n, c.unit.start))
+
+
+def _is_headed(piece: Candidate, word: str) -> tuple[int, int]:
+    """How far a word names a row or heads a piece; the first of those below a heading leads."""
+    if piece.unit.cells and word in terms(piece.unit.cells[0]):
+        return 2, 0
+    is_headed = word in terms(f"{piece.unit.title} {piece.unit.lead}")
+    return int(is_headed), -piece.unit.start if is_headed else 0
 
 
 def share_of_words(
@@ -221,11 +286,19 @@ def _is_any_about(
     return all(words >= share or meaning >= near for share, near in least)
 
 
-def _near_the_best(sources: Sequence[SourceRef], across: Collection[int]) -> list[SourceRef]:
-    """The passages best first, without those far behind the best one in the same language."""
+def _near_the_best(
+    sources: Sequence[SourceRef], across: Collection[int], surroundings: Mapping[int, Surroundings]
+) -> list[SourceRef]:
+    """The passages best first, without those far behind the best one in the same language.
+
+    Other versions of what the best one is from stay.
+    """
     ranked = sorted(sources, key=lambda source: -source.score)
     least = _LEAST_SCORE * ranked[0].score if ranked and ranked[0].score > 0 else -math.inf
-    return [source for source in ranked if source.score >= least or source.n in across]
+    series = {n: around.version.series for n, around in surroundings.items()}
+    same = series.get(ranked[0].n) if ranked else None
+    near = set(across).union(n for n, name in series.items() if name and name == same)
+    return [source for source in ranked if source.score >= least or source.n in near]
 
 
 def _best(
@@ -233,10 +306,16 @@ def _best(
     candidates: Sequence[Candidate],
     similar: NDArray[np.float32] | None,
     across: Collection[int],
+    homes: Mapping[int, str],
 ) -> list[Candidate]:
-    """The best pieces, fewer where the others are far behind; see `_in_other_languages`."""
+    """The best pieces, fewer where the others are far behind; see `_in_other_languages`.
+
+    For a comparison, of both sides: `homes` are the documents of the sources then.
+    """
     words = _shared_words(asked, candidates)
     scores = _scores(asked, candidates, words, similar, across)
+    if homes:
+        return _both_sides(asked, candidates, scores, homes)
     order = sorted(range(len(candidates)), key=lambda i: -scores[i])
     floor = scores[order[0]] * _RELATIVE_FLOOR
     fewest = words[order[0]] * _RELATIVE_WORDS
@@ -378,6 +457,9 @@ def _named(row: Candidate, asked: set[str]) -> float:
 
 
 def _is_repeat(one: Candidate, other: Candidate) -> bool:
+    is_of_same = (one.older, one.subject) == (other.older, other.subject)
+    if not is_of_same and _COMPOUND.findall(one.text) != _COMPOUND.findall(other.text):
+        return False  # what another version says, or is said of something else
     if one.n == other.n and (one.unit in other.listed or other.unit in one.listed):
         return True
     smaller = min(len(one.said), len(other.said))

@@ -438,6 +438,7 @@ class ChatPage(QWidget):
             lambda m: self._actions.remove_answer(m, self._reload_later())
         )
         self.messages.follow_up_chosen.connect(self.ask)
+        self.messages.query_change_requested.connect(self._composer.set_text)
         self.messages.view_requested.connect(self.reading.read)
         self.messages.verification_requested.connect(self._actions.find_best_passage)
         self.messages.past_answers_requested.connect(self._memory.show_past_answers)

@@ -406,6 +406,7 @@ class AnswerItem(QWidget):
     offered_requested = Signal()
     removal_requested = Signal()
     follow_up_chosen = Signal(str)
+    query_change_requested = Signal(str)
     view_requested = Signal(object)
     verification_requested = Signal(object)
     claim_shown = Signal(QWidget)
@@ -513,6 +514,7 @@ class AnswerItem(QWidget):
         self._footer.feedback_given.connect(self.feedback_given)
         self._remembered.clicked.connect(self.past_answers_requested)
         self._follow_ups.chosen.connect(self.follow_up_chosen)
+        self._query.change_requested.connect(self.query_change_requested)
 
     def mark_words(self, words: str, current: int) -> None:
         """Mark words in the text; `current` is the index of the current hit, or -1."""
@@ -546,7 +548,7 @@ class AnswerItem(QWidget):
         self._steps.show_steps(steps, message.sources)
         self._body.show_text(message.text, message.sources, message.claims, is_live=turn.is_live)
         self._own_knowledge.show_for(message)
-        self._query.show_queries(() if turn.is_live else message.sources)
+        self._query.show_queries(() if turn.is_live else message.sources, message.model)
         self._unbacked.show_sentences(message.notes.unbacked if message.notes else ())
         self._show_claims(message)
         self._status.set_full_text(one_line(turn.progress) or _PHASES.get(turn.phase, ""))

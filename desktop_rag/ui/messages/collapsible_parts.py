@@ -89,23 +89,36 @@ class CollapsibleThinking(_Collapsible):
 
 
 class CollapsibleQuery(_Collapsible):
-    """The database query behind an answer."""
+    """The database query behind an answer; `change_requested` carries it into the composer."""
+
+    change_requested = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, "query", parent)
 
-    def show_queries(self, sources: Sequence[SourceRef]) -> None:
-        """Show the queries of these sources; hidden without any."""
+    def show_queries(self, sources: Sequence[SourceRef], model: str) -> None:
+        """Show the queries of these sources, by rule without a model; hidden without any."""
         queries = [source.query for source in sources if source.query]
-        self._show(tr("Calculated with a query"), is_wanted=bool(queries))
+        words = tr("Calculated with a query") if model else tr("Calculated by rule, with a query")
+        self._show(words, is_wanted=bool(queries))
         if queries:
             self._query.show_marked("\n\n".join(queries), ())
 
     def _content(self) -> QWidget:
+        content = QWidget()
         self._query = MarkedText(self._theme, tr("Query"), role="text")
         self._query.setObjectName("queryText")
         self._query.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
-        return self._query
+        change = TextButton(tr("Change the query…"))
+        change.setToolTip(
+            tr("Puts it into the field for questions; sent from there, it runs again.")
+        )
+        change.clicked.connect(lambda: self.change_requested.emit(self._query.toPlainText()))
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._query)
+        column.addWidget(change, alignment=Qt.AlignmentFlag.AlignLeft)
+        return content
 
 
 class CollapsibleUnbacked(_Collapsible):

@@ -264,6 +264,7 @@ class QuickAsk(QWidget):
         self.answer.citation_clicked.connect(lambda _, source: self._on_view_requested(source))
         self.answer.view_requested.connect(self._on_view_requested)
         self.answer.follow_up_chosen.connect(self._on_follow_up)
+        self.answer.query_change_requested.connect(self.field.set_text)
         self.answer.retry_requested.connect(self._on_retry)
         self.answer.address_clicked.connect(lambda address: confirm_and_open(address, self))
         self.answer.settings_requested.connect(self.settings_requested)

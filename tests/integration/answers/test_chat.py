@@ -60,7 +60,7 @@ def test_without_an_endpoint_the_answer_is_excerpts_cited_alike(indexed: Service
     message = answer_of(ask(indexed))
     assert message.is_excerpts
     assert message.model == ""
-    assert message.text.startswith("The lamp is lit at dusk. [1]")
+    assert "The lamp is lit at dusk. [1]" in message.text
     cited = message.sources[0]
     assert cited.is_cited
     text = indexed.chat.document_text(cited.document_id)
@@ -149,7 +149,7 @@ def test_a_date_that_is_none_is_an_answer_with_a_hint(indexed: Services) -> None
 @pytest.mark.slow
 def test_the_syntax_is_no_word_of_the_question(indexed: Services) -> None:
     message = answer_of(ask(indexed, "When is the lamp lit? file:lamp.md type:md -noon"))
-    assert message.text.startswith("The lamp is lit at dusk. [1]")
+    assert "The lamp is lit at dusk. [1]" in message.text
 
 
 @pytest.mark.slow
@@ -157,7 +157,7 @@ def test_a_misspelt_word_is_repaired_for_the_excerpts_too(indexed: Services) -> 
     message = answer_of(ask(indexed, "When does the ferrry leave?"))
     assert message.notes is not None
     assert message.notes.in_words() == "Searched for “ferry” instead of “ferrry”."
-    assert message.text.startswith("The ferry leaves at noon")
+    assert "The ferry leaves at noon" in message.text
 
 
 @pytest.mark.slow

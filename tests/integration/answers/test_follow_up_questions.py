@@ -101,9 +101,9 @@ def test_what_differs_is_answered_though_it_was_shown_before(
     first = ask(services, "How many boats did Alder sell in 2022?")
     assert "31 boats" in first.text
     year = ask(services, "And in 2021?", conversation_id=first.conversation_id)
-    assert year.text.startswith("Alder sold 27 boats in 2021.")
+    assert "Alder sold 27 boats in 2021." in year.text
     other = ask(services, "And Birch?", conversation_id=first.conversation_id)
-    assert other.text.startswith("Birch sold 93 boats in 2021.")
+    assert "Birch sold 93 boats in 2021." in other.text
     assert other.notes is not None
     assert other.notes.in_words() == "Understood as “How many boats did Birch sell in 2021?”."
 
@@ -201,7 +201,7 @@ def test_without_a_model_a_later_question_is_told_something_new(indexed: Service
     first = ask(indexed, FIRST)
     later = ask(indexed, LATER, conversation_id=first.conversation_id)
     assert "lit at dusk" in first.text
-    assert later.text.startswith("The lamp of the lighthouse is cleaned by the apprentice.")
+    assert "The lamp of the lighthouse is cleaned by the apprentice." in later.text
     assert "lit at dusk" not in later.text
     again = ask(indexed, FIRST, conversation_id=first.conversation_id)
     assert again.text == first.text, "the same question has the same answer"

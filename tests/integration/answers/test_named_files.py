@@ -213,6 +213,6 @@ def test_a_row_that_has_the_words_of_the_question_is_shown(
     (folder / "ducks.csv").write_text(f"Year,Freshwater Ducks\n{rows}")
     index(services, folder)
     answer = ask(services, "What does ducks.csv say for 2022?")
-    assert "| 2022 | 122 [1] |" in answer.text
+    assert "| 2022 | 122 |" in answer.text
     assert "Nothing in" not in answer.text
     assert not answer.nearest

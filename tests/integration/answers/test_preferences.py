@@ -26,7 +26,7 @@ def test_they_are_told_to_the_model_and_not_to_excerpts(services: Services, tmp_
     services.library.start(watch=False)
     assert services.library.indexing.wait_until_idle(30)
     services.chat.apply(replace(Settings(), preferences=WISHED))
-    assert ask(services, "When is the lamp lit?").text.startswith("The lamp is lit at dusk")
+    assert "The lamp is lit at dusk" in ask(services, "When is the lamp lit?").text
     with ChatServer("Arr: bei Dämmerung [1].") as server:
         services.chat.apply(replace(Settings(), endpoint=server.endpoint(), preferences=WISHED))
         for question in ("When is the lamp lit?", "Who lights the lamp?"):

@@ -43,7 +43,7 @@ def test_without_a_model_each_part_has_its_excerpts(services: Services, tmp_path
     index_texts(services, tmp_path / "papers", TEXTS)
     message = ask(services, "Who lights the lamp, and when does the ferry sail?")
     first, second = message.text.split("**and when does the ferry sail?**")
-    assert first.startswith("**Who lights the lamp**\n\nThe lamp of the lighthouse is lit")
+    assert first.startswith("**Who lights the lamp**\n\n*lamp.md*: The lamp of the lighthouse")
     assert "sails to the island at noon" in second
     assert message.is_excerpts
     cited = {Path(source.path).name for source in message.sources if source.is_cited}

@@ -22,7 +22,7 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.settings import LaterSources, RetrievalSettings, Settings
 from tests.asking import answer_of, ask, events_of
-from tests.indexed import index
+from tests.indexed import index, index_texts
 from tests.servers.chat_server import ChatServer
 
 QUESTION = "How many pounds did the tickets of the ferry bring in all?"
@@ -211,13 +211,6 @@ def test_a_question_about_something_else_is_not_made_a_query(
 
 
 @pytest.mark.slow
-def test_without_a_model_nothing_is_asked_of_a_table(indexed: Services) -> None:
-    message = ask(indexed, QUESTION)
-    assert message.is_excerpts
-    assert queries_of(message) == []
-
-
-@pytest.mark.slow
 def test_cancelled_while_the_query_is_written(indexed: Services, server: ChatServer) -> None:
     server.answer_to = Model(QUERY)
     cancel = threading.Event()
@@ -319,3 +312,18 @@ def test_exports_hold_the_query_and_the_import_too(
         file.write_text(text, encoding="utf-8")
         messages = history.messages(history.import_file(file).conversation_id)
         assert [queries_of(m) for m in messages if m.sources] == [[QUERY]]
+
+
+def test_without_a_model_words_make_the_query(services: Services, tmp_path: Path) -> None:
+    rows = "Item,Desk,Fee EUR\nTent,North,12.5\nCanoe,South,80\nStove,North,7\n"
+    library = index_texts(services, tmp_path / "shed", {"loans.csv": rows})
+    answer = ask(library, "Total fee of the desk North")
+    assert answer.text.startswith("**19.5**: sum of Fee EUR, from 2 of 3 rows of loans.csv")
+    assert answer.sources[0].query.startswith("SELECT round(sum(")
+    answer = ask(library, "Total fee of the tents with poles")
+    assert "Not read in the question: “poles”." in answer.text
+    answer = ask(library, 'SELECT count(*) AS n FROM "loans"')
+    assert answer.text.startswith("**3**: your query")
+    answer = ask(library, 'SELECT "Dollars" FROM "loans"')
+    assert answer.error_title == "The query can't be run."
+    assert "Dollars" in answer.error_hint

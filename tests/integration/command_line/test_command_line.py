@@ -113,7 +113,7 @@ def test_for_people_there_are_lines_and_places(home: Home, folder: Path) -> None
     shown = run("ask", "When is the lamp lit?").stdout
     assert "The lamp is lit at dusk by the keeper. [1]" in shown
     assert f"[1] Lamp, Lamp  {folder / 'lamp.md'}" in shown
-    assert "no endpoint is set" in shown
+    assert "Excerpts from your documents, " in shown
 
 
 def test_search_says_what_it_made_of_the_query(home: Home, folder: Path) -> None:

@@ -108,7 +108,7 @@ def test_counts_are_told_in_the_language_of_the_question(indexed: Services, fold
     assert answer.text.startswith("**102** Rezepte. ")
     assert "weil es anders aussieht: Kitchen." in answer.text
     assert "Nicht gelesen: broken.docx. Die Seite „Bibliothek“ sagt, warum." in answer.text
-    answer = ask(indexed, "Welche recipes enthalten kein butter?", scope=scope)
+    answer = ask(indexed, "Wie viele recipes enthalten kein butter?", scope=scope)
     assert answer.text.startswith(
         "**51** der 102 recipes: „enthalten kein butter“. Jede Datei wurde einzeln gezählt."
         " Gezählt sind alle außer denen, bei denen „ingredients“ den Wert „butter“ hat."

@@ -72,7 +72,7 @@ def test_what_the_search_understood_is_said() -> None:
 
 def test_excerpts_say_that_no_model_was_asked() -> None:
     lines = answer_lines(answer_json(replace(ANSWER, model="", is_excerpts=True)))
-    assert "Excerpts from your documents (no endpoint is set), 0.5 s" in lines
+    assert "Excerpts from your documents, 0.5 s" in lines
 
 
 def test_what_is_not_from_the_documents_is_told() -> None:

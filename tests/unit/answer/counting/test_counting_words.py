@@ -38,3 +38,23 @@ def test_words_that_say_nothing_are_left_out(question: str, words: list[str]) ->
     found = counting_question(question)
     assert found
     assert content_words(found) == words
+
+
+LOOK_UPS = (
+    "In which {} does she work?",
+    "Which {} is in Bergen?",
+    "Which {} has the number 4420?",
+    "Which of them is the {} of the office?",
+    "What is the {} of the Krone?",
+    "Who has the {} of the yard?",
+    "In welchem {} steht der Kran?",
+    "Welche {} hat das Haus?",
+    "Wer kennt die {} vom Hof?",
+)
+THINGS = ("city", "room", "phone", "hotel", "club", "Raum", "Stadt", "Nummer", "Halle", "Abteilung")
+
+
+@pytest.mark.parametrize("look_up", LOOK_UPS)
+def test_a_look_up_is_no_count(look_up: str) -> None:
+    asked = [look_up.format(thing) for thing in THINGS]
+    assert [question for question in asked if counting_question(question)] == []

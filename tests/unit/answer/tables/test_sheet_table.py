@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from desktop_rag.answer.tables.sheet_rows import RowBlock, column_letters, row_blocks
-from desktop_rag.answer.tables.table_answer import SheetTable, describe_table, result_text, table_at
+from desktop_rag.answer.tables.sheet_table import SheetTable, describe_table, result_text, table_at
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.places import places_to_json
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft

@@ -85,3 +85,13 @@ def test_labels(line: str, label: str) -> None:
 )
 def test_what_is_no_heading(line: str) -> None:
     assert heading_of(line) == ""
+
+
+def test_each_label_of_a_line_stands_for_itself() -> None:
+    text = "Address: Quay 4, Oslo. Phone: 55 10 20. Founded: 1931. Contact: Mira Holt."
+    assert led(text) == [
+        ("", "Address: Quay 4, Oslo."),
+        ("", "Phone: 55 10 20."),
+        ("", "Founded: 1931."),
+        ("", "Contact: Mira Holt."),
+    ]

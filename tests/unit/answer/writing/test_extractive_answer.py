@@ -1,11 +1,13 @@
 from dataclasses import replace
+from pathlib import Path
 
 from desktop_rag.answer.search.candidates import SimilarityCalibration
-from desktop_rag.answer.writing.excerpt_candidates import Surroundings
+from desktop_rag.answer.writing.excerpt_candidates import Surroundings, Version, versions_of
 from desktop_rag.answer.writing.extractive_answer import excerpts
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.parsed import Anchor
 from tests.conftest import bundled_embedder
+from tests.stored_rows import document
 
 
 def source(n: int, text: str) -> SourceRef:
@@ -272,3 +274,94 @@ def test_a_question_in_some_language_but_english_is_not_across_from_its_own() ->
     sources = [source(1, text), source(2, "The tower pays for nothing at all.")]
     said = excerpts("Was zahlt Nordlicht für das Dach?", sources, bundled_embedder(), "", around)
     assert said.startswith("Wir zahlen: [1]\n\n- das Dach bis 3.200 Euro [1]")
+
+
+def test_each_quote_says_what_it_is_about_and_where_it_stands() -> None:
+    sources = [
+        replace(source(1, "The mast is 12 metres high."), anchor=Anchor(heading="Boats › Gull")),
+        replace(
+            source(2, "The mast is 9 metres high, made of ash."), anchor=Anchor(heading="Tern")
+        ),
+    ]
+    around = {n: Surroundings(name="boats.md") for n in (1, 2)}
+    said = excerpts("How high is the mast?", sources, None, surroundings=around)
+    assert said.split("\n\n") == [
+        "**Gull** (boats.md): The mast is 12 metres high. [1]",
+        "**Tern** (boats.md): The mast is 9 metres high, made of ash. [2]",
+    ]
+
+
+def test_the_title_of_the_first_record_is_not_that_of_the_others() -> None:
+    text = "Address: Quay {n}, Oslo. Phone: 55 1{n} 20."
+    sources = [
+        replace(source(1, text.format(n=1)), title="Gull Ltd", anchor=Anchor(heading="Gull Ltd")),
+        replace(source(2, text.format(n=2)), title="Gull Ltd", anchor=Anchor(heading="Tern Ltd")),
+    ]
+    around = {1: Surroundings(name="firms.md"), 2: Surroundings(name="firms.md", is_titled=False)}
+    assert excerpts("What is the phone of Gull Ltd?", sources, None, surroundings=around) == (
+        "**Gull Ltd** (firms.md): Phone: 55 11 20. [1]"
+    )
+
+
+def test_the_newest_version_answers_and_others_are_called_older() -> None:
+    rents = {1: 850, 2: 800, 3: 910}
+    sources = [
+        replace(source(n, f"The rent of the hall is {rent} EUR a month."), score=2.0 - n)
+        for n, rent in rents.items()
+    ]
+    around = {
+        n: Surroundings(
+            name=f"lease_v{n}.md",
+            version=Version(("lease",), f"202{n}-01-10", is_older=n != 3),
+            older="" if n == 3 else "older version",
+        )
+        for n in rents
+    }
+    said = excerpts("What is the rent of the hall?", sources, None, surroundings=around)
+    first, *others = said.split("\n\n")
+    assert first == "*lease\\_v3.md*: The rent of the hall is 910 EUR a month. [3]"
+    assert others
+    assert all("older version" in other for other in others)
+    said = excerpts("What was the rent of the hall in 2021?", sources, None, surroundings=around)
+    assert said.startswith("*lease\\_v1.md, older version*: ")
+
+
+def test_versions_are_told_by_names_dates_and_folders() -> None:
+    def older(*paths: str, dated: str = "", head: str = "") -> list[str]:
+        documents = [
+            replace(document(str(n)), document_id=str(n), path=Path(path), dated=dated)
+            for n, path in enumerate(paths)
+        ]
+        found = versions_of(documents, dict.fromkeys(map(str, range(len(paths))), head))
+        return [paths[int(key)] for key, version in found.items() if version.is_older]
+
+    assert older("/a/plan_v1.md", "/a/plan_v3.md", "/a/plan_v2.md") == [
+        "/a/plan_v1.md", "/a/plan_v2.md",
+    ]  # fmt: skip
+    assert older("/a/Minutes 2025-10-21.md", "/a/Minutes 2025-09-16.md") == [
+        "/a/Minutes 2025-09-16.md"
+    ]
+    assert older("/a/old/Lease Quay 3.docx", "/a/Lease Mill 4.docx") == ["/a/old/Lease Quay 3.docx"]
+    assert older("/a/Rules (draft).md", "/a/Rules.md") == ["/a/Rules (draft).md"]
+    assert older("/a/north.md", "/a/south.md", head="Since 2020-01-01") == []
+
+
+def test_a_sentence_that_goes_on_is_quoted_with_the_one_before() -> None:
+    text = "We recommend closing the yard in Molde. This saves EUR 640,000 a year."
+    assert excerpts("What does closing the yard in Molde save?", [source(1, text)], None) == (
+        "We recommend closing the yard in Molde. This saves EUR 640,000 a year. [1]"
+    )
+
+
+def test_a_comparison_quotes_both_sides() -> None:
+    sources = [
+        replace(
+            source(1, "The fee is 90 EUR a month. The notice is six weeks long."), document_id="a"
+        ),
+        replace(
+            source(2, "The fee is 40 EUR a month. The notice is two weeks long."), document_id="b"
+        ),
+    ]
+    asked = "Compare fee and notice"
+    said = excerpts(asked, sources, None, is_comparison=True)
+    assert [word in said for word in ("90 EUR", "six weeks", "40 EUR", "two weeks")] == [True] * 4
