@@ -7786,10 +7786,6 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Der Endpunkt hat zu lange nichts gesendet.</translation>
     </message>
     <message>
-        <source>The file does not name its encoding, and was read as {{}}; some letters may be wrong.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
         <source>The part of the app that reads files does not start.</source>
         <translation>Der Teil der App, der Dateien liest, startet nicht.</translation>
     </message>
@@ -8957,7 +8953,7 @@ Was kostet der Eintritt?</translation>
     </message>
     <message>
         <source>A document inside this one is not read.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Dokument in diesem wird nicht gelesen.</translation>
     </message>
     <message>
         <source>A fetched page could not be saved.</source>
@@ -9594,6 +9590,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>It declares entities made of entities.</source>
         <translation>Sie vereinbart Entitäten aus Entitäten.</translation>
+    </message>
+    <message>
+        <source>It does not name its encoding, and was read as {encoding}; some letters may be wrong.</source>
+        <translation>Die Datei nennt ihre Kodierung nicht und wurde als {encoding} gelesen; manche Buchstaben können falsch sein.</translation>
     </message>
     <message>
         <source>It excludes the prompt from pooling, which is not supported</source>
@@ -11089,7 +11089,7 @@ Was kostet der Eintritt?</translation>
     </message>
     <message>
         <source>The hidden sheet {name} is not read.</source>
-        <translation type="unfinished"></translation>
+        <translation>Das ausgeblendete Blatt {name} wird nicht gelesen.</translation>
     </message>
     <message>
         <source>The history of commands could not be written.</source>
@@ -11437,7 +11437,7 @@ Was kostet der Eintritt?</translation>
     </message>
     <message>
         <source>The query can&apos;t be run.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Abfrage kann nicht ausgeführt werden.</translation>
     </message>
     <message>
         <source>The question is too long.</source>

@@ -41,7 +41,6 @@ _STRAY_BYTES = frozenset(map(chr, range(0xDC80, 0xDD00)))
 _WESTERN_STRAYS = {
     0xDC00 + byte: bytes([byte]).decode(_WESTERN, "replace") for byte in range(0x80, 0xFE)
 } | {0xDCFE: "\N{REPLACEMENT CHARACTER}", 0xDCFF: "\N{REPLACEMENT CHARACTER}"}
-_UNSURE = "The file does not name its encoding, and was read as {}; some letters may be wrong."
 _LINE_ENDS = re.compile(r"\r\n?")
 # Letters and digits without a space, on one line or on several of one length.
 _RUN = re.compile(
@@ -150,10 +149,14 @@ def _guessed(data: bytes, declared: str) -> tuple[str, str]:
         try:
             if name:
                 is_said = is_sure or name == declared
-                return data.decode(name), "" if is_said else _UNSURE.format(name)
+                return data.decode(name), "" if is_said else _unsure(name)
         except (LookupError, ValueError):
             continue
-    return data.decode(encoding or _WESTERN, "replace"), _UNSURE.format(encoding or _WESTERN)
+    return data.decode(encoding or _WESTERN, "replace"), _unsure(encoding or _WESTERN)
+
+
+def _unsure(encoding: str) -> str:
+    return f"It does not name its encoding, and was read as {encoding}; some letters may be wrong."
 
 
 def _guess(sample: bytes) -> tuple[str, bool]:
