@@ -34,6 +34,24 @@ def plain_name(path: str) -> str:
     return folded(f"parse_filename({path})")
 
 
+_MOST_PARTS = 8
+
+
+def completing(text: str, day: str) -> tuple[str, str, dict[str, str]]:
+    """SQL for the rows of `documents` whose name, title, address, folder or day of change hold each
+    part of a folded text, SQL for their order, and the parameters. `day` is SQL for that day.
+    """
+    parts = {f"part{n}": part for n, part in enumerate(text.split()[:_MOST_PARTS])}
+    if not parts:
+        return "true", "mtime_ns DESC, path", {}
+    folder = folded("parse_dirpath(path)")
+    held = f"concat_ws(' ', plain_name, {folded('title')}, lower(url), {folder}, {day})"
+    named = " + ".join(f"contains(plain_name, ${name})::INT" for name in parts)
+    order = f"NOT starts_with(plain_name, $text), {named} DESC, length(plain_name), path"
+    condition = " AND ".join(f"contains({held}, ${name})" for name in parts)
+    return condition, order, parts | {"text": text}
+
+
 def readable_documents(readable: Readable | None) -> tuple[str, dict[str, Any]]:
     """SQL that begins with AND, for readable rows of `documents`, and its parameters."""
     if readable is None:
