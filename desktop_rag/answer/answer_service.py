@@ -7,9 +7,10 @@ Runs on the answering thread; only `answer_and_store` stores anything.
 import itertools
 import secrets
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from pathlib import PurePath
 from typing import Protocol
 
 from desktop_rag.answer.checking.answer_claims import CheckClaim
@@ -40,7 +41,7 @@ from desktop_rag.answer.prompting.prompt import (
     instructions_for,
     with_instructions,
 )
-from desktop_rag.answer.search.candidates import SimilarityCalibration
+from desktop_rag.answer.search.question_terms import MissingName, without_names
 from desktop_rag.answer.small_talk import reply_to
 from desktop_rag.answer.sources.attachments import AttachedSources, Attachments
 from desktop_rag.answer.sources.question_rewriting import asks_for_more, question_parts
@@ -50,14 +51,21 @@ from desktop_rag.answer.sources.source_merging import numbered_anew, with_earlie
 from desktop_rag.answer.tables.table_answer import TableAnswer
 from desktop_rag.answer.tools.document_tools import DocumentTools
 from desktop_rag.answer.tools.search_plan import searched_on
-from desktop_rag.answer.understanding.file_words import compares
+from desktop_rag.answer.understanding.file_words import asks_for_content, compares
 from desktop_rag.answer.understanding.named_answer import NamedAnswer
 from desktop_rag.answer.understanding.scoping import ChosenScope, Scoping, unknown_name
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest, answer_with
-from desktop_rag.answer.writing.answer_texts import Refusal, refusal, unread_files
-from desktop_rag.answer.writing.excerpt_candidates import surroundings_of
-from desktop_rag.answer.writing.extractive_answer import excerpts, quoted, share_of_words
+from desktop_rag.answer.writing.answer_texts import Refusal, not_there, refusal, unread_files
+from desktop_rag.answer.writing.excerpt_candidates import Surroundings, named_in, surroundings_of
+from desktop_rag.answer.writing.extractive_answer import (
+    Doubt,
+    excerpts,
+    in_other_languages,
+    nearest_piece,
+    quoted,
+    share_of_words,
+)
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerRestated,
@@ -76,6 +84,7 @@ from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.question import NamedFiles
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
+from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import ChatModel, Embedder, Reader
 from desktop_rag.store.contract.engine import Engine
 
@@ -83,6 +92,8 @@ _NEAREST = 3
 _FEWEST_PARTS = 2
 # A passage with this share of the words of a question says something about it.
 _MOST_WORDS = 0.5
+# A shorter beginning of a name may begin another.
+_SHORTEST_FORM = 4
 _HOW_TO_GET_ONE = (
     "No model is connected. Connect one in the settings, or ask about all documents: then the"
     " answer is made of excerpts."
@@ -137,22 +148,21 @@ class AnswerService:
         self.models = models
         self.check = check
         self._documents = documents = engine.documents
-        self.chosen = ChosenScope(finder, documents)
+        self._names = engine.names
+        self.chosen = ChosenScope(finder, documents, engine.names)
         self.scoping = Scoping(engine.names, documents, engine.sources.collections, self.chosen)
         self.attachments = Attachments(engine.attachments, models)
         self.unfinished = UnfinishedAnswers(engine, self._located)
         self._conversations = conversations
         self._memory = memory
         self._wrap = wrap
-        self._embedder = embedder
-        self._calibration = SimilarityCalibration()
         self._table_answer = TableAnswer(documents, engine.tables)
         self._tools = DocumentTools(finder, documents, self._table_answer)
         self._attached = AttachedSources(finder, documents)
         self._named = NamedAnswer(finder, documents)
         self._counting = CountAnswer(CountedSets(finder, documents, engine.names))
         map_reduce = MapReduce(finder.count_tokens)
-        self._few_files = FewFiles(finder, documents, embedder, map_reduce, models)
+        self._few_files = FewFiles(finder, documents, map_reduce, models)
         self._summaries = Summaries(finder, documents, embedder, map_reduce)
         self._before_next: dict[str, Callable[[], None]] = {}
 
@@ -402,14 +412,17 @@ class AnswerService:
             asked = replace(request, question=part, query=query, history=())
             found = AnswerDraft(request.conversation_id, part, query)
             self.finder.add_sources(found, asked, None, None)
+            found.sources = found.sources or found.nearest
             first = len(sources) + 1
             found.sources = tuple(
                 replace(source, n=n) for n, source in enumerate(found.sources, start=first)
             )
-            if text := found.sources and self._quoted(found, asked):
-                said.append(f"**{quoted(part)}**\n\n{text}")
-                sources += found.sources
-        if not said:
+            text = self._quoted(found, asked) if found.sources else ""
+            sources += found.sources if text else ()
+            found.nearest = found.sources
+            text = text or self._not_found(found, asked)
+            said.append(f"**{quoted(part)}**\n\n{text}")
+        if not sources:
             return False
         draft.sources, draft.nearest = tuple(sources), ()
         draft.is_excerpts, draft.text = True, "\n\n".join(said)
@@ -424,7 +437,8 @@ class AnswerService:
         In files that the question names, passages with its words are quoted all the same: a row for
         "2022" means little and may be the answer.
         """
-        if not draft.sources and request.named and self._has_words(draft):
+        is_doubtful = not draft.sources
+        if is_doubtful and not (request.named and not self._has_words(draft)):
             draft.sources, draft.nearest = draft.nearest, ()
         if not draft.sources:
             return
@@ -448,17 +462,65 @@ class AnswerService:
         asked = draft.plain_question
         asked = draft.notes.repair(asked) if draft.notes else asked
         around = surroundings_of(self._documents, draft.sources)
-        languages = {each.language for each in around.values()}
-        embedder = self.finder.embedder_for(asked, languages) or self._embedder
-        is_told_where = bool(request.named or request.attached_ids)
-        unrelated = (
-            self._calibration.unrelated(embedder) if embedder and not is_told_where else None
+        meaning = self.finder.meaning_of(asked)
+        names, is_told_where = (
+            self.finder.named_things(asked),
+            request.named or request.attached_ids,
         )
-        said = _previous_answer(draft, request)
-        counts = bool(counting_language(asked))
-        return excerpts(
-            asked, draft.sources, embedder, said, around, unrelated, asks_how_many=counts
+        apart = self._apart(names, asked, request, draft.sources, around)
+        bare = without_names(asked, names)
+        # "Who is …", "Tell me about …": whatever is said of it.
+        is_about_name = bool(names and asks_for_content(bare)) and len(apart) < len(draft.sources)
+        text = excerpts(
+            asked, draft.sources, meaning, _previous_answer(draft, request), around,
+            asks_how_many=bool(counting_language(asked)),
+            doubt=None if is_told_where or is_about_name else Doubt(apart, bare if names else ""),
+        )  # fmt: skip
+        if not text and (piece := nearest_piece(asked, draft.sources, meaning, around)):
+            [source] = [source for source in draft.sources if source.n == piece.n]
+            name = PurePath(source.path).name or source.title
+            draft.nearest_said = f"**{quoted(name)}**: {quoted(piece.text)}"
+        return text
+
+    def _apart(
+        self,
+        names: Sequence[Sequence[str]],
+        question: str,
+        request: AnswerRequest,
+        sources: Sequence[SourceRef],
+        around: Mapping[int, Surroundings],
+    ) -> frozenset[int]:
+        """The sources that aren't about the names in a question: no passage has one, or their own
+        document none. In another language a name that is a word may be another one.
+        """
+        missing = self._missing(request, sources)
+        if any(name.is_certain for name in missing):
+            return frozenset(source.n for source in sources)
+        across, held = in_other_languages(question, around), cache(self._plain_text)
+        last = [name[-1].casefold() for name in names]
+        begins = [word[: max(_SHORTEST_FORM, len(word) - 2)] for word in last]
+        return frozenset(
+            s.n
+            for s in sources
+            if s.n not in across
+            and (missing or (begins and not any(b in held(s.document_id) for b in begins)))
         )
+
+    def _plain_text(self, document_id: str) -> str:
+        """The text of a document with its path and title, in lower case."""
+        text = self._documents.content(document_id)[0] or ""
+        names = (f"{d.path} {d.title}" for d in self._documents.get([document_id]))
+        return " ".join([*names, text]).casefold()
+
+    def _missing(self, request: AnswerRequest, sources: Sequence[SourceRef]) -> list[MissingName]:
+        """The names of the question that no passage has, and no name of the files found."""
+        found = self.finder.missing_names(request.question, request.setup.reach)
+        return [
+            name
+            for name in found
+            if not any(named_in(source, set(terms(name.text))) for source in sources)
+            and not (request.setup.reach.readable is None and self._names.completing(name.text, 1))
+        ]
 
     def _remark(self, dispute: Dispute, sources: Sequence[SourceRef], fence: str) -> str:
         return remark(checked_dispute(dispute, sources, self.check), fence)
@@ -523,7 +585,7 @@ class AnswerService:
         relevant, nearest = self._attached.relevant(request, draft.query)
         draft.send(numbered_anew([*relevant, *draft.sources]))
         others = [] if draft.sources else [*nearest, *draft.nearest]
-        draft.nearest = numbered_anew(others[:_NEAREST])
+        draft.nearest = numbered_anew(others)
 
     def _located(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
         """The sources, each cited one at the place of its quote, such as a row of a table."""
@@ -542,22 +604,32 @@ class AnswerService:
 
     def _from_nothing(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
         """Say that there is nothing to answer from. No model is asked: it would make things up."""
+        counts = self._documents.counts(readable=request.setup.reach.readable)
+        if not (draft.nearest or counts.total):
+            draft.notes = replace(draft.notes or SearchNotes(), files=None)
+        yield SourcesFound((), draft.notes)
+        draft.text = self._not_found(draft, request)
+        yield TextDelta(draft.text)
+
+    def _not_found(self, draft: AnswerDraft, request: AnswerRequest) -> str:
+        """That nothing answers the question, or a name in it is nowhere, and what comes nearest."""
         reach = request.setup.reach
         # What tells the language to write in: the question, and the person's wish.
         written_in = request.question, request.setup.settings.preferences.language
         counts = self._documents.counts(readable=reach.readable)
         if draft.nearest:
             why = _NOTHING_RELEVANT[min(len(reach.collection_ids), 2)]
-        elif counts.total:
-            why = Refusal.NOTHING_FOUND
         else:
-            why = Refusal.NOTHING_THERE
-            draft.notes = replace(draft.notes or SearchNotes(), files=None)
-        yield SourcesFound((), draft.notes)
-        draft.text = refusal(why, *written_in)
+            why = Refusal.NOTHING_FOUND if counts.total else Refusal.NOTHING_THERE
+        is_all = why in {Refusal.NOTHING_RELEVANT, Refusal.NOTHING_FOUND} and not request.named
+        missing = self._missing(request, draft.nearest) if is_all else []
+        names = [quoted(name.text) for name in missing]
+        said = [not_there(names, *written_in) if names else refusal(why, *written_in)]
+        if draft.nearest_said:
+            said += [refusal(Refusal.NEAREST, *written_in), draft.nearest_said]
         if counts.unread:
-            draft.text += f"\n\n{unread_files(counts.unread, *written_in)}"
-        yield TextDelta(draft.text)
+            said.append(unread_files(counts.unread, *written_in))
+        return "\n\n".join(said)
 
 
 def _not_answered(request: AnswerRequest) -> Generator[AnswerEvent, None, FinishedAnswer]:

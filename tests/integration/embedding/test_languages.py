@@ -217,7 +217,10 @@ def test_words_that_the_library_lacks_are_slips_in_a_question_that_is_clearly_en
     index(services, tmp_path / "papers", {"bees.md": ENGLISH[1]})
     search = services.retriever.candidate_search
     asked = SearchQuestion(question, lambda: services.retriever.reader.read(Query(question)))
-    assert (search.multilingual_for(asked) is None) is is_english
+    compared = search.meaning_of(asked, None)
+    assert compared is not None
+    [german] = compared.nearness(["Bienen fressen Pollen."], ["de"])
+    assert (german == 0.0) is is_english
 
 
 @pytest.mark.slow
