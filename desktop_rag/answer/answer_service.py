@@ -64,7 +64,6 @@ from desktop_rag.answer.writing.extractive_answer import (
     in_other_languages,
     nearest_piece,
     quoted,
-    share_of_words,
 )
 from desktop_rag.core.conversation import (
     AnswerEvent,
@@ -90,8 +89,6 @@ from desktop_rag.store.contract.engine import Engine
 
 _NEAREST = 3
 _FEWEST_PARTS = 2
-# A passage with this share of the words of a question says something about it.
-_MOST_WORDS = 0.5
 # A shorter beginning of a name may begin another.
 _SHORTEST_FORM = 4
 _HOW_TO_GET_ONE = (
@@ -434,15 +431,14 @@ class AnswerService:
         """Quote what answers the question.
 
         When nothing in the sources is about it, they become the nearest passages, without an event.
-        In files that the question names, passages with its words are quoted all the same: a row for
-        "2022" means little and may be the answer.
         """
         is_doubtful = not draft.sources
-        if is_doubtful and not (request.named and not self._has_words(draft)):
-            draft.sources, draft.nearest = draft.nearest, ()
+        draft.sources, draft.nearest = draft.sources or draft.nearest, ()
         if not draft.sources:
             return
-        text = self._disputed(draft, request) or self._quoted(draft, request)
+        text = self._disputed(draft, request) or self._quoted(
+            draft, request, is_doubtful=is_doubtful
+        )
         if not text:
             draft.nearest, draft.sources = draft.sources[:_NEAREST], ()
             return
@@ -454,19 +450,18 @@ class AnswerService:
         dispute = dispute_of(request.question, request.history)
         return excerpt(checked_dispute(dispute, draft.sources, self.check)) if dispute else ""
 
-    def _has_words(self, draft: AnswerDraft) -> bool:
-        around = surroundings_of(self._documents, draft.nearest)
-        return share_of_words(draft.plain_question, draft.nearest, around) >= _MOST_WORDS
-
-    def _quoted(self, draft: AnswerDraft, request: AnswerRequest) -> str:
+    def _quoted(
+        self, draft: AnswerDraft, request: AnswerRequest, *, is_doubtful: bool = True
+    ) -> str:
+        """What answers the question. Where it tells in which files that is, only passages that are
+        doubtful have to be about it: a row for "2022" means little and may be the answer.
+        """
         asked = draft.plain_question
         asked = draft.notes.repair(asked) if draft.notes else asked
         around = surroundings_of(self._documents, draft.sources)
         meaning = self.finder.meaning_of(asked)
-        names, is_told_where = (
-            self.finder.named_things(asked),
-            request.named or request.attached_ids,
-        )
+        is_told_where = bool(request.named or request.attached_ids) and not is_doubtful
+        names = self.finder.reader.named_things(asked)
         apart = self._apart(names, asked, request, draft.sources, around)
         bare = without_names(asked, names)
         # "Who is …", "Tell me about …": whatever is said of it.
@@ -514,7 +509,7 @@ class AnswerService:
 
     def _missing(self, request: AnswerRequest, sources: Sequence[SourceRef]) -> list[MissingName]:
         """The names of the question that no passage has, and no name of the files found."""
-        found = self.finder.missing_names(request.question, request.setup.reach)
+        found = self.finder.reader.missing_names(request.question, request.setup.reach.readable)
         return [
             name
             for name in found

@@ -276,7 +276,7 @@ class CandidateSearch:
         answering = self._answering()
         if not answering:
             return Meaning(question.text, [(other, None)], self._calibration) if other else None
-        language = _language_of(question)
+        language = question_language(question.text)
         read = [
             (i.embedder, i.questions)
             for i in answering

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.core.language.languages import ENGLISH_MODEL
+from desktop_rag.core.language.languages import ENGLISH_MODEL, UNKNOWN, question_language
 from desktop_rag.models.ports import Embedder
 
 # Texts with nothing in common, in the tone and length of a passage's window.
@@ -71,6 +71,8 @@ class Meaning:
         means all.
         """
         self._question = question
+        # One word may be English, or not: then the nearer model counts.
+        self._is_unsure = question_language(question) == UNKNOWN
         # The model for fewer languages knows them better.
         self._read = sorted(read, key=lambda each: len(each[1] or ()))
         self._calibration = calibration
@@ -88,11 +90,12 @@ class Meaning:
         left = list(range(len(texts)))
         for embedder, read in self._read:
             own = [n for n in left if read is None or languages[n] in read]
-            left = [n for n in left if n not in own]
+            left = left if self._is_unsure else [n for n in left if n not in own]
             if own:
                 compared = self._compared(embedder, [texts[n] for n in own], question)
                 is_wide = read is not None and not read <= ENGLISH_MODEL
-                found[own] = compared * (_OF_MANY_LANGUAGES if is_wide else 1.0)
+                scaled = compared * (_OF_MANY_LANGUAGES if is_wide else 1.0)
+                found[own] = np.maximum(found[own], scaled)
         return found
 
     def _compared(

@@ -6,7 +6,6 @@ from pathlib import PurePath
 
 from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW
 from desktop_rag.answer.search.meaning import Meaning
-from desktop_rag.answer.search.question_terms import MissingName
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.evidence import chosen_evidence, in_turn
 from desktop_rag.answer.sources.question_rewriting import (
@@ -86,6 +85,7 @@ class SourceFinder:
     ) -> None:
         """Without an embedder, tokens are estimated."""
         self._retriever = retriever
+        self.reader = retriever.reader
         self._documents = documents
         self._embedder = embedder
         self.count_tokens: CountTokens = embedder.count_tokens if embedder else rough_token_counts
@@ -153,14 +153,6 @@ class SourceFinder:
     def meaning_of(self, question: str) -> Meaning | None:
         """Compares texts with a question, by all models that read it; None when none does."""
         return self._retriever.meaning_of(question, self._embedder)
-
-    def named_things(self, question: str) -> list[tuple[str, ...]]:
-        """The names and codes of a question, each as its words."""
-        return self._retriever.reader.named_things(question)
-
-    def missing_names(self, question: str, reach: SearchScope) -> list[MissingName]:
-        """The names and codes of a question that no passage has, of all that a person may find."""
-        return self._retriever.reader.missing_names(question, reach.readable)
 
     def files(
         self, query: Query, first: int, most: int, reach: SearchScope = EVERYTHING

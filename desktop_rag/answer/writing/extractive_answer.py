@@ -7,9 +7,8 @@ with the question, weighted by rarity among the passages, its meaning, and the r
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,9 +120,9 @@ _SENTENCES = 3
 _MOST_COMPARED = 40
 # Below this share of the question's words, those that match may do so by chance.
 _LEAST_SHARED = 0.34
-# A piece is about a question from this sum on: the share of its words and the similarity. It is the
-# same in a library of one file and in a large one. In another language the words are others, so
-# that the similarity stands alone.
+# A piece is about a question from this sum on: the share of its words, in the piece and in its
+# passage, and the similarity. It is the same in a library of one file and in a large one. In
+# another language the words are others, so that the similarity stands alone.
 _ABOUT = 0.82
 _ABOUT_ACROSS = 0.36
 # What is asked of a name has at least this sum for a piece: the name alone is not enough.
@@ -183,8 +182,12 @@ def excerpts(
     ranked = _near_the_best(sources, across)
     asked = asked_words(question)
     best = [s for n, s in enumerate(ranked) if n < _PASSAGES or s.n in across]
+    if meaning and doubt and not _is_about(question, best, meaning, surroundings, across, doubt):
+        # A second look goes through all of them.
+        best = ranked = sorted(sources, key=lambda source: -source.score)
+        if not _is_about(question, best, meaning, surroundings, across, doubt):
+            return ""
     candidates = all_candidates(best, asked, surroundings)
-    written = question
     if meaning and _tell_little(asked, candidates):
         # Words tell little, as in another language: the meaning decides, among all passages.
         by_meaning = all_candidates(ranked, asked, surroundings, any_row=True)
@@ -196,28 +199,10 @@ def excerpts(
     if not candidates:
         return ""
     candidates = [c for c in candidates if quoted(c.text) not in said] or candidates
-    if meaning and doubt:
-        fit = [c for c in candidates if c.n not in doubt.apart]
-        asked_for = ((written, _ABOUT), (doubt.bare, _ABOUT_BARE))
-        nearness = partial(_similar, meaning=meaning, surroundings=surroundings)
-        if not all(_is_any_about(q, least, fit, nearness, across) for q, least in asked_for if q):
-            return ""
     similar = _similar(question, candidates, meaning, surroundings) if meaning else None
     if asks_how_many:
         candidates = [replace(c, is_beside=not has_figure(c)) for c in candidates]
     return "\n\n".join(blocks(_best(asked, candidates, similar, across)))
-
-
-def share_of_words(
-    question: str, sources: Sequence[SourceRef], surroundings: Mapping[int, Surroundings]
-) -> float:
-    """The greatest share of a question's words that one piece has, names of documents aside."""
-    asked = content_words(question)
-    shares = (
-        len(telling_words(asked, c.named) & c.terms) / len(telling_words(asked, c.named))
-        for c in all_candidates(sources, asked, surroundings)
-    )
-    return max(shares, default=0.0)
 
 
 def nearest_piece(
@@ -235,21 +220,34 @@ def nearest_piece(
     return _best(asked, candidates, similar, across)[0]
 
 
-def _is_any_about(
+def _is_about(
     question: str,
-    least: float,
-    candidates: Sequence[Candidate],
-    nearness: Callable[[str, Sequence[Candidate]], NDArray[np.float64]],
+    sources: Sequence[SourceRef],
+    meaning: Meaning,
+    surroundings: Mapping[int, Surroundings],
     across: Collection[int],
+    doubt: Doubt,
 ) -> bool:
-    """True when a piece, which is no question itself, has this nearness to a question."""
-    asked = content_words(question)
-    return any(
-        (c.n in across and near >= min(least, _ABOUT_ACROSS))
-        or _held_share(asked, c.terms | c.named) + near >= least
-        for c, near in zip(candidates, nearness(question, candidates).tolist(), strict=True)
-        if not c.unit.text.endswith(("?", "？"))
-    )
+    """True when a piece, which is no question itself, is near enough to a question."""
+    fit = [source for source in sources if source.n not in doubt.apart]
+    found = all_candidates(fit, asked_words(question), surroundings, any_row=True)
+    found = found or [c for source in fit for c in whole_passage(source)]
+    pieces = [c for c in found if not c.unit.text.endswith(("?", "？"))]
+    passages = {s.n: frozenset[str]().union(*(c.terms for c in found if c.n == s.n)) for s in fit}
+
+    def has(asked: str, least: float) -> bool:
+        words, similar = content_words(asked), _similar(asked, pieces, meaning, surroundings)
+        shares = [
+            (_held_share(words, c.terms | c.named) + _held_share(words, passages[c.n] | c.named))
+            / 2
+            for c in pieces
+        ]
+        return any(
+            (c.n in across and near >= min(least, _ABOUT_ACROSS)) or share + near >= least
+            for c, share, near in zip(pieces, shares, similar.tolist(), strict=True)
+        )
+
+    return has(question, _ABOUT) and (not doubt.bare or has(doubt.bare, _ABOUT_BARE))
 
 
 def _held_share(asked: Collection[str], held: Collection[str]) -> float:
