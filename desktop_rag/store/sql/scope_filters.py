@@ -37,19 +37,22 @@ def plain_name(path: str) -> str:
 _MOST_PARTS = 8
 
 
-def completing(text: str, day: str) -> tuple[str, str, dict[str, str]]:
-    """SQL for the rows of `documents` whose name, title, address, folder or day of change hold each
-    part of a folded text, SQL for their order, and the parameters. `day` is SQL for that day.
+def completing(text: str, day: str, condition: str, limit: int) -> tuple[str, dict[str, str]]:
+    """SQL for the ids of documents whose name, title, address, folder or day of change hold each
+    part of a folded text, and its parameters. `day` is SQL for that day.
     """
     parts = {f"part{n}": part for n, part in enumerate(text.split()[:_MOST_PARTS])}
-    if not parts:
-        return "true", "mtime_ns DESC, path", {}
-    folder = folded("parse_dirpath(path)")
-    held = f"concat_ws(' ', plain_name, {folded('title')}, lower(url), {folder}, {day})"
+    folder, title = folded("parse_dirpath(path)"), folded("title")
+    held = f"concat_ws(' ', plain_name, {title}, lower(url), {folder}, {day})" if parts else "''"
+    holds = "".join(f" AND contains(held, ${name})" for name in parts)
     named = " + ".join(f"contains(plain_name, ${name})::INT" for name in parts)
-    order = f"NOT starts_with(plain_name, $text), {named} DESC, length(plain_name), path"
-    condition = " AND ".join(f"contains({held}, ${name})" for name in parts)
-    return condition, order, parts | {"text": text}
+    by_name = f"NOT starts_with(plain_name, $text), {named} DESC, length(plain_name), path"
+    sql = (
+        f"SELECT document_id FROM (SELECT *, {held} AS held FROM documents) AS documents"
+        f" WHERE parent_id = '' AND state <> 'gone'{condition}{holds}"
+        f" ORDER BY {by_name if parts else 'mtime_ns DESC, path'} LIMIT {limit:d}"
+    )
+    return sql, (parts | {"text": text}) if parts else {}
 
 
 def readable_documents(readable: Readable | None) -> tuple[str, dict[str, Any]]:

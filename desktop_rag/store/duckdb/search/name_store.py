@@ -182,12 +182,8 @@ class NameStore:
             condition, parameters = condition_of(
                 EVERYWHERE, con, self._cache.statistics, "document_id"
             )
-            held, order, parts = completing(_folded(con, [text])[0], _DAY)
-            rows = con.execute(
-                "SELECT document_id FROM documents WHERE parent_id = '' AND state <> 'gone'"
-                f"{condition} AND {held} ORDER BY {order} LIMIT {limit:d}",
-                parameters | parts,
-            ).fetchall()
+            sql, parts = completing(_folded(con, [text])[0], _DAY, condition, limit)
+            rows = con.execute(sql, parameters | parts).fetchall()
         return [document_id for (document_id,) in rows]
 
     def folders(self, scope: Scope) -> list[str]:

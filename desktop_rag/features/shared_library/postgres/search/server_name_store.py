@@ -115,14 +115,10 @@ class ServerNameStore:
 
     def completing(self, text: str, limit: int) -> list[str]:
         """Ids of documents with the parts of this text in their names, folders or days."""
-        held, order, parts = completing(plain(text), _DAY)
         with self._database.snapshot() as snapshot:
             condition, parameters = _condition(snapshot, EVERYWHERE)
-            rows = snapshot.con.execute(
-                "SELECT document_id FROM documents WHERE parent_id = '' AND state <> 'gone'"
-                f"{condition} AND {held} ORDER BY {order} LIMIT {limit:d}",
-                parameters | parts,
-            ).fetchall()
+            sql, parts = completing(plain(text), _DAY, condition, limit)
+            rows = snapshot.con.execute(sql, parameters | parts).fetchall()
         return [document_id for (document_id,) in rows]
 
     def folders(self, scope: Scope) -> list[str]:
