@@ -7,7 +7,7 @@ Runs on the answering thread; only `answer_and_store` stores anything.
 import itertools
 import secrets
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import PurePath
@@ -57,7 +57,7 @@ from desktop_rag.answer.understanding.scoping import ChosenScope, Scoping, unkno
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest, answer_with
 from desktop_rag.answer.writing.answer_texts import Refusal, not_there, refusal, unread_files
-from desktop_rag.answer.writing.excerpt_candidates import Surroundings, named_in, surroundings_of
+from desktop_rag.answer.writing.excerpt_candidates import named_in, surroundings_of
 from desktop_rag.answer.writing.extractive_answer import (
     Doubt,
     excerpts,
@@ -462,7 +462,8 @@ class AnswerService:
         meaning = self.finder.meaning_of(asked)
         is_told_where = bool(request.named or request.attached_ids) and not is_doubtful
         names = self.finder.reader.named_things(asked)
-        apart = self._apart(names, asked, request, draft.sources, around)
+        across = in_other_languages(asked, meaning, around)
+        apart = self._apart(names, request, draft.sources, across)
         bare = without_names(asked, names)
         # "Who is …", "Tell me about …": whatever is said of it.
         is_about_name = bool(names and asks_for_content(bare)) and len(apart) < len(draft.sources)
@@ -480,18 +481,17 @@ class AnswerService:
     def _apart(
         self,
         names: Sequence[Sequence[str]],
-        question: str,
         request: AnswerRequest,
         sources: Sequence[SourceRef],
-        around: Mapping[int, Surroundings],
+        across: frozenset[int],
     ) -> frozenset[int]:
         """The sources that aren't about the names in a question: no passage has one, or their own
-        document none. In another language a name that is a word may be another one.
+        document none. In another language, as `across`, a name that is a word may be another one.
         """
         missing = self._missing(request, sources)
         if any(name.is_certain for name in missing):
             return frozenset(source.n for source in sources)
-        across, held = in_other_languages(question, around), cache(self._plain_text)
+        held = cache(self._plain_text)
         last = [name[-1].casefold() for name in names]
         begins = [word[: max(_SHORTEST_FORM, len(word) - 2)] for word in last]
         return frozenset(

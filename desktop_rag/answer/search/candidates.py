@@ -273,16 +273,17 @@ class CandidateSearch:
         """Compares texts with a question by all embedders that read it, by the `other` one while
         none can answer; None when none reads it.
         """
-        answering = self._answering()
-        if not answering:
-            return Meaning(question.text, [(other, None)], self._calibration) if other else None
-        language = question_language(question.text)
-        read = [
-            (i.embedder, i.questions)
-            for i in answering
-            if i.questions is None or language in i.questions
-        ]
-        return Meaning(question.text, read, self._calibration) if read else None
+        answering, language = self._answering(), _language_of(question)
+        read = (
+            [(other, None)]
+            if other and not answering
+            else [
+                (i.embedder, i.questions)
+                for i in answering
+                if i.questions is None or language in i.questions
+            ]
+        )
+        return Meaning(question.text, language, read, self._calibration) if read else None
 
     def _first(
         self, weights: Weights, asked: Sequence["_Model"], limit: int, scope: Scope
@@ -444,13 +445,13 @@ def _is_multilingual(index: AnsweringIndex) -> bool:
 
 def _language_of(question: SearchQuestion) -> str:
     """The language of a question. One that may be English, but of whose words the library lacks
-    half or more, is probably in another: "Was" alone may be either.
+    more than half, is probably in another: "Was" alone may be either.
     """
     language = question_language(question.text)
     if language != UNKNOWN:
         return language
     counts = question.reading.words.counts
-    is_hardly_known = bool(counts) and 2 * sum(map(bool, counts)) <= len(counts)
+    is_hardly_known = bool(counts) and 2 * sum(map(bool, counts)) < len(counts)
     return OTHER_LATIN if is_hardly_known else UNKNOWN
 
 

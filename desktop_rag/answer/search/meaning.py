@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.core.language.languages import ENGLISH_MODEL, UNKNOWN, question_language
+from desktop_rag.core.language.languages import ENGLISH_MODEL, UNKNOWN
 from desktop_rag.models.ports import Embedder
 
 # Texts with nothing in common, in the tone and length of a passage's window.
@@ -65,14 +65,17 @@ class Meaning:
     """
 
     def __init__(
-        self, question: str, read: Sequence[_Read], calibration: SimilarityCalibration
+        self,
+        question: str,
+        language: str,
+        read: Sequence[_Read],
+        calibration: SimilarityCalibration,
     ) -> None:
-        """`read` are the models that read the question, with the languages that they read; None
-        means all.
+        """`read` are the models that read the question, of this `language` by its code, with the
+        languages that they read; None means all.
         """
         self._question = question
-        # One word may be English, or not: then the nearer model counts.
-        self._is_unsure = question_language(question) == UNKNOWN
+        self.language = language
         # The model for fewer languages knows them better.
         self._read = sorted(read, key=lambda each: len(each[1] or ()))
         self._calibration = calibration
@@ -90,7 +93,8 @@ class Meaning:
         left = list(range(len(texts)))
         for embedder, read in self._read:
             own = [n for n in left if read is None or languages[n] in read]
-            left = left if self._is_unsure else [n for n in left if n not in own]
+            # One word may be English, or not: then the nearer model counts.
+            left = left if self.language == UNKNOWN else [n for n in left if n not in own]
             if own:
                 compared = self._compared(embedder, [texts[n] for n in own], question)
                 is_wide = read is not None and not read <= ENGLISH_MODEL

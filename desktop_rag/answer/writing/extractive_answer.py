@@ -178,7 +178,7 @@ def excerpts(
     when no piece seems to be about the question. Where one `asks_how_many`, pieces with figures are
     preferred.
     """
-    across = in_other_languages(question, surroundings)
+    across = in_other_languages(question, meaning, surroundings)
     ranked = _near_the_best(sources, across)
     asked = asked_words(question)
     best = [s for n, s in enumerate(ranked) if n < _PASSAGES or s.n in across]
@@ -212,7 +212,8 @@ def nearest_piece(
     surroundings: Mapping[int, Surroundings],
 ) -> Candidate | None:
     """The piece that comes nearest to a question which no piece is about."""
-    asked, across = asked_words(question), in_other_languages(question, surroundings)
+    asked = asked_words(question)
+    across = in_other_languages(question, meaning, surroundings)
     candidates = all_candidates(sources, asked, surroundings)
     if not candidates:
         return None
@@ -332,9 +333,11 @@ def _without_names(question: str, sources: Sequence[SourceRef]) -> str:
     return " ".join(kept) or question
 
 
-def in_other_languages(question: str, surroundings: Mapping[int, Surroundings]) -> frozenset[int]:
+def in_other_languages(
+    question: str, meaning: Meaning | None, surroundings: Mapping[int, Surroundings]
+) -> frozenset[int]:
     """The numbers of the sources in another language than the question: words say nothing there."""
-    asked = question_language(question)
+    asked = meaning.language if meaning else question_language(question)
     known = {n: around.language for n, around in surroundings.items() if around.language}
     if asked == OTHER_LATIN:
         # It may be any but English.

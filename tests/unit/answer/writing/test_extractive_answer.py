@@ -5,6 +5,7 @@ from desktop_rag.answer.search.meaning import Meaning, SimilarityCalibration
 from desktop_rag.answer.writing.excerpt_candidates import Surroundings
 from desktop_rag.answer.writing.extractive_answer import Doubt, excerpts
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.language.languages import question_language
 from desktop_rag.core.parsed import Anchor
 from tests.conftest import bundled_embedder
 
@@ -257,7 +258,8 @@ def test_a_passage_below_a_heading_begins_with_a_sentence() -> None:
 
 
 def meaning(question: str) -> Meaning:
-    return Meaning(question, [(bundled_embedder(), None)], SimilarityCalibration())
+    language = question_language(question)
+    return Meaning(question, language, [(bundled_embedder(), None)], SimilarityCalibration())
 
 
 def test_what_is_about_something_else_is_not_quoted() -> None:
