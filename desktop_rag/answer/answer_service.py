@@ -44,7 +44,11 @@ from desktop_rag.answer.prompting.prompt import (
 from desktop_rag.answer.search.question_terms import MissingName, without_names
 from desktop_rag.answer.small_talk import reply_to
 from desktop_rag.answer.sources.attachments import AttachedSources, Attachments
-from desktop_rag.answer.sources.question_rewriting import asks_for_more, question_parts
+from desktop_rag.answer.sources.question_rewriting import (
+    asks_for_more,
+    content_words,
+    question_parts,
+)
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_headings import SourceHeadings
 from desktop_rag.answer.sources.source_merging import numbered_anew, with_earlier
@@ -79,6 +83,7 @@ from desktop_rag.core.conversation import (
     TextDelta,
 )
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.languages import OTHER_LATIN, UNKNOWN, question_language
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.question import NamedFiles
@@ -409,12 +414,13 @@ class AnswerService:
             asked = replace(request, question=part, query=query, history=())
             found = AnswerDraft(request.conversation_id, part, query)
             self.finder.add_sources(found, asked, None, None)
+            is_doubtful = not found.sources
             found.sources = found.sources or found.nearest
             first = len(sources) + 1
             found.sources = tuple(
                 replace(source, n=n) for n, source in enumerate(found.sources, start=first)
             )
-            text = self._quoted(found, asked) if found.sources else ""
+            text = self._quoted(found, asked, is_doubtful=is_doubtful) if found.sources else ""
             sources += found.sources if text else ()
             found.nearest = found.sources
             text = text or self._not_found(found, asked)
@@ -450,9 +456,7 @@ class AnswerService:
         dispute = dispute_of(request.question, request.history)
         return excerpt(checked_dispute(dispute, draft.sources, self.check)) if dispute else ""
 
-    def _quoted(
-        self, draft: AnswerDraft, request: AnswerRequest, *, is_doubtful: bool = True
-    ) -> str:
+    def _quoted(self, draft: AnswerDraft, request: AnswerRequest, *, is_doubtful: bool) -> str:
         """What answers the question. Where it tells in which files that is, only passages that are
         doubtful have to be about it: a row for "2022" means little and may be the answer.
         """
@@ -466,11 +470,16 @@ class AnswerService:
         apart = self._apart(names, request, draft.sources, across)
         bare = without_names(asked, names)
         # "Who is …", "Tell me about …": whatever is said of it.
-        is_about_name = bool(names and asks_for_content(bare)) and len(apart) < len(draft.sources)
+        # In another language than English, a capital letter may mark no name.
+        is_clear = bool(names) and question_language(asked) not in {UNKNOWN, OTHER_LATIN}
+        is_bare = bool(names) and not (content_words(bare) and not asks_for_content(bare))
+        is_about_name = is_bare and len(apart) < len(draft.sources)
         text = excerpts(
             asked, draft.sources, meaning, _previous_answer(draft, request), around,
             asks_how_many=bool(counting_language(asked)),
-            doubt=None if is_told_where or is_about_name else Doubt(apart, bare if names else ""),
+            doubt=None
+            if is_told_where or is_about_name
+            else Doubt(apart, bare if is_clear else "", is_doubtful),
         )  # fmt: skip
         if not text and (piece := nearest_piece(asked, draft.sources, meaning, around)):
             [source] = [source for source in draft.sources if source.n == piece.n]

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from desktop_rag.core.language.languages import (
     OTHER_LATIN,
+    UNKNOWN,
     function_words,
     likely_language,
     question_language,
@@ -298,11 +299,15 @@ class QuestionReader:
     def missing_names(self, text: str, readable: Readable | None = None) -> list[MissingName]:
         """The names and codes of a question that no passage has."""
         languages = list(self._lexical.languages(readable))
+        # "Bienen" may be a name, or the word for bees.
+        is_clear = question_language(text) not in {UNKNOWN, OTHER_LATIN}
         found: list[MissingName] = []
         for name in self.named_things(text):
             missing = [word for word in name if not self._occurs(word, languages, readable)]
             if 2 * len(missing) >= len(name) and (len(name) == 1 or name[-1] in missing):
-                is_certain = any(not (w.isalpha() and self._is_known(w)) for w in missing)
+                is_certain = any(
+                    not w.isalpha() or (is_clear and not self._is_known(w)) for w in missing
+                )
                 found.append(MissingName(" ".join(name), is_certain))
         return found
 

@@ -124,7 +124,7 @@ _LEAST_SHARED = 0.34
 # passage, and the similarity. It is the same in a library of one file and in a large one. In
 # another language the words are others, so that the similarity stands alone.
 _ABOUT = 0.82
-_ABOUT_ACROSS = 0.36
+_ABOUT_ACROSS, _DOUBTFUL_ACROSS = 0.24, 0.36
 # What is asked of a name has at least this sum for a piece: the name alone is not enough.
 _ABOUT_BARE = 0.25
 _SHORTEST_END = 4
@@ -153,11 +153,13 @@ _OTHERS_SHARE = 0.8
 @dataclass(frozen=True, slots=True)
 class Doubt:
     """What no answer is made of: the sources with the numbers `apart`, and pieces that have only
-    the names of a question, which is `bare` without these, "" where it has none.
+    the names of a question, which is `bare` without these, "" where it has none. It `is_great`
+    where search found nothing relevant either.
     """
 
     apart: frozenset[int] = frozenset()
     bare: str = ""
+    is_great: bool = False
 
 
 def excerpts(
@@ -236,6 +238,8 @@ def _is_about(
     pieces = [c for c in found if not c.unit.text.endswith(("?", "？"))]
     passages = {s.n: frozenset[str]().union(*(c.terms for c in found if c.n == s.n)) for s in fit}
 
+    least_across = _DOUBTFUL_ACROSS if doubt.is_great else _ABOUT_ACROSS
+
     def has(asked: str, least: float) -> bool:
         words, similar = content_words(asked), _similar(asked, pieces, meaning, surroundings)
         shares = [
@@ -244,7 +248,7 @@ def _is_about(
             for c in pieces
         ]
         return any(
-            (c.n in across and near >= min(least, _ABOUT_ACROSS)) or share + near >= least
+            (c.n in across and near >= min(least, least_across)) or share + near >= least
             for c, share, near in zip(pieces, shares, similar.tolist(), strict=True)
         )
 

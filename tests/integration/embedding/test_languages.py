@@ -179,7 +179,7 @@ def test_what_is_not_there_is_refused_in_the_language_of_the_question(
     question = "Welche Schacheröffnung spielte der Großmeister im Finale?"
     answer = ask(services, question)
     assert not answer.sources
-    assert answer.text == refusal(Refusal.NOTHING_RELEVANT, question)
+    assert answer.text.startswith(refusal(Refusal.NOTHING_RELEVANT, question))
     assert answer.text.startswith("Nichts in Ihren Dokumenten")
 
 
