@@ -61,7 +61,7 @@ from desktop_rag.answer.understanding.scoping import ChosenScope, Scoping, unkno
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest, answer_with
 from desktop_rag.answer.writing.answer_texts import Refusal, not_there, refusal, unread_files
-from desktop_rag.answer.writing.excerpt_candidates import named_in, surroundings_of
+from desktop_rag.answer.writing.excerpt_candidates import surroundings_of
 from desktop_rag.answer.writing.extractive_answer import (
     Doubt,
     excerpts,
@@ -88,7 +88,6 @@ from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.question import NamedFiles
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
-from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import ChatModel, Embedder, Reader
 from desktop_rag.store.contract.engine import Engine
 
@@ -497,7 +496,7 @@ class AnswerService:
         """The sources that aren't about the names in a question: no passage has one, or their own
         document none. In another language, as `across`, a name that is a word may be another one.
         """
-        missing = self._missing(request, sources)
+        missing = self._missing(request)
         if any(name.is_certain for name in missing):
             return frozenset(source.n for source in sources)
         held = cache(self._plain_text)
@@ -516,15 +515,12 @@ class AnswerService:
         names = (f"{d.path} {d.title}" for d in self._documents.get([document_id]))
         return " ".join([*names, text]).casefold()
 
-    def _missing(self, request: AnswerRequest, sources: Sequence[SourceRef]) -> list[MissingName]:
-        """The names of the question that no passage has, and no name of the files found."""
-        found = self.finder.reader.missing_names(request.question, request.setup.reach.readable)
-        return [
-            name
-            for name in found
-            if not any(named_in(source, set(terms(name.text))) for source in sources)
-            and not (request.setup.reach.readable is None and self._names.completing(name.text, 1))
-        ]
+    def _missing(self, request: AnswerRequest) -> list[MissingName]:
+        """The names of the question that no passage has, and no name of a file."""
+        readable = request.setup.reach.readable
+        found = self.finder.reader.missing_names(request.question, readable)
+        # Whether there is such a file is not for everyone to know.
+        return [n for n in found if readable or not self._names.completing(n.text, 1)]
 
     def _remark(self, dispute: Dispute, sources: Sequence[SourceRef], fence: str) -> str:
         return remark(checked_dispute(dispute, sources, self.check), fence)
@@ -626,7 +622,7 @@ class AnswerService:
         else:
             why = Refusal.NOTHING_FOUND if counts.total else Refusal.NOTHING_THERE
         is_all = why in {Refusal.NOTHING_RELEVANT, Refusal.NOTHING_FOUND} and not request.named
-        missing = self._missing(request, draft.nearest) if is_all else []
+        missing = self._missing(request) if is_all else []
         names = [quoted(name.text) for name in missing]
         said = [not_there(names, *written_in) if names else refusal(why, *written_in)]
         if draft.nearest_said:

@@ -354,29 +354,15 @@ class NamedAnswer:
                 request.query, _MOST_OUTLINES, request.setup.reach
             )
         ]
-        said: list[str] = []
-        if is_comparison and len(documents) == _TWO:
-            # The newest is first.
-            new, old = (Version(d, *self._content(d)) for d in documents)
-            if found := differences_of(old, new, texts):
-                is_comparison, is_answer = False, True
-                documents, said, draft.sources = [], [found.text], found.sources
-        lines = _LINES_OF_ONE if len(documents) == 1 else _LINES_OF_SEVERAL
-        for document in documents:
-            text, places = self._content(document)
-            first = len(draft.sources) + 1
-            found = outline_of(document, text, places, texts, first=first, most=lines)
-            if found.text:
-                if len(documents) > 1:
-                    said.append(f"**{quoted(_name_among(document, documents))}**")
-                said.append(found.text)
-                draft.sources = (*draft.sources, *found.sources)
+        found = self._differences(documents, texts) if is_comparison else None
+        said, sources = ([found.text], found.sources) if found else self._told(documents, texts)
         if not said:
             return
-        if is_comparison:
+        if is_comparison and not found:
             said.insert(0, texts.said("not_compared"))
-        elif not (named.asks_for_content or is_answer):
+        elif not (named.asks_for_content or is_answer or found):
             said.insert(0, _not_about(named, texts))
+        draft.sources = sources
         draft.is_excerpts, draft.nearest = True, ()
         draft.text = "\n\n".join(said)
         read = len({source.document_id for source in draft.sources})
@@ -384,6 +370,29 @@ class NamedAnswer:
         draft.notes = replace(draft.notes or SearchNotes(), files=counts)
         yield SourcesFound(draft.sources, draft.notes)
         yield TextDelta(draft.text)
+
+    def _differences(self, documents: Sequence[Document], texts: AnswerTexts) -> Outline | None:
+        """What two documents, the newer one first, have different as versions of one text."""
+        if len(documents) != _TWO:
+            return None
+        new, old = (Version(document, *self._content(document)) for document in documents)
+        return differences_of(old, new, texts)
+
+    def _told(
+        self, documents: Sequence[Document], texts: AnswerTexts
+    ) -> tuple[list[str], tuple[SourceRef, ...]]:
+        """The outlines of documents, each with its name beside others, and their sources."""
+        said, sources = list[str](), tuple[SourceRef, ...]()
+        lines = _LINES_OF_ONE if len(documents) == 1 else _LINES_OF_SEVERAL
+        for document in documents:
+            first = len(sources) + 1
+            found = outline_of(document, *self._content(document), texts, first=first, most=lines)
+            if found.text:
+                if len(documents) > 1:
+                    said.append(f"**{quoted(_name_among(document, documents))}**")
+                said.append(found.text)
+                sources = (*sources, *found.sources)
+        return said, sources
 
     def _content(self, document: Document) -> tuple[str, str]:
         text, places = self._documents.content(document.document_id)
