@@ -1,23 +1,21 @@
-"""Search must report that nothing is relevant, and only then. Questions of one set are asked in the
-library of another, beside the library's own questions and questions for a name that occurs in one
-text. Not a script: part of retrieval.py.
+"""An answer must say that nothing is about the question, and only then. Questions of one set are
+asked in the library of another, beside the library's own questions and questions for a name that
+occurs in one text. Not a script: part of retrieval.py.
 """
 
 import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from bars import Bar, reported
 
-from desktop_rag.answer.chat import Chat
-from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW
-from desktop_rag.answer.sources.source_finder import EXCERPT_PASSAGES
+from desktop_rag.answer.chat import Chat, user_message
+from desktop_rag.core.conversation import AnswerDone
 from desktop_rag.features.evaluation.measures.query_sets import RetrievalSet, load_set
 
-# An answer selects its sources from this many times as many passages.
-_DEPTH = 3
 _NAMES = 40
 _FORMS = ("Who is Mr {}?", "What is {}?", "Tell me about {}.", "What did {} do in 2014?")
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{4,}\b")
@@ -48,8 +46,8 @@ def measure(sets: Path, library: str, own: RetrievalSet, chat: Chat) -> list[Bar
 
 
 def to_json(bars: Sequence[Bar]) -> dict[str, Any]:
-    """The shares by name, with their threshold."""
-    return {"irrelevant_below": IRRELEVANT_BELOW, "shares": {bar.name: bar.figure for bar in bars}}
+    """The shares by name."""
+    return {"shares": {bar.name: bar.figure for bar in bars}}
 
 
 def _for_names(texts: Sequence[str]) -> list[str]:
@@ -68,6 +66,7 @@ def _share(questions: Sequence[str], chat: Chat) -> float | None:
 
 
 def _is_refused(text: str, chat: Chat) -> bool:
-    """The decision of an answer: none of its possible passages is relevant enough."""
-    found = chat.search(text, limit=_DEPTH * EXCERPT_PASSAGES)
-    return all(passage.relevance < IRRELEVANT_BELOW for passage in found)
+    """True when the answer without a model quotes nothing."""
+    question = user_message(text)
+    *_, done = chat.answer([question], chat.set_up(), cancel=Event())
+    return isinstance(done, AnswerDone) and not done.message.sources

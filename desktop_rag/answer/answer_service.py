@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from pathlib import PurePath
 from typing import Protocol
 
 from desktop_rag.answer.checking.answer_claims import CheckClaim
@@ -40,10 +41,14 @@ from desktop_rag.answer.prompting.prompt import (
     instructions_for,
     with_instructions,
 )
-from desktop_rag.answer.search.candidates import SimilarityCalibration
+from desktop_rag.answer.search.question_terms import MissingName, without_names
 from desktop_rag.answer.small_talk import reply_to
 from desktop_rag.answer.sources.attachments import AttachedSources, Attachments
-from desktop_rag.answer.sources.question_rewriting import asks_for_more, question_parts
+from desktop_rag.answer.sources.question_rewriting import (
+    asks_for_more,
+    content_words,
+    question_parts,
+)
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_headings import SourceHeadings
 from desktop_rag.answer.sources.source_merging import numbered_anew, with_earlier
@@ -51,15 +56,27 @@ from desktop_rag.answer.tables.cell_values import asks_how_much
 from desktop_rag.answer.tables.table_answer import TableAnswer, is_query
 from desktop_rag.answer.tools.document_tools import DocumentTools
 from desktop_rag.answer.tools.search_plan import searched_on
-from desktop_rag.answer.understanding.file_words import asks_to_compare, compares
+from desktop_rag.answer.understanding.file_words import asks_for_content, compares, is_comparison
 from desktop_rag.answer.understanding.named_answer import NamedAnswer
 from desktop_rag.answer.understanding.scoping import ChosenScope, Scoping, unknown_name
 from desktop_rag.answer.weak_answer import add_words
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest, answer_with
-from desktop_rag.answer.writing.answer_texts import Refusal, refusal, texts_for, unread_files
+from desktop_rag.answer.writing.answer_texts import (
+    Refusal,
+    not_there,
+    refusal,
+    texts_for,
+    unread_files,
+)
 from desktop_rag.answer.writing.excerpt_candidates import surroundings_of
-from desktop_rag.answer.writing.extractive_answer import excerpts, quoted, share_of_words
+from desktop_rag.answer.writing.extractive_answer import (
+    Doubt,
+    excerpts,
+    in_other_languages,
+    nearest_piece,
+    quoted,
+)
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerRestated,
@@ -74,6 +91,7 @@ from desktop_rag.core.conversation import (
     TextDelta,
 )
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.languages import OTHER_LATIN, UNKNOWN, question_language
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.question import NamedFiles
@@ -83,8 +101,8 @@ from desktop_rag.store.contract.engine import Engine
 
 _NEAREST = 3
 _FEWEST_PARTS = 2
-# A passage with this share of the words of a question says something about it.
-_MOST_WORDS = 0.5
+# A shorter beginning of a name may begin another.
+_SHORTEST_FORM = 4
 _HOW_TO_GET_ONE = (
     "No model is connected. Connect one in the settings, or ask about all documents: then the"
     " answer is made of excerpts."
@@ -139,22 +157,21 @@ class AnswerService:
         self.models = models
         self.check = check
         self._documents = documents = engine.documents
-        self.chosen = ChosenScope(finder, documents)
+        self._names = engine.names
+        self.chosen = ChosenScope(finder, documents, engine.names)
         self.scoping = Scoping(engine.names, documents, engine.sources.collections, self.chosen)
         self.attachments = Attachments(engine.attachments, models)
         self.unfinished = UnfinishedAnswers(engine, self._located)
         self._conversations = conversations
         self._memory = memory
         self._wrap = wrap
-        self._embedder = embedder
-        self._calibration = SimilarityCalibration()
         self._table_answer = TableAnswer(documents, engine.tables)
         self._tools = DocumentTools(finder, documents, self._table_answer)
         self._attached = AttachedSources(finder, documents)
         self._named = NamedAnswer(finder, documents)
         self._counting = CountAnswer(CountedSets(finder, documents, engine.names))
         map_reduce = MapReduce(finder.count_tokens)
-        self._few_files = FewFiles(finder, documents, embedder, map_reduce, models)
+        self._few_files = FewFiles(finder, documents, map_reduce, models)
         self._summaries = Summaries(finder, documents, embedder, map_reduce)
         self._before_next: dict[str, Callable[[], None]] = {}
 
@@ -428,14 +445,18 @@ class AnswerService:
             asked = replace(request, question=part, query=query, history=())
             found = AnswerDraft(request.conversation_id, part, query)
             self.finder.add_sources(found, asked, None, None)
+            is_doubtful = not found.sources
+            found.sources = found.sources or found.nearest
             first = len(sources) + 1
             found.sources = tuple(
                 replace(source, n=n) for n, source in enumerate(found.sources, start=first)
             )
-            if text := found.sources and self._quoted(found, asked):
-                said.append(f"**{quoted(part)}**\n\n{text}")
-                sources += found.sources
-        if not said:
+            text = self._quoted(found, asked, is_doubtful=is_doubtful) if found.sources else ""
+            sources += found.sources if text else ()
+            found.nearest = found.sources
+            text = text or self._not_found(found, asked)
+            said.append(f"**{quoted(part)}**\n\n{text}")
+        if not sources:
             return False
         draft.sources, draft.nearest = tuple(sources), ()
         draft.is_excerpts, draft.text = True, "\n\n".join(said)
@@ -447,14 +468,14 @@ class AnswerService:
         """Quote what answers the question.
 
         When nothing in the sources is about it, they become the nearest passages, without an event.
-        In files that the question names, passages with its words are quoted all the same: a row for
-        "2022" means little and may be the answer.
         """
-        if not draft.sources and request.named and self._has_words(draft):
-            draft.sources, draft.nearest = draft.nearest, ()
+        is_doubtful = not draft.sources
+        draft.sources, draft.nearest = draft.sources or draft.nearest, ()
         if not draft.sources:
             return
-        text = self._disputed(draft, request) or self._quoted(draft, request)
+        text = self._disputed(draft, request) or self._quoted(
+            draft, request, is_doubtful=is_doubtful
+        )
         if not text:
             draft.nearest, draft.sources = draft.sources[:_NEAREST], ()
             return
@@ -466,27 +487,74 @@ class AnswerService:
         dispute = dispute_of(request.question, request.history)
         return excerpt(checked_dispute(dispute, draft.sources, self.check)) if dispute else ""
 
-    def _has_words(self, draft: AnswerDraft) -> bool:
-        around = surroundings_of(self._documents, draft.nearest)
-        return share_of_words(draft.plain_question, draft.nearest, around) >= _MOST_WORDS
-
-    def _quoted(self, draft: AnswerDraft, request: AnswerRequest) -> str:
+    def _quoted(self, draft: AnswerDraft, request: AnswerRequest, *, is_doubtful: bool) -> str:
+        """What answers the question. Where it tells in which files that is, only passages that are
+        doubtful have to be about it: a row for "2022" means little and may be the answer.
+        """
         asked = draft.plain_question
         asked = draft.notes.repair(asked) if draft.notes else asked
         texts = texts_for(request.question, request.setup.settings.preferences.language)
         around = surroundings_of(self._documents, draft.sources, texts.said("older"))
-        languages = {each.language for each in around.values()}
-        embedder = self.finder.embedder_for(asked, languages) or self._embedder
-        is_told_where = bool(request.named or request.attached_ids)
-        unrelated = (
-            self._calibration.unrelated(embedder) if embedder and not is_told_where else None
-        )
-        said = _previous_answer(draft, request)
-        return excerpts(
-            asked, draft.sources, embedder, said, around, unrelated,
+        meaning = self.finder.meaning_of(asked)
+        is_told_where = bool(request.named or request.attached_ids) and not is_doubtful
+        names = self.finder.reader.named_things(asked)
+        across = in_other_languages(asked, meaning, around)
+        apart = self._apart(names, request, draft.sources, across)
+        bare = without_names(asked, names)
+        # "Who is …", "Tell me about …": whatever is said of it.
+        # In another language than English, a capital letter may mark no name.
+        is_clear = bool(names) and question_language(asked) not in {UNKNOWN, OTHER_LATIN}
+        is_bare = bool(names) and not (content_words(bare) and not asks_for_content(bare))
+        is_about_name = is_bare and len(apart) < len(draft.sources)
+        text = excerpts(
+            asked, draft.sources, meaning, _previous_answer(draft, request), around,
             asks_how_many=bool(counting_language(asked)) or asks_how_much(asked),
-            is_comparison=asks_to_compare(asked),
+            is_comparison=is_comparison(asked),
+            doubt=None
+            if is_told_where or is_about_name
+            else Doubt(apart, bare if is_clear else "", is_doubtful),
         )  # fmt: skip
+        if not text and (piece := nearest_piece(asked, draft.sources, meaning, around)):
+            [source] = [source for source in draft.sources if source.n == piece.n]
+            name = PurePath(source.path).name or source.title
+            draft.nearest_said = f"**{quoted(name)}**: {quoted(piece.text)}"
+        return text
+
+    def _apart(
+        self,
+        names: Sequence[Sequence[str]],
+        request: AnswerRequest,
+        sources: Sequence[SourceRef],
+        across: frozenset[int],
+    ) -> frozenset[int]:
+        """The sources that aren't about the names in a question: no passage has one, or their own
+        document none. In another language, as `across`, a name that is a word may be another one.
+        """
+        missing = self._missing(request)
+        if any(name.is_certain for name in missing):
+            return frozenset(source.n for source in sources)
+        held = cache(self._plain_text)
+        last = [name[-1].casefold() for name in names]
+        begins = [word[: max(_SHORTEST_FORM, len(word) - 2)] for word in last]
+        return frozenset(
+            s.n
+            for s in sources
+            if s.n not in across
+            and (missing or (begins and not any(b in held(s.document_id) for b in begins)))
+        )
+
+    def _plain_text(self, document_id: str) -> str:
+        """The text of a document with its path and title, in lower case."""
+        text = self._documents.content(document_id)[0] or ""
+        names = (f"{d.path} {d.title}" for d in self._documents.get([document_id]))
+        return " ".join([*names, text]).casefold()
+
+    def _missing(self, request: AnswerRequest) -> list[MissingName]:
+        """The names of the question that no passage has, and no name of a file."""
+        readable = request.setup.reach.readable
+        found = self.finder.reader.missing_names(request.question, readable)
+        # Whether there is such a file is not for everyone to know.
+        return [n for n in found if readable or not self._names.completing(n.text, 1)]
 
     def _remark(self, dispute: Dispute, sources: Sequence[SourceRef], fence: str) -> str:
         return remark(checked_dispute(dispute, sources, self.check), fence)
@@ -551,7 +619,7 @@ class AnswerService:
         relevant, nearest = self._attached.relevant(request, draft.query)
         draft.send(numbered_anew([*relevant, *draft.sources]))
         others = [] if draft.sources else [*nearest, *draft.nearest]
-        draft.nearest = numbered_anew(others[:_NEAREST])
+        draft.nearest = numbered_anew(others)
 
     def _located(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
         """The sources, each cited one at the place of its quote, such as a row of a table."""
@@ -570,22 +638,32 @@ class AnswerService:
 
     def _from_nothing(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
         """Say that there is nothing to answer from. No model is asked: it would make things up."""
+        counts = self._documents.counts(readable=request.setup.reach.readable)
+        if not (draft.nearest or counts.total):
+            draft.notes = replace(draft.notes or SearchNotes(), files=None)
+        yield SourcesFound((), draft.notes)
+        draft.text = self._not_found(draft, request)
+        yield TextDelta(draft.text)
+
+    def _not_found(self, draft: AnswerDraft, request: AnswerRequest) -> str:
+        """That nothing answers the question, or a name in it is nowhere, and what comes nearest."""
         reach = request.setup.reach
         # What tells the language to write in: the question, and the person's wish.
         written_in = request.question, request.setup.settings.preferences.language
         counts = self._documents.counts(readable=reach.readable)
         if draft.nearest:
             why = _NOTHING_RELEVANT[min(len(reach.collection_ids), 2)]
-        elif counts.total:
-            why = Refusal.NOTHING_FOUND
         else:
-            why = Refusal.NOTHING_THERE
-            draft.notes = replace(draft.notes or SearchNotes(), files=None)
-        yield SourcesFound((), draft.notes)
-        draft.text = refusal(why, *written_in)
+            why = Refusal.NOTHING_FOUND if counts.total else Refusal.NOTHING_THERE
+        is_all = why in {Refusal.NOTHING_RELEVANT, Refusal.NOTHING_FOUND} and not request.named
+        missing = self._missing(request) if is_all else []
+        names = [quoted(name.text) for name in missing]
+        said = [not_there(names, *written_in) if names else refusal(why, *written_in)]
+        if draft.nearest_said:
+            said += [refusal(Refusal.NEAREST, *written_in), draft.nearest_said]
         if counts.unread:
-            draft.text += f"\n\n{unread_files(counts.unread, *written_in)}"
-        yield TextDelta(draft.text)
+            said.append(unread_files(counts.unread, *written_in))
+        return "\n\n".join(said)
 
 
 def _not_answered(request: AnswerRequest) -> Generator[AnswerEvent, None, FinishedAnswer]:

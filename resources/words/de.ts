@@ -13184,6 +13184,10 @@ Was kostet der Eintritt?</translation>
         <translation>Die Suche nach Bedeutung ist noch nicht bereit ({ready:,} von {files}); danach werden Antworten besser.</translation>
     </message>
     <message>
+        <source>No model here reads the language of this question: only its words were compared.</source>
+        <translation>Kein Modell hier liest die Sprache dieser Frage: Verglichen wurden nur ihre Wörter.</translation>
+    </message>
+    <message>
         <source>English documents can&apos;t be searched in other languages yet; they can in a few minutes.</source>
         <translation>Englische Dokumente lassen sich in anderen Sprachen noch nicht durchsuchen, aber in einigen Minuten.</translation>
     </message>

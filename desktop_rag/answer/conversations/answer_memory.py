@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from threading import Event
 
 from desktop_rag.answer.citing.citations import normalise
-from desktop_rag.answer.search.candidates import SimilarityCalibration
+from desktop_rag.answer.search.meaning import SimilarityCalibration
 from desktop_rag.core.conversation import Interaction, Message, outcome_of
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import parse_query

@@ -41,7 +41,7 @@ from desktop_rag.core.query import Query
 from desktop_rag.core.question import SearchScope
 from desktop_rag.core.settings import FEW_FILES, RetrievalSettings
 from desktop_rag.core.text import sentences
-from desktop_rag.models.ports import ChatModel, ChatTurn, Embedder
+from desktop_rag.models.ports import ChatModel, ChatTurn
 from desktop_rag.store.contract.documents import DocumentStore
 
 MOST_FILES = 5_000
@@ -64,15 +64,10 @@ class WholeLibrary:
     """Asks all files that a question may find; without a model, their best sentences answer."""
 
     def __init__(
-        self,
-        finder: SourceFinder,
-        documents: DocumentStore,
-        embedder: Embedder | None,
-        map_reduce: MapReduce,
+        self, finder: SourceFinder, documents: DocumentStore, map_reduce: MapReduce
     ) -> None:
         self._finder = finder
         self._documents = documents
-        self._embedder = embedder
         self._map_reduce = map_reduce
 
     def answer(
@@ -85,7 +80,7 @@ class WholeLibrary:
         """
         setup, query = request.setup, draft.query
         preferences = setup.settings.preferences
-        embedder = self._finder.embedder_for(draft.asked) or self._embedder
+        meaning = self._finder.meaning_of(draft.asked)
         attached = SearchScope(attached=request.attached_ids)
         firsts = self._finder.every_attached(attached.attached, MOST_FILES)
         others = self._finder.files(query, _FIRST, MOST_FILES, setup.reach)
@@ -100,7 +95,7 @@ class WholeLibrary:
         ]
         style = MapReduceStyle(
             partial(self._turns, draft.asked, in_language(_ONE_FILE, preferences)),
-            lambda sources: excerpts(draft.asked, sources, embedder),
+            lambda sources: excerpts(draft.asked, sources, meaning),
             with_instructions(in_manner(_COMBINE_LIBRARY, preferences), setup.instructions),
             is_asked=request.every_file,
         )
@@ -237,14 +232,13 @@ class FewFiles:
         self,
         finder: SourceFinder,
         documents: DocumentStore,
-        embedder: Embedder | None,
         map_reduce: MapReduce,
         models: ChatModels,
     ) -> None:
         """Of the `models`, the helper reads whole texts."""
         self._finder = finder
         self._models = models
-        self._whole_library = WholeLibrary(finder, documents, embedder, map_reduce)
+        self._whole_library = WholeLibrary(finder, documents, map_reduce)
         self._whole_reading = WholeReading(finder, documents, map_reduce)
 
     def answer(

@@ -3,7 +3,7 @@
 import logging
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.answer.search.fusion import Scores, with_windows
+from desktop_rag.answer.search.meaning import Meaning, SimilarityCalibration, rescaled
 from desktop_rag.answer.search.question_terms import SearchQuestion
 from desktop_rag.core.language.languages import (
     ENGLISH_MODEL,
@@ -127,49 +128,6 @@ def _widest(held: frozenset[str]) -> list[str]:
 
 
 log = logging.getLogger(__name__)
-
-# Texts with nothing in common, in the tone and length of a passage's window.
-_UNRELATED = (
-    "Knead the dough for ten minutes and let it rise under a damp cloth until it has doubled.",
-    "The court dismissed the appeal because the deadline for filing it had passed in March.",
-    "Beetles of this family spend three years as larvae in rotting wood before they pupate.",
-    "Press the button on the back of the router until the light turns from amber to green.",
-    "Her second symphony, written on the island, opens with a slow theme for the cellos.",
-    "Net sales rose by four percent, mainly because of higher prices in the last quarter.",
-    "The keeper dived to his left and pushed the penalty round the post with one hand.",
-    "Patients with a swollen ankle should rest it, cool it and keep the leg raised.",
-    "Granite forms when magma cools slowly, deep below the surface, into large crystals.",
-    "In 1648 the delegates signed two treaties that ended thirty years of war.",
-    "The ferry leaves the northern pier at half past six and takes no bicycles on Sundays.",
-    "A function that calls itself needs a case in which it stops, or the stack overflows.",
-)
-
-
-class SimilarityCalibration:
-    """Scales the similarities of each model from 0, unrelated, to 1, the same text.
-
-    One model gives unrelated texts a similarity of .05, another .7, so thresholds hold for several
-    models only on a common scale (Ethayarajh, 2019, "How Contextual are Contextualized Word
-    Representations?", on correcting for anisotropy).
-    """
-
-    def __init__(self) -> None:
-        self._unrelated: dict[str, float] = {}
-
-    def unrelated(self, embedder: Embedder) -> float:
-        """The mean similarity of unrelated texts. Embeds them once for each model."""
-        name = embedder.name
-        if name not in self._unrelated:
-            vectors = embedder.embed_passages(_UNRELATED)
-            pairs = (vectors @ vectors.T)[np.triu_indices(len(vectors), 1)]
-            self._unrelated[name] = float(pairs.mean())
-        return self._unrelated[name]
-
-
-def rescaled(similarities: NDArray[np.floating], unrelated: float) -> NDArray[np.float64]:
-    """The similarities with `unrelated` mapped to 0 and 1 to 1."""
-    return (similarities.astype(np.float64) - unrelated) / (1 - unrelated)
-
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -311,14 +269,21 @@ class CandidateSearch:
             found, is_across=self._across(language, question.text, ids, answering, scope)
         )
 
-    def multilingual_for(
-        self, question: SearchQuestion, languages: Collection[str] = ()
-    ) -> Embedder | None:
-        """The multilingual bundled model, unless question and `languages` are all English."""
-        language = _language_of(question)
-        found = (i.embedder for i in self._for_question(language) if _is_multilingual(i))
-        is_english = ENGLISH_MODEL.issuperset((language, *filter(None, languages)))
-        return None if is_english else next(found, None)
+    def meaning_of(self, question: SearchQuestion, other: Embedder | None) -> Meaning | None:
+        """Compares texts with a question by all embedders that read it, by the `other` one while
+        none can answer; None when none reads it.
+        """
+        answering, language = self._answering(), _language_of(question)
+        read = (
+            [(other, None)]
+            if other and not answering
+            else [
+                (i.embedder, i.questions)
+                for i in answering
+                if i.questions is None or language in i.questions
+            ]
+        )
+        return Meaning(question.text, language, read, self._calibration) if read else None
 
     def _first(
         self, weights: Weights, asked: Sequence["_Model"], limit: int, scope: Scope
@@ -413,7 +378,9 @@ class CandidateSearch:
         }  # fmt: skip
         alone = compared[True] - compared[False]
         is_foreign_here = likely_language(text) not in self._lexical.languages(scope.readable)
-        if language not in ENGLISH_MODEL and not is_foreign_here:
+        if language in ENGLISH_MODEL:
+            alone -= self._in_english(tuple(alone))
+        elif not is_foreign_here:
             alone &= self._in_english(tuple(alone))
         return _array(float(i in alone) for i in ids)
 
@@ -478,13 +445,13 @@ def _is_multilingual(index: AnsweringIndex) -> bool:
 
 def _language_of(question: SearchQuestion) -> str:
     """The language of a question. One that may be English, but of whose words the library lacks
-    half or more, is probably in another: "Was" alone may be either.
+    more than half, is probably in another: "Was" alone may be either.
     """
     language = question_language(question.text)
     if language != UNKNOWN:
         return language
     counts = question.reading.words.counts
-    is_hardly_known = bool(counts) and 2 * sum(map(bool, counts)) <= len(counts)
+    is_hardly_known = bool(counts) and 2 * sum(map(bool, counts)) < len(counts)
     return OTHER_LATIN if is_hardly_known else UNKNOWN
 
 

@@ -1,13 +1,20 @@
 """The search terms of a question: its content words, spelling corrected. Any thread."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from desktop_rag.core.language.languages import function_words
+from desktop_rag.core.language.languages import (
+    OTHER_LATIN,
+    UNKNOWN,
+    function_words,
+    likely_language,
+    question_language,
+)
 from desktop_rag.core.query import Query
 from desktop_rag.core.question import Readable
-from desktop_rag.core.terms import terms, word_groups
+from desktop_rag.core.terms import holds_phrase, terms, word_groups
 from desktop_rag.core.text import sentences, words
 from desktop_rag.store.contract.search import LexicalStore, Scope, Weights
 
@@ -24,6 +31,8 @@ _LONGEST_QUESTION = 40
 _TELLING_LETTERS = 4
 # In this language a capital letter does not mark a name.
 _CAPITAL_NOUNS = "de"
+_POSSESSIVE = re.compile(r"['’]s?$")
+_EDGES = re.compile(r"^\W+|\W+$")
 
 
 class SpellingCorrector:
@@ -60,7 +69,7 @@ class SpellingCorrector:
             return ()
         untouched = {word for phrase in query.phrases for word in words(phrase)}
         if _CAPITAL_NOUNS not in languages[:1]:
-            untouched |= _names(query.text)
+            untouched |= _capitalised(query.text)
         candidates = [
             word
             for word in unknown
@@ -131,7 +140,7 @@ def _is_foreign(written: Sequence[str], unknown: Sequence[str]) -> bool:
     return missing > max(1, len(telling) - missing)
 
 
-def _names(text: str) -> set[str]:
+def _capitalised(text: str) -> set[str]:
     """Capitalised words inside a sentence, unless all words are capitalised."""
     spoken = [words(text[start:end]) for start, end in sentences(text)]
     if all(word[0].isupper() for sentence in spoken for word in sentence if word[0].isalpha()):
@@ -142,6 +151,64 @@ def _names(text: str) -> set[str]:
 
 def _is_plain(word: str) -> bool:
     return word[1:] == word[1:].lower()
+
+
+@dataclass(frozen=True, slots=True)
+class MissingName:
+    """A name or code of a question that no passage has.
+
+    It `is_certain` when no language has another word for it.
+    """
+
+    text: str
+    is_certain: bool
+
+
+# A number of an invoice, a part or a contract: digits with letters, or in several parts.
+_CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_]|\d{3,}[-/]\d|\d+[-/]\d{3,}|\d{5,}$)[\w/-]{4,}")
+_DATE = re.compile(
+    r"\d{4}[-/]\d\d?(?:[-/]\d\d?)?|\d\d?[-/]\d\d?[-/]\d{2,4}|(?:19|20)\d\d[-/]\d{2,4}"
+)
+_NUMBERED = re.compile(r"\d{3,}")
+# Behind these a German noun is no name.
+_ARTICLE = re.compile(
+    r"d(?:er|ie|as|e[mns])|(?:[kms]?ein|unser|ihr|welch|all|jed|viel)\w{0,2}|zu[mr]|[ai]m|vom|beim"
+)
+_LEAST_FORM = 5
+_MOST_CODES = 50
+
+
+def named_things(text: str, is_known: Callable[[str], bool]) -> list[tuple[str, ...]]:
+    """The names and codes of a question, in its order, each as the words written together.
+
+    A name begins with a capital letter inside a sentence. In German so do all nouns: there it has
+    no article, and `is_known` as no word of any language.
+    """
+    language = likely_language(text)
+    is_german = (language or question_language(text)) in {_CAPITAL_NOUNS, OTHER_LATIN}
+    capitals = _capitalised(text)
+    found: list[tuple[str, ...]] = []
+    before, goes_on = "", False
+    for written in text.split():
+        word = _POSSESSIVE.sub("", _EDGES.sub("", written))
+        is_name = bool({word, _EDGES.sub("", written)} & capitals) and len(word) > 1
+        if is_german:
+            is_name = is_name and not (_ARTICLE.fullmatch(before) or is_known(word))
+        is_code = bool(_CODE.fullmatch(word)) and not _DATE.fullmatch(word)
+        if goes_on and (is_name or is_code or _NUMBERED.fullmatch(word)):
+            found[-1] = (*found[-1], word)
+        elif is_name or is_code:
+            found.append((word,))
+        goes_on = (is_name or is_code) and written.endswith(word)
+        before = word.casefold()
+    return found
+
+
+def without_names(text: str, names: Sequence[Sequence[str]]) -> str:
+    """The question without the words of these names."""
+    words_in = "|".join(re.escape(word) for name in names for word in name)
+    left = re.sub(rf"(?<!\w)(?:{words_in})(?:['’]s?)?(?!\w)", " ", text) if words_in else text
+    return " ".join(left.split())
 
 
 # A beginning of few letters has many endings, the most frequent of which are enough while typing.
@@ -181,6 +248,7 @@ class QuestionReader:
     ) -> None:
         """`is_known` says whether something is a word of any language, and so no typo."""
         self._lexical = lexical
+        self._is_known = is_known
         self._spelling = SpellingCorrector(lexical, is_known)
 
     def read(self, query: Query, readable: Readable | None = None) -> QuestionReading:
@@ -223,6 +291,42 @@ class QuestionReader:
             return None
         terms_found = self._lexical.terms_completing(terms(last)[0], _MOST_COMPLETED, readable)
         return (groups[0], terms_found) if terms_found else None
+
+    def named_things(self, text: str) -> list[tuple[str, ...]]:
+        """The names and codes of a question; see the function of that name."""
+        return named_things(text, self._is_known)
+
+    def missing_names(self, text: str, readable: Readable | None = None) -> list[MissingName]:
+        """The names and codes of a question that no passage has."""
+        languages = list(self._lexical.languages(readable))
+        # "Bienen" may be a name, or the word for bees.
+        is_clear = question_language(text) not in {UNKNOWN, OTHER_LATIN}
+        found: list[MissingName] = []
+        for name in self.named_things(text):
+            missing = [word for word in name if not self._occurs(word, languages, readable)]
+            if 2 * len(missing) >= len(name) and (len(name) == 1 or name[-1] in missing):
+                is_certain = any(
+                    not w.isalpha() or (is_clear and not self._is_known(w)) for w in missing
+                )
+                found.append(MissingName(" ".join(name), is_certain))
+        return found
+
+    def _occurs(self, word: str, languages: Sequence[str], readable: Readable | None) -> bool:
+        """True when a passage has the word, as it is written or in another form."""
+        groups = word_groups(word, languages)
+        if not word.isalpha():
+            holding = self._lexical.newest(
+                _MOST_CODES, Scope(readable=readable, required=tuple(groups))
+            )
+            return any(holds_phrase(p.text, word) for p in self._lexical.passages(holding))
+        if all(self._lexical.weigh(groups, readable).counts):
+            return True
+        begins = word.casefold()[: max(_LEAST_FORM, len(word) - 2)]
+        is_long = len(word) >= _LEAST_FORM
+        return is_long and any(
+            term.startswith(begins[:-1])
+            for term in self._lexical.terms_completing(begins, 1, readable)
+        )
 
     def alternatives(
         self, text: str, readable: Readable | None = None

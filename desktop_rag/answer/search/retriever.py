@@ -29,6 +29,7 @@ from desktop_rag.answer.search.fusion import (
     ordered,
     standardised,
 )
+from desktop_rag.answer.search.meaning import Meaning
 from desktop_rag.answer.search.question_terms import QuestionReader, QuestionReading, SearchQuestion
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.language.languages import is_open_question
@@ -127,11 +128,11 @@ class Retriever:
         with self._priority.answering():
             return self._search(query, "hybrid", limit, only, lexical_weight)
 
-    def embedder_for(self, text: str, languages: Collection[str] = ()) -> Embedder | None:
-        """The multilingual bundled model, unless text and `languages` are all English."""
+    def meaning_of(self, text: str, other: Embedder | None) -> Meaning | None:
+        """Compares texts with a question; by the `other` model while none has vectors."""
         question = SearchQuestion(text, lambda: self.reader.read(Query(text)))
         with self._priority.answering():
-            return self.candidate_search.multilingual_for(question, languages)
+            return self.candidate_search.meaning_of(question, other)
 
     def count_files(self, chunk_ids: Sequence[int], others: Collection[str]) -> int:
         """The number of documents that the chunks belong to, together with the `others`."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW
+from desktop_rag.answer.search.meaning import Meaning
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.evidence import chosen_evidence, in_turn
 from desktop_rag.answer.sources.question_rewriting import (
@@ -84,7 +85,9 @@ class SourceFinder:
     ) -> None:
         """Without an embedder, tokens are estimated."""
         self._retriever = retriever
+        self.reader = retriever.reader
         self._documents = documents
+        self._embedder = embedder
         self.count_tokens: CountTokens = embedder.count_tokens if embedder else rough_token_counts
 
     def look_up(
@@ -147,9 +150,9 @@ class SourceFinder:
         """As `missed`, and what is searched by its words only as yet."""
         return (*self.missed(reach), *self._retriever.not_ready(reach, question))
 
-    def embedder_for(self, question: str, languages: Collection[str] = ()) -> Embedder | None:
-        """The multilingual bundled model, unless question and `languages` are all English."""
-        return self._retriever.embedder_for(question, languages)
+    def meaning_of(self, question: str) -> Meaning | None:
+        """Compares texts with a question, by all models that read it; None when none does."""
+        return self._retriever.meaning_of(question, self._embedder)
 
     def files(
         self, query: Query, first: int, most: int, reach: SearchScope = EVERYTHING
@@ -246,7 +249,7 @@ class SourceFinder:
                 found.passages,
                 self._documents.content,
                 self.count_tokens,
-                most=EXCERPT_PASSAGES - len(earlier) if is_used else _NEAREST,
+                most=EXCERPT_PASSAGES - len(earlier) if is_used or not reader else _NEAREST,
                 most_tokens=EXCERPT_TOKENS - taken,
             )
         if is_used:

@@ -21,6 +21,7 @@ _OPENING, _CLOSING = '“"「『《 ', '”"」』》 '
 _LAST_WORD = re.compile(
     r"(\w+)(?:\s+(?:called|named|titled|namens))?[\s:\"“”„«‘']*$", re.IGNORECASE
 )
+_WORD = re.compile(r"[^\W_][\w.'’-]*(?<![.'’-])")
 _KINDS = ("idle", "content", "summary", "inside", "file", "folder", "collection")
 
 
@@ -187,12 +188,68 @@ _COMPARES = re.compile(
 )
 
 
+# "What changed in …", "what is new in …".
+_CHANGES = re.compile(
+    r"(?i)\b(?:chang(?:e[sd]?|ing)|what(?:['’]s| is) new|geändert|änder(?:t|n|ung|ungen)|neu an"
+    r"|chang(?:é|ements?)|cambi(?:ado|ó|os?|ato|amenti|ata)|mud(?:ou|anças?)|veranderd?|zmieni(?:ło|ono)"
+    r"|измени(?:лось|лся|лась)|değişti)\b"
+)
+# Between the things that are compared.
+_BETWEEN = re.compile(
+    r"(?i)between|with|an|in|to|vs|versus|than|from|sich|zwischen|mit|entre|avec|con|tra|fra|com"
+)
+
+
 def compares(request: AnswerRequest) -> bool:
     """True when the question compares at least two files that it names or that were chosen."""
     several = request.named is not None and len(request.named.document_ids) > 1
-    return several and asks_to_compare(request.question)
+    return several and is_comparison(request.question)
 
 
-def asks_to_compare(question: str) -> bool:
-    """True for a question with a word such as "compare" or "difference"."""
-    return bool(_COMPARES.search(question))
+def is_comparison(text: str) -> bool:
+    """True when a text asks for a comparison, or for what has changed."""
+    return bool(_COMPARES.search(text) or _CHANGES.search(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to be done, and the places [start, end) of the things it is to be done with.
+
+    It `is_certain` that a thing is meant where a summary or a comparison is asked for.
+    """
+
+    things: tuple[tuple[int, int], ...]
+    is_certain: bool
+
+
+def task_of(text: str) -> Task | None:
+    """The task of "Summarise X", "What is in X", "Compare X and Y"; None for any other text."""
+    comparing = is_comparison(text)
+    found = [
+        _things(text, language, comparing) for language in file_words() if not language.has_pieces
+    ]
+    held, things = max(found, key=lambda each: len(each[0]))
+    of_all = [(each.summary, each.content | each.inside) for each in file_words()]
+    asks = [any(held & words for words in kinds) for kinds in zip(*of_all, strict=True)]
+    is_one = len(things) == 1
+    if not things or not (comparing or (is_one and any(asks))):
+        return None
+    return Task(tuple(things), is_certain=comparing or asks[0])
+
+
+def _things(
+    text: str, language: FileWords, comparing: bool
+) -> tuple[set[str], list[tuple[int, int]]]:
+    """The listed words of a text, and the runs of its other words."""
+    held, things, goes_on = set[str](), list[tuple[int, int]](), False
+    for match in _WORD.finditer(text):
+        plain = plain_words(match[0])
+        is_asking = comparing and (is_comparison(match[0]) or _BETWEEN.fullmatch(match[0]))
+        if is_asking or language.around.issuperset(plain):
+            held.update(plain)
+            goes_on = False
+        else:
+            start = things.pop()[0] if goes_on else match.start()
+            things.append((start, match.end()))
+            goes_on = True
+    return held, things

@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from itertools import groupby
 
 from desktop_rag.answer.prompting.prompt import ANSWER_SHARE
@@ -15,7 +16,7 @@ from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.answer_texts import AnswerTexts, texts_for
 from desktop_rag.answer.writing.excerpt_candidates import is_prose
-from desktop_rag.answer.writing.excerpt_units import units_of
+from desktop_rag.answer.writing.excerpt_units import Unit, units_of
 from desktop_rag.answer.writing.extractive_answer import quoted
 from desktop_rag.core.conversation import (
     AnswerEvent,
@@ -243,10 +244,61 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
 
 
+# Two texts with this share of their sentences in common are versions of one, and two sentences with
+# this share of their letters.
+_LEAST_SAME = 0.25
+_LEAST_ALIKE = 0.6
+_MOST_DIFFERENCES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A document with its text and places, as the store has them."""
+
+    document: Document
+    text: str
+    places: str
+
+
+def differences_of(old: Version, new: Version, texts: AnswerTexts) -> Outline | None:
+    """What the sentences of two versions of a text have different; None for other texts."""
+    before, after = ({_plain(u.text): u for u in units_of(v.text)} for v in (old, new))
+    same = before.keys() & after.keys()
+    if len(same) < _LEAST_SAME * min(len(before), len(after)) or not same:
+        return None
+    gone, come = ([t for t in each if t not in same] for each in (before, after))
+    sources, lines = list[SourceRef](), list[str]()
+    only_in = [texts.said("only_in", name=quoted(v.document.name)) for v in (old, new)]
+
+    def cited(version: Version, unit: Unit) -> str:
+        text, place = version.text[unit.start :][: len(unit.text)], unit.start
+        passage = passage_of(version.document, text, version.places, place)
+        sources.append(replace(numbered([passage])[0], n=len(sources) + 1))
+        return f"{quoted(_plain(unit.text))} [{len(sources)}]"
+
+    for text in come[:_MOST_DIFFERENCES]:
+        alike = max(gone, key=lambda g: _likeness(g, text), default="")
+        if _likeness(alike, text) >= _LEAST_ALIKE:
+            gone.remove(alike)
+            lines.append(f"- {cited(old, before[alike])} → {cited(new, after[text])}")
+        else:
+            lines.append(f"- {only_in[1]} {cited(new, after[text])}")
+    for text in gone[:_MOST_DIFFERENCES]:
+        lines.append(f"- {only_in[0]} {cited(old, before[text])}")
+    names = texts.joined([f"**{quoted(v.document.name)}**" for v in (old, new)])
+    head = texts.counted("same", len(same), names=names)
+    return Outline("\n".join([f"{head}\n", *lines]), tuple(sources))
+
+
+def _likeness(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other, autojunk=False).ratio() if one else 0.0
+
+
 _UNREAD = "There is no text to answer from."
 # The share of the prompt for whole texts.
 _WHOLE_SHARE = 0.7
 _MOST_OUTLINES = 20
+_TWO = 2
 # Of several files, a few lines each.
 _LINES_OF_ONE, _LINES_OF_SEVERAL = 20, 5
 
@@ -302,29 +354,49 @@ class NamedAnswer:
                 request.query, _MOST_OUTLINES, request.setup.reach
             )
         ]
+        found = self._differences(documents, texts) if is_comparison else None
+        said, sources = ([found.text], found.sources) if found else self._told(documents, texts)
+        if not said:
+            return
+        if is_comparison and not found:
+            said.insert(0, texts.said("not_compared"))
+        elif not (named.asks_for_content or is_answer or found):
+            said.insert(0, _not_about(named, texts))
+        draft.sources = sources
+        draft.is_excerpts, draft.nearest = True, ()
+        draft.text = "\n\n".join(said)
+        read = len({source.document_id for source in draft.sources})
+        counts = FileCounts(read, read)
+        draft.notes = replace(draft.notes or SearchNotes(), files=counts)
+        yield SourcesFound(draft.sources, draft.notes)
+        yield TextDelta(draft.text)
+
+    def _differences(self, documents: Sequence[Document], texts: AnswerTexts) -> Outline | None:
+        """What two documents, the newer one first, have different as versions of one text."""
+        if len(documents) != _TWO:
+            return None
+        new, old = (Version(document, *self._content(document)) for document in documents)
+        return differences_of(old, new, texts)
+
+    def _told(
+        self, documents: Sequence[Document], texts: AnswerTexts
+    ) -> tuple[list[str], tuple[SourceRef, ...]]:
+        """The outlines of documents, each with its name beside others, and their sources."""
+        said, sources = list[str](), tuple[SourceRef, ...]()
         lines = _LINES_OF_ONE if len(documents) == 1 else _LINES_OF_SEVERAL
-        said: list[str] = []
         for document in documents:
-            text, places = self._documents.content(document.document_id)
-            first = len(draft.sources) + 1
-            found = outline_of(document, text or "", places, texts, first=first, most=lines)
+            first = len(sources) + 1
+            found = outline_of(document, *self._content(document), texts, first=first, most=lines)
             if found.text:
                 if len(documents) > 1:
                     said.append(f"**{quoted(_name_among(document, documents))}**")
                 said.append(found.text)
-                draft.sources = (*draft.sources, *found.sources)
-        if not said:
-            return
-        if is_comparison:
-            said.insert(0, texts.said("not_compared"))
-        elif not (named.asks_for_content or is_answer):
-            said.insert(0, _not_about(named, texts))
-        draft.is_excerpts, draft.nearest = True, ()
-        draft.text = "\n\n".join(said)
-        counts = FileCounts(len(documents), len(documents))
-        draft.notes = replace(draft.notes or SearchNotes(), files=counts)
-        yield SourcesFound(draft.sources, draft.notes)
-        yield TextDelta(draft.text)
+                sources = (*sources, *found.sources)
+        return said, sources
+
+    def _content(self, document: Document) -> tuple[str, str]:
+        text, places = self._documents.content(document.document_id)
+        return text or "", places
 
     def without_text(self, draft: AnswerDraft, named: NamedFiles) -> Iterator[AnswerEvent]:
         """Say why nothing can be read of the named files."""

@@ -15,6 +15,8 @@ from desktop_rag.answer.understanding.file_words import (
     folder_words,
     is_beside,
     is_collection,
+    is_comparison,
+    task_of,
 )
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
@@ -31,6 +33,8 @@ from desktop_rag.store.contract.search import EVERYWHERE, NameStore, Scope
 _MOST_WHOLE = 50
 # The documents looked at to tell which of the files have any, with those inside them.
 _MOST_INSIDE = 5_000
+# More documents with the words in their names are a subject.
+_MOST_CALLED = 6
 _ANY = Query("")
 _AWAY = "the shared library is offline"
 _GONE = "it is no longer in the library"
@@ -41,9 +45,10 @@ _NOTHING_YET = "nothing in it can be searched yet"
 class ChosenScope:
     """Finds the documents of scopes, and says which of their items have none."""
 
-    def __init__(self, finder: SourceFinder, documents: DocumentStore) -> None:
+    def __init__(self, finder: SourceFinder, documents: DocumentStore, names: NameStore) -> None:
         self._finder = finder
         self._documents = documents
+        self._names = names
 
     def applied(self, request: AnswerRequest) -> AnswerRequest:
         """The request limited to its scope; unchanged when that has no items.
@@ -72,6 +77,24 @@ class ChosenScope:
         """The documents in reach; none when there are too many to be read whole."""
         found = self._finder.every_file(_ANY, _MOST_WHOLE + 1, reach)
         return () if len(found) > _MOST_WHOLE else tuple(p.document_id for p in found)
+
+    def called(self, thing: str, reach: SearchScope, *, is_certain: bool) -> list[Document]:
+        """The few documents whose names have all words of a thing, or are the only ones with one of
+        them where it `is_certain` that a document is meant.
+        """
+        ids = self._names.completing(thing, _MOST_CALLED + 1)
+        if not ids and is_certain:
+            by_word = [self._names.completing(word, _MOST_CALLED + 1) for word in thing.split()]
+            known = [each for each in by_word if each]
+            ids = known[0] if len(known) == 1 else []
+        if not 0 < len(ids) <= _MOST_CALLED:
+            return []
+        reach = replace(reach, document_ids=tuple(ids))
+        inside = {p.document_id for p in self._finder.every_file(_ANY, len(ids), reach)}
+        found = [d for d in self._documents.get(ids) if d.document_id in inside]
+        words = [squeezed(word) for word in thing.split()]
+        called = [d for d in found if any(word in squeezed(d.name) for word in words)]
+        return sorted(called, key=lambda document: document.name)
 
     def missing(self, items: Sequence[ScopeItem], reach: SearchScope) -> dict[ScopeItem, str]:
         """The items of which nothing within reach can be read, each with the reason."""
@@ -125,7 +148,8 @@ class Scopes:
         self._set_up = set_up
 
     def completing(self, text: str, limit: int) -> list[ScopeItem]:
-        """Collections, folders, links and up to `limit` files with this text in their names.
+        """Collections, folders, links and up to `limit` files with the parts of this text, in any
+        order, in their names and places, or in the day of their change.
 
         Of equal kinds, names that begin with it come first, then the shorter ones; for no text the
         files that changed last.
@@ -165,9 +189,18 @@ class Scopes:
 
 
 def _fitting(items: Iterator[ScopeItem], wanted: str) -> list[ScopeItem]:
-    fitting = [item for item in items if wanted in item.name.casefold()]
+    fitting = [item for item in items if _is_fitting(item, wanted.split())]
     return sorted(
         fitting, key=lambda i: (not i.name.casefold().startswith(wanted), len(i.name), i.name)
+    )
+
+
+def _is_fitting(item: ScopeItem, parts: Sequence[str]) -> bool:
+    """True when a name has all parts; a folder's name has one, its path the others."""
+    name, is_folder = item.name.casefold(), item.kind is ScopeKind.FOLDER
+    place = item.key.casefold() if is_folder else name
+    return not parts or (
+        any(part in name for part in parts) and all(part in place for part in parts)
     )
 
 
@@ -423,7 +456,10 @@ class Scoping:
         if is_limited or len(text) > _LONGEST_CHARS:
             return request
         reach = request.setup.reach
-        named = self._named(text, _scope_of(reach, filters))
+        scope = _scope_of(reach, filters)
+        named = self._named(text, scope) or (
+            None if request.named else self._done_with(text, scope, reach)
+        )
         if named is None:
             return request
         query = _query_of(without(text, named.spans), request.query)
@@ -466,6 +502,33 @@ class Scoping:
         return _Named(
             found, tuple(f"{f}/" for m in folders for f in m.paths), collection_ids, spans
         )
+
+    def _done_with(self, text: str, scope: Scope, reach: SearchScope) -> _Named | None:
+        """What is to be summarised, shown or compared, where words tell the files or folders."""
+        task = task_of(text) if scope.readable is None else None
+        if task is None:
+            return None
+        ids, folders, names = list[str](), list[str](), list[str]()
+        for start, end in task.things:
+            thing = text[start:end]
+            inside = [
+                f
+                for f in self._names.folders(scope)
+                if squeezed(PurePath(f).name) == squeezed(thing)
+            ]
+            folders += [f"{folder}/" for folder in inside]
+            names += [f"{PurePath(folder).name}/" for folder in inside]
+            found = [] if inside else self._chosen.called(thing, reach, is_certain=task.is_certain)
+            if not (inside or found):
+                return None
+            ids += [document.document_id for document in found]
+            names += [document.name for document in found]
+        is_mixed = bool(ids and folders)
+        if is_mixed or (is_comparison(text) and len(ids) == 1):
+            return None
+        rest = without(text, task.things)
+        files = NamedFiles(tuple(names), tuple(ids), not is_comparison(rest), (), self._unread(ids))
+        return _Named(files, tuple(folders), (), task.things)
 
     def _named_collections(self, text: str, scope: Scope) -> tuple[list[Mention], dict[str, str]]:
         if not any(word in text.casefold() for word in collection_words()):

@@ -38,6 +38,7 @@ class AnswerDraft:
     `asked` is the question as understood, `query` the same parsed. An answer that `is_open` may
     continue from its sources to the model's own knowledge; one that `is_own_knowledge` has no
     sources. One that `sees_images` may rest on them alone. `scope` is kept with the answer.
+    `nearest_said` is a quote of the nearest passages, in Markdown, with the name of its file.
     """
 
     conversation_id: str
@@ -51,6 +52,7 @@ class AnswerDraft:
     thinking: str = ""
     sources: tuple[SourceRef, ...] = ()
     nearest: tuple[SourceRef, ...] = ()
+    nearest_said: str = ""
     notes: SearchNotes | None = None
     examples: tuple[Interaction, ...] = ()
     has_several_steps: bool = False

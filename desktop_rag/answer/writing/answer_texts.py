@@ -17,18 +17,28 @@ _ENGLISH = "en"
 
 
 class Refusal(StrEnum):
-    """Why there is no answer; the values are the keys of resources/questions/refusals.toml."""
+    """Why there is no answer, and what is said before the nearest passage; the values are the keys
+    of resources/questions/refusals.toml.
+    """
 
     NOTHING_FOUND = "nothing_found"
     NOTHING_RELEVANT = "nothing_relevant"
     NOTHING_RELEVANT_HERE = "nothing_relevant_here"
     NOTHING_RELEVANT_AMONG = "nothing_relevant_among"
     NOTHING_THERE = "nothing_there"
+    NEAREST = "nearest"
 
 
 def refusal(why: Refusal, question: str = "", preferred: str = "") -> str:
     """The sentences, in the `preferred` language by its name, else the question's, else English."""
     return _texts(question, preferred)[why.value]
+
+
+def not_there(names: Sequence[str], question: str = "", preferred: str = "") -> str:
+    """The sentence about names of a question that no document has."""
+    texts = _texts(question, preferred)
+    key = "one_not_there" if len(names) == 1 else "many_not_there"
+    return texts[key].format(names=", ".join(f"**{name}**" for name in names))
 
 
 def unread_files(count: int, question: str = "", preferred: str = "") -> str:

@@ -8,11 +8,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from desktop_rag.answer.search.meaning import Meaning
 from desktop_rag.answer.writing.excerpt_candidates import (
     LONGEST,
     NO_SURROUNDINGS,
@@ -30,12 +31,7 @@ from desktop_rag.answer.writing.excerpt_candidates import (
 )
 from desktop_rag.answer.writing.excerpt_units import Unit
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.language.languages import (
-    ENGLISH_MODEL,
-    OTHER_LATIN,
-    UNKNOWN,
-    question_language,
-)
+from desktop_rag.core.language.languages import ENGLISH_MODEL, OTHER_LATIN, question_language
 from desktop_rag.core.markup.formulas import formulas
 from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import Embedder
@@ -140,11 +136,14 @@ _SENTENCES = 3
 _MOST_COMPARED = 40
 # Below this share of the question's words, those that match may do so by chance.
 _LEAST_SHARED = 0.34
-# A piece with less than this share of the question's words is about it from this similarity on,
-# where unrelated texts have 0 and equal ones 1. Questions that paragraphs answer, in English and
-# German, lie above nearly always, those about other things below as often as not.
-_ABOUT = ((0.2, 0.4), (0.34, 0.3))
-_ABOUT_ACROSS = ((0.34, 0.15),)
+# A piece is about a question from this sum on: the share of its words, in the piece and in its
+# passage, and the similarity. It is the same in a library of one file and in a large one. In
+# another language the words are others, so that the similarity stands alone.
+_ABOUT = 0.82
+_ABOUT_ACROSS, _DOUBTFUL_ACROSS = 0.24, 0.36
+# What is asked of a name has at least this sum for a piece: the name alone is not enough.
+_ABOUT_BARE = 0.25
+_SHORTEST_END = 4
 _MEANING_SHARE = 0.5
 _RANK_SHARE = 0.25
 _LABEL_SHARE = 0.4
@@ -170,31 +169,48 @@ _SIDE_SHARE = 0.5
 _OTHERS_SHARE = 0.8
 
 
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """What no answer is made of: the sources with the numbers `apart`, and pieces that have only
+    the names of a question, which is `bare` without these, "" where it has none. It `is_great`
+    where search found nothing relevant either.
+    """
+
+    apart: frozenset[int] = frozenset()
+    bare: str = ""
+    is_great: bool = False
+
+
 def excerpts(
     question: str,
     sources: Sequence[SourceRef],
-    embedder: Embedder | None,
+    meaning: Meaning | None,
     said: str = "",
     surroundings: Mapping[int, Surroundings] = NO_SURROUNDINGS,
-    unrelated: float | None = None,
     *,
     asks_how_many: bool = False,
     is_comparison: bool = False,
+    doubt: Doubt | None = None,
 ) -> str:
     """An answer of up to three pieces of the sources, each with its [n], best first.
 
     Rows of a table become a table, with the names of columns that the passage itself or the
     `surroundings` of the source, by its number, give. Pieces of the previous answer, `said`, are
-    used only when there are no others. With nothing to quote, it is empty; also, where the
-    similarity of `unrelated` texts is given, when no piece seems to be about the question. Where
-    one `asks_how_many`, pieces with figures are preferred; a comparison quotes both sides.
+    used only when there are no others. With nothing to quote, it is empty; also, with a `doubt`,
+    when no piece seems to be about the question. Where one `asks_how_many`, pieces with figures are
+    preferred; a comparison quotes both sides.
     """
-    across = _in_other_languages(question, surroundings)
+    across = in_other_languages(question, meaning, surroundings)
     ranked = _near_the_best(sources, across, surroundings)
     asked = asked_words(question)
-    best = ranked[:_PASSAGES]
+    best = [s for n, s in enumerate(ranked) if n < _PASSAGES or s.n in across]
+    if meaning and doubt and not _is_about(question, best, meaning, surroundings, across, doubt):
+        # A second look goes through all of them.
+        best = ranked = sorted(sources, key=lambda source: -source.score)
+        if not _is_about(question, best, meaning, surroundings, across, doubt):
+            return ""
     candidates = all_candidates(best, asked, surroundings)
-    if embedder and _tell_little(asked, candidates):
+    if meaning and _tell_little(asked, candidates):
         # Words tell little, as in another language: the meaning decides, among all passages.
         by_meaning = all_candidates(ranked, asked, surroundings, any_row=True)
         candidates = [replace(candidate, rank=1) for candidate in by_meaning]
@@ -205,17 +221,10 @@ def excerpts(
     if not candidates:
         return ""
     candidates = [c for c in candidates if quoted(c.text) not in said] or candidates
-    similar = _similar(question, candidates, embedder) if embedder else None
+    similar = _similar(question, candidates, meaning, surroundings) if meaning else None
     if asks_how_many:
         candidates = [replace(c, is_beside=not has_figure(c)) for c in candidates]
     candidates = candidates if is_about_older(question) else _newest_first(candidates)
-    if similar is not None and unrelated is not None:
-        meaning = (float(similar.max()) - unrelated) / (1 - unrelated)
-        # In another language a piece has none of the words, and less of the meaning.
-        may_be_across = ranked[0].n in across or question_language(question) == UNKNOWN
-        least = _ABOUT_ACROSS if may_be_across else _ABOUT
-        if not _is_any_about(asked, candidates, meaning, least):
-            return ""
     homes = {source.n: source.document_id for source in sources if is_comparison}
     return "\n\n".join(blocks(_best(asked, candidates, similar, across, homes)))
 
@@ -263,27 +272,66 @@ def _is_headed(piece: Candidate, word: str) -> tuple[int, int]:
     return int(is_headed), -piece.unit.start if is_headed else 0
 
 
-def share_of_words(
-    question: str, sources: Sequence[SourceRef], surroundings: Mapping[int, Surroundings]
-) -> float:
-    """The greatest share of a question's words that one piece has, names of documents aside."""
-    asked = content_words(question)
-    shares = (
-        len(telling_words(asked, c.named) & c.terms) / len(telling_words(asked, c.named))
-        for c in all_candidates(sources, asked, surroundings)
-    )
-    return max(shares, default=0.0)
+def nearest_piece(
+    question: str,
+    sources: Sequence[SourceRef],
+    meaning: Meaning | None,
+    surroundings: Mapping[int, Surroundings],
+) -> Candidate | None:
+    """The piece that comes nearest to a question which no piece is about."""
+    asked = asked_words(question)
+    across = in_other_languages(question, meaning, surroundings)
+    candidates = all_candidates(sources, asked, surroundings)
+    if not candidates:
+        return None
+    similar = _similar(question, candidates, meaning, surroundings) if meaning else None
+    return _best(asked, candidates, similar, across, {})[0]
 
 
-def _is_any_about(
-    asked: set[str],
-    candidates: Sequence[Candidate],
-    meaning: float,
-    least: Sequence[tuple[float, float]],
+def _is_about(
+    question: str,
+    sources: Sequence[SourceRef],
+    meaning: Meaning,
+    surroundings: Mapping[int, Surroundings],
+    across: Collection[int],
+    doubt: Doubt,
 ) -> bool:
-    """True when the best piece by words or the best by meaning is near enough to a question."""
-    words = max(len(asked & (c.terms | c.named)) for c in candidates) / len(asked)
-    return all(words >= share or meaning >= near for share, near in least)
+    """True when a piece, which is no question itself, is near enough to a question."""
+    fit = [source for source in sources if source.n not in doubt.apart]
+    found = all_candidates(fit, asked_words(question), surroundings, any_row=True)
+    found = found or [c for source in fit for c in whole_passage(source)]
+    pieces = [c for c in found if not c.unit.text.endswith(("?", "？"))]
+    passages = {s.n: frozenset[str]().union(*(c.terms for c in found if c.n == s.n)) for s in fit}
+
+    least_across = _DOUBTFUL_ACROSS if doubt.is_great else _ABOUT_ACROSS
+
+    def has(asked: str, least: float) -> bool:
+        words, similar = content_words(asked), _similar(asked, pieces, meaning, surroundings)
+        shares = [
+            (_held_share(words, c.terms | c.named) + _held_share(words, passages[c.n] | c.named))
+            / 2
+            for c in pieces
+        ]
+        return any(
+            (c.n in across and near >= min(least, least_across)) or share + near >= least
+            for c, share, near in zip(pieces, shares, similar.tolist(), strict=True)
+        )
+
+    return has(question, _ABOUT) and (not doubt.bare or has(doubt.bare, _ABOUT_BARE))
+
+
+def _held_share(asked: Collection[str], held: Collection[str]) -> float:
+    """The share of words that are held, be it at an end of another: "tank" in "oiltank"."""
+    found = (
+        word in held
+        or (len(word) >= _SHORTEST_END and any(_is_at_an_end(word, other) for other in held))
+        for word in asked
+    )
+    return sum(found) / len(asked)
+
+
+def _is_at_an_end(word: str, other: str) -> bool:
+    return other.startswith(word) or other.endswith(word)
 
 
 def _near_the_best(
@@ -304,11 +352,11 @@ def _near_the_best(
 def _best(
     asked: set[str],
     candidates: Sequence[Candidate],
-    similar: NDArray[np.float32] | None,
+    similar: NDArray[np.float64] | None,
     across: Collection[int],
     homes: Mapping[int, str],
 ) -> list[Candidate]:
-    """The best pieces, fewer where the others are far behind; see `_in_other_languages`.
+    """The best pieces, fewer where the others are far behind; see `in_other_languages`.
 
     For a comparison, of both sides: `homes` are the documents of the sources then.
     """
@@ -368,9 +416,11 @@ def _without_names(question: str, sources: Sequence[SourceRef]) -> str:
     return " ".join(kept) or question
 
 
-def _in_other_languages(question: str, surroundings: Mapping[int, Surroundings]) -> frozenset[int]:
+def in_other_languages(
+    question: str, meaning: Meaning | None, surroundings: Mapping[int, Surroundings]
+) -> frozenset[int]:
     """The numbers of the sources in another language than the question: words say nothing there."""
-    asked = question_language(question)
+    asked = meaning.language if meaning else question_language(question)
     known = {n: around.language for n, around in surroundings.items() if around.language}
     if asked == OTHER_LATIN:
         # It may be any but English.
@@ -402,7 +452,7 @@ def _scores(
     asked: set[str],
     candidates: Sequence[Candidate],
     shared: Sequence[float],
-    similar: NDArray[np.float32] | None,
+    similar: NDArray[np.float64] | None,
     across: Collection[int],
 ) -> list[float]:
     by_rank = [_RANK_SHARE / c.rank + _LABEL_SHARE * _named(c, asked) for c in candidates]
@@ -422,9 +472,13 @@ def _scores(
 
 
 def _similar(
-    question: str, candidates: Sequence[Candidate], embedder: Embedder
-) -> NDArray[np.float32]:
-    return embedder.embed_passages([_meant(c) for c in candidates]) @ embedder.embed_query(question)
+    question: str,
+    candidates: Sequence[Candidate],
+    meaning: Meaning,
+    surroundings: Mapping[int, Surroundings],
+) -> NDArray[np.float64]:
+    languages = [around.language if (around := surroundings.get(c.n)) else "" for c in candidates]
+    return meaning.nearness([_meant(c) for c in candidates], languages, question)
 
 
 def _mixed(shared: float, meaning: float, *, is_alone: bool) -> float:

@@ -6,6 +6,7 @@ so BM25 would weigh them like the subject.
 
 import re
 import tomllib
+import unicodedata
 from collections.abc import Sequence
 from functools import cache
 
@@ -107,6 +108,12 @@ _SCRIPTS = {
     "ru": re.compile("[\u0400-\u04ff]"),
 }
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
+# Letters that only one language with a Latin alphabet has in so many words.
+_LETTERS = {
+    "vi": re.compile("[\u0103\u0111\u01a1\u01b0\u1ea0-\u1ef9]", re.IGNORECASE),
+    "tr": re.compile("[\u011f\u0131\u0130\u015f]"),
+}
+_LETTERED_SHARE = 0.25
 _PLAIN = re.compile("[A-Za-z]+")
 # Names with an accent occur in English questions too.
 _ACCENTED_SHARE = 0.4
@@ -115,19 +122,25 @@ _ACCENTED_SHARE = 0.4
 def question_language(text: str) -> str:
     """The code of the language of a question; "" when it may be English.
 
-    Tried in turn: its script, its function words, letters that English lacks. A script that no
-    model reads gives a code that no model has.
+    Tried in turn: its script, letters of one language, its function words, letters that English
+    lacks. A script that no model reads gives a code that no model has.
     """
     for code, script in _SCRIPTS.items():
         if script.search(text):
             return code
+    text = unicodedata.normalize("NFC", text)
     letters = [letter for letter in text if letter.isalpha()]
-    if letters and not any(_LATIN.match(letter) for letter in letters):
+    if 2 * sum(bool(_LATIN.match(letter)) for letter in letters) < len(letters):
         return _UNREAD
     found = words(text)
+    is_english = is_likely_english(found)
+    for code, own in _LETTERS.items():
+        count = sum(bool(own.search(word)) for word in found)
+        if count and count >= _LETTERED_SHARE * len(found) and not is_english:
+            return code
     if known := language_of(found):
         return known
-    if is_likely_english(found):
+    if is_english:
         return _ENGLISH
     if is_hardly_english(found):
         return OTHER_LATIN

@@ -194,6 +194,12 @@ class EmbedderRegistry:
                 found.append(Answering(second, which, QUESTIONS_OF_MULTILINGUAL_MODEL))
         return found
 
+    def reads(self, language: str) -> bool:
+        """True when a model that answers now, if any does, understands questions in a language."""
+        answering = self.answering()
+        understood = (each.questions for each in answering)
+        return not answering or any(known is None or language in known for known in understood)
+
     def lacks_companions(self) -> bool:
         """True while English documents lack vectors of the multilingual model."""
         index = self._wanted.get(BUNDLED_MULTILINGUAL)
@@ -409,7 +415,15 @@ class MeaningReadiness:
                     files=count_of(counts.searchable + counts.unread, tr("file"), tr("files")),
                 ),
             )
-        if question_language(question) in ENGLISH_MODEL or self._is_at_rest():
+        language = question_language(question)
+        if not embedders.reads(language):
+            return (
+                tr(
+                    "No model here reads the language of this question: only its words were"
+                    " compared."
+                ),
+            )
+        if language in ENGLISH_MODEL or self._is_at_rest():
             return ()
         if embedders.lacks_companions():
             return (

@@ -261,11 +261,13 @@ class NameStore(Protocol):
         ...
 
     def completing(self, text: str, limit: int) -> list[str]:
-        """Ids of documents with this text in their file name, title or address, at most `limit`.
+        """Ids of at most `limit` documents with each part of this text in their file name, title,
+        address, folder or the day of their change, as 2025-03-14 or 14.03.2025.
 
-        Compared as in `Scope`. Those whose file name begins with it first, then by the length of
-        the name and by path; for "" the files that changed last. Without documents inside others,
-        those that are gone, and files attached to chats.
+        Compared as in `Scope`. Those whose file name begins with it first, then those with more of
+        the parts in their name, by the length of the name and by path; for "" the files that
+        changed last. Without documents inside others, those that are gone, and files attached to
+        chats.
         """
         ...
 

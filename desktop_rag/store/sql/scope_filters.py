@@ -34,6 +34,27 @@ def plain_name(path: str) -> str:
     return folded(f"parse_filename({path})")
 
 
+_MOST_PARTS = 8
+
+
+def completing(text: str, day: str, condition: str, limit: int) -> tuple[str, dict[str, str]]:
+    """SQL for the ids of documents whose name, title, address, folder or day of change hold each
+    part of a folded text, and its parameters. `day` is SQL for that day.
+    """
+    parts = {f"part{n}": part for n, part in enumerate(text.split()[:_MOST_PARTS])}
+    folder, title = folded("parse_dirpath(path)"), folded("title")
+    held = f"concat_ws(' ', plain_name, {title}, lower(url), {folder}, {day})" if parts else "''"
+    holds = "".join(f" AND contains(held, ${name})" for name in parts)
+    named = " + ".join(f"contains(plain_name, ${name})::INT" for name in parts)
+    by_name = f"NOT starts_with(plain_name, $text), {named} DESC, length(plain_name), path"
+    sql = (
+        f"SELECT document_id FROM (SELECT *, {held} AS held FROM documents) AS documents"
+        f" WHERE parent_id = '' AND state <> 'gone'{condition}{holds}"
+        f" ORDER BY {by_name if parts else 'mtime_ns DESC, path'} LIMIT {limit:d}"
+    )
+    return sql, (parts | {"text": text}) if parts else {}
+
+
 def readable_documents(readable: Readable | None) -> tuple[str, dict[str, Any]]:
     """SQL that begins with AND, for readable rows of `documents`, and its parameters."""
     if readable is None:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 # What precedes the beginning of a sentence.
 _ENDS = ("", "\n", *".?!:…。？！")
-# At the start or after a space, so that an e-mail address stays text.
-_NAME = re.compile(r"(?:^|(?<=\s))@(\S*)$")
+# At the start or after a space, so that an e-mail address stays text. A name may have spaces.
+_NAME = re.compile(r"(?:^|(?<=\s))@((?:[^\s@][^@\n]{0,80})?)$")
 _CHOICE_ROLE = Qt.ItemDataRole.UserRole
 _MOST = 8
 

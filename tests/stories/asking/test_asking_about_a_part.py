@@ -111,6 +111,14 @@ def test_a_file_is_named_with_an_at_and_asked_alone(
     person.sees("priest")
 
 
+def test_a_name_is_found_by_its_parts_with_spaces_between(library: Person) -> None:
+    names_with_at(library, "lamp old", "old lamp.md")
+    assert [item.name for item in scope(library).items] == ["old lamp.md"]
+    assert library.typed("Question") == ""
+    library.types("Question", "@lamp and nothing of that name")
+    library.waits_until(lambda: not _offered(library))
+
+
 def test_a_name_within_a_sentence_stays_in_it(library: Person) -> None:
     library.types("Question", "What does ")
     names_with_at(library, "lamp", "lamp.md")

@@ -108,7 +108,7 @@ class JoinedNameStore:
         return sorted(found, key=lambda pair: (distance(pair[1]), pair[1]))[:limit]
 
     def completing(self, text: str, limit: int) -> list[str]:
-        """Ids of documents with this text in their file name, title or address."""
+        """Ids of documents with the parts of this text in their names, folders or days."""
         begun = begin_within(
             self._shared, EVERYWHERE, lambda e, _: e.names.completing(text, limit), list[str]()
         )
@@ -125,6 +125,7 @@ class JoinedNameStore:
             known.sort(
                 key=lambda row: (
                     not names[row.document_id].startswith(wanted),
+                    -sum(part in names[row.document_id] for part in wanted.split()),
                     len(names[row.document_id]),
                     str(row.path),
                 )

@@ -9,7 +9,7 @@ from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.scope_sql import condition_of
-from desktop_rag.store.sql.scope_filters import folded
+from desktop_rag.store.sql.scope_filters import completing, folded
 
 # Runs of letters and digits are also split here: BestBuy2019 is Best, Buy and 2019 as well.
 _SPLITS = (
@@ -121,13 +121,7 @@ def _known_names(con: Connection) -> _KnownNames | None:
     return _KnownNames(held or "", tuple(spelled or ()))
 
 
-_COMPLETING = (
-    "SELECT document_id FROM documents WHERE parent_id = '' AND state <> 'gone'{condition}"
-    " AND (contains(plain_name, $text) OR contains({title}, $text) OR contains(lower(url), $text))"
-    " ORDER BY {order} LIMIT {limit:d}"
-)
-_BY_NAME = "NOT starts_with(plain_name, $text), length(plain_name), path"
-_BY_CHANGE = "mtime_ns DESC, path"
+_DAY = "strftime(make_timestamp(mtime_ns // 1000), '%Y-%m-%d %d.%m.%Y')"
 
 
 class NameStore:
@@ -183,15 +177,14 @@ class NameStore:
         return self._rows(lambda condition: _alike(condition, limit), scope, name, slips=slips)
 
     def completing(self, text: str, limit: int) -> list[str]:
-        """Ids of documents with this text in their file name, title or address."""
-        order = _BY_NAME if text else _BY_CHANGE
-
-        def sql_with(condition: str) -> str:
-            return _COMPLETING.format(
-                condition=condition, title=folded("title"), order=order, limit=limit
+        """Ids of documents with the parts of this text in their names, folders or days."""
+        with self._database.read() as con:
+            condition, parameters = condition_of(
+                EVERYWHERE, con, self._cache.statistics, "document_id"
             )
-
-        return [found for (found, *_) in self._rows(sql_with, EVERYWHERE, text)]
+            sql, parts = completing(_folded(con, [text])[0], _DAY, condition, limit)
+            rows = con.execute(sql, parameters | parts).fetchall()
+        return [document_id for (document_id,) in rows]
 
     def folders(self, scope: Scope) -> list[str]:
         """The folders that directly hold documents; full paths, in order."""

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from desktop_rag.answer.search.question_terms import QuestionReader
+from desktop_rag.answer.search.question_terms import MissingName, QuestionReader, named_things
 from desktop_rag.core.query import parse_query
 from desktop_rag.store.contract.engine import Engine
 from tests.stored_rows import put
@@ -61,3 +61,34 @@ def test_a_half_typed_word_is_what_it_may_become(
 def test_known_short_and_strange_words_stay(reader: QuestionReader, typed: str) -> None:
     query = replace(parse_query(typed), is_half_typed=True)
     assert reader.read(query).words.words == reader.read(parse_query(typed)).words.words
+
+
+@pytest.mark.parametrize(
+    ("question", "things"),
+    [
+        ("What did Siemens deliver to the Casa Verde?", [("Siemens",), ("Casa", "Verde")]),
+        ("Where is part 0815-9999 of Gregor's car?", [("0815-9999",), ("Gregor",)]),
+        ("When does flight LH 2240 leave?", [("LH", "2240")]),
+        ("What is due on 2025-09-16 or 14/03/2025?", []),
+        ("Who Repaired The Roof?", []),
+        # In German all nouns have capitals.
+        ("Wann wurde der Schornstein von Frau Steinbrück gefegt?", [("Steinbrück",)]),
+        ("Wie hoch ist die Miete?", []),
+    ],
+)
+def test_names_and_codes_are_told_by_their_form(
+    question: str, things: list[tuple[str, ...]]
+) -> None:
+    assert named_things(question, lambda word: word in {"Frau", "Schornstein"}) == things
+
+
+@pytest.mark.slow
+def test_a_name_is_missing_when_no_passage_has_a_form_of_it(engine: Engine) -> None:
+    put(engine, "a.txt", "Annas lens and part 0815-4711 came from Kestrel.", "Box 9999 is empty.")
+    reader = QuestionReader(engine.lexical, lambda word: word == "Berlin")
+    assert reader.missing_names("Did Anna or Kestrel's driver fetch 0815-4711?") == []
+    assert reader.missing_names("Did the driver fetch 0815-9999 in Berlin for Vexmoor?") == [
+        MissingName("0815-9999", is_certain=True),
+        MissingName("Berlin", is_certain=False),
+        MissingName("Vexmoor", is_certain=True),
+    ]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from desktop_rag.answer.search.candidates import SimilarityCalibration, rescaled
+from desktop_rag.answer.search.meaning import SimilarityCalibration, rescaled
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.models.embedding.joined_embedding import OnnxEmbedder
 from desktop_rag.models.ports import Vectors

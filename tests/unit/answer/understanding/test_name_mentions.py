@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_rag.answer.understanding.file_words import asks_for_content
+from desktop_rag.answer.understanding.file_words import asks_for_content, task_of
 from desktop_rag.answer.understanding.scoping import (
     mentioned_collections,
     mentioned_files,
@@ -136,3 +136,24 @@ def test_what_is_left_of_a_question_about_a_collection_asks_for_its_content() ->
     for question in ("What is in the collection Papers?", "Was steht in der Sammlung Papers?"):
         [mention] = mentioned_collections(question, COLLECTIONS)
         assert asks_for_content(without(question, [(mention.start, mention.end)]))
+
+
+@pytest.mark.parametrize(
+    ("question", "things"),
+    [
+        ("Summarise the Orwin agreement", ["Orwin agreement"]),
+        ("What is in ideas?", ["ideas"]),
+        ("Was steht in Küche?", ["Küche"]),
+        ("Compare budget v1 and the lease", ["budget v1", "lease"]),
+        ("What changed between rules v1 and v2?", ["rules v1", "v2"]),
+        ("Was hat sich an der Hausordnung geändert?", ["Hausordnung"]),
+        ("What is the rent in the lease?", []),
+        ("What is the lease?", []),
+        ("What is in it?", []),
+    ],
+)
+def test_the_things_of_a_task_are_the_words_that_are_no_part_of_it(
+    question: str, things: list[str]
+) -> None:
+    task = task_of(question)
+    assert [question[start:end] for start, end in (task.things if task else ())] == things

@@ -1,10 +1,12 @@
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from desktop_rag.answer.search.candidates import SimilarityCalibration
+from desktop_rag.answer.search.meaning import Meaning, SimilarityCalibration
 from desktop_rag.answer.writing.excerpt_candidates import Surroundings, Version, versions_of
-from desktop_rag.answer.writing.extractive_answer import excerpts
+from desktop_rag.answer.writing.extractive_answer import Doubt, excerpts
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.language.languages import question_language
 from desktop_rag.core.parsed import Anchor
 from tests.conftest import bundled_embedder
 from tests.stored_rows import document
@@ -257,22 +259,53 @@ def test_a_passage_below_a_heading_begins_with_a_sentence() -> None:
     assert said.startswith("Soak the beans")
 
 
+def meaning(question: str) -> Meaning:
+    language = question_language(question)
+    return Meaning(question, language, [(bundled_embedder(), None)], SimilarityCalibration())
+
+
 def test_what_is_about_something_else_is_not_quoted() -> None:
-    embedder = bundled_embedder()
-    unrelated = SimilarityCalibration().unrelated(embedder)
     text = "Construction of a new building at our headquarters is nearly complete."
     asked = "How tall is the Eiffel Tower?"
-    assert excerpts(asked, [source(1, text)], embedder, unrelated=unrelated) == ""
-    assert excerpts(asked, [source(1, text)], embedder) == f"{text} [1]"
-    said = "The landmark of Paris measures 330 metres up to its tip."
-    assert excerpts(asked, [source(1, said)], embedder, unrelated=unrelated) == f"{said} [1]"
+    assert excerpts(asked, [source(1, text)], meaning(asked), doubt=Doubt()) == ""
+    assert excerpts(asked, [source(1, text)], meaning(asked)) == f"{text} [1]"
+    said = "The tower in Paris measures 330 metres up to its tip."
+    assert excerpts(asked, [source(1, said)], meaning(asked), doubt=Doubt()) == f"{said} [1]"
+
+
+def test_the_word_that_is_asked_for_is_never_nothing() -> None:
+    for asked, text in (
+        ("policy", "Insurance is with Nordlys, policy NL-77-21."),
+        ("Who fixed the roof?", "The roof was mended by Halden Roofing after the storm."),
+        ("How much barley?", "The warehouse stores 40 tons of barley."),
+    ):
+        said = excerpts(asked, [source(1, text)], meaning(asked), doubt=Doubt())
+        assert said == f"{text} [1]"
+
+
+def test_no_answer_is_made_of_what_is_apart() -> None:
+    asked, text = (
+        "Who fixed the roof of the Salford depot?",
+        "The roof was fixed by Halden Roofing.",
+    )
+    found = partial(excerpts, asked, [source(1, text)], meaning(asked))
+    assert found(doubt=Doubt()) == f"{text} [1]"
+    assert found(doubt=Doubt(frozenset({1}))) == ""
+
+
+def test_no_answer_is_made_of_what_only_has_the_name() -> None:
+    asked, text = "What is the salary of Tilda Crane?", "It is led by Tilda Crane of Bergen."
+    found = partial(excerpts, asked, [source(1, text)], meaning(asked))
+    assert found(doubt=Doubt()) == f"{text} [1]"
+    assert found(doubt=Doubt(bare="What is the salary of?")) == ""
 
 
 def test_a_question_in_some_language_but_english_is_not_across_from_its_own() -> None:
     text = "Wir zahlen:\n- das Dach bis 3.200 Euro\n\nDer Turm ist weiß und steht am Hafen."
     around = {1: Surroundings(language="de"), 2: Surroundings(language="en")}
     sources = [source(1, text), source(2, "The tower pays for nothing at all.")]
-    said = excerpts("Was zahlt Nordlicht für das Dach?", sources, bundled_embedder(), "", around)
+    asked = "Was zahlt Nordlicht für das Dach?"
+    said = excerpts(asked, sources, meaning(asked), "", around)
     assert said.startswith("Wir zahlen: [1]\n\n- das Dach bis 3.200 Euro [1]")
 
 

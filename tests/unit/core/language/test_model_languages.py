@@ -21,6 +21,9 @@ from desktop_rag.core.language.languages import (
         ("페리는 언제 출발합니까?", "ko"),
         ("متى تغادر العبارة؟", "ar"),
         ("เรือออกกี่โมง", "th"),
+        ("Feribot ne zaman kalkıyor?", "tr"),
+        ("Wie viel Öl lagert dort?", "de"),
+        ("Who is Nguyễn Văn An?", "en"),
     ],
 )
 def test_the_language_of_a_question(question: str, language: str) -> None:
@@ -45,7 +48,10 @@ def test_letters_that_english_lacks_are_not_for_the_english_model() -> None:
     assert language in QUESTIONS_OF_MULTILINGUAL_MODEL
 
 
-@pytest.mark.parametrize("question", ["Πότε φεύγει το πλοίο;", "नौका कब छूटती है?"])
+@pytest.mark.parametrize(
+    "question",
+    ["Πότε φεύγει το πλοίο;", "नौका कब छूटती है?", "SAP नौका कब छूटती है?", "Khi nào phà rời bến?"],
+)
 def test_no_model_is_asked_what_none_reads(question: str) -> None:
     language = question_language(question)
     assert language not in QUESTIONS_OF_ENGLISH_MODEL | QUESTIONS_OF_MULTILINGUAL_MODEL

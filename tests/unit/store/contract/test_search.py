@@ -21,7 +21,7 @@ from desktop_rag.store.contract.search import (
     WordCounts,
 )
 from tests.engines import Open
-from tests.stored_rows import add, document, found, ids, indexed, put, ranked, remove
+from tests.stored_rows import add, add_source, document, found, ids, indexed, put, ranked, remove
 
 pytestmark = pytest.mark.slow
 
@@ -267,6 +267,24 @@ def test_of_many_documents_with_the_same_words_in_their_names_some_are_listed(
         (frozenset({"note"}), 5, 2),
         (frozenset({"note", "keeper"}), 1, 1),
     }
+
+
+def test_names_are_completed_by_their_parts_in_any_order(engine: Engine) -> None:
+    for name in ("lamps/Annual report 2024.md", "lamps/Report on oil.md", "nets/report.md"):
+        put(engine, name, "lamp")
+    put(engine, "letter.txt", "lamp")
+    changed = 1_741_950_000 * 10**9  # on 14 March 2025
+    row = replace(document("old.txt", add_source(engine, "old.txt")), path=Path("/docs/old.txt"))
+    add(engine, replace(row, stat=replace(row.stat, mtime_ns=changed)))
+
+    def completed(text: str) -> list[str]:
+        return engine.names.completing(text, 8)
+
+    assert completed("report annual") == ["lamps/Annual report 2024.md"]
+    assert completed("report lamps") == ["lamps/Report on oil.md", "lamps/Annual report 2024.md"]
+    assert completed("report")[0] == "nets/report.md"
+    assert completed("2025-03-14") == completed("14.03.2025 old") == ["old.txt"]
+    assert completed("report lens") == []
 
 
 def test_a_beginning_is_completed_by_the_most_frequent_terms(engine: Engine) -> None:

@@ -21,9 +21,11 @@ from desktop_rag.features.shared_library.postgres.search.server_scope import (
 from desktop_rag.store.contract.search import EVERYWHERE, NamedDocuments, Scope
 from desktop_rag.store.sql.edit_distance import edits
 from desktop_rag.store.sql.file_names import plain, squeezed, stem
+from desktop_rag.store.sql.scope_filters import completing
 
 _LEAST_SPELLED = 3
 _MANY_CHARS = 12
+_DAY = "to_char(to_timestamp(mtime_ns / 1000000000), 'YYYY-MM-DD DD.MM.YYYY')"
 
 
 def words_in(name: str) -> str:
@@ -112,21 +114,11 @@ class ServerNameStore:
         return [(document_id, path) for _, path, document_id in sorted(found)[:limit]]
 
     def completing(self, text: str, limit: int) -> list[str]:
-        """Ids of documents with this text in their file name, title or address."""
-        order = (
-            "NOT starts_with(plain_name, $text), length(plain_name), path"
-            if text
-            else "mtime_ns DESC, path"
-        )
+        """Ids of documents with the parts of this text in their names, folders or days."""
         with self._database.snapshot() as snapshot:
             condition, parameters = _condition(snapshot, EVERYWHERE)
-            title = "replace(replace(nfc_normalize(lower(title)), 'ß', 'ss'), '\u03c2', '\u03c3')"
-            rows = snapshot.con.execute(
-                f"SELECT document_id FROM documents WHERE parent_id = '' AND state <> 'gone'"
-                f"{condition} AND (contains(plain_name, $text) OR contains({title}, $text)"
-                f" OR contains(lower(url), $text)) ORDER BY {order} LIMIT {limit:d}",
-                parameters | {"text": plain(text)},
-            ).fetchall()
+            sql, parts = completing(plain(text), _DAY, condition, limit)
+            rows = snapshot.con.execute(sql, parameters | parts).fetchall()
         return [document_id for (document_id,) in rows]
 
     def folders(self, scope: Scope) -> list[str]:

@@ -1,0 +1,87 @@
+"""What is in three files is found as in three thousand, and what is not there is said."""
+
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.app import Services
+from tests.asking import ask
+from tests.indexed import index_texts
+
+FILES = {
+    "mill.md": """# The Vosk mill
+
+The mill grinds 12 tons of rye. It is run by Petra Holm, who lives in Narvik.
+The wheel was mended after the flood of 2018 by Sander Joinery for 9,300 euro.
+Sacks arrive on Mondays before ten. The fire policy is with Astor, number AS-41-07.
+""",
+    "piet.txt": """Piet's birthday is on 3 July. He hates cheese and works as a baker in Delft.
+His boat is a green dinghy.
+""",
+    "garten.md": """# Garten
+
+Der Apfelbaum wurde 2011 gepflanzt. Der Gärtner kommt jedes Jahr im November.
+Die Regentonne fasst 200 Liter.
+""",
+}
+
+
+@pytest.fixture
+def indexed(services: Services, tmp_path: Path) -> Services:
+    return index_texts(services, tmp_path / "papers", FILES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("policy", "AS-41-07"),
+        ("Who repaired the wheel?", "Sander Joinery"),
+        ("How much rye?", "12 tons"),
+        ("What colour is his boat?", "green"),
+        ("Wie alt ist der Apfelbaum?", "2011"),
+        ("Wie viel fasst die Tonne?", "200"),
+        # Across languages.
+        ("When does the gardener come?", "November"),
+        ("Wann hat Piet Geburtstag?", "3 July"),
+    ],
+)
+def test_what_is_there_is_found(indexed: Services, question: str, said: str) -> None:
+    answer = ask(indexed, question)
+    assert answer.sources
+    assert said in answer.text.replace("\\", "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Who repaired the wheel in Tromsø?", "**Tromsø** is in none of your documents."),
+        ("What did Bergström deliver?", "**Bergström** is in none of your documents."),
+        ("How high is invoice QT-99120?", "**QT-99120** is in none of your documents."),
+        ("Wo wohnt Frau Wischnewski?", "**Wischnewski** steht in keinem Ihrer Dokumente."),
+        ("Which medicine helps against coughs?", "Nothing in your documents seems to be about"),
+    ],
+)
+def test_what_is_not_there_is_said_before_the_nearest(
+    indexed: Services, question: str, said: str
+) -> None:
+    answer = ask(indexed, question)
+    assert answer.text.startswith(said)
+    assert not answer.sources
+    assert answer.nearest
+    assert any(f"**{name}**: " in answer.text for name in FILES)
+
+
+@pytest.mark.slow
+def test_a_part_of_a_question_without_an_answer_is_not_left_out(indexed: Services) -> None:
+    answer = ask(indexed, "Who repaired the wheel, and who painted the door of the Bergström barn?")
+    assert "Sander Joinery" in answer.text
+    assert "**Bergström** is in none of your documents." in answer.text
+
+
+@pytest.mark.slow
+def test_words_alone_are_compared_in_a_language_that_no_model_reads(indexed: Services) -> None:
+    answer = ask(indexed, "Hợp đồng với Astor kết thúc khi nào?")
+    assert answer.notes
+    assert "No model here reads the language of this question" in answer.notes.in_words()
