@@ -99,9 +99,9 @@ class Dialect:
         """The model's answer to this request."""
         if "response_format" in body:
             return '{"ok": true}'
-        asked = str(body["messages"][-1]["content"])
+        asked = str([turn["content"] for turn in body["messages"][-1:]])
         for question, right in () if self.is_weak else _sample_answers():
-            if asked.endswith(f"Question: {question}"):
+            if f"Question: {question}" in asked:
                 return right
         return "Red." if "image_url" in str(body) else answer
 

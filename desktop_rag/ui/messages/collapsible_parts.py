@@ -10,7 +10,7 @@ from desktop_rag.core.conversation import AnswerStep, SourceRef
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, ToolButton
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, ToolButton, set_tip
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
 _MAX_THINKING_CHARS = 20_000
@@ -110,9 +110,7 @@ class CollapsibleQuery(_Collapsible):
         self._query.setObjectName("queryText")
         self._query.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         change = TextButton(tr("Change the query…"))
-        change.setToolTip(
-            tr("Puts it into the field for questions; sent from there, it runs again.")
-        )
+        set_tip(change, tr("Puts it into the field for questions; sent from there, it runs again."))
         change.clicked.connect(lambda: self.change_requested.emit(self._query.toPlainText()))
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
