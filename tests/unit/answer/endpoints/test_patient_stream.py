@@ -21,6 +21,7 @@ class SpokenModel:
     read_tokens_per_s = 0.0
     calls_tools = None
     judging = None
+    is_weak = False
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return [len(text) for text in texts]
