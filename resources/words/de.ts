@@ -3296,6 +3296,10 @@ Die vollständige Adresse lautet:
         <translation>Herunterladen</translation>
     </message>
     <message>
+        <source>Ask again for a written answer. It is loaded and examined meanwhile.</source>
+        <translation>Fragen Sie noch einmal für eine geschriebene Antwort. Es wird inzwischen geladen und geprüft.</translation>
+    </message>
+    <message>
         <source>{name}: {done} of {total}</source>
         <translation>{name}: {done} von {total}</translation>
     </message>
@@ -3330,10 +3334,6 @@ Die vollständige Adresse lautet:
     <message>
         <source>{name} writes your answers from now on.</source>
         <translation>{name} schreibt ab jetzt Ihre Antworten.</translation>
-    </message>
-    <message>
-        <source>It is loaded with the next question at the latest.</source>
-        <translation>Es wird spätestens mit der nächsten Frage geladen.</translation>
     </message>
     <message>
         <source>Choose a model file</source>

@@ -272,8 +272,11 @@ def test_it_answers_a_question_about_documents(services: Services, tmp_path: Pat
     services.chat.apply(Settings(endpoint=ENDPOINT))
     told = ask(services, "When is the lamp lit?")
     assert (told.state, told.error_title, told.model) == (MessageState.DONE, "", "tiny")
-    assert set(told.text.split()) <= set(WORDS)
+    # Before it was examined it only adds to the excerpts.
+    assert told.is_excerpts
+    assert "The lamp is lit at dusk by its keeper." in told.text
     profile = services.chat.models.examine(ENDPOINT)
     assert (profile.context_tokens, profile.is_context_open) == (8192, False)
+    assert profile.is_weak
     server.models.remove("tiny")
     model.unlink()

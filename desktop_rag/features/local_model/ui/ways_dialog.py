@@ -224,7 +224,7 @@ class WaysDialog(QDialog):
 
     def _run(self, use: Callable[[], LocalModel]) -> None:
         """Use a model on a worker thread, and say so."""
-        loads = tr("It is loaded with the next question at the latest.")
+        loads = tr("Ask again for a written answer. It is loaded and examined meanwhile.")
         self._bridge.run(self, use, lambda m: self._tell(m.name, loads), self._show_fault)
 
     def _tell(self, name: str, hint: str) -> None:

@@ -30,6 +30,7 @@ from desktop_rag.core.model_profile import (
 from desktop_rag.core.settings import ASSUMED_CONTEXT_TOKENS, EndpointSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.answer_priority import AnswerPriority
+from desktop_rag.models.endpoint_address import OWN_ADDRESS
 from desktop_rag.models.endpoints.client.chat_stream import (
     DONE,
     LAST,
@@ -393,8 +394,12 @@ class ChatClient:
 
     @property
     def is_weak(self) -> bool:
-        """As found out in the examination."""
-        return self._profile.is_weak
+        """As found out in the examination; until then true of a model that the app itself runs,
+        since many of them are small.
+        """
+        profile = self._profile
+        is_unknown = self._endpoint.base_url == OWN_ADDRESS and not profile.is_examined
+        return is_unknown or profile.is_weak
 
     @property
     def judging(self) -> float | None:
