@@ -134,6 +134,8 @@ _MOST_CLAIMS = 200
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)")
 _ADDRESS = re.compile(r"<?\bhttps?://[^\s<>]+>?")
 _MARKS = re.compile(r"[*`]+|__|~~|(?m:^)\s*(?:>\s*)*(?:[-+•]\s|\d+[.)]\s)?\s*")
+# What an excerpt is from, before its words: *file*: or **heading** (file):
+_ORIGIN = re.compile(r"^(?:\*[^*\n]{1,150}\*|\*\*[^*\n]{1,150}\*\* \([^()\n]{1,150}\)):\s+")
 _COMMAND = re.compile(r"\\[A-Za-z]+|\\.|[{}^_&$]")
 _GAP = re.compile(r"\s+([.!?…,;:。！？])")
 _ELSEWHERE = "The answer cites another source here: source {n} says it."
@@ -250,6 +252,7 @@ def _says_something(sentence: str) -> bool:
 
 def plain_sentence(sentence: str) -> str:
     """The sentence without Markdown, addresses, commands of formulas, and gaps of citations."""
+    sentence = _ORIGIN.sub("", sentence)
     sentence = without_formulas(sentence, lambda formula: _COMMAND.sub(" ", formula.latex))
     text = _ADDRESS.sub("", _LINK.sub(r"\1", sentence))
     return _GAP.sub(r"\1", " ".join(_MARKS.sub(" ", text).split()))

@@ -229,7 +229,7 @@ def task_of(text: str) -> Task | None:
         _things(text, language, comparing) for language in file_words() if not language.has_pieces
     ]
     held, things = max(found, key=lambda each: len(each[0]))
-    of_all = [(each.summary, each.content | each.inside) for each in file_words()]
+    of_all = [(each.summary, each.inside) for each in file_words()]
     asks = [any(held & words for words in kinds) for kinds in zip(*of_all, strict=True)]
     is_one = len(things) == 1
     if not things or not (comparing or (is_one and any(asks))):

@@ -122,7 +122,7 @@ def test_a_model_is_asked_even_where_nothing_seems_to_be_about_it(
 
 @pytest.mark.slow
 def test_a_second_look_finds_what_search_took_for_something_else(far_off: Services) -> None:
-    assert answer_of(ask(far_off)).text == "The lamp is lit at dusk. [1]"
+    assert answer_of(ask(far_off)).text == "*lamp.md*: The lamp is lit at dusk. [1]"
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Questions for a number of records are answered by counting, with and without a model."""
 
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.slow
 
 
 COUNT = 102
+_COUNT = re.compile(r"\*\*\d")
 DISH = """---
 status: {status}
 ---
@@ -143,8 +145,8 @@ def test_each_item_leads_to_its_place(indexed: Services) -> None:
 def test_what_no_document_holds_is_not_counted(indexed: Services, folder: Path) -> None:
     scope = QuestionScope.of(ScopeItem.of_folder(folder))
     for question in ("How many dragons live in Rome?", "How many minutes does dish 7 take?"):
-        assert not ask(indexed, question).text.startswith("**")
-        assert not ask(indexed, question, scope=scope).text.startswith("**")
+        assert not _COUNT.match(ask(indexed, question).text)
+        assert not _COUNT.match(ask(indexed, question, scope=scope).text)
 
 
 def test_a_model_judges_what_words_do_not_tell(indexed: Services, server: ChatServer) -> None:

@@ -259,7 +259,7 @@ def test_excerpts_for_a_question_in_another_language_are_more_than_a_name(
     )
     index(services, tmp_path / "papers", {"lanternco.md": text, "bees.md": ENGLISH[1]})
     answer = ask(services, "Wie hoch war der Umsatz von Lanternco?").text
-    assert answer.startswith("The revenue of the company was four million last year.")
+    assert "The revenue of the company was four million last year." in answer.splitlines()[0]
 
 
 @pytest.mark.slow

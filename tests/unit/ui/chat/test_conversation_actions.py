@@ -113,7 +113,7 @@ def test_an_answer_is_rewritten_and_the_rewrite_deleted(room: Room, qtbot: QtBot
     click(room, qtbot, "Rewrite answer", 0)
     dialog = opened_dialog(room, qtbot)
     text = dialog.findChildren(QPlainTextEdit)[0]
-    assert text.toPlainText() == "The lamp is lit at dusk."
+    assert text.toPlainText() == "*lamp.md*: The lamp is lit at dusk."
     text.setPlainText("At seven.")
     button(dialog, "Save").click()
     qtbot.waitUntil(lambda: any("your own answer is saved" in words for words in room.words()))
