@@ -47,6 +47,8 @@ def add_words(
     """
     shown = citing_sentences(draft.text)
     sources = [source for source in draft.sources if source.n in shown][:_MOST_SOURCES]
+    if not sources:
+        return
     fence = secrets.token_hex(4)
     instructions = in_manner(_INSTRUCTIONS, request.setup.settings.preferences)
     turns = turns_about(sources, draft.plain_question, instructions, fence)

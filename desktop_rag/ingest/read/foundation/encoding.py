@@ -42,9 +42,11 @@ _WESTERN_STRAYS = {
     0xDC00 + byte: bytes([byte]).decode(_WESTERN, "replace") for byte in range(0x80, 0xFE)
 } | {0xDCFE: "\N{REPLACEMENT CHARACTER}", 0xDCFF: "\N{REPLACEMENT CHARACTER}"}
 _LINE_ENDS = re.compile(r"\r\n?")
-# Letters and digits without a space, on one line or on several of one length.
+# Letters and digits without a space, on one line or on several of one length. Looked for only where
+# they begin: from each letter of many runs that are a little shorter it would take minutes.
 _RUN = re.compile(
-    r"[A-Za-z0-9_+/=-]{200,}+|(?m:^[ \t]?(?:[A-Za-z0-9+/=_-]{40,}+[ \t]*\n[ \t]?){4,}+)"
+    r"(?<![A-Za-z0-9_+/=-])[A-Za-z0-9_+/=-]{200,}+"
+    r"|(?m:^[ \t]?(?:[A-Za-z0-9+/=_-]{40,}+[ \t]*\n[ \t]?){4,}+)"
 )
 _CHANGES = re.compile(r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]")
 _LEAST_CHANGES, _LEAST_DIGITS = 0.3, 0.04

@@ -177,7 +177,7 @@ _DROPPED = {
 }  # fmt: skip
 _ICONS = {"a", "i", "span", "img"}
 _CROSSED_OUT = {"del", "s", "strike"}
-_CROSSED_STYLE = re.compile(r"text-decoration[^;]*line-through", re.IGNORECASE)
+_CROSSED_STYLE = re.compile(r"text-decoration[^;]{0,80}line-through", re.IGNORECASE)
 # Elements of formulas, of which the second child is raised or lowered.
 _POWERS, _INDICES = {"msup"}, {"msub"}
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
