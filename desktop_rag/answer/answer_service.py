@@ -493,8 +493,9 @@ class AnswerService:
         """
         asked = draft.plain_question
         asked = draft.notes.repair(asked) if draft.notes else asked
-        texts = texts_for(request.question, request.setup.settings.preferences.language)
-        around = surroundings_of(self._documents, draft.sources, texts.said("older"))
+        language = request.setup.settings.preferences.language
+        older = texts_for(request.question, language).said("older")
+        around = surroundings_of(self._documents, draft.sources, older)
         meaning = self.finder.meaning_of(asked)
         is_told_where = bool(request.named or request.attached_ids) and not is_doubtful
         names = self.finder.reader.named_things(asked)
@@ -506,14 +507,18 @@ class AnswerService:
         is_clear = bool(names) and question_language(asked) not in {UNKNOWN, OTHER_LATIN}
         is_bare = bool(names) and not (content_words(bare) and not asks_for_content(bare))
         is_about_name = is_bare and len(apart) < len(draft.sources)
-        text = excerpts(
-            asked, draft.sources, meaning, _previous_answer(draft, request), around,
-            asks_how_many=bool(counting_language(asked)) or asks_how_much(asked),
-            is_comparison=is_comparison(asked),
-            doubt=None
-            if is_told_where or is_about_name
-            else Doubt(apart, bare if is_clear else "", is_doubtful),
-        )  # fmt: skip
+        doubt = Doubt(apart, bare if is_clear else "", is_doubtful)
+        at_home = [source for source in draft.sources if source.document_id in draft.home]
+        texts = [
+            excerpts(
+                asked, sources, meaning, _previous_answer(draft, request), around,
+                asks_how_many=bool(counting_language(asked)) or asks_how_much(asked),
+                is_comparison=is_comparison(asked),
+                doubt=None if is_told_where or is_about_name else doubt,
+            )
+            for sources in (at_home, [s for s in draft.sources if s not in at_home]) if sources
+        ]  # fmt: skip
+        text = "\n\n".join(filter(None, texts))
         if not text and (piece := nearest_piece(asked, draft.sources, meaning, around)):
             [source] = [source for source in draft.sources if source.n == piece.n]
             name = PurePath(source.path).name or source.title

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from pathlib import PurePath
 
 from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW
 from desktop_rag.answer.search.meaning import Meaning
@@ -229,7 +228,9 @@ class SourceFinder:
         if (earlier := self._earlier(request, reader)) and _is_same(request):
             draft.sources = earlier
             return
-        draft.query, found = self._first_relevant(request, helper, reader)
+        draft.query, found, may_stay = self._first_relevant(request, helper, reader)
+        if may_stay:
+            found, draft.home = self._staying(request, found)
         named = self._retriever.named_documents(draft.query, request.setup.reach)
         found = replace(found, passages=not_by_app(found.passages, named))
         if draft.query != request.query:
@@ -318,8 +319,9 @@ class SourceFinder:
 
     def _first_relevant(
         self, request: AnswerRequest, helper: ChatModel | None, reader: Reader | None
-    ) -> tuple[Query, SearchResult]:
-        """The first reading of the question with relevant passages, and these.
+    ) -> tuple[Query, SearchResult, bool]:
+        """The first reading of the question with relevant passages, these, and whether it may be
+        about the documents of the previous answer.
 
         When no reading has any, the question as it was asked, or the first way it is completed.
         """
@@ -331,25 +333,27 @@ class SourceFinder:
             if query not in tried:
                 tried[query] = self.look_up(query, settings, limit=limit, reach=reach)
                 if tried[query].is_relevant:
-                    found = tried[query]
-                    return query, self._staying(request, found) if reading.may_stay else found
+                    return query, tried[query], reading.may_stay
         asked = request.query if request.query in tried else next(iter(tried))
-        return asked, tried[asked]
+        return asked, tried[asked], False
 
-    def _staying(self, request: AnswerRequest, found: SearchResult) -> SearchResult:
-        """What was found in the documents of the previous answer, if the question may be about them
-        and names no other; else all.
+    def _staying(
+        self, request: AnswerRequest, found: SearchResult
+    ) -> tuple[SearchResult, frozenset[str]]:
+        """What was found, in turn with what the documents of the previous answer have, and these
+        documents, if the question may be about them and names no other; else as found, and none.
         """
         before = {source.document_id for source in self.before(request)}
         kept = inside(request.query.text, found.passages, before)
         others = [p for p in found.passages if p not in kept]
         if not kept or not self.is_any_relevant(others):
-            return found
+            return found, frozenset()
         named = self._retriever.named_documents(request.query, request.setup.reach)
         if named and before.isdisjoint(named):
-            return found
-        notes = replace(found.notes or SearchNotes(), scope=tuple(dict.fromkeys(map(_name, kept))))
-        return replace(found, passages=kept, notes=notes)
+            return found, frozenset()
+        lead = found.passages[0].score - kept[0].score
+        first = [replace(p, score=p.score + lead) for p in kept]
+        return replace(found, passages=tuple(in_turn([first, others]))), frozenset(before)
 
     def _counted(self, matching: Sequence[int], sources: Sequence[SourceRef]) -> FileCounts:
         """The counts of matching and read files; a file that is read counts as a match."""
@@ -384,8 +388,3 @@ class SourceFinder:
 
 def _is_same(request: AnswerRequest) -> bool:
     return request.setup.settings.retrieval.later_sources is LaterSources.SAME
-
-
-def _name(passage: Passage) -> str:
-    is_file = not (passage.url or passage.part)
-    return PurePath(passage.path).name if is_file else passage.title

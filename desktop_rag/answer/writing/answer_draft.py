@@ -38,7 +38,8 @@ class AnswerDraft:
     `asked` is the question as understood, `query` the same parsed. An answer that `is_open` may
     continue from its sources to the model's own knowledge; one that `is_own_knowledge` has no
     sources. One that `sees_images` may rest on them alone. `scope` is kept with the answer.
-    `nearest_said` is a quote of the nearest passages, in Markdown, with the name of its file.
+    `nearest_said` is a quote of the nearest passages, in Markdown, with the name of its file. The
+    question may be about the documents `home`, which the previous answer is from, or about others.
     """
 
     conversation_id: str
@@ -53,6 +54,7 @@ class AnswerDraft:
     sources: tuple[SourceRef, ...] = ()
     nearest: tuple[SourceRef, ...] = ()
     nearest_said: str = ""
+    home: frozenset[str] = frozenset()
     notes: SearchNotes | None = None
     examples: tuple[Interaction, ...] = ()
     has_several_steps: bool = False
