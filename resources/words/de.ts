@@ -9472,6 +9472,10 @@ Was kostet der Eintritt?</translation>
         <translation>Zum Beispiel http://localhost:11434/v1#nomic-embed-text</translation>
     </message>
     <message>
+        <source>Formulas of the sheet {name} have no stored values: {unstored}.</source>
+        <translation>Formeln des Blatts {name} haben keine gespeicherten Werte: {unstored}.</translation>
+    </message>
+    <message>
         <source>Free some space on its disk; {enough_bytes} are enough.</source>
         <translation>Schaffen Sie Platz auf dem Datenträger; {enough_bytes} genügen.</translation>
     </message>
@@ -9502,6 +9506,14 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Give this one another name.</source>
         <translation>Geben Sie dieser einen anderen Namen.</translation>
+    </message>
+    <message>
+        <source>Hidden columns of the sheet {name} are not read: {count}.</source>
+        <translation>Ausgeblendete Spalten des Blatts {name} werden nicht gelesen: {count}.</translation>
+    </message>
+    <message>
+        <source>Hidden rows of the sheet {name} are not read: {hidden}.</source>
+        <translation>Ausgeblendete Zeilen des Blatts {name} werden nicht gelesen: {hidden}.</translation>
     </message>
     <message>
         <source>If this is whisper.cpp&apos;s server, choose that kind of server.</source>

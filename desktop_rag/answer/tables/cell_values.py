@@ -116,7 +116,7 @@ _CURRENCY = rf"[$€£¥₹₽₩₪₺₴]|(?:US|A|AU|C|CA|NZ|HK|S|R)\$|{_CODES
 _NUMBER = re.compile(
     r"(?P<open>\()?(?P<sign>[-+−])?\s?(?P<before>" + _CURRENCY + r")?\s?(?P<sign_after>[-+−])?"
     r"(?P<digits>(?:\d[\d.,'’\u00a0\u202f ]*)?\d|[.,]\d+)\s?(?P<exponent>[eE][-+]?\d{1,3})?"
-    r"(?P<after>%|" + _CURRENCY + r")?(?P<close>\))?"
+    r"(?P<after>%|" + _CURRENCY + r"|[^\W\d_]{1,5}[²³]?)?(?P<close>\))?"
 )
 _PADDED = re.compile(r"0\d")
 _GROUPED = re.compile(r"\d{1,3}(?P<mark>[.,'’\u00a0\u202f ])\d{3}(?:(?P=mark)\d{3})*")
@@ -150,6 +150,11 @@ class ColumnValues:
     unit: str = ""
     odd: tuple[str, ...] = ()
     odd_count: int = 0
+
+
+def is_currency(unit: str) -> bool:
+    """True for the sign or code of a currency."""
+    return re.fullmatch(_CURRENCY, unit) is not None
 
 
 def notation_of(columns: Iterable[Sequence[str]]) -> Notation:
@@ -229,7 +234,8 @@ def _number_conversions(
     found = [match for match in map(_NUMBER.fullmatch, distinct) if match]
     units = {match["before"] or match["after"] or "" for match in found}
     # Amounts in several currencies cannot be added; some may lack a currency.
-    if not found or len(units - {""}) > 1 or units == {"%", ""}:
+    is_money = all(map(is_currency, units - {""}))
+    if not found or len(units - {""}) > 1 or (len(units) > 1 and not is_money):
         return
     told = {mark for cell in distinct if (mark := _certain_mark(cell))}
     marks = told or {notation.decimal_mark} - {""}

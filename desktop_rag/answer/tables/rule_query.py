@@ -13,7 +13,7 @@ from itertools import pairwise, takewhile
 from desktop_rag.answer.counting.conditions import NUMBER, number_in
 from desktop_rag.answer.counting.counting_words import counting_question, counting_words
 from desktop_rag.answer.counting.record_names import is_alike, is_form
-from desktop_rag.answer.tables.cell_values import table_words
+from desktop_rag.answer.tables.cell_values import is_currency, table_words
 from desktop_rag.answer.tables.sheet_table import SheetColumn, SheetTable
 from desktop_rag.core.language.languages import function_words, likely_language
 
@@ -572,7 +572,7 @@ def _are_years(column: SheetColumn) -> bool:
 
 
 def _is_money(column: SheetColumn | None) -> bool:
-    return bool(column and (column.values.unit or _CURRENCY.search(column.name)))
+    return bool(column and (is_currency(column.values.unit) or _CURRENCY.search(column.name)))
 
 
 def _is_numbering(column: SheetColumn) -> bool:

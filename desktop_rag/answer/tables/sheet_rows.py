@@ -17,6 +17,8 @@ _BORDER = " | "
 # The readers shorten a longer run of empty cells to this many.
 _GAP_CELLS = 8
 _LETTERS = 26
+# A share as its sheet rounds it, with the exact one.
+_EXACT = re.compile(r"^-?[\d.,]+ ?% \((-?[\d.]+%)\)$")
 _RANGE = re.compile(r"([A-Z]{1,3})(\d{1,7})(?::([A-Z]{1,3})(\d{1,7}))?")
 
 
@@ -166,7 +168,8 @@ def _row(line: _Line, base: int) -> SheetRow | None:
     first = base + next((n for n, cell in enumerate(cells) if cell), 0)
     if missing < 0 or (line.is_exact and (missing or first != line.first)):
         return None
-    return SheetRow(line.number, tuple(cells), line.start, line.start + len(line.text))
+    exact = tuple(_EXACT.sub(r"\1", cell) for cell in cells)
+    return SheetRow(line.number, exact, line.start, line.start + len(line.text))
 
 
 def _widened(cells: list[str], missing: int) -> list[str]:

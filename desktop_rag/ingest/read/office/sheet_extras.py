@@ -1,7 +1,9 @@
-"""Comments and drawn texts of XLSX sheets, and the text of charts. Runs in the parser process."""
+"""Comments, drawn texts and looks of sheets, and the text of charts. Runs in the parser process."""
 
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 
 from desktop_rag.ingest.read.foundation.ooxml import (
@@ -15,32 +17,49 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     reference,
 )
 from desktop_rag.ingest.read.foundation.source_file import Unreadable
+from desktop_rag.ingest.read.office.sheet_looks import (
+    SheetLooks,
+    ods_looks,
+    workbook_formats,
+    xlsx_looks,
+)
 
 _MAX_ITEMS = 10_000
 _DATE_CHARS = len("2026-06-18")
+# The looks of a larger OpenDocument workbook are left out: they need a tree of it in memory.
+_MAX_ODS_BYTES = 30_000_000
 
 
 @dataclass(slots=True)
 class SheetExtras:
-    """Comments as (cell, text), and the texts of what is drawn over the cells."""
+    """Comments as (cell, text), the texts of what is drawn over the cells, and how to read what
+    they look like while the archive is open.
+    """
 
     comments: list[tuple[str, str]] = field(default_factory=list)
     drawn: list[str] = field(default_factory=list)
+    looks: Callable[[], SheetLooks] = SheetLooks
 
 
 def sheet_extras(archive: zipfile.ZipFile) -> dict[str, SheetExtras]:
     """The extras by the name of the sheet; of a kind of workbook that has no XML there are none."""
+    package = OfficePackage(archive)
+    if "content.xml" in archive.namelist():
+        is_small = archive.getinfo("content.xml").file_size <= _MAX_ODS_BYTES
+        looks = ods_looks(package.root("content.xml")) if is_small else {}
+        return {name: SheetExtras(looks=partial(_same, looks[name])) for name in looks}
     try:
-        package = OfficePackage(archive)
         main = package.main_part()
         workbook = package.root(main)
         relations = package.relations(main)
-        people = _people(package, main)
-        return {
-            attribute(sheet, "name"): _extras(package, relations[reference(sheet)][1], people)
-            for sheet in children(child(workbook, "sheets"))
-            if reference(sheet) in relations
-        }
+        people, formats = _people(package, main), workbook_formats(package, main)
+        found: dict[str, SheetExtras] = {}
+        for sheet in children(child(workbook, "sheets")):
+            if reference(sheet) in relations:
+                part = relations[reference(sheet)][1]
+                extras = found[attribute(sheet, "name")] = _extras(package, part, people)
+                extras.looks = partial(_looks, package, part, formats)
+        return found
     except Unreadable:
         # Whether the cells can be read is for others to say.
         return {}
@@ -50,6 +69,14 @@ def said_by(author: str, time: str) -> str:
     """The author and date of a comment, as far as known: ` by Jane, 2026-06-18`."""
     said = f" by {author.strip()}" if author.strip() else ""
     return f"{said}, {time[:_DATE_CHARS]}" if time else said
+
+
+def _same(looks: SheetLooks) -> SheetLooks:
+    return looks
+
+
+def _looks(package: OfficePackage, part: str, formats: dict[int, str]) -> SheetLooks:
+    return xlsx_looks(package.content(part) or b"", formats)
 
 
 def _people(package: OfficePackage, main: str) -> dict[str, str]:

@@ -26,6 +26,7 @@ from desktop_rag.ingest.read.foundation.encryption import (
 from desktop_rag.ingest.read.foundation.ole import MAGIC, Container
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.office.sheet_extras import SheetExtras, sheet_extras
+from desktop_rag.ingest.read.office.sheet_looks import SheetLooks, Show
 
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet, CalamineWorkbook
@@ -93,6 +94,10 @@ class RowWriter:
         if len(self._sample) < SAMPLE_ROWS:
             self._sample.append(texts[: filled[-1] + 1][:_MAX_HEADER_CELLS])
             self._ends.append(self._draft.length)
+
+    def skip(self, row: int) -> None:
+        """Leave out a row inside a table."""
+        self._last_row = max(self._last_row, row)
 
     def close(self) -> None:
         """Set the mark of the last rows, and their table header."""
@@ -265,12 +270,15 @@ _SAVE_AGAIN = "Save it as .xlsx in a spreadsheet program, and it is read."
 
 def read(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft; a workbook has no title."""
-    extras: dict[str, SheetExtras] = {}
     if source.data.startswith(b"PK"):
         with open_archive(source) as archive:
-            extras = sheet_extras(archive)
-    elif source.data.startswith(MAGIC) and _has_password(Container(source)):
+            return _read(source, draft, sheet_extras(archive))
+    if source.data.startswith(MAGIC) and _has_password(Container(source)):
         raise encrypted()
+    return _read(source, draft, {})
+
+
+def _read(source: SourceFile, draft: DocumentDraft, extras: dict[str, SheetExtras]) -> str:
     with _refusing():
         workbook = _open(source)
         names = _names_of_sheets(workbook)
@@ -359,7 +367,7 @@ def _write_sheet(
     draft.mark(Anchor(sheet=name))
     draft.add(name)
     if sheet.start is not None:
-        _write_rows(draft, name, sheet, *sheet.start)
+        _write_rows(draft, name, sheet, extras.looks())
     if extras.drawn:
         draft.add("\n")
         draft.mark(Anchor(sheet=name))
@@ -371,25 +379,45 @@ def _write_sheet(
         draft.add(f"Comment on {cell}{text}")
 
 
-def _write_rows(
-    draft: DocumentDraft, name: str, sheet: "CalamineSheet", first_row: int, first_column: int
-) -> None:
+def _write_rows(draft: DocumentDraft, name: str, sheet: "CalamineSheet", looks: SheetLooks) -> None:
+    assert sheet.start is not None
+    first_row, first_column = sheet.start
     rows = RowWriter(draft, name)
     merged = MergedCells(sheet.merged_cell_ranges or [], first_column)
+    left_out = {n - first_column for n in looks.hidden_columns}
+    hidden = 0
     # Rows come from the sheet's top, cells from its first used column.
     filled = islice(sheet.iter_rows(), first_row, None)
     for row, cells in enumerate(filled, start=first_row):
-        rows.add(row + 1, first_column, merged.filled(row, [_shown(cell) for cell in cells]))
+        look = looks.of_row(row)
+        texts = [
+            "" if n in left_out else _shown(cell, look.shows.get(n + first_column))
+            for n, cell in enumerate(cells)
+        ]
+        texts = merged.filled(row, texts)
+        if look.is_hidden:
+            hidden += any(texts)
+            rows.skip(row + 1)
+        else:
+            rows.add(row + 1, first_column, texts)
     rows.close()
+    if columns := left_out.intersection(range(sheet.width)):
+        draft.warn(f"Hidden columns of the sheet {name} are not read: {len(columns)}.")
+    if hidden:
+        draft.warn(f"Hidden rows of the sheet {name} are not read: {hidden}.")
+    if looks.unstored:
+        draft.warn(f"Formulas of the sheet {name} have no stored values: {looks.unstored}.")
 
 
-def _shown(value: object) -> str:
-    """A cell's value as text: whole numbers without `.0`, dates in ISO form."""
+def _shown(value: object, show: Show | None = None) -> str:
+    """A cell's value as text: whole numbers without `.0`, dates in ISO form, hours above 24."""
     match value:
         case str():
             return value
         case bool():
             return "TRUE" if value else "FALSE"
+        case int() | float() if show and (shown := show(value)):
+            return shown
         case float():
             is_whole = value.is_integer() and abs(value) < _MAX_WHOLE
             return str(int(value)) if is_whole else f"{value:.{_DIGITS}g}"
@@ -397,5 +425,8 @@ def _shown(value: object) -> str:
             return value.isoformat(sep=" ", timespec="seconds").removesuffix(" 00:00:00")
         case datetime.date() | datetime.time():
             return value.isoformat()
+        case datetime.timedelta():
+            minutes, seconds = divmod(round(value.total_seconds()), 60)
+            return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
         case _:
             return str(value)

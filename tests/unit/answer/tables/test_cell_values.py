@@ -44,7 +44,8 @@ def test_cells_become_values(cells: list[str], kind: str, values: list[str | Non
         ["+49 30 1234", "+49 40 99"],  # telephone numbers
         ["$3", "€4"],  # two currencies can't be added up
         ["12%", "13"],
-        ["5 kg", "6 kg"],
+        ["5 kg", "6"],
+        ["12a", "14b"],
         ["1.2.3", "1.3"],
         ["1,234", "5,678"],  # more than a thousand, or a little more than one?
         ["01/02/2025", "03/04/2025"],  # in which month?
@@ -71,6 +72,7 @@ def test_what_is_not_certain_stays_text(cells: list[str]) -> None:
         (["CHF 5.20", "6"], "CHF", ["5.20", "6"]),
         (["US$ 7.10"], "US$", ["7.10"]),
         (["12%", "15.5 %"], "%", ["12.0", "15.5"]),
+        (["5 kg", "6.5 kg"], "kg", ["5.0", "6.5"]),
     ],
 )
 def test_units_are_kept_beside_the_numbers(cells: list[str], unit: str, values: list[str]) -> None:

@@ -3,10 +3,11 @@ import struct
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 import pytest
 
-from desktop_rag.core.parsed import Anchor
+from desktop_rag.core.parsed import Anchor, ParsedDocument
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.office.spreadsheet import column_name, read
@@ -25,10 +26,13 @@ ODS = (
     '<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"'
     ' xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"'
     ' xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:body>'
-    '<office:spreadsheet><table:table table:name="Fees"><table:table-row>'
+    "<office:spreadsheet>{}</office:spreadsheet></office:body></office:document-content>"
+)
+FEES = (
+    '<table:table table:name="Fees"><table:table-row>'
     '<table:table-cell office:value-type="string"><text:p>Ann</text:p></table:table-cell>'
     '<table:table-cell office:value-type="date" office:date-value="2024-05-06"/>'
-    "</table:table-row></table:table></office:spreadsheet></office:body></office:document-content>"
+    "</table:table-row></table:table>"
 )
 
 MANIFEST = (
@@ -87,14 +91,16 @@ def test_a_long_stretch_of_empty_cells_is_cut_short() -> None:
     assert document.marks[-1].anchor.cells == "A1:CV1"
 
 
-def test_open_document_sheets_are_read() -> None:
-    files: dict[str, str | bytes] = {
+def make_ods(tables: str) -> bytes:
+    return make_zip({
         "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
         "META-INF/manifest.xml": MANIFEST,
-        "content.xml": ODS,
-    }
-    document = parse("a.ods", make_zip(files))
-    assert document.text == "Fees\nAnn | 2024-05-06"
+        "content.xml": ODS.format(tables),
+    })  # fmt: skip
+
+
+def test_open_document_sheets_are_read() -> None:
+    assert parse("a.ods", make_ods(FEES)).text == "Fees\nAnn | 2024-05-06"
 
 
 def test_a_workbook_without_cells_has_no_text() -> None:
@@ -209,6 +215,111 @@ def test_a_hidden_sheet_is_named_and_not_read() -> None:
     document = parse("a.xlsx", make_zip(parts))
     assert document.text == "Now\nRope | 40"
     assert document.warnings == ("The hidden sheet Former is not read.",)
+
+
+MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+
+
+def shown(values: Sequence[tuple[str, float]]) -> ParsedDocument:
+    """A sheet with a row for each value in its number format."""
+    rows = "".join(
+        f'<row r="{n}"><c r="A{n}" s="{n}"><v>{value!r}</v></c></row>'
+        for n, (_, value) in enumerate(values, 1)
+    )
+    content = make_xlsx({"S": rows})
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        parts: dict[str, str | bytes] = {name: archive.read(name) for name in archive.namelist()}
+    formats = "".join(
+        f'<numFmt numFmtId="{n + 163}" formatCode="{escape(code, {chr(34): "&quot;"})}"/>'
+        for n, (code, _) in enumerate(values, 1)
+    )
+    used = "".join(f'<xf numFmtId="{n + 163}"/>' for n, _ in enumerate(values, 1))
+    parts["xl/styles.xml"] = (
+        f"<styleSheet {MAIN}><numFmts>{formats}</numFmts>"
+        f'<cellXfs><xf numFmtId="0"/>{used}</cellXfs></styleSheet>'
+    )
+    parts["xl/_rels/workbook.xml.rels"] = relations(
+        {"worksheets/sheet1.xml": "worksheet", "styles.xml": "styles"}
+    )
+    return parse("a.xlsx", make_zip(parts))
+
+
+@pytest.mark.parametrize(
+    ("code", "value", "text"),
+    [
+        ("0.0%", 0.125, "12.5%"),
+        ("0%", 0.12345, "12% (12.345%)"),
+        ("0.00%", -0.0314, "-3.14%"),
+        ("#,##0.00 €", 1234.5, "1,234.50 €"),
+        ("[$€-407] #,##0.00;[Red]-[$€-407] #,##0.00", -1234.5, "-€ 1,234.50"),
+        ('_("$"* #,##0.00_);_("$"* (#,##0.00);_("$"* "-"??_);_(@_)', -50.0, "-$50.00"),
+        ("00000", 501.0, "00501"),
+        ('"ORD-"0000', 7.0, "ORD-0007"),
+        ("000-00-0000", 12345678.0, "012-34-5678"),
+        ("(000) 000-0000", 5551234567.0, "(555) 123-4567"),
+        ('0.0" kg"', 12.34, "12.3 kg"),
+        ('General" pcs"', 12.0, "12 pcs"),
+        ('0.0,,"M"', 1234567.0, "1.2M"),
+        ("#,##0", 1250000.0, "1250000"),
+        ("0.00", 3.14159, "3.14159"),
+        ("# ?/?", 0.75, "0.75"),
+        ("0.00E+00", 12345.0, "12345"),
+        ("[<100]0;0.0", 5.0, "5"),
+        ("[h]:mm", 1.5, "36:00"),
+    ],
+)
+def test_a_number_is_read_as_the_sheet_shows_it(code: str, value: float, text: str) -> None:
+    assert shown([(code, value)]).text == f"S\n{text}"
+
+
+def test_hidden_rows_and_columns_are_named_and_not_read() -> None:
+    rows = rows_of(["Rope", 40, 3], ["Old rope", 29, 3], ["Twine", 5, 3])
+    hidden = rows.replace('<row r="2"', '<row r="2" hidden="1"')
+    columns = '</sheetData><cols><col min="3" max="3" hidden="1"/></cols><sheetData>'
+    document = parse("a.xlsx", make_xlsx({"S": f"{hidden}{columns}"}))
+    assert document.text == "S\nRope | 40\nTwine | 5"
+    assert document.warnings == (
+        "Hidden columns of the sheet S are not read: 1.",
+        "Hidden rows of the sheet S are not read: 1.",
+    )
+
+
+@pytest.mark.parametrize("kept", ["<autoFilter><filterColumn/></autoFilter>", "outline"])
+def test_rows_that_a_press_shows_again_are_read(kept: str) -> None:
+    """A filter and a closed group hide rows for a while."""
+    hidden = 'hidden="1" outlineLevel="1"' if kept == "outline" else 'hidden="1"'
+    rows = rows_of(["Rope", 40], ["Twine", 5]).replace('<row r="2"', f'<row r="2" {hidden}')
+    after = "" if kept == "outline" else f"</sheetData>{kept}<sheetData>"
+    document = parse("a.xlsx", make_xlsx({"S": rows + after}))
+    assert document.text == "S\nRope | 40\nTwine | 5"
+    assert not document.warnings
+
+
+def test_formulas_without_a_stored_value_are_counted() -> None:
+    rows = (
+        '<row r="1"><c r="A1"><v>2</v></c><c r="B1"><f>A1*2</f></c><c r="C1"><f>A1</f><v>2</v></c>'
+    )
+    document = parse("a.xlsx", make_xlsx({"S": f"{rows}</row>"}))
+    assert document.warnings == ("Formulas of the sheet S have no stored values: 1.",)
+
+
+def test_open_document_numbers_are_read_as_shown() -> None:
+    cells = "".join(
+        f'<table:table-cell office:value-type="{kind}" office:value="{value}" '
+        f'table:number-columns-repeated="{count}"><text:p>{text}</text:p></table:table-cell>'
+        for kind, value, text, count in (
+            ("percentage", "0.125", "12,5 %", 1),
+            ("currency", "1250", "1.250,00 €", 2),
+            ("float", "7", "007", 1),
+            ("float", "1250", "1,250", 1),
+        )
+    )
+    hidden = '<table:table-row table:visibility="collapse"><table:table-cell '
+    hidden += 'office:value-type="string"><text:p>old</text:p></table:table-cell></table:table-row>'
+    row = f"<table:table-row>{cells}</table:table-row>{hidden}"
+    document = parse("a.ods", make_ods(f'<table:table table:name="S">{row}</table:table>'))
+    assert document.text == "S\n12,5 % | 1.250,00 € | 1.250,00 € | 007 | 1250"
+    assert document.warnings == ("Hidden rows of the sheet S are not read: 1.",)
 
 
 def archive_text(part: str | bytes) -> str:

@@ -1,0 +1,286 @@
+"""What a sheet shows beside its values: number formats, hidden rows and columns, empty formulas.
+
+The reader of cells gives values only: .125 where the sheet shows 12.5%, 7 where it shows ORD-0007.
+Works on the bytes of XLSX sheets, with no tree of them in memory, and on the XML of ODS workbooks.
+Runs in the parser process.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+
+from desktop_rag.ingest.read.foundation.ooxml import (
+    Element,
+    OfficePackage,
+    attribute,
+    child,
+    children,
+    descendants,
+    local_name,
+)
+
+# Formats that are known by their number. Those with a currency depend on the system.
+_BUILT_IN = {"9": "0%", "10": "0.00%"}
+_MAX_COLUMNS = 16_384
+_MAX_ROWS = 1_048_576
+_TAG = re.compile(rb"<(?:\w+:)?(row|c)\b([^>]*)>")
+_CELL = re.compile(rb'\br="([A-Z]{1,3})\d*"')
+_ROW = re.compile(rb'\br="(\d{1,7})"')
+_STYLE = re.compile(rb'\bs="(\d{1,5})"')
+_HIDDEN = re.compile(rb'\bhidden="(?:1|true)"')
+_OUTLINE = re.compile(rb'\boutlineLevel="[1-9]')
+_COLUMN = re.compile(rb"<(?:\w+:)?col\b([^>]*)>")
+_SPAN = re.compile(rb'\b(min|max)="(\d{1,5})"')
+_FILTERED = re.compile(rb"<(?:\w+:)?filterColumn\b")
+_UNSTORED = re.compile(rb"(?:<f\b[^>]*/>|</f>)(?:<v\s*/>|<v></v>)?</c>")
+
+Show = Callable[[float], str]
+
+
+@dataclass(frozen=True, slots=True)
+class RowLooks:
+    """A row from 0, and by column from 0 how it shows a number: "" where there is nothing to it."""
+
+    row: int
+    is_hidden: bool = False
+    shows: Mapping[int, Show] = field(default_factory=dict[int, Show])
+
+
+@dataclass(slots=True)
+class SheetLooks:
+    """The looks of one sheet; `rows` from top to bottom, those with something to say only."""
+
+    rows: Iterator[RowLooks] = field(default_factory=lambda: iter(()))
+    hidden_columns: frozenset[int] = frozenset()
+    unstored: int = 0
+    _next: RowLooks | None = None
+
+    def of_row(self, row: int) -> RowLooks:
+        """The looks of a row; rows are asked for from top to bottom."""
+        while self._next is None or self._next.row < row:
+            self._next = next(self.rows, RowLooks(_MAX_ROWS))
+        return self._next if self._next.row == row else RowLooks(row)
+
+
+def workbook_formats(package: OfficePackage, main: str) -> dict[int, str]:
+    """The number formats that show more than digits, by the number of a cell's style."""
+    styles = package.root(next(package.related(main, "/styles"), ""))
+    codes = dict(_BUILT_IN)
+    for item in children(child(styles, "numFmts")):
+        codes[attribute(item, "numFmtId")] = attribute(item, "formatCode")
+    used = (codes.get(attribute(xf, "numFmtId"), "") for xf in children(child(styles, "cellXfs")))
+    return {n: code for n, code in enumerate(used) if _sections(code)}
+
+
+def xlsx_looks(content: bytes, formats: Mapping[int, str]) -> SheetLooks:
+    """The looks of a sheet. Rows that a filter or a closed group hides are shown by a press."""
+    columns = frozenset(
+        column
+        for found in _COLUMN.finditer(content)
+        if _HIDDEN.search(found[1]) and not _OUTLINE.search(found[1])
+        for column in _span(found[1])
+    )
+    heeds_hidden = not _FILTERED.search(content)
+    is_needed = formats or (heeds_hidden and b"hidden=" in content)
+    rows = _rows(content, formats, heeds_hidden) if is_needed else iter(())
+    return SheetLooks(rows, columns, sum(1 for _ in _UNSTORED.finditer(content)))
+
+
+def _span(attributes: bytes) -> range:
+    ends = {found[1]: int(found[2]) for found in _SPAN.finditer(attributes)}
+    first, last = ends.get(b"min", 0), min(ends.get(b"max", 0), _MAX_COLUMNS)
+    # To the right end of the sheet: the empty part is hidden.
+    return range(first - 1, last) if 0 < first <= last < _MAX_COLUMNS else range(0)
+
+
+def _rows(content: bytes, formats: Mapping[int, str], heeds_hidden: bool) -> Iterator[RowLooks]:
+    row, column, is_hidden = -1, -1, False
+    shows: dict[int, Show] = {}
+    for tag in _TAG.finditer(content):
+        if tag[1] == b"c":
+            place = _CELL.search(tag[2])
+            column = _column(place[1]) if place else column + 1
+            style = _STYLE.search(tag[2])
+            if style and (code := formats.get(int(style[1]))):
+                shows[column] = partial(number_shown, code=code)
+            continue
+        if shows or is_hidden:
+            yield RowLooks(row, is_hidden, shows)
+        number = _ROW.search(tag[2])
+        row, column, shows = int(number[1]) - 1 if number else row + 1, -1, {}
+        is_closed = _OUTLINE.search(tag[2]) is not None
+        is_hidden = heeds_hidden and not is_closed and _HIDDEN.search(tag[2]) is not None
+    if shows or is_hidden:
+        yield RowLooks(row, is_hidden, shows)
+
+
+@cache
+def _column(letters: bytes) -> int:
+    number = 0
+    for letter in letters:
+        number = number * 26 + letter - ord("A") + 1
+    return number - 1
+
+
+# --- number formats -------------------------------------------------------------------------------
+
+_PART = re.compile(
+    r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|[_*].|\[(?P<bracket>[^\]]*)\]|(?P<general>General)'
+    r"|(?P<digits>[0#?][0#?.,]*|\.[0#?]+)|(?P<sign>%)|(?P<other>.)",
+    re.IGNORECASE | re.DOTALL,
+)
+# Letters of dates, exponents and fractions, and the place of a text: their values are shown raw.
+_NOT_PLAIN = frozenset("ymdhseEYMDHSbB/@")
+_SIGNS = "()-+ "
+_DIGITS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """Literals, and runs of digit places as (True, places)."""
+
+    parts: tuple[tuple[bool, str], ...]
+    is_percent: bool
+
+
+@cache
+def _sections(code: str) -> tuple[_Section, ...]:
+    """The parts for positive and negative numbers; none of a format with nothing but digits."""
+    found: list[_Section] = []
+    for section in re.findall(r'(?:"[^"]*"|\\.|[^;])+', code)[:2]:
+        made = _section(section)
+        if made is None:
+            break
+        found.append(made)
+    return tuple(found) if found and _says_more(found[0]) else ()
+
+
+def _section(code: str) -> _Section | None:
+    parts: list[tuple[bool, str]] = []
+    for part in _PART.finditer(code):
+        kind, text = part.lastgroup, part[part.lastgroup] if part.lastgroup else ""
+        if kind == "other" and text in _NOT_PLAIN:
+            return None
+        if kind == "bracket":
+            if not text.startswith("$") and not text.isalnum():
+                return None  # a condition
+            text = text[1:].partition("-")[0] if text.startswith("$") else ""
+            if not text and part["bracket"].casefold().strip("hms") == "":
+                return None  # a duration
+        parts.append((kind in ("digits", "general"), text))
+    is_number = any(is_digits for is_digits, _ in parts)
+    return _Section(tuple(parts), any(text == "%" for _, text in parts)) if is_number else None
+
+
+def _says_more(section: _Section) -> bool:
+    literal = "".join(text for is_digits, text in section.parts if not is_digits)
+    runs = [text for is_digits, text in section.parts if is_digits]
+    is_padded = any(run.partition(".")[0].count("0") > 1 for run in runs)
+    return is_padded or bool(literal.strip(_SIGNS)) or len(runs) > 1 or runs[0].endswith(",")
+
+
+def number_shown(value: float, code: str) -> str:
+    """A number as its format shows it; a rounded share with the exact one: 12% (12.345%).
+
+    "" for formats that show nothing but digits, which are better told exactly, and for dates,
+    fractions and powers.
+    """
+    sections = _sections(code)
+    if not sections:
+        return ""
+    is_negative = value < 0
+    section = sections[-1] if is_negative else sections[0]
+    runs = [text for is_digits, text in section.parts if is_digits]
+    size = abs(value) * (100 if section.is_percent else 1)
+    written = iter(_in_runs(size, runs))
+    marks = "()-" if is_negative else ""
+    shown = "".join(
+        next(written) if is_digits else text.strip(marks) for is_digits, text in section.parts
+    )
+    if is_negative:
+        shown = f"-{shown.strip()}"
+    exact = f"{size:.{_DIGITS}g}"
+    if section.is_percent and len(runs) == 1 and float(_written(size, runs[0], "")) != float(exact):
+        shown += f" ({'-' if is_negative else ''}{exact}%)"
+    return " ".join(shown.split())
+
+
+def _in_runs(size: float, runs: list[str]) -> list[str]:
+    """The digits for each run of places: as one number, or those of a code from the right."""
+    if len(runs) == 1:
+        return [_written(size, runs[0], ",")]
+    digits = f"{size:.0f}".zfill(sum(run.count("0") for run in runs))
+    found: list[str] = []
+    for run in reversed(runs[1:]):
+        places = min(len(run), len(digits))
+        found.insert(0, digits[len(digits) - places :])
+        digits = digits[: len(digits) - places]
+    return [digits, *found]
+
+
+def _written(size: float, run: str, mark: str) -> str:
+    """A number in one run of places, its thousands parted by the mark where the run says so."""
+    if run.casefold() == "general":
+        return f"{size:.{_DIGITS}g}"
+    whole, _, decimals = run.rstrip(",").partition(".")
+    size /= 1000 ** (len(run) - len(run.rstrip(",")))
+    text = f"{size:{mark if ',' in whole else ''}.{len(decimals)}f}"
+    digits, point, rest = text.partition(".")
+    fewest = len(decimals.rstrip("#?"))
+    rest = rest[:fewest] + rest[fewest:].rstrip("0")
+    padded = digits.zfill(whole.count("0")) if "," not in whole else digits
+    return padded + (point + rest if rest else "")
+
+
+# --- OpenDocument ---------------------------------------------------------------------------------
+
+_SHOWN_KINDS = {"percentage", "currency", "float"}
+
+
+def ods_looks(content: Element | None) -> dict[str, SheetLooks]:
+    """The looks of each sheet of a workbook, which holds what is shown beside each value."""
+    return {attribute(t, "name"): _ods_sheet(t) for t in descendants(content, "table")}
+
+
+def _ods_sheet(table: Element) -> SheetLooks:
+    columns: set[int] = set()
+    column = 0
+    for item in descendants(table, "table-column"):
+        count = min(_repeated(item, "columns"), _MAX_COLUMNS)
+        if attribute(item, "visibility") == "collapse":
+            columns.update(range(column, column + count) if count < _MAX_COLUMNS // 2 else ())
+        column += count
+    return SheetLooks(_ods_rows(table), frozenset(columns))
+
+
+def _ods_rows(table: Element) -> Iterator[RowLooks]:
+    row = 0
+    for item in descendants(table, "table-row"):
+        count = min(_repeated(item, "rows"), _MAX_ROWS)
+        is_hidden = attribute(item, "visibility") == "collapse"
+        shows, column = dict[int, Show](), 0
+        for cell in children(item):
+            places = min(_repeated(cell, "columns"), _MAX_COLUMNS)
+            if attribute(cell, "value-type") in _SHOWN_KINDS and (text := _says_text(cell)):
+                shows |= {n: partial(_as_is, text) for n in range(column, column + places)}
+            column += places
+        if (shows or is_hidden) and count < _MAX_ROWS // 2:
+            yield from (RowLooks(row + n, is_hidden, shows) for n in range(count))
+        row += count
+
+
+def _as_is(text: str, _: float) -> str:
+    return text
+
+
+def _says_text(cell: Element) -> str:
+    """What a cell shows, if that is more than digits."""
+    text = " ".join("".join(p.itertext()) for p in children(cell) if local_name(p) == "p").strip()
+    digits = re.sub(r"[\s\d.,'’()+−-]", "", text)
+    return text if digits or re.match(r"0\d", text) else ""
+
+
+def _repeated(item: Element, what: str) -> int:
+    count = attribute(item, f"number-{what}-repeated")
+    return max(1, int(count)) if count.isdecimal() else 1
