@@ -14,7 +14,7 @@ from desktop_rag.core.text import with_digits_apart
 
 # Increased when the same text yields different terms. Documents are then rechunked; until that is
 # done, older ones match only on terms that stayed the same.
-TERMS_VERSION = 3
+TERMS_VERSION = 4
 
 _MAX_TERM_CHARS = 64
 # Limits of the cache per language: its size, and the longest unspaced run worth caching.
@@ -24,7 +24,8 @@ _MIN_LONG_DIGITS = 4
 
 # --- word boundaries -----------------------------------------------------------------------------
 
-_NUMBER = r"\d++(?:[.,'’]\d++){1,8}+(?![^\W_])"
+# A unit may follow: 5.5kg.
+_NUMBER = r"\d++(?:[.,'’]\d++){1,8}+(?!(?![^\W\d_]{2,4}(?![^\W_]))[^\W_])"
 # Python's own regex engine is four times as fast but ends a word at a vowel sign. It is correct for
 # Latin, Greek, Cyrillic and Armenian text with any punctuation.
 _SIMPLE_TEXT = re.compile(
@@ -48,11 +49,17 @@ _IS_UNSPACED = regex.compile(rf"(?V1){_UNSPACED}")
 _GRAPHEME = regex.compile(r"\X")
 _LONG_NUMBER = re.compile(rf"\d{{{_MIN_LONG_DIGITS},}}")
 _IS_NUMBER = re.compile(_NUMBER)
+# 1 250 000, which may as well be three cells of a row.
+_SPACED_THOUSANDS = re.compile(r"\b(?<![.,'’])\d{1,3}(?: \d{3})+(?![\w'’]|[.,]\d)")
+# 12km, unlike 19th and 3D.
+_MEASURE = re.compile(r"(\d+)((?!st|nd|rd|th)[^\W\d_]{2,4})")
 # 1,234.5 and 1'234; 1.234,5 and 1.234.567.
 _THOUSANDS = re.compile(r"\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?")
 _DOTTED_THOUSANDS = re.compile(r"\d{1,3}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})")
 _NO_SEPARATORS = str.maketrans("", "", ",'’")
 _DECIMAL_COMMA = str.maketrans({".": "", ",": "."})
+# Characters without width inside words.
+_INVISIBLE = {ord(sign): None for sign in "\u200b\u2060\ufeff"}
 # Soft hyphens, joiners and optional diacritics: Cyrillic stress marks, Hebrew and Arabic vowel
 # points.
 _OPTIONAL = re.compile("[\u00ad\u200c\u200d\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u065f\u0670]")
@@ -94,8 +101,8 @@ def terms(text: str, language: str = "") -> list[str]:
 
     `language` is the text's two-letter code; "" chooses by the script of each word. Scripts without
     spaces yield overlapping bigrams, so that any word in them is found. A number is one term
-    whatever its thousands separators; digit runs of four or more in it, such as the year of a date,
-    are terms too. There is no stop list.
+    whatever its thousands separators, beside its parts where these are spaces; digit runs of four
+    or more in it, such as the year of a date, are terms too. 12km is 12 km. There is no stop list.
     """
     found = _term_cache(language)
     return list(chain.from_iterable(map(found.__getitem__, _tokens(text))))
@@ -134,12 +141,13 @@ def holds_phrase(text: str, phrase: str) -> bool:
 
 
 def _tokens(text: str) -> list[str]:
-    if text.isascii():
-        return _SIMPLE_TOKEN.findall(text)
-    text = unicodedata.normalize("NFKC", with_digits_apart(text))
-    simple = _SIMPLE_TEXT.match(text)
-    is_simple = simple is not None and simple.end() == len(text)
-    return _SIMPLE_TOKEN.findall(text) if is_simple else _TOKEN.findall(text)
+    token = _SIMPLE_TOKEN
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", with_digits_apart(text.translate(_INVISIBLE)))
+        simple = _SIMPLE_TEXT.match(text)
+        token = token if simple is not None and simple.end() == len(text) else _TOKEN
+    spaced = [number.replace(" ", "") for number in _SPACED_THOUSANDS.findall(text)]
+    return token.findall(text) + spaced
 
 
 @cache
@@ -178,6 +186,8 @@ class _TermCache(dict[str, tuple[str, ...]]):
         if _IS_NUMBER.fullmatch(word):
             number = _plain_number(word)
             return tuple(dict.fromkeys((number, *_LONG_NUMBER.findall(number))))
+        if measure := _MEASURE.fullmatch(word):
+            return measure[1], self._stem(measure[2])
         return (word[:_MAX_TERM_CHARS] if word.isdigit() else self._stem(word),)
 
     def _stem(self, token: str) -> str:

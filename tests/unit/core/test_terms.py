@@ -80,6 +80,8 @@ def test_any_word_of_a_script_without_spaces_is_found() -> None:
         ("كِتَاب", "كتاب"),
         ("Łódź Århus ﬁne Ｆｕｌｌ", "lodz arhus fine full"),  # noqa: RUF001
         ("२०२४ ٢٠٢٤", "2024 2024"),
+        ("12km, 5.5kg, 120km/h; 19th, 3D", "12 km 5.5 kg 120 km h 19th 3d"),
+        ("key\u200bboard \ufeffwheel", "keyboard wheel"),
         ("1,234.5 1.234,5 1'234 1.234.567", "1234.5 1234.5 1234 1234567"),
         ("3,14", "3.14"),
         ("it's", "it’s"),
@@ -92,6 +94,12 @@ def test_ways_to_write_one_thing_meet(one: str, other: str) -> None:
 def test_letters_that_differ_stay_apart() -> None:
     assert terms("йод") != terms("иод")
     assert terms("3.14") != terms("314")
+
+
+@pytest.mark.parametrize("text", ["1 250 000 EUR", "1\u202f250\u202f000 EUR"])
+def test_spaces_may_part_thousands_or_numbers(text: str) -> None:
+    assert terms(text) == ["1", "250", "000", "eur", "1250000"]
+    assert "2019100" not in terms("in 2019 100 of them")
 
 
 def test_a_number_is_one_term_and_its_year_another() -> None:
