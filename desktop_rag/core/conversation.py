@@ -124,6 +124,12 @@ class SourceRef:
         """True when the library has, or had, the document."""
         return bool(self.document_id)
 
+    @property
+    def where(self) -> str:
+        """The title, the place in the document, and its path or address, on one line."""
+        parts = (self.title, self.part, self.anchor.label(), self.url or self.path)
+        return ", ".join(dict.fromkeys(part for part in parts if part))
+
     def narrowed(self, start: int, end: int) -> "SourceRef":
         """The source with [start, end) of its passage as the quote; a query result is unchanged."""
         if self.query:
@@ -354,6 +360,12 @@ class Message:
     copy_of: str = ""
     is_unstored: bool = False
     scope: QuestionScope = ALL_DOCUMENTS
+
+    @property
+    def text_with_sources(self) -> str:
+        """The Markdown of an answer with a line for each cited source, to paste elsewhere."""
+        cited = [f"[{source.n}] {source.where}" for source in self.sources if source.is_cited]
+        return "\n\n".join(filter(None, [self.text, "  \n".join(cited)]))
 
     @property
     def is_of_every_file(self) -> bool:

@@ -10000,6 +10000,10 @@ Was kostet der Eintritt?</translation>
         <translation>Zeilen des Journals, die nicht gelesen werden können: {unreadable:,}.</translation>
     </message>
     <message>
+        <source>Load one in the program at {host}, then press Retry.</source>
+        <translation>Laden Sie eines im Programm unter {host} und drücken Sie dann auf „Wiederholen“.</translation>
+    </message>
+    <message>
         <source>Loading “{model}”: {waited_s} s.</source>
         <translation>„{model}“ wird geladen: {waited_s} s.</translation>
     </message>
@@ -10942,6 +10946,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The endpoint has no list of models: enter the name of one.</source>
         <translation>Der Endpunkt hat keine Liste von Modellen: Geben Sie den Namen eines Modells ein.</translation>
+    </message>
+    <message>
+        <source>The endpoint has no model loaded.</source>
+        <translation>Der Endpunkt hat kein Modell geladen.</translation>
     </message>
     <message>
         <source>The endpoint has nothing at this address.</source>

@@ -84,7 +84,7 @@ def _as_markdown(conversation: Conversation, messages: Sequence[Message]) -> str
 
 
 def _markdown_source(source: SourceRef) -> str:
-    lines = [f"\\[{source.n}\\] {_plain(_place(source))}"]
+    lines = [f"\\[{source.n}\\] {_plain(source.where)}"]
     lines += [f"> {_plain(line)}" for line in source.quote.splitlines() if line.strip()]
     text = "  \n".join(lines[:1]) + ("\n\n" + "\n".join(lines[1:]) if lines[1:] else "")
     query = "\n".join(f"    {line}" for line in source.query.splitlines())
@@ -124,7 +124,7 @@ def _html_message(message: Message) -> Iterator[str]:
         if source.is_cited:
             quote = f"<blockquote>{html.escape(source.quote)}</blockquote>" if source.quote else ""
             query = f"<pre>{html.escape(source.query)}</pre>" if source.query else ""
-            yield f"<div>[{source.n}] {html.escape(_place(source))}{quote}{query}</div>"
+            yield f"<div>[{source.n}] {html.escape(source.where)}{quote}{query}</div>"
 
 
 # --- JSON ------------------------------------------------------------------------------------
@@ -203,9 +203,3 @@ def _told(message: Message) -> list[str]:
     """What is said below a message: its scope, its attachments, why it failed."""
     failed = f"{message.error_title} {message.error_hint}".strip() if message.error_title else ""
     return [message.scope.in_words(), in_words(message.attachments), failed]
-
-
-def _place(source: SourceRef) -> str:
-    where = source.url or source.path
-    parts = [source.title, source.part, source.anchor.label(), where]
-    return ", ".join(dict.fromkeys(part for part in parts if part))

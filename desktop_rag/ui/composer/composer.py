@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QMimeData, QSizeF, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QDragEnterEvent, QIcon, QImage, QKeyEvent, QResizeEvent
+from PySide6.QtGui import (
+    QAction,
+    QDragEnterEvent,
+    QGuiApplication,
+    QIcon,
+    QImage,
+    QKeyEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -107,7 +115,11 @@ class QuestionField(QPlainTextEdit):
         is_enter = event.key() in _ENTER_KEYS
         if is_enter and not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             event.accept()
-            self.entered.emit()
+            # What an input method holds is being written yet.
+            if self.textCursor().block().layout().preeditAreaText():
+                QGuiApplication.inputMethod().commit()
+            else:
+                self.entered.emit()
             return
         super().keyPressEvent(event)
 

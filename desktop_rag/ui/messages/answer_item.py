@@ -354,7 +354,7 @@ class AnswerFooter(QWidget):
     @Slot()
     def _on_copy_clicked(self) -> None:
         if self._turn:
-            QGuiApplication.clipboard().setText(self._turn.message.text)
+            QGuiApplication.clipboard().setText(self._turn.message.text_with_sources)
             self._copy.show_as("check:success", tr("Copied"))
 
 

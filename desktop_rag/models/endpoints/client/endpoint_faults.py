@@ -70,6 +70,10 @@ class Fault(Enum):
         "The endpoint does not know the model “{model}”.",
         "Pick one of its models in Settings. {said}",
     )
+    NO_MODEL = (
+        "The endpoint has no model loaded.",
+        "Load one in the program at {host}, then press Retry. {said}",
+    )
     NOTHING_THERE = (
         "The endpoint has nothing at this address.",
         "Check the address in Settings. {try_version} {said}",

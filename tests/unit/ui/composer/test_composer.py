@@ -1,7 +1,8 @@
 """The composer: sending, the height of the field, the chosen collection."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtWidgets import QComboBox, QMenu
 from pytestqt.qtbot import QtBot
 
@@ -53,6 +54,17 @@ def test_shift_enter_starts_a_line(composer: Composer, qtbot: QtBot) -> None:
         qtbot.keyClick(field(composer), Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
     qtbot.keyClicks(field(composer), "b")
     assert composer.text == "a\nb"
+
+
+def test_enter_leaves_what_an_input_method_holds(composer: Composer, qtbot: QtBot) -> None:
+    QCoreApplication.sendEvent(field(composer), QInputMethodEvent("とうだい", []))
+    with qtbot.assertNotEmitted(composer.submitted):
+        qtbot.keyClick(field(composer), Qt.Key.Key_Return)
+    taken = QInputMethodEvent()
+    taken.setCommitString("灯台")
+    QCoreApplication.sendEvent(field(composer), taken)
+    with qtbot.waitSignal(composer.submitted):
+        qtbot.keyClick(field(composer), Qt.Key.Key_Return)
 
 
 def test_nothing_but_spaces_is_not_sent(composer: Composer, qtbot: QtBot) -> None:

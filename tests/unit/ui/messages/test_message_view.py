@@ -112,10 +112,11 @@ def test_an_answer_without_sources_has_a_notice(
     assert any(text.startswith("Not from your documents:") for text in labels(view)) is is_own
 
 
-def test_copy_gives_the_plain_markdown(view: MessageView, qtbot: QtBot) -> None:
-    load(view, [QUESTION, ANSWER], qtbot)
+def test_copy_gives_the_markdown_with_the_cited_sources(view: MessageView, qtbot: QtBot) -> None:
+    cited = replace(SOURCE, is_cited=True, anchor=Anchor(page=3))
+    load(view, [QUESTION, replace(ANSWER, sources=(cited, replace(SOURCE, n=2)))], qtbot)
     button(view, "Copy answer").click()
-    assert QGuiApplication.clipboard().text() == "Because [1]."
+    assert QGuiApplication.clipboard().text() == "Because [1].\n\n[1] A, page 3, a.md"
     assert button(view, "Copied")
 
 

@@ -289,6 +289,11 @@ REFUSALS = (
         (r"tokens? (?:to keep|count)[^.]{0,60}(?:context|exceed|larger)", "LM Studio, Gemini"),
     ),
     *_rows(
+        Fault.NO_MODEL,
+        (r"\bno (?:\w+ )?models? (?:(?:is|are|currently) )*(?:loaded|running)\b", "LM Studio"),
+        (r"没有加载(?:任何)?模型", "LM Studio"),
+    ),
+    *_rows(
         Fault.LOADING,
         (
             (

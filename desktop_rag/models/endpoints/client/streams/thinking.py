@@ -1,4 +1,5 @@
-"""Separates a model's thinking, and the marks of its template, from its answer as it comes. Pure.
+"""Separates a model's thinking, its calls of tools and the marks of its template from its answer
+as it comes. Pure.
 
 Thinking is found where it is in each answer, never presumed: many models think only sometimes.
 """
@@ -25,12 +26,20 @@ _CHANNELS = {
     "<|channel>thought": "<channel|>",
     "<|im_start|>think": "<|im_end|>",
 }
+# Calls of tools that a model writes into its answer.
+_CALLS = {
+    **{f"<{name}>": f"</{name}>" for name in ("tool_call", "tool_calls", "function_call")},
+    "[tool_calls]": "</s>",
+    "<|python_tag|>": "<|eom_id|>",
+    "<｜tool▁calls▁begin｜>": "<｜tool▁calls▁end｜>",
+    "<|channel|>commentary to=": "<|call|>",
+}
 OPENERS = {
     **dict.fromkeys(_ANGLED, tuple(_ANGLED.values())),
-    **{opener: (closer,) for opener, closer in (_OTHERS | _CHANNELS).items()},
+    **{opener: (closer,) for opener, closer in (_OTHERS | _CHANNELS | _CALLS).items()},
 }
-# A closer without its opener ends thinking that began in the prompt.
-STRAY_CLOSERS = (*_ANGLED.values(), *_OTHERS.values())
+# A closer without its opener ends thinking that began in the prompt, or lost its marks on the way.
+STRAY_CLOSERS = (*_ANGLED.values(), *_OTHERS.values(), "assistantfinal")
 _HEADS = ("<|im_start|>", "<start_of_turn>", "<|start|>", "<|header_start|>")
 # Marks that begin the turn of the model.
 OWN_TURNS = (
@@ -152,7 +161,8 @@ class ThinkingSplitter:
         """The rest, at the end of the stream; unclosed thinking of a whole answer is its text."""
         self._held = _LAST_END.sub("", self._held)
         deltas = self._take(is_last=True)
-        if self._closers and is_whole and (unclosed := "".join(self._thought).strip()):
+        is_thinking = bool(self._closers) and self._closers[0] not in _CALLS.values()
+        if is_thinking and is_whole and (unclosed := "".join(self._thought).strip()):
             deltas += self._answer(unclosed)
         return deltas
 
@@ -168,7 +178,9 @@ class ThinkingSplitter:
     def _take_text(self, is_last: bool) -> list[Delta]:
         """The answer up to the next mark, or up to what may be the start of one."""
         end = len(self._held) if is_last else unfinished_at(self._held)
-        found = MARK.search(self._held, 0, end)
+        found = MARK.search(self._held)
+        if found and found.start() >= end:
+            found = None
         text = self._held[: found.start() if found else end]
         deltas = self._answer(text)
         mark = found[0] if found else ""

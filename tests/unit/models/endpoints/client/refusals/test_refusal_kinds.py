@@ -41,6 +41,7 @@ def test_refusals_of_real_servers(heard: HeardRefusal) -> None:
         (429, "Not enough capacity", Fault.OVERLOADED),
         (200, "Rate limit exceeded: too many tokens per minute", Fault.BUSY),
         (503, "Loading model", Fault.LOADING),
+        (404, "No models loaded. Please load a model in the developer page.", Fault.NO_MODEL),
         (503, "Error loading model", Fault.UNKNOWN_MODEL),
         (500, "CUDA out of memory", Fault.FAILED),
         (529, "", Fault.OVERLOADED),

@@ -46,7 +46,12 @@ HARMONY = (
         ("<|channel>thought\nHm.<channel|>Yes.", "\nHm.", "Yes."),
         ("[1] says so.", "", "[1] says so."),
         (HARMONY, "Hm.", "Yes."),
+        ("analysisHm.assistantfinalYes.", "analysisHm.", "Yes."),
         ("<|im_start|>assistant\nYes.<|im_end|>", "", "Yes."),
+        # A tool called in words.
+        ('<tool_call>{"name": "search"}</tool_call>Yes.', '{"name": "search"}', "Yes."),
+        ('[TOOL_CALLS][{"name": "search"}]', '[{"name": "search"}]', ""),
+        ("<|channel|>commentary to=search<|message|>{}<|call|>Yes.", "search<|message|>{}", "Yes."),
         ("Yes.<|eot_id|>", "", "Yes."),
         ("Yes.</s>\n", "", "Yes."),
         ("Yes.<\uff5cend\u2581of\u2581sentence\uff5c>", "", "Yes."),
