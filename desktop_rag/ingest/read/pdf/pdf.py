@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+import regex
+
 from desktop_rag.core.domain import OPENED_BY_PASSWORD
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
@@ -34,8 +36,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 # PDFium writes U+FFFE for a hyphen at a line's end and joins the line below.
-_JOINT = re.compile(r"(\w*)(?:\ufffe|\u00ad\n?)(\w*)")
+_JOINT = re.compile(r"(\w*)(?P<hyphen>\ufffe|\u00ad\n?)(\w*)")
 _WORD = re.compile(r"\w+(?:-\w+)*")
+# PDFium leaves the hyphen after a digit, and the end of its line.
+_CODE_END = re.compile(r"(?<=\d-)\r?\n(?=\w)")
+_CODE = regex.compile(r"\d-\w|\w-\d|\p{Lu}-\p{Lu}")
 _MACHINE_MADE = re.compile(
     r"^(?:untitled|document\d*|title|slide \d+|\((?:anonymous|unspecified)\))$|^[\W\d_]*$"
     r"|^\S+\.(?:docx?|pdf|indd|tex|dvi|pptx?|xlsx?|qxd|rtf)$",
@@ -55,17 +60,22 @@ def find_line(page: str, title: str) -> int | None:
 def joined_words(pages: list[str]) -> list[str]:
     """Join words that are broken at the end of a line, or keep their hyphen where it belongs.
 
-    The rest of the document decides: `touch-based` stays if it, or `touch` and `based`, occur.
+    The rest of the document decides: `touch-based` stays if it, or `touch` and `based`, occur. A
+    hyphen beside a digit or between capitals is part of a code: ZX-4471-B.
     """
+    pages = [_CODE_END.sub("", text) for text in pages]
     if not any(_JOINT.search(text) for text in pages):
         return pages
     known = {word.casefold() for text in pages for word in _WORD.findall(_JOINT.sub(" ", text))}
 
     def join(match: re.Match[str]) -> str:
-        first, second = match[1], match[2]
+        first, second = match[1], match[3]
         whole = (first + second).casefold()
         hyphenated = f"{first}-{second}".casefold()
         are_words = first.casefold() in known and second.casefold() in known
+        joint = f"{first[-1:]}-{second[:1]}"
+        if match["hyphen"] == "\ufffe" and whole not in known:
+            are_words |= _CODE.fullmatch(joint) is not None
         if hyphenated in known or (whole not in known and are_words):
             return f"{first}-{second}"
         return first + second

@@ -264,3 +264,9 @@ def test_every_truncation_is_an_error_or_a_text() -> None:
             assert "\0" not in parse("a.pdf", content[:length]).text
         except Unreadable as exc:
             assert exc.reason in {"damaged", "no text"}  # noqa: PT017  either way is fine
+
+
+def test_the_hyphen_of_a_code_stays_at_the_end_of_a_line() -> None:
+    lines = ["The part ZX-", "4471-", "B of the MX-", "RT line comes with infor-", "mation."]
+    text = parse("a.pdf", make_pdf(["\n".join(lines)])).text
+    assert "ZX-4471-B of the MX-RT line comes with information." in " ".join(text.split())
