@@ -125,7 +125,7 @@ def _worse_form(choice: int, found: list[tuple[_Leaf, str]]) -> str:
 def _shown(page: str) -> str:
     draft = DocumentDraft(_STUB_CHARS * (_MORE_THAN_STUB + 1))
     with suppress(LimitReached):
-        web_page.write(page, draft)
+        web_page.write(page, draft, with_addresses=False)
     return draft.text()
 
 

@@ -359,7 +359,7 @@ def _write_sheet(
     draft.mark(Anchor(sheet=name))
     draft.add(name)
     if sheet.start is not None:
-        _write_rows(draft, name, sheet, *sheet.start)
+        _write_rows(draft, name, sheet, extras, *sheet.start)
     if extras.drawn:
         draft.add("\n")
         draft.mark(Anchor(sheet=name))
@@ -372,14 +372,20 @@ def _write_sheet(
 
 
 def _write_rows(
-    draft: DocumentDraft, name: str, sheet: "CalamineSheet", first_row: int, first_column: int
+    draft: DocumentDraft,
+    name: str,
+    sheet: "CalamineSheet",
+    extras: SheetExtras,
+    first_row: int,
+    first_column: int,
 ) -> None:
     rows = RowWriter(draft, name)
     merged = MergedCells(sheet.merged_cell_ranges or [], first_column)
     # Rows come from the sheet's top, cells from its first used column.
     filled = islice(sheet.iter_rows(), first_row, None)
     for row, cells in enumerate(filled, start=first_row):
-        rows.add(row + 1, first_column, merged.filled(row, [_shown(cell) for cell in cells]))
+        texts = extras.linked(row, first_column, [_shown(cell) for cell in cells])
+        rows.add(row + 1, first_column, merged.filled(row, texts))
     rows.close()
 
 
