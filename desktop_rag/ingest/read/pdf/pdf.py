@@ -7,12 +7,13 @@ asks once more for pypdf. Runs in the parser process.
 import io
 import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.domain import OPENED_BY_PASSWORD
 from desktop_rag.core.parsed import Anchor
+from desktop_rag.ingest.read.foundation.blocks import SAMPLE_ROWS, header_row
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ocr import READ_FROM_PICTURES, ocr_hint
@@ -21,6 +22,7 @@ from desktop_rag.ingest.read.pdf.legibility import SecondReader, is_legible
 from desktop_rag.ingest.read.pdf.pdf_pages import (
     MAX_PAGES,
     PageState,
+    PageTable,
     PageText,
     attach_files,
     open_pdf,
@@ -82,6 +84,7 @@ def sensible_title(title: str) -> str:
 
 
 _PAGE_BREAK = "\n\n"
+_CELL_BORDER = " | "
 _MAX_LISTED = 20
 _UNREAD = {PageState.PICTURE, PageState.GARBLED}
 
@@ -239,8 +242,39 @@ def _write(
             headings.setdefault(starts[index] + offset, (level, title))
     for offset in sorted(headings):
         draft.add_heading(*headings[offset], offset)
+    before: PageTable | None = None
+    head = ""
     for number, (page, text) in enumerate(zip(pages, texts, strict=True), start=1):
         if number > 1:
             draft.add(_PAGE_BREAK)
         draft.mark(Anchor(page=number, page_label=page.label or None))
-        draft.add(text)
+        done = 0
+        for table in page.tables:
+            goes_on = before is not None and before.ends_page and table.continues(before)
+            head, first = _head_of(table, head if goes_on else "")
+            before = table
+            start, end = _place_of(text, table.lines[first:], done)
+            if head and end > start:
+                draft.add(text[done:start])
+                place = draft.length
+                draft.add(text[start:end])
+                draft.add_table_header(place, head)
+                done = end
+        before = before if page.tables else None
+        draft.add(text[done:])
+
+
+def _head_of(table: PageTable, inherited: str) -> tuple[str, int]:
+    """The head of a table, that of the page before if it has none, and its first row below."""
+    rows = [list(row) for row in table.rows[:SAMPLE_ROWS]]
+    found = header_row(rows)
+    if found is None:
+        return inherited, 0
+    return _CELL_BORDER.join(filter(None, rows[found])), found + 1
+
+
+def _place_of(text: str, lines: Sequence[str], begin: int) -> tuple[int, int]:
+    """The span of the page's text from the first to the last of these lines, empty without them."""
+    start = text.find(lines[0], begin) if lines else -1
+    end = text.find(lines[-1], start) if start >= 0 else -1
+    return (start, end + len(lines[-1])) if end >= 0 else (begin, begin)

@@ -16,8 +16,9 @@ from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one
 from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ocr import MAX_SIDE_PX, Ocr, OcrFailedError
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
+from desktop_rag.ingest.read.pdf.glyphs import Glyphs, PageLink, addresses, raised_digits
 from desktop_rag.ingest.read.pdf.legibility import SecondReader, is_legible
-from desktop_rag.ingest.read.pdf.raised_digits import with_raised_digits
+from desktop_rag.ingest.read.pdf.page_layout import Run, edited, is_prose, runs_of, spaced_letters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -112,6 +113,9 @@ _MIN_SEGMENTS = 60
 _MAX_FAILED_IN_A_ROW = 2000
 _MAX_ATTACHED_BYTES = 200_000_000
 _POINTS_PER_INCH = 72
+# Above and below a table that goes over pages: the page's number, a title, a header.
+_MAX_LINES_AROUND = 3
+_MAX_ADDRESS_BYTES = 4000
 _OCR_DPI = 200
 
 
@@ -128,12 +132,38 @@ class PageState(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class PageTable:
+    """Rows of a page that stand in columns: their texts, the columns in points, their lines.
+
+    It `begins_page` or `ends_page` when hardly a line stands above or below it.
+    """
+
+    rows: tuple[tuple[str, ...], ...]
+    columns: tuple[tuple[float, float], ...]
+    lines: tuple[str, ...]
+    begins_page: bool
+    ends_page: bool
+
+    def continues(self, before: "PageTable") -> bool:
+        """True when its rows go on those of the page before: at its top, in the same columns."""
+        return (
+            self.begins_page
+            and len(self.columns) == len(before.columns)
+            and all(
+                own[0] < other[1] and other[0] < own[1]
+                for own, other in zip(self.columns, before.columns, strict=True)
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class PageText:
     """A page's text. `label` is what is printed on it where that is not its number."""
 
     text: str
     state: PageState
     label: str = ""
+    tables: tuple[PageTable, ...] = ()
 
 
 def pages_of(
@@ -164,8 +194,9 @@ def _page_text(
 ) -> PageText:
     """One page. Raises PdfiumError."""
     notes: list[str] = []
-    page = load_page(document, index, draft, notes)
-    text = _text(page)
+    links: list[PageLink] = []
+    page = load_page(document, index, draft, notes, links)
+    text, tables = _text(page, links)
     state = _state(page, text)
     if state is not PageState.TEXT:
         text = second.text(index)
@@ -176,7 +207,7 @@ def _page_text(
     if missing := unseen(notes, text):
         text = "\n".join(filter(None, [text.rstrip(), *missing]))
         state = PageState.TEXT if state is PageState.BLANK else state
-    return PageText(text, state, _label(document, index))
+    return PageText(text, state, _label(document, index), tables)
 
 
 def load_page(
@@ -184,15 +215,18 @@ def load_page(
     index: int,
     draft: DocumentDraft | None = None,
     notes: list[str] | None = None,
+    links: list[PageLink] | None = None,
 ) -> "PdfPage":
     """A page (from 0) with what was filled in and typed onto it. Raises PdfiumError.
 
-    Files pinned to it become the draft's; `notes` gets the texts of its annotations and fields.
+    Files pinned to it become the draft's; `notes` gets the texts of its annotations and fields,
+    `links` those that lead out of the file.
     """
     import pypdfium2.raw as pdfium
 
     page = document[index]
-    if _has_fields(page, draft, notes) and pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY):
+    has_fields = _has_fields(page, draft, notes, links)
+    if has_fields and pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY):
         # Form values become part of the page once it is loaded again.
         page.close()
         page = document[index]
@@ -223,12 +257,35 @@ def outline_of(document: "PdfDocument") -> Iterator[tuple[int, int, str]]:
             yield index, bookmark.level + 1, title
 
 
-def _text(page: "PdfPage") -> str:
+def _text(page: "PdfPage", links: list[PageLink]) -> tuple[str, tuple[PageTable, ...]]:
     text_page = page.get_textpage()
-    text = with_raised_digits(text_page, raw_text(text_page))
-    text = parted(text.replace("\r\n", "\n"))
+    raw = raw_text(text_page)
+    glyphs = Glyphs(text_page, raw)
+    edits = sorted(
+        [
+            *raised_digits(glyphs, raw), *spaced_letters(glyphs, raw),
+            *addresses(glyphs, raw, links),
+        ]
+    )  # fmt: skip
+    runs = runs_of(glyphs, raw)
     text_page.close()
-    return text
+    columns = [run for run in runs if is_prose(run, raw)]
+    tables = tuple(_table(run, raw) for run in runs if run not in columns)
+    return _shown(edited(raw, edits, columns)), tables
+
+
+def _table(run: Run, raw: str) -> PageTable:
+    return PageTable(
+        rows=tuple(map(tuple, run.rows(raw))),
+        columns=run.columns,
+        lines=tuple(_shown(raw[line[0].start : line[-1].end]) for line in run.lines),
+        begins_page=len(raw[: run.start].splitlines()) <= _MAX_LINES_AROUND,
+        ends_page=len(raw[run.end :].splitlines()) <= _MAX_LINES_AROUND + 1,
+    )
+
+
+def _shown(raw: str) -> str:
+    return parted(raw.replace("\r\n", "\n"))
 
 
 def _state(page: "PdfPage", text: str) -> PageState:
@@ -305,7 +362,12 @@ def _label(document: "PdfDocument", index: int) -> str:
     return "" if label == str(index + 1) else label
 
 
-def _has_fields(page: "PdfPage", draft: DocumentDraft | None, notes: list[str] | None) -> bool:
+def _has_fields(
+    page: "PdfPage",
+    draft: DocumentDraft | None,
+    notes: list[str] | None,
+    links: list[PageLink] | None,
+) -> bool:
     """True when the page has form fields or typed notes, which hold text of their own."""
     import pypdfium2.raw as pdfium
 
@@ -318,8 +380,26 @@ def _has_fields(page: "PdfPage", draft: DocumentDraft | None, notes: list[str] |
             _attach(pdfium.FPDFAnnot_GetFileAttachment(annotation), page.pdf, draft)
         if notes is not None:
             notes.append(note_of(annotation, kind))
+        if links is not None and kind == pdfium.FPDF_ANNOT_LINK:
+            links += _links(annotation, page.pdf)
         pdfium.FPDFPage_CloseAnnot(annotation)
     return found
+
+
+def _links(annotation: object, document: "PdfDocument | None") -> Iterator[PageLink]:
+    """The link of an annotation, if it leads to an address."""
+    import pypdfium2.raw as pdfium
+
+    action = pdfium.FPDFLink_GetAction(pdfium.FPDFAnnot_GetLink(annotation))
+    rect = pdfium.FS_RECTF()
+    if not action or pdfium.FPDFAction_GetType(action) != pdfium.PDFACTION_URI:
+        return
+    if pdfium.FPDFAnnot_GetRect(annotation, rect):
+        buffer = ctypes.create_string_buffer(_MAX_ADDRESS_BYTES)
+        size = pdfium.FPDFAction_GetURIPath(document, action, buffer, _MAX_ADDRESS_BYTES)
+        if size <= _MAX_ADDRESS_BYTES:
+            address = buffer.value.decode("utf-8", "replace")
+            yield PageLink(address, rect.left, rect.bottom, rect.right, rect.top)
 
 
 def _attach(raw: object, document: "PdfDocument", draft: DocumentDraft) -> None:
