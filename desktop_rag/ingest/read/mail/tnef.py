@@ -6,6 +6,7 @@ process.
 
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encoding import NotTextError, decode
@@ -18,63 +19,58 @@ from desktop_rag.ingest.read.old_office import rich_text
 _HEADER_BYTES = 6
 _ATTRIBUTE = struct.Struct("<BHHI")
 _CHECKSUM_BYTES = 2
-_CODE_PAGE, _SUBJECT, _BODY, _PROPERTIES = 0x9007, 0x8004, 0x800C, 0x9003
-_NEW_FILE, _FILE_NAME, _FILE_DATA, _FILE_PROPERTIES = 0x9002, 0x8010, 0x800F, 0x9005
-_MAPI_SUBJECT, _MAPI_BODY, _MAPI_PAGE, _MAPI_RICH_TEXT = 0x0037, 0x1000, 0x1013, 0x1009
-_MAPI_NAMES, _MAPI_DATA = (0x3707, 0x3704, 0x3001), 0x3701
+_CODE_PAGE, _NEW_FILE, _PROPERTIES = 0x9007, 0x9002, {0x9003, 0x9005}
+_SUBJECT, _BODY, _PAGE, _RICH_TEXT = 0x0037, 0x1000, 0x1013, 0x1009
+_NAMES, _DATA = (0x3707, 0x3704, 0x3001), 0x3701
+# What older programs write beside the properties: the property that it is, and whether it is text.
+_OLD = {0x8004: (_SUBJECT, True), 0x800C: (_BODY, True), 0x8010: (0x3001, True),
+        0x800F: (_DATA, False)}  # fmt: skip
 _NARROW, _WIDE, _BINARY, _OBJECT = 0x1E, 0x1F, 0x102, 0x0D
 _SIZES = {2: 4, 3: 4, 4: 4, 5: 8, 6: 8, 7: 8, 0xA: 4, 0xB: 4, 0x14: 8, 0x40: 8, 0x48: 16}
 _SEVERAL, _FIRST_NAMED = 0x1000, 0x8000
 _GUID_BYTES = 16
+# Texts and bytes by the number of the property.
+_Found = dict[int, bytes | str]
 
 
 def read(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft; the title is the subject."""
-    message: dict[int, bytes] = {}
-    properties: dict[int, bytes | str] = {}
-    files: list[tuple[dict[int, bytes], dict[int, bytes | str]]] = []
-    for number, data in _attributes(source.data):
-        encoding = encoding_of(int.from_bytes(message.get(_CODE_PAGE, b"")[:4], "little"))
-        if number == _NEW_FILE:
-            files.append(({}, {}))
-        elif number == _PROPERTIES:
-            properties |= _mapi(data, encoding)
-        elif number == _FILE_PROPERTIES and files:
-            files[-1][1].update(_mapi(data, encoding))
-        elif number in {_FILE_NAME, _FILE_DATA} and files:
-            files[-1][0][number] = data
-        else:
-            message[number] = data
-    encoding = encoding_of(int.from_bytes(message.get(_CODE_PAGE, b"")[:4], "little"))
-    for number, (found, more) in enumerate(files, 1):
-        names = (said for key in _MAPI_NAMES if isinstance(said := more.get(key), str) and said)
-        name = next(names, _text(found.get(_FILE_NAME, b""), encoding))
-        data = found.get(_FILE_DATA) or more.get(_MAPI_DATA)
+    message, *files = _message_and_files(source.data)
+    for number, file in enumerate(files, 1):
+        name = next((said for key in _NAMES if isinstance(said := file.get(key), str) and said), "")
+        data = file.get(_DATA)
         if isinstance(data, bytes) and data:
             draft.attach(file_name(name) or f"attachment {number}", data)
-    subject = properties.get(_MAPI_SUBJECT) or _text(message.get(_SUBJECT, b""), encoding)
-    title = one_line(subject if isinstance(subject, str) else "")
+    title = one_line(str(message.get(_SUBJECT, "")))
     draft.add(f"{title}\n\n" * bool(title))
-    _write_body(properties, _text(message.get(_BODY, b""), encoding), source, draft)
-    return title
-
-
-def _write_body(
-    properties: dict[int, bytes | str], body: str, source: SourceFile, draft: DocumentDraft
-) -> None:
-    """Write the body in the form with the most text and the least markup."""
-    said, page = properties.get(_MAPI_BODY) or body, properties.get(_MAPI_PAGE)
-    rich = properties.get(_MAPI_RICH_TEXT)
-    if isinstance(said, str) and said.strip():
-        draft.add(said.strip())
+    body, page, rich = (message.get(key, "") for key in (_BODY, _PAGE, _RICH_TEXT))
+    # The form with the most text and the least markup.
+    if isinstance(body, str) and body.strip():
+        draft.add(body.strip())
     elif page:
         data = page if isinstance(page, bytes) else page.encode("utf-8", "replace")
         web_page.write(web_page.decoded(data, draft), draft)
     elif isinstance(rich, bytes):
-        try:
+        with suppress(NotCompressedRtfError):
             rich_text.read(SourceFile(source.path, decompressed(rich)), draft)
-        except NotCompressedRtfError:
-            draft.warn("A part of the message is no text.")
+    return title
+
+
+def _message_and_files(data: bytes) -> list[_Found]:
+    """What is known of the message, then of each of its files."""
+    scopes: list[_Found] = [{}]
+    encoding = ""
+    for number, content in _attributes(data):
+        if number == _CODE_PAGE:
+            encoding = encoding_of(int.from_bytes(content[:4], "little"))
+        elif number == _NEW_FILE:
+            scopes.append({})
+        elif number in _PROPERTIES:
+            scopes[-1] |= _mapi(content, encoding)
+        elif number in _OLD:
+            known, is_text = _OLD[number]
+            scopes[-1].setdefault(known, _text(content, encoding) if is_text else content)
+    return scopes
 
 
 def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -89,9 +85,9 @@ def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
         position += size + _CHECKSUM_BYTES
 
 
-def _mapi(data: bytes, encoding: str) -> dict[int, bytes | str]:
+def _mapi(data: bytes, encoding: str) -> _Found:
     """The texts and bytes among the properties of a message or a file, by their number."""
-    found: dict[int, bytes | str] = {}
+    found: _Found = {}
     words = _Words(data)
     for _ in range(words.number()):
         if words.is_at_end:

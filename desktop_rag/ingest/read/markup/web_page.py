@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from desktop_rag.core.crawling import MOST_LINK_CHARS, MOST_LINKS, PageLinks
 from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
-from desktop_rag.ingest.read.foundation.addresses import behind
+from desktop_rag.ingest.read.foundation.addresses import LinkWriter
 from desktop_rag.ingest.read.foundation.blocks import SAMPLE_ROWS, counted, header_row
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath, one_line
 from desktop_rag.ingest.read.foundation.encoding import decode, usual_name
@@ -192,7 +192,6 @@ _TABLE_PARTS = {"table", "tr", "td", "th"}
 _LISTS = {"ul", "ol"}
 _AROUND_PAGE = {"header", "footer", "aside"}
 _ROLES_AROUND_PAGE = {"navigation", "banner", "contentinfo", "menu", "menubar", "complementary"}
-_MAX_ALONE = 5
 _SPACED = {"option", "select"}
 _FENCE = "```"
 _LIST_STYLES = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
@@ -244,7 +243,7 @@ def write(
     tables = TableSurvey()
     if _TABLE.search(markup):
         _feed(markup, tables)
-    links = _Links(draft, is_shown=with_addresses)
+    links = LinkWriter(draft, is_shown=with_addresses)
     page = _Page(draft, tables.layout, place, links, keep_hidden=False)
     _feed(markup, page)
     if draft.length == begin:
@@ -273,53 +272,6 @@ class _OpenElement:
     is_around_page: bool = False
 
 
-class _Links:
-    """Puts the address of a link behind its words.
-
-    Links that follow one another without words between them are a menu: of those only the first
-    few have it, and links around the page, as in its header, have none.
-    """
-
-    def __init__(self, draft: DocumentDraft, *, is_shown: bool) -> None:
-        self._draft = draft
-        self._is_shown = is_shown
-        self._target: str | None = None
-        self._words = ""
-        self._alone = 0
-        # Of a link at the beginning of a line: what is written once words follow on it.
-        self._held = ""
-        self._has_words = False
-
-    def open(self, attributes: Mapping[str, str], *, is_around_page: bool) -> None:
-        """A link begins."""
-        is_kept = self._is_shown and not is_around_page
-        self._target = attributes.get("href", "") if is_kept and attributes else ""
-        self._words = ""
-        # A list of bookmarks is nothing but links.
-        self._alone = 0 if attributes and "add_date" in attributes else self._alone
-
-    def before(self, text: str, *, is_new_line: bool) -> None:
-        """Text is about to be written."""
-        if is_new_line:
-            self._held, self._has_words = "", False
-        if self._target is not None:
-            self._words += text[:_MAX_CELL_CHARS]
-        elif any(map(str.isalnum, text)):
-            self._draft.add(self._held)
-            self._held, self._has_words, self._alone = "", True, 0
-
-    def close(self) -> None:
-        """The link ends."""
-        address = behind(self._words, self._target or "")
-        self._target = None
-        if not self._has_words and address:
-            self._alone += 1
-        if self._alone > _MAX_ALONE:
-            self._held = address
-        elif address:
-            self._draft.add(address)
-
-
 class _Page:
     """Writes the draft from the events. White space is held back until text follows it."""
 
@@ -328,7 +280,7 @@ class _Page:
         draft: DocumentDraft,
         layout: set[int],
         place: Anchor,
-        links: _Links,
+        links: LinkWriter,
         *,
         keep_hidden: bool,
     ) -> None:

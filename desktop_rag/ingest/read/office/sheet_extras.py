@@ -3,11 +3,9 @@
 import html
 import re
 import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from desktop_rag.ingest.read.foundation.addresses import behind
 from desktop_rag.ingest.read.foundation.ooxml import (
     Element,
     OfficePackage,
@@ -23,14 +21,13 @@ from desktop_rag.ingest.read.foundation.source_file import Unreadable
 _MAX_ITEMS = 10_000
 # Links stand below the cells, of which there may be too many for a tree.
 _LINK = re.compile(rb"<(?:\w+:)?hyperlink\b([^>]{1,4000})>")
-_LINKED_CELL = re.compile(rb'\bref="([A-Z]{1,3})([0-9]{1,7})')
+_LINKED_CELL = re.compile(rb'\bref="([A-Z]{1,3}[0-9]{1,7})')
 _RELATION = re.compile(rb'\w+:id="([^"]+)"')
 # A formula in a cell: the address, then perhaps words.
 _LINKING_FORMULA = re.compile(
-    rb'<c\b[^>]{0,200}?\br="([A-Z]{1,3})([0-9]{1,7})"[^>]{0,200}>\s*<f>\s*HYPERLINK\('
+    rb'<c\b[^>]{0,200}?\br="([A-Z]{1,3}[0-9]{1,7})"[^>]{0,200}>\s*<f>\s*HYPERLINK\('
     rb'(?:"|&quot;)([^"&]{1,1000}(?:&amp;[^"&]{1,1000}){0,20})(?:"|&quot;)'
 )
-_LETTERS = 26
 _DATE_CHARS = len("2026-06-18")
 
 
@@ -38,19 +35,12 @@ _DATE_CHARS = len("2026-06-18")
 class SheetExtras:
     """Comments as (cell, text), the texts of what is drawn over the cells, and where cells link to.
 
-    The addresses are by row and column, both from 0.
+    The addresses are by the name of the cell.
     """
 
     comments: list[tuple[str, str]] = field(default_factory=list)
     drawn: list[str] = field(default_factory=list)
-    addresses: dict[tuple[int, int], str] = field(default_factory=dict)
-
-    def linked(self, row: int, first_column: int, texts: Sequence[str]) -> list[str]:
-        """The texts of a row, each with the address behind it."""
-        if not self.addresses:
-            return list(texts)
-        targets = (self.addresses.get((row, first_column + n), "") for n in range(len(texts)))
-        return [text + behind(text, to) for text, to in zip(texts, targets, strict=True)]
+    addresses: dict[str, str] = field(default_factory=dict)
 
 
 def sheet_extras(archive: zipfile.ZipFile) -> dict[str, SheetExtras]:
@@ -102,28 +92,18 @@ def _extras(package: OfficePackage, part: str, people: dict[str, str]) -> SheetE
     return extras
 
 
-def _addresses(package: OfficePackage, part: str) -> dict[tuple[int, int], str]:
+def _addresses(package: OfficePackage, part: str) -> dict[str, str]:
     targets = package.addresses(part)
     content = package.content(part) or b""
-    found: dict[tuple[int, int], str] = {}
+    found: dict[str, str] = {}
     for link in islice(_LINK.finditer(content), _MAX_ITEMS if targets else 0):
         cell, relation = _LINKED_CELL.search(link[1]), _RELATION.search(link[1])
         if cell and relation:
-            target = targets.get(relation[1].decode("utf-8", "replace"), "")
-            found[_place(cell[1], cell[2])] = target
+            found[cell[1].decode()] = targets.get(relation[1].decode("utf-8", "replace"), "")
     formulas = _LINKING_FORMULA.finditer(content) if b"HYPERLINK(" in content else ()
     for formula in islice(formulas, _MAX_ITEMS):
-        target = html.unescape(formula[3].decode("utf-8", "replace"))
-        found[_place(formula[1], formula[2])] = target
+        found[formula[1].decode()] = html.unescape(formula[2].decode("utf-8", "replace"))
     return found
-
-
-def _place(column: bytes, row: bytes) -> tuple[int, int]:
-    """The row and the column of a cell, both from 0."""
-    number = 0
-    for letter in column:
-        number = number * _LETTERS + letter - ord("A") + 1
-    return int(row) - 1, number - 1
 
 
 def _comments(root: Element | None) -> list[tuple[str, str]]:

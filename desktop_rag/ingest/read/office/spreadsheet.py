@@ -15,6 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.parsed import Anchor
+from desktop_rag.ingest.read.foundation.addresses import behind
 from desktop_rag.ingest.read.foundation.blocks import SAMPLE_ROWS, header_row
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encoding import decode
@@ -384,7 +385,10 @@ def _write_rows(
     # Rows come from the sheet's top, cells from its first used column.
     filled = islice(sheet.iter_rows(), first_row, None)
     for row, cells in enumerate(filled, start=first_row):
-        texts = extras.linked(row, first_column, [_shown(cell) for cell in cells])
+        texts = [_shown(cell) for cell in cells]
+        for number in range(len(texts) if extras.addresses else 0):
+            name = f"{column_name(first_column + number)}{row + 1}"
+            texts[number] += behind(texts[number], extras.addresses.get(name, ""))
         rows.add(row + 1, first_column, merged.filled(row, texts))
     rows.close()
 

@@ -351,9 +351,15 @@ def _linked_root(package: OfficePackage, part: str) -> Element | None:
             case "hyperlink" | "fldSimple":
                 code = attribute(element, "instr")
                 target = address_of_field(code) or addresses.get(reference(element), "")
-                _add_text(element, behind("".join(_plain_texts(element)), target))
-            case "fldChar":
-                _take_field_character(element, fields)
+                words = "".join(text.text or "" for text in element.iter("{*}t"))
+                _add_text(element, behind(words, target))
+            case "fldChar" if attribute(element, "fldCharType") == "begin":
+                fields.append(_Field())
+            case "fldChar" if fields and attribute(element, "fldCharType") == "separate":
+                fields[-1].is_code = False
+            case "fldChar" if fields:
+                closed = fields.pop()
+                _add_text(element.getparent(), behind(closed.words, address_of_field(closed.code)))
             case "instrText" if fields:
                 fields[-1].code += element.text or ""
             case "t" if fields and not fields[-1].is_code:
@@ -361,24 +367,6 @@ def _linked_root(package: OfficePackage, part: str) -> Element | None:
             case _:
                 pass
     return root
-
-
-def _take_field_character(element: Element, fields: list[_Field]) -> None:
-    """Open a field, pass from its code to its words, or close it."""
-    kind = attribute(element, "fldCharType")
-    if kind == "begin":
-        fields.append(_Field())
-    elif fields and kind == "separate":
-        fields[-1].is_code = False
-    elif fields and kind == "end":
-        closed = fields.pop()
-        _add_text(element.getparent(), behind(closed.words, address_of_field(closed.code)))
-        if fields and not fields[-1].is_code:
-            fields[-1].words += closed.words
-
-
-def _plain_texts(element: Element) -> Iterator[str]:
-    return (text.text or "" for text in element.iter("{*}t"))
 
 
 def _add_text(element: Element, text: str) -> None:

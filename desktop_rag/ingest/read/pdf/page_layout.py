@@ -25,6 +25,8 @@ _MIN_ROWS, _MIN_PROSE_LINES = 3, 4
 _MIN_PROSE_WORDS, _MIN_LETTERS, _MIN_FILLED = 3, 0.75, 0.6
 _MIN_GOES_ON = 0.4
 _NEAR_LINES = 1.7
+# Above and below a table that goes over pages: the page's number, a title, a header.
+_MAX_LINES_AROUND = 3
 _SPACED = re.compile(r"(?<!\S)(?:[^\W_] ){4,}[^\W_](?!\S)")
 _WORD_GAP = 1.6
 _MIN_DIFFERENT = 3
@@ -40,12 +42,21 @@ class Cell:
     right: float
 
 
+Column = tuple[float, float]
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Lines that follow one another, each with its cells, which stand in common columns."""
+    """Lines of a page that follow one another, each with its cells, which stand in columns.
 
+    `lines_above` and `lines_below` count the others of the page.
+    """
+
+    text: str
     lines: tuple[tuple[Cell, ...], ...]
-    columns: tuple[tuple[float, float], ...]
+    columns: tuple[Column, ...]
+    lines_above: int
+    lines_below: int
 
     @property
     def start(self) -> int:
@@ -57,20 +68,45 @@ class Run:
         """Where its last line ends."""
         return self.lines[-1][-1].end
 
-    def rows(self, text: str) -> list[list[str]]:
+    def rows(self) -> list[list[str]]:
         """The texts of each line by column."""
         rows: list[list[str]] = []
         for line in self.lines:
-            row = [""] * len(self.columns)
+            rows.append([""] * len(self.columns))
             for cell in line:
                 at = self.column(cell)
-                row[at] = f"{row[at]} {text[cell.start : cell.end]}".strip()
-            rows.append(row)
+                rows[-1][at] = f"{rows[-1][at]} {self.text[cell.start : cell.end]}".strip()
         return rows
 
     def column(self, cell: Cell) -> int:
         """The number of the column that a cell stands in."""
         return next(n for n, (_, right) in enumerate(self.columns) if cell.left < right)
+
+    def continues(self, before: "Run | None") -> bool:
+        """True for rows that go on those at the end of the page before, in the same columns."""
+        if before is None or max(self.lines_above, before.lines_below) > _MAX_LINES_AROUND:
+            return False
+        pairs = zip(self.columns, before.columns, strict=False)
+        is_same = len(self.columns) == len(before.columns)
+        return is_same and all(own[0] < old[1] and old[0] < own[1] for own, old in pairs)
+
+    @property
+    def is_prose(self) -> bool:
+        """True when each column is a text of its own: lines of words that fill it and go on."""
+        return all(map(self._is_column_prose, range(len(self.columns))))
+
+    def _is_column_prose(self, number: int) -> bool:
+        cells = [cell for line in self.lines for cell in line if self.column(cell) == number]
+        texts = [self.text[cell.start : cell.end] for cell in cells]
+        solid = "".join("".join(texts).split())
+        left, right = self.columns[number]
+        return (
+            len(cells) >= _MIN_PROSE_LINES
+            and sum(len(said.split()) for said in texts) >= _MIN_PROSE_WORDS * len(cells)
+            and sum(map(str.isalpha, solid)) >= _MIN_LETTERS * len(solid)
+            and sum(said[:1].islower() for said in texts[1:]) >= _MIN_GOES_ON * len(cells)
+            and median(cell.right - cell.left for cell in cells) >= _MIN_FILLED * (right - left)
+        )
 
 
 def runs_of(glyphs: Glyphs, text: str) -> list[Run]:
@@ -83,7 +119,7 @@ def runs_of(glyphs: Glyphs, text: str) -> list[Run]:
         return []
     is_prose_likely = any(text[cell.start].islower() for cells in parted for cell in cells[1:])
     pattern = _GAP if is_prose_likely else _GAP_OF_TABLE
-    return list(_runs(glyphs, [_cells(glyphs, text, span, pattern) for span in spans]))
+    return list(_runs(glyphs, text, [_cells(glyphs, text, span, pattern) for span in spans]))
 
 
 def _cells(
@@ -102,23 +138,31 @@ def _cells(
     )
 
 
-def _runs(glyphs: Glyphs, lines: Sequence[tuple[Cell, ...]]) -> Iterator[Run]:
+def _runs(glyphs: Glyphs, text: str, lines: Sequence[tuple[Cell, ...]]) -> Iterator[Run]:
     kept: list[tuple[Cell, ...]] = []
-    columns: list[tuple[float, float]] = []
-    for line in [*lines, ()]:
+    columns: list[Column] = []
+    for number, line in enumerate([*lines, ()]):
         wider = _with_cells(columns, line) if kept and line else None
         if wider is None:
-            if run := _finished(glyphs, kept):
-                yield run
+            above = number - len(kept)
+            kept = _without_stray(glyphs, kept)
+            if sum(len(cells) > 1 for cells in kept) >= _MIN_ROWS:
+                below = len(lines) - above - len(kept)
+                yield Run(text, tuple(kept), _columns(kept), above, below)
             kept, wider = [], _with_cells([], line) if len(line) > 1 else None
         columns = wider or []
         if wider:
             kept.append(line)
 
 
-def _with_cells(
-    columns: Sequence[tuple[float, float]], cells: Sequence[Cell]
-) -> list[tuple[float, float]] | None:
+def _columns(lines: Sequence[tuple[Cell, ...]]) -> tuple[Column, ...]:
+    columns: list[Column] = []
+    for line in lines:
+        columns = _with_cells(columns, line) or columns
+    return tuple(columns)
+
+
+def _with_cells(columns: Sequence[Column], cells: Sequence[Cell]) -> list[Column] | None:
     """The columns, as wide as the cells of one more line make them; None if a cell joins two."""
     wider = list(columns)
     for cell in cells:
@@ -134,46 +178,17 @@ def _with_cells(
     return sorted(wider)
 
 
-def _finished(glyphs: Glyphs, lines: list[tuple[Cell, ...]]) -> Run | None:
-    """The run without lines of one cell below it, unless they are near; None if it is too short."""
+def _without_stray(glyphs: Glyphs, lines: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
+    """The lines without those of one cell below them, unless they are near."""
     heights = [glyphs.height(line[0].start) for line in lines]
     pitches = [upper - lower for upper, lower in pairwise(heights) if upper > lower]
     near = _NEAR_LINES * median(pitches) if pitches else 0.0
     kept = len(lines)
-    while kept and len(lines[kept - 1]) == 1:
-        if kept > 1 and 0 < heights[kept - 2] - heights[kept - 1] <= near:
+    while kept > 1 and len(lines[kept - 1]) == 1:
+        if 0 < heights[kept - 2] - heights[kept - 1] <= near:
             break
         kept -= 1
-    lines = lines[:kept]
-    if sum(len(line) > 1 for line in lines) < _MIN_ROWS:
-        return None
-    columns: list[tuple[float, float]] = []
-    for line in lines:
-        columns = _with_cells(columns, line) or columns
-    return Run(tuple(lines), tuple(columns))
-
-
-def is_prose(run: Run, text: str) -> bool:
-    """True when each column is a text of its own: lines of words that fill it and go on below."""
-    if len(run.lines) < _MIN_PROSE_LINES:
-        return False
-    for number, (left, right) in enumerate(run.columns):
-        cells = [cell for line in run.lines for cell in line if run.column(cell) == number]
-        texts = [text[cell.start : cell.end] for cell in cells]
-        words = sum(len(said.split()) for said in texts)
-        solid = "".join("".join(texts).split())
-        letters = sum(map(str.isalpha, solid))
-        goes_on = sum(said[:1].islower() for said in texts[1:])
-        is_filled = median(cell.right - cell.left for cell in cells) >= _MIN_FILLED * (right - left)
-        if (
-            len(cells) < _MIN_PROSE_LINES
-            or words < _MIN_PROSE_WORDS * len(cells)
-            or letters < _MIN_LETTERS * len(solid)
-            or goes_on < _MIN_GOES_ON * len(cells)
-            or not is_filled
-        ):
-            return False
-    return True
+    return lines[:kept]
 
 
 def spaced_letters(glyphs: Glyphs, text: str) -> Iterator[Edit]:

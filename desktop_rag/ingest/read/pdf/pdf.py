@@ -7,7 +7,7 @@ asks once more for pypdf. Runs in the parser process.
 import io
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -19,15 +19,16 @@ from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ocr import READ_FROM_PICTURES, ocr_hint
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.pdf.legibility import SecondReader, is_legible
+from desktop_rag.ingest.read.pdf.page_layout import Run
 from desktop_rag.ingest.read.pdf.pdf_pages import (
     MAX_PAGES,
     PageState,
-    PageTable,
     PageText,
     attach_files,
     open_pdf,
     outline_of,
     pages_of,
+    parted,
 )
 
 if TYPE_CHECKING:
@@ -242,7 +243,7 @@ def _write(
             headings.setdefault(starts[index] + offset, (level, title))
     for offset in sorted(headings):
         draft.add_heading(*headings[offset], offset)
-    before: PageTable | None = None
+    before: Run | None = None
     head = ""
     for number, (page, text) in enumerate(zip(pages, texts, strict=True), start=1):
         if number > 1:
@@ -250,10 +251,13 @@ def _write(
         draft.mark(Anchor(page=number, page_label=page.label or None))
         done = 0
         for table in page.tables:
-            goes_on = before is not None and before.ends_page and table.continues(before)
-            head, first = _head_of(table, head if goes_on else "")
+            found = header_row(table.rows()[:SAMPLE_ROWS])
+            if found is not None:
+                head = _CELL_BORDER.join(filter(None, table.rows()[found]))
+            elif not table.continues(before):
+                head = ""
             before = table
-            start, end = _place_of(text, table.lines[first:], done)
+            start, end = _place_of(table, 0 if found is None else found + 1, text, done)
             if head and end > start:
                 draft.add(text[done:start])
                 place = draft.length
@@ -264,17 +268,9 @@ def _write(
         draft.add(text[done:])
 
 
-def _head_of(table: PageTable, inherited: str) -> tuple[str, int]:
-    """The head of a table, that of the page before if it has none, and its first row below."""
-    rows = [list(row) for row in table.rows[:SAMPLE_ROWS]]
-    found = header_row(rows)
-    if found is None:
-        return inherited, 0
-    return _CELL_BORDER.join(filter(None, rows[found])), found + 1
-
-
-def _place_of(text: str, lines: Sequence[str], begin: int) -> tuple[int, int]:
-    """The span of the page's text from the first to the last of these lines, empty without them."""
+def _place_of(table: Run, first: int, text: str, begin: int) -> tuple[int, int]:
+    """The span of the page's text from a line of the table to its last, empty without them."""
+    lines = [parted(table.text[line[0].start : line[-1].end]) for line in table.lines[first:]]
     start = text.find(lines[0], begin) if lines else -1
     end = text.find(lines[-1], start) if start >= 0 else -1
     return (start, end + len(lines[-1])) if end >= 0 else (begin, begin)

@@ -18,7 +18,7 @@ from desktop_rag.ingest.read.foundation.ocr import MAX_SIDE_PX, Ocr, OcrFailedEr
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.pdf.glyphs import Glyphs, PageLink, addresses, raised_digits
 from desktop_rag.ingest.read.pdf.legibility import SecondReader, is_legible
-from desktop_rag.ingest.read.pdf.page_layout import Run, edited, is_prose, runs_of, spaced_letters
+from desktop_rag.ingest.read.pdf.page_layout import Run, edited, runs_of, spaced_letters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -113,8 +113,6 @@ _MIN_SEGMENTS = 60
 _MAX_FAILED_IN_A_ROW = 2000
 _MAX_ATTACHED_BYTES = 200_000_000
 _POINTS_PER_INCH = 72
-# Above and below a table that goes over pages: the page's number, a title, a header.
-_MAX_LINES_AROUND = 3
 _MAX_ADDRESS_BYTES = 4000
 _OCR_DPI = 200
 
@@ -132,38 +130,13 @@ class PageState(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class PageTable:
-    """Rows of a page that stand in columns: their texts, the columns in points, their lines.
-
-    It `begins_page` or `ends_page` when hardly a line stands above or below it.
-    """
-
-    rows: tuple[tuple[str, ...], ...]
-    columns: tuple[tuple[float, float], ...]
-    lines: tuple[str, ...]
-    begins_page: bool
-    ends_page: bool
-
-    def continues(self, before: "PageTable") -> bool:
-        """True when its rows go on those of the page before: at its top, in the same columns."""
-        return (
-            self.begins_page
-            and len(self.columns) == len(before.columns)
-            and all(
-                own[0] < other[1] and other[0] < own[1]
-                for own, other in zip(self.columns, before.columns, strict=True)
-            )
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class PageText:
     """A page's text. `label` is what is printed on it where that is not its number."""
 
     text: str
     state: PageState
     label: str = ""
-    tables: tuple[PageTable, ...] = ()
+    tables: tuple[Run, ...] = ()
 
 
 def pages_of(
@@ -257,7 +230,7 @@ def outline_of(document: "PdfDocument") -> Iterator[tuple[int, int, str]]:
             yield index, bookmark.level + 1, title
 
 
-def _text(page: "PdfPage", links: list[PageLink]) -> tuple[str, tuple[PageTable, ...]]:
+def _text(page: "PdfPage", links: list[PageLink]) -> tuple[str, tuple[Run, ...]]:
     text_page = page.get_textpage()
     raw = raw_text(text_page)
     glyphs = Glyphs(text_page, raw)
@@ -269,23 +242,10 @@ def _text(page: "PdfPage", links: list[PageLink]) -> tuple[str, tuple[PageTable,
     )  # fmt: skip
     runs = runs_of(glyphs, raw)
     text_page.close()
-    columns = [run for run in runs if is_prose(run, raw)]
-    tables = tuple(_table(run, raw) for run in runs if run not in columns)
-    return _shown(edited(raw, edits, columns)), tables
-
-
-def _table(run: Run, raw: str) -> PageTable:
-    return PageTable(
-        rows=tuple(map(tuple, run.rows(raw))),
-        columns=run.columns,
-        lines=tuple(_shown(raw[line[0].start : line[-1].end]) for line in run.lines),
-        begins_page=len(raw[: run.start].splitlines()) <= _MAX_LINES_AROUND,
-        ends_page=len(raw[run.end :].splitlines()) <= _MAX_LINES_AROUND + 1,
-    )
-
-
-def _shown(raw: str) -> str:
-    return parted(raw.replace("\r\n", "\n"))
+    columns = [run for run in runs if run.is_prose]
+    text = edited(raw, edits, columns)
+    tables = tuple(run for run in runs if not run.is_prose)
+    return parted(text.replace("\r\n", "\n")), tables
 
 
 def _state(page: "PdfPage", text: str) -> PageState:
