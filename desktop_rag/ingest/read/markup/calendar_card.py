@@ -5,7 +5,7 @@ Both are lines of a name, parameters and a value. Runs in the parser process.
 
 import quopri
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -15,16 +15,18 @@ from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.markup import plain_text
 
-_LINE = re.compile(r"(?:[\w-]+\.)?([\w-]+)((?:;(?:\"[^\"]*\"|[^\":;]|)*)*+):(.*)", re.DOTALL)
+_LINE = re.compile(r"(?:[\w-]+\.)?([\w-]+)((?:;(?:\"[^\"]*\"|[^\":;]++)*+)*+):(.*)", re.DOTALL)
 _PARAMETER = re.compile(r";([\w-]+)(?:=(\"[^\"]*\"|[^;]*))?")
 _ESCAPED = re.compile(r"\\([\\;,nN:])")
 _BETWEEN = re.compile(r"(?<!\\)[;]")
 _EVENTS = {"VEVENT": "", "VTODO": "To do: ", "VJOURNAL": ""}
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_CODES = dict(zip(("MO", "TU", "WE", "TH", "FR", "SA", "SU"), _WEEKDAYS, strict=True))
+_CODES = {day[:2].upper(): day for day in _WEEKDAYS}
 _UNITS = {"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year", "HOURLY": "hour"}
 _ORDINALS = {"": "", "1": "first ", "2": "second ", "3": "third ", "4": "fourth ", "-1": "last "}
-_DURATION = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:\d+S)?)?")
+_DURATION = re.compile(
+    r"P(?:(\d{1,4})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:\d+S)?)?"
+)
 _CARD = {
     "NICKNAME": "Also called", "ORG": "Organisation", "TITLE": "Position", "ROLE": "Role",
     "TEL": "Phone", "EMAIL": "E-mail", "ADR": "Address", "BDAY": "Birthday", "URL": "Page",
@@ -39,11 +41,6 @@ class _Property:
     parameters: dict[str, str]
     value: str
 
-    @property
-    def text(self) -> str:
-        """The value as a person wrote it."""
-        return _ESCAPED.sub(lambda m: "\n" if m[1] in "nN" else m[1], self.value).strip()
-
 
 @dataclass(slots=True)
 class _Record:
@@ -57,7 +54,11 @@ class _Record:
         return [one for one in self.found if one.name in names and one.value.strip()]
 
     def text(self, name: str) -> str:
-        return next((one.text for one in self.all(name)), "")
+        return next((_unescaped(one.value) for one in self.all(name)), "")
+
+    def moment(self, *names: str) -> tuple[datetime | None, str]:
+        found = next(iter(self.all(*names)), _Property("", {}, ""))
+        return _moment(found.value, found.parameters.get("TZID", ""))
 
 
 def read(source: SourceFile, draft: DocumentDraft) -> str:
@@ -72,11 +73,16 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
         draft.mark(Anchor(heading=one_line(title) or None, line=record.line))
         draft.add_heading(1, title)
         draft.add("\n".join(filter(None, [title, *lines])))
-    days = [_moment(one)[0] for record in records for one in record.all("DTSTART")]
-    if len(days) == 1 and days[0]:
+    days = [day for record in records if (day := record.moment("DTSTART")[0])]
+    if len(days) == 1:
         draft.dated = days[0].date().isoformat()
     named = next((r.text("X-WR-CALNAME") for r in records if r.text("X-WR-CALNAME")), "")
     return named or (written[0][1] if len(written) == 1 else "")
+
+
+def _unescaped(value: str) -> str:
+    """A value as a person wrote it."""
+    return _ESCAPED.sub(lambda m: "\n" if m[1] in "nN" else m[1], value).strip()
 
 
 def _records(text: str) -> Iterator[_Record]:
@@ -125,35 +131,37 @@ def _written(record: _Record) -> tuple[str, list[str]]:
     """The title of a record, and its lines."""
     if record.kind == "VCARD":
         names = record.text("N").split(";")
-        name = " ".join(filter(None, [*names[1:3], names[0]]))
-        title = record.text("FN") or name or record.text("ORG")
-        return title, [_of_card(one) for one in record.all(*_CARD)]
-    people = record.all("ATTENDEE")
-    lines = [
-        _labelled("Date", _when(record)),
-        _labelled("Repeats", ". ".join(map(_repeated, record.all("RRULE")))),
-        _labelled("Except on", ", ".join(_days(record.all("EXDATE")))),
-        _labelled("Place", record.text("LOCATION")),
-        _labelled("Organizer", ", ".join(map(_person, record.all("ORGANIZER")))),
-        _labelled("People", ", ".join(map(_person, people))),
-        _labelled("Groups", record.text("CATEGORIES")),
-        _labelled("Page", record.text("URL")),
-        _labelled("Status", record.text("STATUS").lower()),
-        record.text("DESCRIPTION"),
+        title = record.text("FN") or " ".join(filter(None, [*names[1:3], names[0]]))
+        said = [_of_card(one) for one in record.all(*_CARD)]
+        return title or record.text("ORG"), [f"{label}: {value}" for label, value in said if value]
+    when = ""
+    with suppress(OverflowError):
+        when = _when(record)
+    excepted = (day for one in record.all("EXDATE") for day in one.value.split(","))
+    moments = (_moment(day)[0] for day in excepted)
+    said = [
+        ("Date", when),
+        ("Repeats", ". ".join(map(_repeated, record.all("RRULE")))),
+        ("Except on", ", ".join(_day(moment) for moment in moments if moment)),
+        ("Place", record.text("LOCATION")),
+        ("Organizer", ", ".join(map(_person, record.all("ORGANIZER")))),
+        ("People", ", ".join(map(_person, record.all("ATTENDEE")))),
+        ("Groups", record.text("CATEGORIES")),
+        ("Page", record.text("URL")),
+        ("Status", record.text("STATUS").lower()),
     ]
-    return _EVENTS[record.kind] + (one_line(record.text("SUMMARY")) or _when(record)), lines
+    lines = [f"{label}: {value}" for label, value in said if value]
+    title = one_line(record.text("SUMMARY")) or when
+    return _EVENTS[record.kind] + title, [*lines, record.text("DESCRIPTION")]
 
 
-def _labelled(label: str, said: str) -> str:
-    return f"{label}: {said}" if said else ""
-
-
-def _of_card(one: _Property) -> str:
-    parts = (_Property("", {}, part).text for part in _BETWEEN.split(one.value))
+def _of_card(one: _Property) -> tuple[str, str]:
+    """The label of a line of a card, and its value."""
+    parts = (_unescaped(part) for part in _BETWEEN.split(one.value))
     value = ", ".join(filter(None, parts)).removeprefix("tel:").removeprefix("mailto:")
     kinds = {*one.parameters, *one.parameters.get("TYPE", "").upper().split(",")}
     shown = ", ".join(word for kind, word in _KINDS_SHOWN.items() if kind in kinds)
-    return _labelled(_CARD[one.name] + f" ({shown})" * bool(shown), value) if value else ""
+    return _CARD[one.name] + f" ({shown})" * bool(shown), value
 
 
 def _person(one: _Property) -> str:
@@ -162,10 +170,10 @@ def _person(one: _Property) -> str:
     return f"{name} <{address}>" if name and name != address else address
 
 
-def _moment(one: _Property) -> tuple[datetime | None, str]:
+def _moment(written: str, zone: str = "") -> tuple[datetime | None, str]:
     """A point in time, and its zone; of a whole day the zone is "day"."""
-    value = one.value.strip()
-    zone = "UTC" if value.endswith("Z") else one.parameters.get("TZID", "")
+    value = written.strip()
+    zone = "UTC" if value.endswith("Z") else zone
     for form, is_day in (("%Y%m%dT%H%M%S", False), ("%Y%m%dT%H%M", False), ("%Y%m%d", True)):
         with suppress(ValueError):
             return datetime.strptime(value.removesuffix("Z"), form), "day" if is_day else zone
@@ -179,11 +187,12 @@ def _day(moment: date) -> str:
 
 
 def _when(record: _Record) -> str:
-    starts, ends = record.all("DTSTART", "DUE"), record.all("DTEND", "DUE")
-    start, zone = _moment(starts[0]) if starts else (None, "")
+    """When an event is. Raises OverflowError for the end of all time."""
+    start, zone = record.moment("DTSTART", "DUE")
     if start is None:
         return ""
-    end, end_zone = _moment(ends[0]) if ends else (None, zone)
+    end, end_zone = record.moment("DTEND", "DUE")
+    end_zone = end_zone if end else zone
     if end is None and (length := _DURATION.fullmatch(record.text("DURATION"))):
         weeks, days, hours, minutes = (int(part or 0) for part in length.groups())
         end = start + timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes)
@@ -196,14 +205,6 @@ def _when(record: _Record) -> str:
         shown += f" ({zone})" * bool(zone and zone != end_zone)
         shown += f" to {f'{_day(end)}, ' if end.date() != start.date() else ''}{end:%H:%M}"
     return shown + f" ({end_zone})" * bool(end_zone)
-
-
-def _days(dates: Iterable[_Property]) -> Iterator[str]:
-    for one in dates:
-        for value in one.value.split(","):
-            moment = _moment(_Property(one.name, one.parameters, value))[0]
-            if moment:
-                yield _day(moment)
 
 
 def _repeated(rule: _Property) -> str:
@@ -224,5 +225,5 @@ def _repeated(rule: _Property) -> str:
         words.append(f"on day {parts['BYMONTHDAY'].replace(',', ', ')} of the month")
     if "COUNT" in parts:
         words[-1] += f", {parts['COUNT']} times"
-    until = _moment(_Property("", {}, parts.get("UNTIL", "")))[0]
+    until = _moment(parts.get("UNTIL", ""))[0]
     return " ".join(words) + (f" until {_day(until)}" if until else "")
