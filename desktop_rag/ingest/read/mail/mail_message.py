@@ -182,11 +182,9 @@ def _text(part: Message, draft: DocumentDraft) -> str:
         return ""
     if warning:
         draft.warn(warning)
-    return (
-        _flowed(text, is_joined=_parameter(part, "delsp") == "yes")
-        if (_parameter(part, "format") == "flowed")
-        else text
-    )
+    if _parameter(part, "format") != "flowed":
+        return text
+    return _flowed(text, is_joined=_parameter(part, "delsp") == "yes")
 
 
 def _flowed(text: str, *, is_joined: bool) -> str:
@@ -194,19 +192,18 @@ def _flowed(text: str, *, is_joined: bool) -> str:
 
     With `is_joined` that space is no part of the text, as in languages without any.
     """
-    lines: list[str] = []
+    lines: list[list[str]] = []
     goes_on, before = False, ""
     for line in text.split("\n"):
         quote = line[: len(line) - len(line.lstrip(">"))]
         words = line[len(quote) :].removeprefix(" ")
         # What stands below two dashes is the sender's card.
         is_border = words == "-- "
-        if goes_on and quote == before and not is_border:
-            lines[-1] = (lines[-1][:-1] if is_joined else lines[-1]) + words
-        else:
-            lines.append(f"{quote} {words}" if quote else words)
+        if not (goes_on and quote == before) or is_border:
+            lines.append([f"{quote} " if quote else ""])
         goes_on, before = words.endswith(" ") and not is_border, quote
-    return "\n".join(lines)
+        lines[-1].append(words[:-1] if goes_on and is_joined else words)
+    return "\n".join(map("".join, lines))
 
 
 def _parameter(part: Message, name: str) -> str:

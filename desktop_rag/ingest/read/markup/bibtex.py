@@ -18,6 +18,7 @@ _VALUE = re.compile(
     r"\s*#?\s*(?:(?P<braced>\{)|\"(?P<quoted>(?:[^\"{}]|\{[^{}]*\})*)\"|(?P<word>[\w.:+/-]+))"
 )
 _BRACE, _JOINED = re.compile(r"\\.|[{}]", re.DOTALL), re.compile(r"\s*#")
+_MAX_MACRO_CHARS = 1000
 _NOT_SHOWN = {"abstract-url", "file", "timestamp", "bibsource", "biburl"}
 _MARKS = dict(zip("\"'`^~=.", "\u0308\u0301\u0300\u0302\u0303\u0304\u0307", strict=True)) | dict(
     zip("cvuHkrdb", "\u0327\u030c\u0306\u030b\u0328\u030a\u0323\u0331", strict=True)
@@ -40,7 +41,8 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
     line, counted = 1, 0
     for start, kind, key, fields in _entries(text, macros):
         if kind == "string":
-            macros |= {name.lower(): value for name, value in fields}
+            # One that is made of two of another, and so on, would fill the memory.
+            macros |= {name.lower(): value[:_MAX_MACRO_CHARS] for name, value in fields}
             continue
         shown = {name.lower(): plain_tex(value) for name, value in fields}
         line += text.count("\n", counted, start)

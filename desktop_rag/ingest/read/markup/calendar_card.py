@@ -53,6 +53,10 @@ class _Record:
     def all(self, *names: str) -> list[_Property]:
         return [one for one in self.found if one.name in names and one.value.strip()]
 
+    @property
+    def is_shown(self) -> bool:
+        return self.kind != "VCALENDAR" and bool(self.found)
+
     def text(self, name: str) -> str:
         return next((_unescaped(one.value) for one in self.all(name)), "")
 
@@ -65,7 +69,7 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft; the title is the name of the calendar, or of the only card or event."""
     text = plain_text.decoded(source, draft)
     records = list(_records(text))
-    written = [(record, *_written(record)) for record in records if record.kind != "VCALENDAR"]
+    written = [(record, *_written(record)) for record in records if record.is_shown]
     if not written:
         plain_text.write(text, draft)
     for record, title, lines in written:
@@ -107,15 +111,19 @@ def _records(text: str) -> Iterator[_Record]:
 
 def _unfolded(text: str) -> Iterator[tuple[int, str]]:
     """(number, line) with the lines that go on where the one before ended."""
-    first, whole = 1, ""
+    first = 1
+    parts: list[str] = []
+    is_encoded = False
     for number, line in enumerate([*text.split("\n"), ""], 1):
-        is_soft = whole.endswith("=") and "QUOTED-PRINTABLE" in whole.upper()
-        if line[:1] in {" ", "\t"} or is_soft:
-            whole = whole.removesuffix("=") + line[1:] if not is_soft else f"{whole[:-1]}{line}"
+        is_soft = is_encoded and parts[-1].endswith("=")
+        if parts and (is_soft or line[:1] in {" ", "\t"}):
+            parts[-1] = parts[-1][: len(parts[-1]) - is_soft]
+            parts.append(line if is_soft else line[1:])
             continue
-        if whole:
-            yield first, whole
-        first, whole = number, line
+        if parts:
+            yield first, "".join(parts)
+        first, parts = number, [line] if line else []
+        is_encoded = "QUOTED-PRINTABLE" in line.upper()
 
 
 def _plain(value: str, parameters: dict[str, str]) -> str:

@@ -10,7 +10,7 @@ from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.markup import plain_text
 
 _TIME = re.compile(r"\s*(?:(\d+):)?(\d{1,2}):(\d{2})[.,]\d{1,3}\s+-->\s+\d.*")
-_SPEAKER = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]+)>")
+_SPEAKER = re.compile(r"<v(?:\.[^\s<>]{0,100})?[ \t]{1,9}([^<>]{1,200})>")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>|<\d[\d:.]*>|\{\\[^{}]{0,100}\}")
 # A paragraph goes on for about this long.
 _MAX_SECONDS = 30

@@ -49,3 +49,9 @@ def test_letters_look_as_in_print(written: str, shown: str) -> None:
 @pytest.mark.parametrize("text", ["@article{a, title={never closed", "@article{", "@a{b, c=" * 9])
 def test_what_breaks_off_is_read_as_far_as_it_goes(text: str) -> None:
     assert parse("a.bib", text.encode()).text
+
+
+def test_p11_macros_made_of_macros_do_not_fill_the_memory() -> None:
+    macros = "".join(f"@string{{x{n + 1} = x{n} # x{n}}}\n" for n in range(60))
+    text = f'@string{{x0 = "aaaaaaaaaa"}}\n{macros}@book{{k, title = {{T}}, note = x60}}'
+    assert len(parse("a.bib", text.encode()).text) < 3000

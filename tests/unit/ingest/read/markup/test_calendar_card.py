@@ -115,3 +115,14 @@ def test_many_cards_are_sections_and_anything_else_is_text() -> None:
     assert document.format == "contacts"
     assert [heading.title for heading in document.headings] == ["Ann", "Bob"]
     assert parse("a.ics", b"nothing of a calendar").text == "nothing of a calendar"
+
+
+@pytest.mark.parametrize("written", ["00010101", "99991231"])
+def test_p11_the_ends_of_all_time_are_survived(written: str) -> None:
+    document = calendar("SUMMARY:x", f"DTSTART:{written}", f"DTEND:{written}", "DURATION:P9999W")
+    assert document.text.startswith("x")
+
+
+def test_p11_a_value_over_many_lines_is_put_together() -> None:
+    document = calendar("SUMMARY:x", *([" y"] * 100_000))
+    assert document.text == f"x{'y' * 100_000}"[:300]
