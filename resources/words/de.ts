@@ -2208,6 +2208,14 @@ Die vollständige Adresse lautet:
         <translation>Einstellungen öffnen</translation>
     </message>
     <message>
+        <source>calendars</source>
+        <translation>Kalender</translation>
+    </message>
+    <message>
+        <source>contacts</source>
+        <translation>Kontakte</translation>
+    </message>
+    <message>
         <source>notebooks</source>
         <translation>Notebooks</translation>
     </message>
@@ -2218,6 +2226,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>source code</source>
         <translation>Quelltext</translation>
+    </message>
+    <message>
+        <source>subtitles</source>
+        <translation>Untertitel</translation>
     </message>
     <message>
         <source>web pages</source>
@@ -9644,6 +9656,10 @@ Was kostet der Eintritt?</translation>
         <translation>Sie enthält mehr Anhänge, als gelesen werden.</translation>
     </message>
     <message>
+        <source>It holds no notes.</source>
+        <translation>Die Datei enthält keine Notizen.</translation>
+    </message>
+    <message>
         <source>It holds {count:,} parts.</source>
         <translation>Sie enthält {count:,} Teile.</translation>
     </message>
@@ -12468,16 +12484,8 @@ Was kostet der Eintritt?</translation>
         <translation>unter Einstellungen → Transkription</translation>
     </message>
     <message>
-        <source>web archive</source>
-        <translation>Webarchiv</translation>
-    </message>
-    <message>
         <source>web page</source>
         <translation>Webseite</translation>
-    </message>
-    <message>
-        <source>winmail.dat</source>
-        <translation>winmail.dat</translation>
     </message>
     <message>
         <source>{all:,} of {most:,} connections are in use, {own:,} by the library.</source>

@@ -36,6 +36,7 @@ from desktop_rag.ingest.read.foundation.format_table import (
     MAILBOX,
     PDF,
     TEXT,
+    WEB_ARCHIVE,
     WEB_PAGE,
     Format,
 )
@@ -78,7 +79,7 @@ _UNREAD_STARTS = (
     (b"\x1f\x8b", "archive"), (b"7z\xbc\xaf\x27\x1c", "archive"), (b"Rar!\x1a\x07", "archive"),
     (b"\xfd7zXZ\0", "archive"), (b"\x28\xb5\x2f\xfd", "archive"), (b"\x7fELF", "program"),
     (b"SQLite format 3\0", "database"), (b"!BDN", "Outlook mailbox"),
-    (b"\x78\x9f\x3e\x22", "winmail.dat"), (b"\xffWPC", "WordPerfect"),
+    (b"\xffWPC", "WordPerfect"),
     *((start, kind) for kind, starts in TOO_OLD.items() for start in starts),
 )  # fmt: skip
 # … by first bytes that a text may begin with too, …
@@ -91,10 +92,7 @@ _IWORK_09 = "buildversionhistory.plist"
 _UNREAD_FOLDERS = {"visio/": "Visio"}
 _UNREAD_STREAMS = {"visiodocument": "Visio", "quill": "Publisher", "pp40": POWERPOINT_95}
 # … or by name, where it is text to the eye.
-_UNREAD_TEXT = {
-    ".mht": "web archive", ".mhtml": "web archive", ".svg": "drawing", ".eps": "drawing",
-    ".ps": "PostScript",
-}  # fmt: skip
+_UNREAD_TEXT = {".svg": "drawing", ".eps": "drawing", ".ps": "PostScript"}
 _PEEK_BYTES = 16_000
 _MAIL_LINE = re.compile(rb"([A-Za-z][A-Za-z0-9-]{1,60}):")
 _MAIL_SENDERS = {b"from", b"received", b"return-path", b"message-id"}
@@ -104,7 +102,7 @@ _MIN_MAIL_HEADERS = 3
 _MULTIPART = re.compile(rb"^content-type:\s*multipart/", re.IGNORECASE | re.MULTILINE)
 # Names that say too little: the content of such a text is looked at.
 _VAGUE_SUFFIXES = {"", ".txt", ".text"}
-_MAIL_KINDS = {MAIL, MAILBOX}
+_MAIL_KINDS = {MAIL, MAILBOX, WEB_ARCHIVE}
 # Keys that are text: passages may be sent to an endpoint.
 _SECRET = re.compile(rb"\s*-----BEGIN (?:[A-Z0-9 ]+ )?PRIVATE KEY")
 # The source of a PDF without its first line.

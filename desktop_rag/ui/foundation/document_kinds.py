@@ -65,15 +65,24 @@ _BY_FORMAT = {
     "e-mail": DocumentKind.MAIL,
     "mailbox": DocumentKind.MAIL,
     "Outlook message": DocumentKind.MAIL,
+    "winmail.dat": DocumentKind.MAIL,
+    "web archive": DocumentKind.WEB,
     "web page": DocumentKind.WEB,
     "HTML": DocumentKind.WEB,
     "EPUB": DocumentKind.BOOK,
+    "FB2": DocumentKind.BOOK,
     "picture": DocumentKind.PICTURE,
     "Markdown": DocumentKind.TEXT,
     "reStructuredText": DocumentKind.TEXT,
     "AsciiDoc": DocumentKind.TEXT,
     "Org": DocumentKind.TEXT,
     "LaTeX": DocumentKind.TEXT,
+    "calendar": DocumentKind.TEXT,
+    "contacts": DocumentKind.TEXT,
+    "subtitles": DocumentKind.TEXT,
+    "BibTeX": DocumentKind.TEXT,
+    "Evernote": DocumentKind.TEXT,
+    "OPML": DocumentKind.TEXT,
     "JSON": DocumentKind.CODE,
     "XML": DocumentKind.CODE,
     "notebook": DocumentKind.CODE,
@@ -86,12 +95,13 @@ _SUFFIXES = {
         "xlsx xlsm xlsb xls xlt xltx xltm ods ots csv tsv tab numbers parquet"
     ),
     DocumentKind.SLIDES: "pptx pptm ppsx ppsm potx potm ppt pps pot odp otp key",
-    DocumentKind.MAIL: "eml msg mbox mbx pst",
+    DocumentKind.MAIL: "eml emlx msg mbox mbx tnef pst",
     DocumentKind.WEB: "html htm xhtml xht mhtml mht",
     DocumentKind.TEXT: (
         "txt text md markdown mdown mkd rst rest adoc asciidoc org tex ltx latex log nfo"
+        " ics ical vcf vcard vtt srt bib enex opml"
     ),
-    DocumentKind.BOOK: "epub mobi azw azw3 djvu",
+    DocumentKind.BOOK: "epub fb2 mobi azw azw3 djvu",
     DocumentKind.PICTURE: ("png jpg jpeg tif tiff bmp webp gif svg heic heif psd ico raw wmf emf"),
     DocumentKind.CODE: (
         "py js ts c h cc cpp hpp cs java kt go rs rb php pl sh bat ps1 sql css scss lua r swift"

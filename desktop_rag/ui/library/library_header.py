@@ -61,10 +61,13 @@ class ChoiceCard(Card):
 
 # Kinds of files named by common words, which are translated.
 KINDS_IN_WORDS = {
+    "calendars": tr("calendars"),
+    "contacts": tr("contacts"),
     "e-mail": tr("e-mail"),
     "notebooks": tr("notebooks"),
     "plain text": tr("plain text"),
     "source code": tr("source code"),
+    "subtitles": tr("subtitles"),
     "web pages": tr("web pages"),
 }
 

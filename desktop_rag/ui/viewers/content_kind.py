@@ -33,6 +33,9 @@ _BY_FORMAT = {
     "JSON": ContentKind.CODE,
     "picture": ContentKind.PLAIN,
     "recording": ContentKind.PLAIN,
+    "subtitles": ContentKind.PLAIN,
+    "contacts": ContentKind.PLAIN,
+    "calendar": ContentKind.PLAIN,
 }
 _PROSE = frozenset({
     *("", ".txt", ".text", ".log", ".srt", ".vtt", ".nfo", ".textile", ".wiki", ".mediawiki"),

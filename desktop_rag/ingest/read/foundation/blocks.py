@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from desktop_rag.core.parsed import Anchor
+from desktop_rag.ingest.read.foundation.addresses import without_addresses
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath, one_line
 
 # Rows of a table that are looked at.
@@ -144,8 +145,9 @@ class BlockWriter:
         # Under a title every heading is one deeper.
         level = level + bool(self.title) if level else 1
         self._add("")
-        self.draft.add_heading(level, text)
-        self.draft.mark(Anchor(heading=self._path.enter(level, text)))
+        title = without_addresses(text)
+        self.draft.add_heading(level, title)
+        self.draft.mark(Anchor(heading=self._path.enter(level, title)))
         self.draft.add(one_line(text))
         self._add_notes()
 

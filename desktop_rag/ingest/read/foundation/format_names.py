@@ -13,7 +13,7 @@ _FORMAT_OF_SUFFIX = {suffix: row.name for row in FORMATS for suffix in row.suffi
 # Pygments has a lexer for these, yet most files with such names are pictures, sound, archives or
 # programs, or belong to another format.
 _NO_TEXT = {
-    ".aes", ".art", ".arw", ".asc", ".cdf", ".eml", ".eps", ".max", ".mhtml", ".mo", ".mod",
+    ".aes", ".art", ".arw", ".asc", ".cdf", ".eml", ".eps", ".max", ".mo", ".mod",
     ".nc", ".orc", ".pack", ".pem", ".ps", ".run", ".sig", ".svg", ".tlb", ".usd",
 }  # fmt: skip
 # Private keys stay out: passages may be sent to an endpoint.

@@ -25,6 +25,7 @@ WEB_PAGE = "web page"
 EPUB = "EPUB"
 MAIL = "e-mail"
 MAILBOX = "mailbox"
+WEB_ARCHIVE = "web archive"
 TEXT = "text"
 
 
@@ -74,6 +75,7 @@ def _suffixes(written: str) -> tuple[str, ...]:
 
 
 _READ = "desktop_rag.ingest.read"
+_CARDS = f"{_READ}.markup.calendar_card"
 _OPEN_DOCUMENT = "application/vnd.oasis.opendocument"
 _PICTURE_START = rb"\x89PNG\r\n|\xff\xd8\xff|II\*\0|MM\0\*|RIFF.{4}WEBP|BM.{4}\0{4}"
 _HTML_START = rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b"
@@ -169,6 +171,30 @@ FORMATS = (
         ),
     ),
     Format(MAIL, "e-mail", (".eml", ".emlx"), "message", f"{_READ}.mail.mail_message:read"),
+    Format(
+        WEB_ARCHIVE, "web pages", (".mht", ".mhtml"), "heading",
+        f"{_READ}.mail.mail_message:read_web_archive",
+    ),
+    Format(
+        "winmail.dat", "e-mail", (".tnef",), "message", f"{_READ}.mail.tnef:read",
+        signature=Signature(start=re.compile(rb"\x78\x9f\x3e\x22")),
+    ),
+    Format(
+        "calendar", "calendars", (".ics", ".ical"), "heading", f"{_CARDS}:read",
+        text_start=re.compile(rb"BEGIN:VCALENDAR\b"),
+    ),
+    Format(
+        "contacts", "contacts", (".vcf", ".vcard"), "heading", f"{_CARDS}:read",
+        text_start=re.compile(rb"BEGIN:VCARD\b"),
+    ),
+    Format(
+        "subtitles", "subtitles", (".vtt", ".srt"), "line", f"{_READ}.markup.subtitles:read",
+        text_start=re.compile(rb"WEBVTT\b"),
+    ),
+    Format("BibTeX", "BibTeX", (".bib",), "heading", f"{_READ}.markup.bibtex:read"),
+    Format("Evernote", "Evernote", (".enex",), "heading", f"{_READ}.markup.evernote:read"),
+    Format("FB2", "FB2", (".fb2",), "heading", f"{_READ}.markup.xml_text:read"),
+    Format("OPML", "OPML", (".opml",), "line", f"{_READ}.markup.xml_text:read_outline"),
     Format("notebook", "notebooks", (".ipynb",), "heading", f"{_READ}.markup.notebook:read"),
     Format(
         "reStructuredText", "reStructuredText", _suffixes(".rst .rest"), "heading",
@@ -194,7 +220,7 @@ FORMATS = (
     Format(
         "XML", "XML",
         _suffixes(
-            ".xml .nxml .dita .ditamap .docbook .dbk .tei .fb2 .rss .atom .opml .xbrl .rdf .owl"
+            ".xml .nxml .dita .ditamap .docbook .dbk .tei .rss .atom .xbrl .rdf .owl"
             " .xlf .xliff .tmx .ttml .fodt .fodp .fods"
         ),
         "line", f"{_READ}.markup.xml_text:read",
@@ -204,8 +230,8 @@ FORMATS = (
     Format(
         TEXT, "plain text",
         _suffixes(
-            ".txt .text .log .conf .srt .vtt .zsh .svelte .mdx .rmd .qmd .textile .wiki .mediawiki"
-            " .nfo .ics .vcf .dockerfile .sty .bbl .ejs .mustache .sbt .csproj .sln .vcxproj"
+            ".txt .text .log .conf .zsh .svelte .mdx .rmd .qmd .textile .wiki .mediawiki"
+            " .nfo .dockerfile .sty .bbl .ejs .mustache .sbt .csproj .sln .vcxproj"
         ),
         "line", f"{_READ}.markup.plain_text:read",
     ),

@@ -43,15 +43,26 @@ class OfficePackage:
 
     def relations(self, part: str) -> dict[str, tuple[str, str]]:
         """The relations of a part to others inside the package: id → (kind, name of the part)."""
-        folder, base = posixpath.split(part)
-        root = self.root(posixpath.join(folder, "_rels", f"{base}.rels"))
+        folder = posixpath.dirname(part)
         found: dict[str, tuple[str, str]] = {}
-        for relation in children(root):
+        for relation in self._relations(part):
             if attribute(relation, "TargetMode") != "External":
                 target = posixpath.join("/", folder, attribute(relation, "Target"))
                 name = posixpath.normpath(target).lstrip("/")
                 found[attribute(relation, "Id")] = (attribute(relation, "Type"), name)
         return found
+
+    def addresses(self, part: str) -> dict[str, str]:
+        """What a part links to outside the package, by the id of the relation."""
+        return {
+            attribute(relation, "Id"): attribute(relation, "Target")
+            for relation in self._relations(part)
+            if attribute(relation, "Type").endswith("/hyperlink")
+        }
+
+    def _relations(self, part: str) -> Iterator[Element]:
+        folder, base = posixpath.split(part)
+        return children(self.root(posixpath.join(folder, "_rels", f"{base}.rels")))
 
     def content(self, part: str) -> bytes | None:
         """The bytes of a part, None if it is missing or damaged."""

@@ -7,6 +7,7 @@ from email.header import decode_header
 from email.message import Message
 from email.policy import Compat32
 
+from desktop_rag.ingest.read.foundation.document_draft import one_line
 from desktop_rag.ingest.read.foundation.encoding import NotTextError, decode, usual_name
 
 _REPAIRED = {"from", "to", "cc", "subject", "content-type", "content-disposition"}
@@ -56,6 +57,11 @@ def field(message: Message, name: str) -> str:
         piece if isinstance(piece, str) else _decoded(piece, charset or "raw-unicode-escape")
         for piece, charset in pieces
     )
+
+
+def file_name(written: str) -> str:
+    """The name of an attached file without the path that it had on another computer."""
+    return one_line(written).replace("\\", "/").rpartition("/")[2]
 
 
 def _decoded(data: bytes, charset: str) -> str:

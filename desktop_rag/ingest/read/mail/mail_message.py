@@ -17,7 +17,7 @@ from desktop_rag.core.text import words
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, LimitReached, one_line
 from desktop_rag.ingest.read.foundation.encoding import DISGUISED, NotTextError, decode, usual_name
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.mail.mail_header import BoundedHeaders, field, repair
+from desktop_rag.ingest.read.mail.mail_header import BoundedHeaders, field, file_name, repair
 from desktop_rag.ingest.read.markup import web_page
 
 _HEADER_FIELDS = ("From", "To", "Cc", "Date", "Subject")
@@ -27,6 +27,7 @@ _MAX_REPORT_CHARS = 20_000
 _REPORTS = {
     "message/delivery-status", "message/disposition-notification", "message/feedback-report",
 }  # fmt: skip
+_PAGES = {"text/html", "application/xhtml+xml"}
 # Their bytes say nothing to a reader.
 _SIGNATURES = {"pgp-signature", "pkcs7-signature", "x-pkcs7-signature"}
 _SUFFIXES = {
@@ -64,6 +65,10 @@ class MailMessage:
         for leaf in self._leaves:
             repair(leaf.part)
         self.subject = one_line(field(self._message, "Subject"))
+
+    def pages(self) -> Iterator[Message]:
+        """The parts that are pages, or texts."""
+        return (leaf.part for leaf in self._leaves if leaf.part.get_content_type() in _PAGES)
 
     def write(self, draft: DocumentDraft, place: Anchor, prefix: str = "") -> None:
         """Add header and body, and attach the rest under names that begin with `prefix`.
@@ -125,7 +130,7 @@ def _worse_form(choice: int, found: list[tuple[_Leaf, str]]) -> str:
 def _shown(page: str) -> str:
     draft = DocumentDraft(_STUB_CHARS * (_MORE_THAN_STUB + 1))
     with suppress(LimitReached):
-        web_page.write(page, draft)
+        web_page.write(page, draft, with_addresses=False)
     return draft.text()
 
 
@@ -177,7 +182,35 @@ def _text(part: Message, draft: DocumentDraft) -> str:
         return ""
     if warning:
         draft.warn(warning)
-    return text
+    if _parameter(part, "format") != "flowed":
+        return text
+    return _flowed(text, is_joined=_parameter(part, "delsp") == "yes")
+
+
+def _flowed(text: str, *, is_joined: bool) -> str:
+    """The paragraphs of a text whose lines end in a space where they go on, after RFC 3676.
+
+    With `is_joined` that space is no part of the text, as in languages without any.
+    """
+    lines: list[list[str]] = []
+    goes_on, before = False, ""
+    for line in text.split("\n"):
+        quote = line[: len(line) - len(line.lstrip(">"))]
+        words = line[len(quote) :].removeprefix(" ")
+        # What stands below two dashes is the sender's card.
+        is_border = words == "-- "
+        if not (goes_on and quote == before) or is_border:
+            lines.append([f"{quote} " if quote else ""])
+        goes_on, before = words.endswith(" ") and not is_border, quote
+        lines[-1].append(words[:-1] if goes_on and is_joined else words)
+    return "\n".join(map("".join, lines))
+
+
+def _parameter(part: Message, name: str) -> str:
+    try:
+        return str(part.get_param(name, "")).lower()
+    except _DAMAGE:
+        return ""
 
 
 def _charset(part: Message) -> str:
@@ -232,11 +265,9 @@ def _as_bytes(message: Message, draft: DocumentDraft) -> bytes:
 
 def _filename(part: Message) -> str:
     try:
-        name = collapse_rfc2231_value(part.get_filename() or "")
+        return file_name(collapse_rfc2231_value(part.get_filename() or ""))
     except _DAMAGE:
         return "attachment"
-    # Only the name: it may be a path from another computer.
-    return one_line(name).replace("\\", "/").rpartition("/")[2]
 
 
 def _whole(source: SourceFile) -> bytes:
@@ -244,6 +275,17 @@ def _whole(source: SourceFile) -> bytes:
     size, _, rest = source.data.partition(b"\n")
     is_apple = source.suffix == ".emlx" and size.strip().isdigit()
     return rest[: int(size)] if is_apple else source.data
+
+
+def read_web_archive(source: SourceFile, draft: DocumentDraft) -> str:
+    """Fill the draft with the pages of a saved page (MHTML); pictures and styles are left out."""
+    archive = MailMessage(source.data)
+    title = ""
+    for part in archive.pages():
+        draft.add("\n\n" * bool(draft.length))
+        found = web_page.write(_text(part, draft), draft)
+        title = title or found
+    return title or archive.subject
 
 
 def read(source: SourceFile, draft: DocumentDraft) -> str:

@@ -13,7 +13,7 @@ from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one
 from desktop_rag.ingest.read.foundation.encoding import NotTextError, decode
 from desktop_rag.ingest.read.foundation.ole import Container
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.mail.mail_header import BoundedHeaders, field
+from desktop_rag.ingest.read.mail.mail_header import BoundedHeaders, field, file_name
 from desktop_rag.ingest.read.markup import web_page
 from desktop_rag.ingest.read.old_office import rich_text
 
@@ -216,10 +216,8 @@ class OutlookItem:
             content_id = properties.text(_CONTENT_ID).strip("<>").encode("utf-8", "replace")
             is_picture = properties.text(_MIME_TYPE).startswith("image/")
             inner = OutlookItem(self._container, (*path, f"__substg1.0_{_DATA:04X}{_OBJECT}"))
-            # Only the name: it may be a path from another computer.
-            name = one_line(properties.text(*_FILE_NAMES, code_page=self._code_page))
             yield Attached(
-                name=name.replace("\\", "/").rpartition("/")[2],
+                name=file_name(properties.text(*_FILE_NAMES, code_page=self._code_page)),
                 data=properties.binary(_DATA),
                 item=inner if inner.is_message else None,
                 is_shown_in_page=is_picture and bool(content_id) and b"cid:" + content_id in page,

@@ -7,7 +7,6 @@ other, however deep it is. Runs in the parser process.
 import re
 
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
-from desktop_rag.ingest.read.foundation.encoding import decode
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.markup import plain_text
 
@@ -30,10 +29,7 @@ _SURROGATES = range(0xD800, 0xE000)
 
 def read(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft; there is no title. Lines count in the broken text, if it is broken."""
-    text, warning = decode(source.data)
-    if warning:
-        draft.warn(warning)
-    text = draft.fitting(text)
+    text = plain_text.decoded(source, draft)
     if _is_dense(text):
         draft.warn("It has hardly any lines, so it is shown and counted broken into some.")
         text = "".join(_broken(text))

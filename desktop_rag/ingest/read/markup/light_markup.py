@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
-from desktop_rag.ingest.read.foundation.encoding import decode
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.markup import plain_text
 
@@ -33,33 +32,26 @@ _ORG_TITLE = re.compile(r"^#\+title:[ \t]*(\S.*?)[ \t]*$", re.IGNORECASE | re.MU
 
 def read_restructured_text(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft; there is no title but the first heading."""
-    text = _text(source, draft)
+    text = plain_text.decoded(source, draft)
     plain_text.write(text, draft, _underlined(_lines(text)))
     return ""
 
 
 def read_asciidoc(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft; the title is the first heading."""
-    text = _text(source, draft)
+    text = plain_text.decoded(source, draft)
     plain_text.write(text, draft, _asciidoc(_lines(text)))
     return ""
 
 
 def read_org(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft; the title is that of the `#+TITLE` line, or nothing."""
-    text = _text(source, draft)
+    text = plain_text.decoded(source, draft)
     matches = enumerate(map(_ORG_HEADING.fullmatch, _lines(text)), 1)
     headings = {line: (len(found[1]), found[2]) for line, found in matches if found}
     plain_text.write(text, draft, headings)
     title = _ORG_TITLE.search(text)
     return title[1] if title else ""
-
-
-def _text(source: SourceFile, draft: DocumentDraft) -> str:
-    text, warning = decode(source.data)
-    if warning:
-        draft.warn(warning)
-    return draft.fitting(text)
 
 
 def _lines(text: str) -> list[str]:
@@ -137,7 +129,7 @@ _COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?[ \t]*|\\|(?=[^A-Za-z]))|[{}$]")
 
 def read_latex(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft; the title is that of the title command, or nothing."""
-    text = _text(source, draft)
+    text = plain_text.decoded(source, draft)
     if len(text) > _MAX_PARSED_CHARS:
         plain_text.write(text, draft)
         return ""

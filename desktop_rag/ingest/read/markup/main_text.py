@@ -107,7 +107,9 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
     whole = DocumentDraft(draft.max_chars)
     title = ""
     with suppress(LimitReached):
-        title = web_page.read(source, whole)
+        # The main text has no addresses either, and the two are compared.
+        text = web_page.decoded(source.data, whole)
+        title = web_page.write(text, whole, with_addresses=False)
     page = whole.finish(WEB_PAGE, title)
     text, headings = _main_text(source.data, page)
     if len(text) < _LEAST_SHARE * len(page.text):

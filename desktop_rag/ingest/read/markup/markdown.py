@@ -1,4 +1,4 @@
-"""Markdown: the text below its front matter as it stands, with headings and line marks.
+"""Markdown: the text as it stands, with headings and line marks, below values of its front matter.
 
 Only block structure is parsed, which is linear; inline markup is left to those who show the text.
 Runs in the parser process.
@@ -6,7 +6,7 @@ Runs in the parser process.
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from desktop_rag.core.domain import MOST_TAGS, distinct_tags
 from desktop_rag.core.markup.own_words import written_by_app
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
-from desktop_rag.ingest.read.foundation.encoding import decode
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.markup import plain_text
 
@@ -44,18 +43,24 @@ _COMMENT = re.compile(r"(?:\A|(?<=[ \t]))#.*")
 _QUOTES = "\"'"
 _DATE = re.compile(r"\s*(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 _TITLES, _DATES, _TAGS = ("title",), ("date", "created"), ("tags", "tag", "keywords")
+_KNOWN = {*_TITLES, *_DATES, *_TAGS}
+_KEY = re.compile(r"""["']?(\w[\w ./-]{0,59}?)["']?[ \t]*[:=]|\[""")
 # The text of an entry, or the texts of a list.
 Value = str | list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """Title, date (ISO) and tags of a file, and the offset at which its text begins."""
+    """Title, date (ISO) and tags of a file, and the offset at which its text begins.
+
+    `others` are the lines of further entries with their numbers in the file.
+    """
 
     title: str = ""
     dated: str = ""
     tags: tuple[str, ...] = ()
     end: int = 0
+    others: tuple[tuple[int, str], ...] = ()
 
 
 NONE = FrontMatter()
@@ -84,7 +89,19 @@ def parse_front_matter(text: str) -> FrontMatter:
         dated=_day(_text(_first(entries, _DATES))),
         tags=_tags(_first(entries, _TAGS)),
         end=end,
+        others=tuple(_others(match["block"])),
     )
+
+
+def _others(block: str) -> Iterator[tuple[int, str]]:
+    """(line in the file, text) of each entry but those that become properties of the document."""
+    is_kept = False
+    # The block begins on the second line.
+    for number, line in enumerate(block.split("\n"), 2):
+        if found := _KEY.match(line):
+            is_kept = (found[1] or "").casefold().strip() not in _KNOWN
+        if is_kept and line.strip() and not line.startswith("#"):
+            yield number, line
 
 
 def _first(entries: Mapping[str, Value], keys: Iterable[str]) -> Value:
@@ -121,8 +138,7 @@ def _yaml_entries(block: str) -> dict[str, Value]:
             return {}
         else:
             lines.append(line)
-    wanted = (*_TITLES, *_DATES, *_TAGS)
-    found = {key: _yaml_value("\n".join(entries[key])) for key in wanted if key in entries}
+    found = {key: _yaml_value("\n".join(entries[key])) for key in _KNOWN if key in entries}
     # A key that is not wanted makes a front matter too.
     return found or dict.fromkeys(entries, "")
 
@@ -171,20 +187,24 @@ _MARKUP = re.compile(r"[\\`*_~\[\]<&!]")
 
 def read(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft; the title is that of the front matter, or nothing."""
-    text, warning = decode(source.data)
-    if warning:
-        draft.warn(warning)
-    text = draft.fitting(text)
+    text = plain_text.decoded(source, draft)
     front = parse_front_matter(text)
     draft.dated, draft.tags = front.dated, front.tags
     # A note that is nothing but its front matter is found by its title.
     body = text[front.end :] or front.title
     # The parser needs many times the memory of the text. No person wrote one that is longer.
-    found = headings(body) if len(body) <= _MAX_PARSED_CHARS else None
+    found = headings(body) if len(body) <= _MAX_PARSED_CHARS else {}
     above = text.count("\n", 0, front.end)
     numbers = range(above + 1, above + len(body) + 2) if above else None
-    own = [(start - front.end, end - front.end) for start, end in written_by_app(text)]
-    plain_text.write(body, draft, found, numbers, own)
+    lead = "\n".join(line for _, line in front.others) + "\n\n" * bool(front.others)
+    if lead:
+        added = len(front.others) + 1
+        found = {line + added: heading for line, heading in found.items()}
+        below = range(above, above + body.count("\n") + 2)
+        numbers = [*(number for number, _ in front.others), *below]
+    before = len(lead) - front.end
+    own = [(start + before, end + before) for start, end in written_by_app(text)]
+    plain_text.write(lead + body, draft, found, numbers, own)
     return front.title
 
 

@@ -12,11 +12,19 @@ _LINES_PER_MARK = 20
 
 def read(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft; there is no title."""
+    write(decoded(source, draft), draft)
+    return ""
+
+
+def decoded(source: SourceFile, draft: DocumentDraft) -> str:
+    """The text of a file, as much as the limit allows; the draft is told of a doubtful encoding.
+
+    Raises NotTextError for bytes that are something else.
+    """
     text, warning = decode(source.data)
     if warning:
         draft.warn(warning)
-    write(draft.fitting(text), draft)
-    return ""
+    return draft.fitting(text)
 
 
 def write(

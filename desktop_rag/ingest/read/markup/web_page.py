@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from desktop_rag.core.crawling import MOST_LINK_CHARS, MOST_LINKS, PageLinks
 from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
+from desktop_rag.ingest.read.foundation.addresses import LinkWriter
 from desktop_rag.ingest.read.foundation.blocks import SAMPLE_ROWS, counted, header_row
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath, one_line
 from desktop_rag.ingest.read.foundation.encoding import decode, usual_name
@@ -173,7 +174,7 @@ _TABLE = re.compile(rb"<table\b", re.IGNORECASE)
 _META_BYTES = 4096
 _DROPPED = {
     "script", "style", "nav", "template", "noscript", "svg", "iframe", "object", "canvas",
-    "audio", "video", "select", "button", "annotation", "annotation-xml",
+    "audio", "video", "button", "annotation", "annotation-xml",
 }  # fmt: skip
 _ICONS = {"a", "i", "span", "img"}
 _CROSSED_OUT = {"del", "s", "strike"}
@@ -185,14 +186,18 @@ _PARAGRAPHS = {
     "p", "blockquote", "dl", "figure", "section", "article", "main", "aside", "header",
     "footer", "details", "form", "fieldset", "address", "hr", "ul", "ol", "pre",
 }  # fmt: skip
-_LINES = {"div", "li", "dt", "dd", "caption", "figcaption", "summary", "option", "br"}
+_LINES = {"div", "li", "dt", "dd", "caption", "figcaption", "summary", "br"}
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _TABLE_PARTS = {"table", "tr", "td", "th"}
 _LISTS = {"ul", "ol"}
+_AROUND_PAGE = {"header", "footer", "aside"}
+_ROLES_AROUND_PAGE = {"navigation", "banner", "contentinfo", "menu", "menubar", "complementary"}
+_SPACED = {"option", "select"}
 _FENCE = "```"
 _LIST_STYLES = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 # Fields that show what was filled in.
 _SHOWN_FIELDS = {"text", "search", "email", "tel", "url", "number", "date", "time"}
+_WITHOUT_TEXT = {"meta", "img", "input"}
 _MAX_INNER = 3
 _MAX_DIGITS = 9
 # The names by which a page says when it was published.
@@ -225,21 +230,25 @@ def decoded(data: bytes, draft: DocumentDraft, declared: str = "") -> str:
     return text
 
 
-def write(text: str, draft: DocumentDraft, place: Anchor = _ANYWHERE) -> str:
+def write(
+    text: str, draft: DocumentDraft, place: Anchor = _ANYWHERE, *, with_addresses: bool = True
+) -> str:
     """Add a page that was decoded; returns its title, or nothing.
 
     If `place` has a heading, the page is below it: so are its headings and their anchors.
+    The words of a link are followed by its address `with_addresses`, but for those of menus.
     """
     begin = draft.length
     markup = draft.fitting(text).encode("utf-8", "replace")
     tables = TableSurvey()
     if _TABLE.search(markup):
         _feed(markup, tables)
-    page = _Page(draft, tables.layout, place, keep_hidden=False)
+    links = LinkWriter(draft, is_shown=with_addresses)
+    page = _Page(draft, tables.layout, place, links, keep_hidden=False)
     _feed(markup, page)
     if draft.length == begin:
         # Some pages are hidden whole until their script has run.
-        page = _Page(draft, tables.layout, place, keep_hidden=True)
+        page = _Page(draft, tables.layout, place, links, keep_hidden=True)
         _feed(markup, page)
     return page.title
 
@@ -260,17 +269,25 @@ class _OpenElement:
     tag: str
     look: Look
     children: int = 0
+    is_around_page: bool = False
 
 
 class _Page:
     """Writes the draft from the events. White space is held back until text follows it."""
 
     def __init__(
-        self, draft: DocumentDraft, layout: set[int], place: Anchor, *, keep_hidden: bool
+        self,
+        draft: DocumentDraft,
+        layout: set[int],
+        place: Anchor,
+        links: LinkWriter,
+        *,
+        keep_hidden: bool,
     ) -> None:
         self.title = ""
         self._place = place
         self._draft = draft
+        self._links = links
         self._begin = draft.length
         self._path = HeadingPath()
         self._layout = layout
@@ -300,13 +317,8 @@ class _Page:
         self._enter(tag, attributes)
         if tag == "title":
             self._title_pieces = []
-        elif tag == "meta":
-            self._take_date(attributes)
-        elif tag == "img":
-            self.data(f" {attributes.get('alt', '')} ")
-        elif tag == "input":
-            is_shown = attributes.get("type", "text").lower() in _SHOWN_FIELDS
-            self.data(f" {attributes.get('value', '')} " if is_shown else "")
+        elif tag in _WITHOUT_TEXT:
+            self._take_attributes(tag, attributes)
         elif tag in _TABLE_PARTS:
             self._start_in_table(tag, attributes)
         elif not self._is_inline:
@@ -337,13 +349,30 @@ class _Page:
         style = attributes.get("style", "") if attributes else ""
         if tag in _CROSSED_OUT or (style and _CROSSED_STYLE.search(style)):
             look = replace(look, is_crossed_out=True)
-        self._open.append(_OpenElement(tag, look))
+        role = attributes.get("role", "") if attributes else ""
+        is_around = outer.is_around_page or tag in _AROUND_PAGE or role in _ROLES_AROUND_PAGE
+        self._open.append(_OpenElement(tag, look, is_around_page=is_around))
+        self._pending.has_space |= tag in _SPACED
+        if tag == "a":
+            self._links.open(attributes, is_around_page=is_around)
 
     def _leave(self, tag: str) -> None:
         if self._open:
             self._open.pop()
+        if tag == "a":
+            self._links.close()
+        self._pending.has_space |= tag in _SPACED
         if tag == "mrow" and self._open and self._open[-1].tag == "mfrac":
             self._emit(")")
+
+    def _take_attributes(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Take the words of an element that are attributes of it."""
+        if tag == "meta":
+            self._take_date(attributes)
+        elif tag == "img":
+            self.data(f" {attributes.get('alt', '')} ")
+        elif attributes.get("type", "text").lower() in _SHOWN_FIELDS:
+            self.data(f" {attributes.get('value', '')} ")
 
     def _take_date(self, attributes: Mapping[str, str]) -> None:
         name = attributes.get("property") or attributes.get("name") or ""
@@ -396,6 +425,9 @@ class _Page:
     def _is_hidden(self, tag: str, attributes: Mapping[str, str]) -> bool:
         if tag == "template" and attributes and "shadowrootmode" in attributes:
             return False
+        if tag == "option":
+            # Of a list to choose from a page shows what was chosen.
+            return not attributes or "selected" not in attributes
         if tag in _DROPPED:
             # In headings that fold their section the words are on a button.
             return tag != "button" or self._heading_pieces is None
@@ -507,6 +539,7 @@ class _Page:
     def _emit(self, text: str) -> None:
         if self._heading_pieces is not None and text in _SELF_LINKS:
             return
+        self._links.before(text, is_new_line=self._pending.breaks > 0)
         space, prefix = self._pending.take(is_first=self._draft.length == self._begin)
         if self._heading_pieces is not None:
             if not self._heading_pieces:

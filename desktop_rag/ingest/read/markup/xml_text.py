@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from desktop_rag.core.parsed import Anchor
+from desktop_rag.ingest.read.foundation.addresses import behind
+from desktop_rag.ingest.read.foundation.blocks import BlockWriter
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.markup import plain_text
@@ -110,7 +112,7 @@ class _Walk:
                 waiting += ((child, True) for child in reversed(node))
                 continue
             if not is_start:
-                yield from self._leave(node, name)
+                yield from self._leave(node)
             elif not name:
                 self._add(self._entity_text(node), node)
             if node is not self._root:
@@ -118,6 +120,10 @@ class _Walk:
         yield from self._flush()
 
     def _enter(self, node: Node, name: str) -> Iterator[Block]:
+        if name == "p" and self._open and self._open[-1] in _TITLES:
+            # A line of a title.
+            self._pieces.append(" ")
+            name = ""
         self._open.append(name)
         if self._is_in_row():
             has_cells = name in _CELLS and any(piece.strip() for piece in self._pieces)
@@ -134,7 +140,8 @@ class _Walk:
         self._sections += _begins_section(node, name)
         self._add(node.text or "", node)
 
-    def _leave(self, node: Node, name: str) -> Iterator[Block]:
+    def _leave(self, node: Node) -> Iterator[Block]:
+        name = self._open[-1]
         if self._is_in_row() and len(self._open) > self._mixed_depth:
             self._pieces.append(" " if name in _BLOCKS else "")
         elif name in _TITLES:
@@ -221,9 +228,12 @@ _MIN_PROSE_CHARS = 40
 _ENTITY = re.compile(r"<!ENTITY\s+(%\s+)?(\S+)\s+([^>]*)>")
 _REFERENCE = re.compile(r"[&%](?!#)[^\s;\"']+;")
 _HTML_ENTITY = re.compile(rb"&[A-Za-z][A-Za-z0-9]{1,30};")
+_OUTLINE_ADDRESSES = ("htmlUrl", "url", "xmlUrl")
 _SUBSET_START = re.compile(r"<!DOCTYPE[^\[>]*\[")
 # Word, Excel and OpenDocument as a single file: mostly styles, and yet to be read.
 _OFFICE_ROOTS = {"worddocument", "workbook", "document", "package"}
+# A book is mostly its pictures.
+_DOCUMENT_ROOTS = _OFFICE_ROOTS | {"fictionbook"}
 
 
 def read(source: SourceFile, draft: DocumentDraft) -> str:
@@ -240,6 +250,29 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
         return plain_text.read(source, draft)
     _write(blocks, draft)
     return next((block.text for block in blocks if block.is_title), "")
+
+
+def read_outline(source: SourceFile, draft: DocumentDraft) -> str:
+    """Fill the draft from OPML: an item for each line of an outline or feed of a list."""
+    _entities(source.data, draft)
+    root = _root(source.data) if len(source.data) <= _MAX_PARSED_BYTES else None
+    if root is None:
+        return plain_text.read(source, draft)
+    blocks = BlockWriter(draft)
+    waiting = [(node, 0) for node in reversed(root) if name_of(node)]
+    while waiting:
+        node, level = waiting.pop()
+        is_item = name_of(node) == "outline"
+        text = node.get("text") or node.get("title") or ""
+        target = next(filter(None, map(node.get, _OUTLINE_ADDRESSES)), "")
+        if is_item and text:
+            said = [_shown(text) + behind(text, target), node.get("_note") or ""]
+            draft.mark(Anchor(line=node.sourceline))
+            blocks.add_item(level, "-", "\n".join(filter(None, said)))
+        waiting += ((inner, level + is_item) for inner in reversed(node) if name_of(inner))
+    blocks.finish()
+    title = next((node.text for node in root.iter("{*}title")), None)
+    return _shown(title or "")
 
 
 def _entities(data: bytes, draft: DocumentDraft) -> dict[str, str]:
@@ -285,7 +318,7 @@ def _is_document(root: Node, blocks: list[Block], size_bytes: int) -> bool:
     prose = sum(len(block.text) for block in blocks if _is_prose(block.text))
     if prose >= _MIN_PROSE_SHARE * size_bytes:
         return True
-    return bool(blocks) and name_of(root) in _OFFICE_ROOTS
+    return bool(blocks) and name_of(root) in _DOCUMENT_ROOTS
 
 
 def _is_prose(text: str) -> bool:

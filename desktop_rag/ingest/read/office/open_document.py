@@ -3,6 +3,7 @@
 import zipfile
 from collections.abc import Callable, Iterator
 
+from desktop_rag.ingest.read.foundation.addresses import behind
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encryption import encrypted_for_good, open_archive
@@ -137,7 +138,8 @@ def texts_of(element: Element, met: list[Element]) -> Iterator[str]:
 def _frame_texts(frame: Element, met: list[Element]) -> Iterator[str]:
     """The paragraphs drawn in a frame or shape; white space between its elements is none."""
     if local_name(frame) == "a":
-        yield from texts_of(frame, met)
+        words = "".join(texts_of(frame, met))
+        yield words + behind(words, attribute(frame, "href"))
         return
     for part in children(frame):
         name = local_name(part)

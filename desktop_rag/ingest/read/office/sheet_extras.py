@@ -1,5 +1,7 @@
 """Comments, drawn texts and looks of sheets, and the text of charts. Runs in the parser process."""
 
+import html
+import re
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,6 +27,15 @@ from desktop_rag.ingest.read.office.sheet_looks import (
 )
 
 _MAX_ITEMS = 10_000
+# Links stand below the cells, of which there may be too many for a tree.
+_LINK = re.compile(rb"<(?:\w+:)?hyperlink\b([^>]{1,4000})>")
+_LINKED_CELL = re.compile(rb'\bref="([A-Z]{1,3}[0-9]{1,7})')
+_RELATION = re.compile(rb'\w+:id="([^"]+)"')
+# A formula in a cell: the address, then perhaps words.
+_LINKING_FORMULA = re.compile(
+    rb'<c\b[^>]{0,200}?\br="([A-Z]{1,3}[0-9]{1,7})"[^>]{0,200}>\s*<f>\s*HYPERLINK\('
+    rb'(?:"|&quot;)([^"&]{1,1000}(?:&amp;[^"&]{1,1000}){0,20})(?:"|&quot;)'
+)
 _DATE_CHARS = len("2026-06-18")
 # The looks of a larger OpenDocument workbook are left out: they need a tree of it in memory.
 _MAX_ODS_BYTES = 30_000_000
@@ -76,7 +87,10 @@ def _same(looks: SheetLooks) -> SheetLooks:
 
 
 def _looks(package: OfficePackage, part: str, formats: dict[int, str]) -> SheetLooks:
-    return xlsx_looks(package.content(part) or b"", formats)
+    content = package.content(part) or b""
+    looks = xlsx_looks(content, formats)
+    looks.addresses = _addresses(package, part, content)
+    return looks
 
 
 def _people(package: OfficePackage, main: str) -> dict[str, str]:
@@ -102,6 +116,19 @@ def _extras(package: OfficePackage, part: str, people: dict[str, str]) -> SheetE
     extras.comments += [(cell, text) for cell, text in plain if cell not in threads]
     del extras.comments[_MAX_ITEMS:], extras.drawn[_MAX_ITEMS:]
     return extras
+
+
+def _addresses(package: OfficePackage, part: str, content: bytes) -> dict[str, str]:
+    targets = package.addresses(part)
+    found: dict[str, str] = {}
+    for link in islice(_LINK.finditer(content), _MAX_ITEMS if targets else 0):
+        cell, relation = _LINKED_CELL.search(link[1]), _RELATION.search(link[1])
+        if cell and relation:
+            found[cell[1].decode()] = targets.get(relation[1].decode("utf-8", "replace"), "")
+    formulas = _LINKING_FORMULA.finditer(content) if b"HYPERLINK(" in content else ()
+    for formula in islice(formulas, _MAX_ITEMS):
+        found[formula[1].decode()] = html.unescape(formula[2].decode("utf-8", "replace"))
+    return found
 
 
 def _comments(root: Element | None) -> list[tuple[str, str]]:

@@ -49,11 +49,15 @@ class RowLooks:
 
 @dataclass(slots=True)
 class SheetLooks:
-    """The looks of one sheet; `rows` from top to bottom, those with something to say only."""
+    """The looks of one sheet; `rows` from top to bottom, those with something to say only.
+
+    `addresses` are what cells link to, by the name of the cell.
+    """
 
     rows: Iterator[RowLooks] = field(default_factory=lambda: iter(()))
     hidden_columns: frozenset[int] = frozenset()
     unstored: int = 0
+    addresses: Mapping[str, str] = field(default_factory=dict[str, str])
     _next: RowLooks | None = None
 
     def of_row(self, row: int) -> RowLooks:

@@ -6,6 +6,7 @@ Runs in the parser process.
 
 from collections.abc import Iterator
 
+from desktop_rag.ingest.read.foundation.addresses import behind
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encryption import open_archive
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
@@ -52,6 +53,7 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
             if root is None:
                 draft.warn(f"Slide {number} can't be read.")
                 continue
+            _show_addresses(root, package.addresses(part))
             reader = _SlideReader(package, part, authors)
             slide = reader.read(root)
             if number == 1 and reader.is_title_slide:
@@ -118,6 +120,28 @@ class _SlideReader:
 
     def _related(self, relation: str) -> Element | None:
         return self._package.root(self._relations.get(relation, ("", ""))[1])
+
+
+def _show_addresses(root: Element, addresses: dict[str, str]) -> None:
+    """Write the address of each link behind its words: those of a run, or of a whole shape."""
+    for link in descendants(root, "hlinkClick") if addresses else ():
+        holder = link.getparent().getparent()
+        if local_name(link.getparent()) == "cNvPr":
+            holder = holder.getparent()
+        address, following = addresses.get(reference(link), ""), holder.getnext()
+        goes_on = (
+            following is not None
+            and child(following, "rPr") is not None
+            and any(
+                addresses.get(reference(other)) == address
+                for other in descendants(child(following, "rPr"), "hlinkClick")
+            )
+        )
+        texts = [] if goes_on else list(descendants(holder, "t"))
+        if texts:
+            texts[-1].text = (texts[-1].text or "") + behind(
+                "".join(text.text or "" for text in texts), address
+            )
 
 
 def _placeholder(shape: Element) -> str:

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.parsed import Anchor
+from desktop_rag.ingest.read.foundation.addresses import behind
 from desktop_rag.ingest.read.foundation.blocks import SAMPLE_ROWS, header_row
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encoding import decode
@@ -394,6 +395,9 @@ def _write_rows(draft: DocumentDraft, name: str, sheet: "CalamineSheet", looks: 
             "" if n in left_out else _shown(cell, look.shows.get(n + first_column))
             for n, cell in enumerate(cells)
         ]
+        for n, text in enumerate(texts if looks.addresses else ()):
+            cell = f"{column_name(first_column + n)}{row + 1}"
+            texts[n] += behind(text, looks.addresses.get(cell, ""))
         texts = merged.filled(row, texts)
         if look.is_hidden:
             hidden += any(texts)

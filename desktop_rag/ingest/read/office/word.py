@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from desktop_rag.ingest.read.foundation.addresses import address_of_field, behind
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter, counted
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import open_archive
@@ -175,6 +176,7 @@ _AROUND_ROWS = {"sdt", "sdtContent", "ins", "moveTo", "customXml"}
 _NOTE_PARTS = {"footnoteReference": "/footnotes", "endnoteReference": "/endnotes"}
 # Drawings in parts of their own, and the attribute that names the part.
 _DRAWN = {"chart": "id", "relIds": "dm"}
+_LINKS, _IN_FIELDS = ("{*}hyperlink", "{*}fldSimple", "{*}instrText"), ("{*}fldChar", "{*}t")
 _MAX_CELL_PARAGRAPHS = 5
 _MAX_COLUMNS = 60
 _PAGES = (".htm", ".html", ".xhtml", ".mht")
@@ -185,7 +187,7 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
     with open_archive(source) as archive:
         package = OfficePackage(archive)
         main = package.main_part()
-        document = package.root(main)
+        document = _linked_root(package, main)
         if document is None:
             raise Unreadable("damaged", "The file is damaged", "Its document can't be read.")
         reader = _Reader(package, main, BlockWriter(draft))
@@ -201,6 +203,15 @@ class _ParagraphExtras:
     drawings: list[tuple[str, str]] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Field:
+    """A field that is open: its code so far, and the words that it shows."""
+
+    code: str = ""
+    words: str = ""
+    is_code: bool = True
 
 
 class _Reader:
@@ -234,14 +245,15 @@ class _Reader:
             text.strip()
             for kind in ("/header", "/footer")
             for part in self._package.related(self._main, kind)
-            for text in _paragraphs(self._package.root(part))
+            for text in _paragraphs(_linked_root(self._package, part))
         ]
         self._blocks.add_margins(margins)
         self._blocks.finish()
 
     def _root(self, kind: str) -> Element | None:
         """The root of the first part that is related in this way."""
-        return next(map(self._package.root, self._package.related(self._main, kind)), None)
+        parts = self._package.related(self._main, kind)
+        return next((_linked_root(self._package, part) for part in parts), None)
 
     def _by_id(self, kind: str) -> dict[str, Element]:
         """The notes or comments of a part, without those that only draw lines."""
@@ -325,6 +337,43 @@ class _Reader:
             above = _spread(row, cells, [" ".join(texts) for texts in paragraphs], above)
             self._blocks.add_row(above, is_header=is_header)
         self._blocks.end_table()
+
+
+def _linked_root(package: OfficePackage, part: str) -> Element | None:
+    """The root of a part, with the address of each link behind its words."""
+    root = package.root(part)
+    if root is None or next(root.iter(*_LINKS), None) is None:
+        return root
+    addresses = package.addresses(part)
+    fields: list[_Field] = []
+    for element in list(root.iter(*_LINKS, *_IN_FIELDS)):
+        match local_name(element):
+            case "hyperlink" | "fldSimple":
+                code = attribute(element, "instr")
+                target = address_of_field(code) or addresses.get(reference(element), "")
+                words = "".join(text.text or "" for text in element.iter("{*}t"))
+                _add_text(element, behind(words, target))
+            case "fldChar" if attribute(element, "fldCharType") == "begin":
+                fields.append(_Field())
+            case "fldChar" if fields and attribute(element, "fldCharType") == "separate":
+                fields[-1].is_code = False
+            case "fldChar" if fields:
+                closed = fields.pop()
+                _add_text(element.getparent(), behind(closed.words, address_of_field(closed.code)))
+            case "instrText" if fields:
+                fields[-1].code += element.text or ""
+            case "t" if fields and not fields[-1].is_code:
+                fields[-1].words += element.text or ""
+            case _:
+                pass
+    return root
+
+
+def _add_text(element: Element, text: str) -> None:
+    if text:
+        added = element.makeelement(f"{element.tag.rpartition('}')[0]}}}t")
+        added.text = text
+        element.append(added)
 
 
 def _spread(

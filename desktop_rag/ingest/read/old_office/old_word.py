@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
+from desktop_rag.ingest.read.foundation.addresses import address_of_field, behind
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import encrypted
@@ -472,24 +473,36 @@ class _Reader:
             self._blocks.add_row(" ".join(text for text, _ in cell) for cell in row)
 
 
+@dataclass(slots=True)
+class _Field:
+    """A field that is open: its code, whether that is still going on, and where its words begin."""
+
+    code: str = ""
+    is_code: bool = True
+    words_from: int = 0
+
+
 def _split(text: str, start: int = 0, labels: dict[int, str] | None = None) -> Iterator[_Ended]:
     """The paragraphs, with the results of fields and without their codes."""
     pieces: list[str] = []
-    # For each open field whether its code is still going on.
-    fields: list[bool] = []
+    fields: list[_Field] = []
     done = 0
     for control in _CONTROL.finditer(f"{text}\r"):
         sign, place = control[0], control.start()
-        if not any(fields):
+        if not any(field.is_code for field in fields):
             pieces.append(text[done:place])
             pieces.append((labels or {}).get(start + place, "") or _SHOWN.get(sign, ""))
+        elif fields[-1].is_code:
+            fields[-1].code += text[done:place]
         done = place + 1
         if sign == _FIELD:
-            fields.append(True)
+            fields.append(_Field())
         elif sign == _FIELD_RESULT and fields:
-            fields[-1] = False
+            fields[-1].is_code, fields[-1].words_from = False, len(pieces)
         elif sign == _FIELD_END and fields:
-            fields.pop()
+            closed = fields.pop()
+            words = "" if closed.is_code else "".join(pieces[closed.words_from :])
+            pieces.append(behind(words, address_of_field(closed.code)))
         elif sign in _ENDS:
             joined = "".join(pieces)
             # Two halves of a character, where they belong together.
@@ -497,4 +510,4 @@ def _split(text: str, start: int = 0, labels: dict[int, str] | None = None) -> I
             yield _Ended(whole, sign, start + place)
             pieces = []
             # A code never goes on in the next paragraph.
-            fields = [False] * len(fields)
+            fields = [_Field(is_code=False) for _ in fields]

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from desktop_rag.ingest.read.foundation.addresses import address_of_field, behind
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
@@ -22,13 +23,13 @@ PARAGRAPH_ENDS = {"par", "sect", "page"}
 # is skipped, and so are these groups.
 FLOWS = {
     "footnote": "note", "annotation": "comment", "atnauthor": "author", "listtext": "label",
-    "pntext": "label", "title": "title", "shptxt": "box", "dptxbxtext": "box",
+    "pntext": "label", "title": "title", "shptxt": "box", "dptxbxtext": "box", "fldinst": "code",
     **dict.fromkeys(("header", "headerl", "headerr", "headerf"), "margin"),
     **dict.fromkeys(("footer", "footerl", "footerr", "footerf"), "margin"),
 }  # fmt: skip
 SKIPPED = {
     "fonttbl", "colortbl", "stylesheet", "info", "pict", "nonshppict", "shprslt", "xe", "tc",
-    "txe", "rxe", "fldinst", "objdata", "filetbl", "revtbl", "author", "operator", "upr",
+    "txe", "rxe", "objdata", "filetbl", "revtbl", "author", "operator", "upr",
     "listtable", "listoverridetable", "list", "listlevel", "leveltext", "levelnumbers",
     "listname", "themedata", "datastore", "bkmkstart", "bkmkend", "sp", "aftnsep", "aftnsepc",
     "aftncn", "ftnsep", "ftnsepc", "ftncn",
@@ -74,6 +75,9 @@ class State:
     fallback_chars: int = 1
     look: RtfParagraphState = field(default_factory=RtfParagraphState)
     opened: Flow | None = None
+    # Of a field that is a link: where it leads, and which piece of the flow its words begin with.
+    target: str = ""
+    words_from: int = 0
 
 
 _TOKEN = re.compile(
@@ -191,6 +195,7 @@ class _Reader:
         self._label = ""
         self._author = ""
         self._note_count = 0
+        self._target = ""
         self._boxes: list[str] = []
         self._margins: list[str] = []
         self._cell: list[str] = []
@@ -206,7 +211,7 @@ class _Reader:
         self._flush()
         if token.brace == "{":
             self._stack.append(self._state)
-            self._state = replace(self._state, opened=None)
+            self._state = replace(self._state, opened=None, target="")
             if self._state.table == "stylesheet":
                 self._style = RtfParagraphState()
                 self._open("style")
@@ -271,6 +276,9 @@ class _Reader:
             self._take_definition(word, number)
         elif word in WORDS:
             self._write(WORDS[word])
+        elif word == "fldrslt":
+            self._state.target, self._target = self._target, ""
+            self._state.words_from = len(self._state.flow.pieces)
         elif word == "u" and number is not None:
             code = number + 0x10000 if number < 0 else number
             if 0 < code <= _MAX_CODE:
@@ -375,11 +383,14 @@ class _Reader:
         if not self._stack:
             return
         opened = self._state.opened
+        self._end_link(self._state)
         self._state = self._stack.pop()
-        if opened is None:
-            return
-        text = opened.text().strip()
-        match opened.kind:
+        if opened is not None:
+            self._take_whole(opened.kind, opened.text().strip())
+
+    def _take_whole(self, kind: str, text: str) -> None:
+        """Take a text of its own that has ended."""
+        match kind:
             case "note":
                 self._blocks.add_note(f"[{self._note_count}] {text}")
             case "comment":
@@ -390,12 +401,19 @@ class _Reader:
                 self._label = text
             case "title":
                 self.title = one_line(text) or self.title
+            case "code":
+                self._target = address_of_field(text)
             case "box":
                 self._boxes.append(text)
             case "margin":
                 self._margins += text.split("\n")
             case _:
                 self._add_style(text)
+
+    def _end_link(self, state: State) -> None:
+        if state.target:
+            words = "".join(text for text, _ in state.flow.pieces[state.words_from :])
+            state.flow.pieces.append((behind(words, state.target), PLAIN))
 
     def _add_style(self, name: str) -> None:
         name = name.rstrip(";").strip()

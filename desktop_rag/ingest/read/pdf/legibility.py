@@ -56,7 +56,7 @@ def is_legible(text: str) -> bool:
     solid = sum(map(len, text.split()))
     if not solid:
         return True
-    if sum(1 for _ in _MEANINGLESS.finditer(text)) > solid * _MAX_MEANINGLESS:
+    if len(_MEANINGLESS.findall(text)) > solid * _MAX_MEANINGLESS:
         return False
     if sum(len(match[0]) for match in _SYNTAX.finditer(text)) > solid * _MAX_SYNTAX:
         return False
@@ -82,14 +82,13 @@ def _script(char: str) -> str:
 
 def _are_words(words: list[str]) -> bool:
     """False when the Latin words are accented, or short of vowels, as in no language."""
-    latin = [word for word in words if all(_script(char) == "LATIN" for char in word)]
+    latin = [w for w in words if w.isascii() or all(_script(char) == "LATIN" for char in w)]
     letters = sum(map(len, latin))
-    accented = sum(not char.isascii() for word in latin for char in word)
+    accented = sum(not char.isascii() for word in latin if not word.isascii() for char in word)
     if letters >= _MIN_LETTERS and accented > letters * _MAX_ACCENTED:
         return False
     long = [word for word in latin if len(word) >= _MIN_LATIN_CHARS]
-    plain = unicodedata.normalize("NFD", "".join(long))
-    vowels = sum(1 for _ in _VOWELS.finditer(plain))
+    vowels = len(_VOWELS.findall(unicodedata.normalize("NFD", "".join(long))))
     return len(long) < _MIN_LATIN_WORDS or vowels >= sum(map(len, long)) * _MIN_VOWELS
 
 

@@ -15,11 +15,13 @@ import regex
 
 from desktop_rag.core.domain import OPENED_BY_PASSWORD
 from desktop_rag.core.parsed import Anchor
+from desktop_rag.ingest.read.foundation.blocks import SAMPLE_ROWS, header_row
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ocr import READ_FROM_PICTURES, ocr_hint
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.pdf.legibility import SecondReader, is_legible
+from desktop_rag.ingest.read.pdf.page_layout import Run
 from desktop_rag.ingest.read.pdf.pdf_pages import (
     MAX_PAGES,
     PageState,
@@ -28,6 +30,7 @@ from desktop_rag.ingest.read.pdf.pdf_pages import (
     open_pdf,
     outline_of,
     pages_of,
+    parted,
 )
 
 if TYPE_CHECKING:
@@ -92,6 +95,7 @@ def sensible_title(title: str) -> str:
 
 
 _PAGE_BREAK = "\n\n"
+_CELL_BORDER = " | "
 _MAX_LISTED = 20
 _UNREAD = {PageState.PICTURE, PageState.GARBLED}
 
@@ -249,8 +253,34 @@ def _write(
             headings.setdefault(starts[index] + offset, (level, title))
     for offset in sorted(headings):
         draft.add_heading(*headings[offset], offset)
+    before: Run | None = None
+    head = ""
     for number, (page, text) in enumerate(zip(pages, texts, strict=True), start=1):
         if number > 1:
             draft.add(_PAGE_BREAK)
         draft.mark(Anchor(page=number, page_label=page.label or None))
-        draft.add(text)
+        done = 0
+        for table in page.tables:
+            found = header_row(table.rows()[:SAMPLE_ROWS])
+            if found is not None:
+                head = _CELL_BORDER.join(filter(None, table.rows()[found]))
+            elif not table.continues(before):
+                head = ""
+            before = table
+            start, end = _place_of(table, 0 if found is None else found + 1, text, done)
+            if head and end > start:
+                draft.add(text[done:start])
+                place = draft.length
+                draft.add(text[start:end])
+                draft.add_table_header(place, head)
+                done = end
+        before = before if page.tables else None
+        draft.add(text[done:])
+
+
+def _place_of(table: Run, first: int, text: str, begin: int) -> tuple[int, int]:
+    """The span of the page's text from a line of the table to its last, empty without them."""
+    lines = [parted(table.text[line[0].start : line[-1].end]) for line in table.lines[first:]]
+    start = text.find(lines[0], begin) if lines else -1
+    end = text.find(lines[-1], start) if start >= 0 else -1
+    return (start, end + len(lines[-1])) if end >= 0 else (begin, begin)

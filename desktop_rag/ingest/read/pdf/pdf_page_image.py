@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from desktop_rag.core.parsed import Box, PageView, PageWish, PageWord
 from desktop_rag.core.quotes import locate
+from desktop_rag.ingest.read.foundation.addresses import without_addresses
 from desktop_rag.ingest.read.foundation.source_file import (
     MAX_BOXES,
     MAX_PAGE_POINTS,
@@ -125,7 +126,8 @@ class _Words:
 
     def of_quote(self, quote: str) -> tuple[Box, ...]:
         """The rectangles around the quote's lines; none if it is not in the page's text."""
-        span = locate(quote, self._plain) if quote.strip() else None
+        attempts = (quote, without_addresses(quote)) if quote.strip() else ()
+        span = next(filter(None, (locate(words, self._plain) for words in attempts)), None)
         return tuple(self._boxes(*span)) if span else ()
 
     def of_hits(self, words: str) -> tuple[tuple[Box, ...], ...]:

@@ -16,8 +16,9 @@ from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one
 from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ocr import MAX_SIDE_PX, Ocr, OcrFailedError
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
+from desktop_rag.ingest.read.pdf.glyphs import Glyphs, PageLink, addresses, raised_digits
 from desktop_rag.ingest.read.pdf.legibility import SecondReader, is_legible
-from desktop_rag.ingest.read.pdf.raised_digits import with_raised_digits
+from desktop_rag.ingest.read.pdf.page_layout import Run, edited, runs_of, spaced_letters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -112,6 +113,7 @@ _MIN_SEGMENTS = 60
 _MAX_FAILED_IN_A_ROW = 2000
 _MAX_ATTACHED_BYTES = 200_000_000
 _POINTS_PER_INCH = 72
+_MAX_ADDRESS_BYTES = 4000
 _OCR_DPI = 200
 
 
@@ -134,6 +136,7 @@ class PageText:
     text: str
     state: PageState
     label: str = ""
+    tables: tuple[Run, ...] = ()
 
 
 def pages_of(
@@ -164,8 +167,9 @@ def _page_text(
 ) -> PageText:
     """One page. Raises PdfiumError."""
     notes: list[str] = []
-    page = load_page(document, index, draft, notes)
-    text = _text(page)
+    links: list[PageLink] = []
+    page = load_page(document, index, draft, notes, links)
+    text, tables = _text(page, links)
     state = _state(page, text)
     if state is not PageState.TEXT:
         text = second.text(index)
@@ -176,7 +180,7 @@ def _page_text(
     if missing := unseen(notes, text):
         text = "\n".join(filter(None, [text.rstrip(), *missing]))
         state = PageState.TEXT if state is PageState.BLANK else state
-    return PageText(text, state, _label(document, index))
+    return PageText(text, state, _label(document, index), tables)
 
 
 def load_page(
@@ -184,15 +188,18 @@ def load_page(
     index: int,
     draft: DocumentDraft | None = None,
     notes: list[str] | None = None,
+    links: list[PageLink] | None = None,
 ) -> "PdfPage":
     """A page (from 0) with what was filled in and typed onto it. Raises PdfiumError.
 
-    Files pinned to it become the draft's; `notes` gets the texts of its annotations and fields.
+    Files pinned to it become the draft's; `notes` gets the texts of its annotations and fields,
+    `links` those that lead out of the file.
     """
     import pypdfium2.raw as pdfium
 
     page = document[index]
-    if _has_fields(page, draft, notes) and pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY):
+    has_fields = _has_fields(page, draft, notes, links)
+    if has_fields and pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY):
         # Form values become part of the page once it is loaded again.
         page.close()
         page = document[index]
@@ -223,12 +230,22 @@ def outline_of(document: "PdfDocument") -> Iterator[tuple[int, int, str]]:
             yield index, bookmark.level + 1, title
 
 
-def _text(page: "PdfPage") -> str:
+def _text(page: "PdfPage", links: list[PageLink]) -> tuple[str, tuple[Run, ...]]:
     text_page = page.get_textpage()
-    text = with_raised_digits(text_page, raw_text(text_page))
-    text = parted(text.replace("\r\n", "\n"))
+    raw = raw_text(text_page)
+    glyphs = Glyphs(text_page, raw)
+    edits = sorted(
+        [
+            *raised_digits(glyphs, raw), *spaced_letters(glyphs, raw),
+            *addresses(glyphs, raw, links),
+        ]
+    )  # fmt: skip
+    runs = runs_of(glyphs, raw)
     text_page.close()
-    return text
+    columns = [run for run in runs if run.is_prose]
+    text = edited(raw, edits, columns)
+    tables = tuple(run for run in runs if not run.is_prose)
+    return parted(text.replace("\r\n", "\n")), tables
 
 
 def _state(page: "PdfPage", text: str) -> PageState:
@@ -305,7 +322,12 @@ def _label(document: "PdfDocument", index: int) -> str:
     return "" if label == str(index + 1) else label
 
 
-def _has_fields(page: "PdfPage", draft: DocumentDraft | None, notes: list[str] | None) -> bool:
+def _has_fields(
+    page: "PdfPage",
+    draft: DocumentDraft | None,
+    notes: list[str] | None,
+    links: list[PageLink] | None,
+) -> bool:
     """True when the page has form fields or typed notes, which hold text of their own."""
     import pypdfium2.raw as pdfium
 
@@ -318,8 +340,26 @@ def _has_fields(page: "PdfPage", draft: DocumentDraft | None, notes: list[str] |
             _attach(pdfium.FPDFAnnot_GetFileAttachment(annotation), page.pdf, draft)
         if notes is not None:
             notes.append(note_of(annotation, kind))
+        if links is not None and kind == pdfium.FPDF_ANNOT_LINK:
+            links += _links(annotation, page.pdf)
         pdfium.FPDFPage_CloseAnnot(annotation)
     return found
+
+
+def _links(annotation: object, document: "PdfDocument | None") -> Iterator[PageLink]:
+    """The link of an annotation, if it leads to an address."""
+    import pypdfium2.raw as pdfium
+
+    action = pdfium.FPDFLink_GetAction(pdfium.FPDFAnnot_GetLink(annotation))
+    rect = pdfium.FS_RECTF()
+    if not action or pdfium.FPDFAction_GetType(action) != pdfium.PDFACTION_URI:
+        return
+    if pdfium.FPDFAnnot_GetRect(annotation, rect):
+        buffer = ctypes.create_string_buffer(_MAX_ADDRESS_BYTES)
+        size = pdfium.FPDFAction_GetURIPath(document, action, buffer, _MAX_ADDRESS_BYTES)
+        if size <= _MAX_ADDRESS_BYTES:
+            address = buffer.value.decode("utf-8", "replace")
+            yield PageLink(address, rect.left, rect.bottom, rect.right, rect.top)
 
 
 def _attach(raw: object, document: "PdfDocument", draft: DocumentDraft) -> None:

@@ -108,6 +108,27 @@ def rendered(text: str, width: int = 1240, height: int = 1754) -> tuple[int, int
         return bitmap.width, bitmap.height, b"".join(lines)
 
 
+def make_placed(*pages: Sequence[tuple[float, float, str]]) -> bytes:
+    """Pages of texts that each stand at a place in points from the lower left."""
+    count = len(pages)
+    kids = " ".join(f"{4 + 2 * n} 0 R" for n in range(count))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {count} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for number, texts in enumerate(pages):
+        drawing = "\n".join(f"BT /F1 10 Tf {x} {y} Td ({text}) Tj ET" for x, y, text in texts)
+        objects += [
+            (
+                "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842]"
+                f" /Contents {5 + 2 * number} 0 R /Resources << /Font << /F1 3 0 R >> >> >>"
+            ),
+            f"<< /Length {len(drawing)} >>\nstream\n{drawing}\nendstream",
+        ]
+    return _written([item.encode() for item in objects])
+
+
 def _written(objects: list[bytes]) -> bytes:
     output = b"%PDF-1.7\n"
     table = b"0000000000 65535 f \n"

@@ -54,6 +54,11 @@ def open_document(mimetype: str) -> bytes:
         ("a.png", b"\x89PNG\r\n\x1a\n", "picture"),
         ("a.webp", b"RIFF\0\0\0\0WEBPVP8 ", "picture"),
         ("a.tif", TIFF, "picture"),
+        ("a.dat", b'x\x9f>"\0\1', "winmail.dat"),
+        ("a.mht", MAIL, "web archive"),
+        ("a.txt", b"BEGIN:VCALENDAR\r\n", "calendar"),
+        ("a", b"BEGIN:VCARD\r\n", "contacts"),
+        ("captions", b"WEBVTT\n", "subtitles"),
     ],
 )
 def test_each_format_is_known(name: str, content: bytes, format_name: str) -> None:
@@ -144,7 +149,6 @@ def test_a_letter_is_no_mail(content: bytes) -> None:
         ("a.docx", b"PK\3\4 cut off", "damaged", "The file is damaged"),
         ("a.odg", open_document("graphics"), "unsupported", "Not supported: drawing"),
         ("a.svg", b"<svg/>", "unsupported", "Not supported: drawing"),
-        ("a.dat", b'x\x9f>"\0\1', "unsupported", "Not supported: winmail.dat"),
         (
             "a.pages",
             make_zip({"Index/Document.iwa": ""}),

@@ -95,6 +95,11 @@ def test_what_the_type_filter_makes_of_a_word_is_in_the_table(word: str) -> None
         ("a.json", b'{"fee": "ten euros"}'),
         ("a.xml", b"<?xml version='1.0'?><a><p>The fee is ten euros for each member.</p></a>"),
         ("a.txt", b"words"),
+        ("a.ics", b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Fees\nEND:VEVENT\nEND:VCALENDAR"),
+        ("a.vcf", b"BEGIN:VCARD\nFN:Ann\nEND:VCARD"),
+        ("a.vtt", b"WEBVTT\n\n00:01.000 --> 00:02.000\nwords"),
+        ("a.bib", b"@book{fees, title={Fees}}"),
+        ("a.opml", b"<opml><body><outline text='Fees'/></body></opml>"),
         ("a.eml", b"From: a@b.example\nDate: 1 Jan 2024 10:00 +0000\nSubject: Fees\n\nwords"),
         (
             "a.mbox",

@@ -210,3 +210,21 @@ def test_a_message_of_apples_mail_is_one() -> None:
     found = parse("12.emlx", content)
     assert found.title == "Tide tables"
     assert "plist" not in found.text
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body", "read"),
+    [
+        ("", "The barge Orla \nwaits.\n-- \nAnn", "The barge Orla waits.\n-- \nAnn"),
+        ("; delsp=yes", "The ba \nrge  \nOrla\nwaits.", "The barge Orla\nwaits."),
+        ("; DelSp=No", "> The ba \n> rge\n>> older \nall", "> The ba rge\n>> older \nall"),
+        ("", " From here \n on", "From here on"),
+    ],
+)  # fmt: skip
+def test_lines_that_flow_are_put_together(parameters: str, body: str, read: str) -> None:
+    head = f"Subject: x\nContent-Type: text/plain; format=flowed{parameters}\n\n"
+    assert parse("a.eml", f"{head}{body}".encode()).text == f"Subject: x\n\n{read}"
+
+
+def test_lines_of_other_texts_stay_as_they_are() -> None:
+    assert parse("a.eml", b"Subject: x\n\nOne \ntwo").text == "Subject: x\n\nOne \ntwo"

@@ -72,14 +72,35 @@ def test_what_only_looks_like_a_heading_is_none(text: str) -> None:
     assert headings(f"{text}\n\nsome text") == []
 
 
-def test_front_matter_is_no_text_and_no_heading() -> None:
-    text = "---\nauthor: me\ntitle: 'Old stones'\n---\n# Real heading\n\ntext\n"
+def test_front_matter_is_no_heading() -> None:
+    text = "---\ndate: 2024-05-01\ntitle: 'Old stones'\n---\n# Real heading\n\ntext\n"
     document = parse("a.md", text.encode())
     assert document.title == "Old stones"
     assert [heading.title for heading in document.headings] == ["Real heading"]
     assert document.text == "# Real heading\n\ntext\n"
     assert document.headings[0].offset == 0
     assert [mark.anchor.line for mark in document.marks] == [5, 7]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nauthor: Ann\ntitle: Stones\ntags:\n- a\npier:\n  code: V-7\n---\n# Head\n\ntext\n",
+        "+++\nauthor = 'Ann'\n# -\ntitle = 'Stones'\n\n[pier]\ncode = 'V-7'\n+++\n# Head\n\ntext\n",
+    ],
+)
+def test_what_else_front_matter_says_is_read(text: str) -> None:
+    document = parse("a.md", text.encode())
+    assert document.title == "Stones"
+    assert "Ann" in document.text.splitlines()[0]
+    assert "V-7" in document.text.splitlines()[2]
+    assert "Stones" not in document.text
+    assert document.text.endswith("\n\n# Head\n\ntext\n")
+    heading = document.headings[0]
+    assert document.text[heading.offset :].startswith("# Head")
+    lines = text.splitlines()
+    assert [lines[(mark.anchor.line or 0) - 1] for mark in document.marks][1:] == ["# Head", "text"]
+    assert lines[(document.marks[0].anchor.line or 0) - 1] == document.text.splitlines()[0]
 
 
 def test_front_matter_gives_date_and_tags() -> None:

@@ -48,6 +48,11 @@ def test_what_a_browser_does_not_show_is_dropped(hidden: str) -> None:
     assert text_of(f"<p>before</p>{hidden}<p>after</p>") == "before\n\nafter"
 
 
+def test_of_a_list_to_choose_from_the_choice_is_read() -> None:
+    colours = "<select><option>red</option><option selected>blue</option></select>"
+    assert text_of(f"<p>Colour: {colours}of the hull</p>") == "Colour: blue of the hull"
+
+
 def test_a_page_hidden_until_its_script_runs_is_read_nevertheless() -> None:
     assert text_of("<div style='display:none'><p>the text</p></div>") == "the text"
 

@@ -94,3 +94,30 @@ def test_p11_deep_and_wide_trees_are_read() -> None:
     assert PROSE in parse("a.xml", deep.encode()).text
     wide = f"<a>{f'<p>{PROSE}</p>' * 20_000}</a>"
     assert len(parse("a.xml", wide.encode()).text) > 1_000_000 - 1
+
+
+def test_a_book_is_read_however_large_its_pictures_are() -> None:
+    picture = f"<binary id='a'>{'iVBORw0KGgo' * 500}</binary>"
+    book = (
+        "<?xml version='1.0'?><FictionBook><description><title-info><author><first-name>Ann"
+        "</first-name><last-name>Lee</last-name></author><book-title>The Pier</book-title>"
+        "</title-info></description><body><section><title><p>Part 1</p><p>The Sea</p></title>"
+        f"<p>He came.</p></section></body>{picture}</FictionBook>"
+    )
+    document = parse("a.fb2", book.encode())
+    assert (document.format, document.title) == ("FB2", "The Pier")
+    assert document.text == "Ann Lee\n\nThe Pier\n\nPart 1 The Sea\n\nHe came."
+    assert [h.title for h in document.headings] == ["The Pier", "Part 1 The Sea"]
+
+
+def test_an_outline_is_a_list() -> None:
+    outline = (
+        "<opml><head><title>Trip</title></head><body><outline text='Bergen'><outline text='Hotel,"
+        " room 12' _note='pay in cash'/></outline><outline text='News' type='rss'"
+        " xmlUrl='https://n.example/feed'/></body></opml>"
+    )
+    document = parse("a.opml", outline.encode())
+    assert (document.format, document.title) == ("OPML", "Trip")
+    assert document.text == (
+        "- Bergen\n  - Hotel, room 12\npay in cash\n- News (https://n.example/feed)"
+    )

@@ -71,7 +71,7 @@ def test_list_items_have_the_label_that_stands_with_them() -> None:
 
 def test_results_of_fields_are_kept_and_their_codes_dropped() -> None:
     body = r'see {\field{\*\fldinst{HYPERLINK "http://x"}}{\fldrslt{the page}}} here\par'
-    assert read(body).text == "see the page here"
+    assert read(body).text == "see the page (http://x) here"
 
 
 def test_notes_comments_and_boxes_follow_their_paragraph() -> None:
