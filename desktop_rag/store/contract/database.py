@@ -90,3 +90,19 @@ class Database(Protocol):
     def with_ids(self, document_ids: Sequence[str]) -> tuple[str, list[Any]]:
         """SQL that is true for the rows of these documents, and its parameters."""
         ...
+
+
+def fetched(database: Database, sql: str, parameters: object = None) -> list[Any]:
+    """The rows of one query, on a connection for reading."""
+    with database.read() as con:
+        return con.execute(sql, parameters).fetchall()
+
+
+def sql_in(column: str, values: Sequence[Any]) -> str:
+    """SQL that is true when a column equals one of the values, passed as parameters.
+
+    For a few values, IN (?, ?) is twice as fast as unnest(); for one, = is twice as fast again.
+    """
+    if len(values) == 1:
+        return f"{column} = ?"
+    return f"{column} IN ({', '.join('?' * len(values)) or 'NULL'})"

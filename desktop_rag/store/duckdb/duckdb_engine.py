@@ -5,8 +5,17 @@ from pathlib import Path
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
-from desktop_rag.store.contract.documents import OnlyProcess
+from desktop_rag.store.contract.documents import DocumentStore, OnlyProcess, TagStore
 from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.interaction_store import InteractionStore
+from desktop_rag.store.contract.records import (
+    AssistantStore,
+    AttachmentStore,
+    ConversationStore,
+    KeptConversationStore,
+    UnfinishedAnswerStore,
+)
+from desktop_rag.store.contract.sources import SourceStore, WebPageStore
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.repair import repair, replay_journal
 from desktop_rag.store.duckdb.database.store_errors import DamagedStoreError, mapping_open_errors
@@ -21,17 +30,6 @@ from desktop_rag.store.duckdb.search.model_store import ModelStore
 from desktop_rag.store.duckdb.search.name_store import NameStore
 from desktop_rag.store.duckdb.search.postings import PostingsMerge
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
-from desktop_rag.store.sql.documents.document_store import DocumentStore
-from desktop_rag.store.sql.documents.source_store import SourceStore, WebPageStore
-from desktop_rag.store.sql.documents.tag_store import TagStore
-from desktop_rag.store.sql.personal.assistant_store import AssistantStore
-from desktop_rag.store.sql.personal.conversation_store import (
-    AttachmentStore,
-    ConversationStore,
-    KeptConversationStore,
-    UnfinishedAnswerStore,
-)
-from desktop_rag.store.sql.personal.interaction_store import InteractionStore
 
 
 class DuckdbOpener:

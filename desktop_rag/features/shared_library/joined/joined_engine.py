@@ -31,6 +31,7 @@ from desktop_rag.features.shared_library.joined.shared_ids import (
     shared_document,
     shared_passage,
 )
+from desktop_rag.store.contract.bm25_ranking import weighted
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import (
@@ -45,7 +46,6 @@ from desktop_rag.store.contract.search import (
 )
 from desktop_rag.store.contract.sources import SourceStore
 from desktop_rag.store.contract.vectors import ModelRow, ModelStore, VectorMatches, VectorSearch
-from desktop_rag.store.sql.bm25_ranking import weighted
 from desktop_rag.store.sql.edit_distance import edits
 from desktop_rag.store.sql.file_names import plain, plain_name, squeezed, stem
 
@@ -415,22 +415,13 @@ def _together(own: VectorMatches, other: VectorMatches) -> VectorMatches:
 K = TypeVar("K")
 
 
-class JoinedDocumentStore:
-    """The documents of both, to be read."""
+class JoinedDocumentStore(DocumentStore):
+    """The documents of both, to be read; what is written is in the own library."""
 
     def __init__(self, own: DocumentStore, shared: SharedSide) -> None:
+        super().__init__(own.database, own.stored_content, own.claims)
         self._own = own
         self._shared = shared
-        self.claims = own.claims
-        self.known_files, self.read_files = own.known_files, own.read_files
-        self.outdated, self.changes_since = own.outdated, own.changes_since
-        self.with_reason, self.content_hashes = own.with_reason, own.content_hashes
-        self.apply_changes, self.settle, self.recut = own.apply_changes, own.settle, own.recut
-        self.requeue, self.requeue_failed = own.requeue, own.requeue_failed
-        self.requeue_older_than = own.requeue_older_than
-        self.count_orphans, self.count_inconsistent = own.count_orphans, own.count_inconsistent
-        self.purge_orphans = own.purge_orphans
-        self.counts_by_source, self.of_sources = own.counts_by_source, own.of_sources
 
     def documents(
         self,
@@ -506,10 +497,6 @@ class JoinedDocumentStore:
         found = self._shared.begin(lambda e: e.documents.parts(own_id), list[Document]())()
         return list(map(shared_document, found))
 
-    def text(self, document_id: str) -> str | None:
-        """The whole extracted text; None for a document without text, or an unknown one."""
-        return self.content(document_id)[0]
-
     def content(self, document_id: str) -> tuple[str | None, str]:
         """The whole extracted text, and its places as stored."""
         if not is_shared(document_id):
@@ -526,24 +513,13 @@ class JoinedDocumentStore:
         return self._shared.begin(lambda e: e.documents.chunks(own_id), list[Chunk]())()
 
 
-class JoinedSourceStore:
+class JoinedSourceStore(SourceStore):
     """The collections and sources of both; only those of the own library can be changed."""
 
     def __init__(self, own: SourceStore, shared: SharedSide) -> None:
+        super().__init__(own.database, own.stored_content)
         self._own = own
         self._shared = shared
-        self.add_collection, self.default_collection = own.add_collection, own.default_collection
-        self.rename_collection = own.rename_collection
-        self.remove_collection = own.remove_collection
-        self.set_chunking, self.set_embedder = own.set_chunking, own.set_embedder
-        self.set_intranet_hosts, self.set_collection = own.set_intranet_hosts, own.set_collection
-        self.add_source, self.add_links = own.add_source, own.add_links
-        self.add_program, self.add_attached = own.add_program, own.add_attached
-        self.attached_ids = own.attached_ids
-        self.set_path, self.set_rules = own.set_path, own.set_rules
-        self.set_links, self.set_base_address = own.set_links, own.set_base_address
-        self.set_refreshed, self.remove_source = own.set_refreshed, own.remove_source
-        self.set_put_away = own.set_put_away
 
     def collections(self) -> list[domain.Collection]:
         """All collections, the shared ones last."""

@@ -46,22 +46,28 @@ from desktop_rag.features.shared_library.postgres.search.server_vectors import (
 )
 from desktop_rag.features.shared_library.postgres.server_check import slow_statements
 from desktop_rag.store.contract.database import Entity
+from desktop_rag.store.contract.document_rows import waiting_pictures
+from desktop_rag.store.contract.documents import DocumentStore, TagStore
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import Discrepancy, IndexRepair, JournalState
+from desktop_rag.store.contract.interaction_store import InteractionStore
 from desktop_rag.store.contract.precious import SCHEMA, Entry, Plan
-from desktop_rag.store.contract.tables import TableQueries
-from desktop_rag.store.sql.documents.document_store import DocumentStore, waiting_pictures
-from desktop_rag.store.sql.documents.source_store import SourceStore, WebPageStore
-from desktop_rag.store.sql.documents.tag_store import TagStore
-from desktop_rag.store.sql.personal.assistant_store import AssistantStore
-from desktop_rag.store.sql.personal.conversation_store import (
+from desktop_rag.store.contract.precious_rows import (
+    all_rows,
+    insert_rows,
+    keys_of,
+    put_rows,
+    rows_of,
+)
+from desktop_rag.store.contract.records import (
+    AssistantStore,
     AttachmentStore,
     ConversationStore,
     KeptConversationStore,
     UnfinishedAnswerStore,
 )
-from desktop_rag.store.sql.personal.interaction_store import InteractionStore
-from desktop_rag.store.sql.precious_rows import all_rows, insert_rows, keys_of, put_rows, rows_of
+from desktop_rag.store.contract.sources import SourceStore, WebPageStore
+from desktop_rag.store.contract.tables import TableQueries
 
 _IMAGE = "image"
 _REFUSALS = (psycopg.DataError, psycopg.errors.DatatypeMismatch)

@@ -23,7 +23,7 @@ import duckdb
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.errors import AppError, DiskError
 from desktop_rag.core.files.own_files import close_to_others
-from desktop_rag.store.contract.database import Entity
+from desktop_rag.store.contract.database import Entity, sql_in
 from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
 from desktop_rag.store.contract.kinds import precious_tables
 from desktop_rag.store.contract.precious import SCHEMA, PreciousChanged
@@ -47,7 +47,6 @@ from desktop_rag.store.duckdb.database.store_errors import (
 )
 from desktop_rag.store.sql.line_files import mapping_journal_errors
 from desktop_rag.store.sql.scope_filters import key_of
-from desktop_rag.store.sql.sql_engine import sql_in
 
 log = logging.getLogger(__name__)
 

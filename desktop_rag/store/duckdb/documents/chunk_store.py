@@ -6,12 +6,12 @@ Writes take the lane. The tables of vectors are in the same file, so that a stat
 from typing import Any
 
 from desktop_rag.store.contract.chunks import ALL_CHUNKS, Coverage
+from desktop_rag.store.contract.database import fetched
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.chunk_cache import table_name
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.vector_store import stored_among
-from desktop_rag.store.sql.sql_engine import fetched
 
 
 class ChunkStore:

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from desktop_rag.core.parsed import Anchor, Chunk
-from desktop_rag.store.contract.documents import IndexingOutcome
+from desktop_rag.store.contract.database import sql_in
+from desktop_rag.store.contract.documents import IndexingOutcome, chunk_rows
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.search.postings import sort_recent
 from desktop_rag.store.sql.scope_filters import key_of
-from desktop_rag.store.sql.sql_engine import chunk_rows, sql_in
 
 # A chunk of a document, and its terms.
 ChunkRow = tuple[str, Chunk, Counter[str]]

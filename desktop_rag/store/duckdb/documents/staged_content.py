@@ -15,7 +15,8 @@ from itertools import islice
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Chunk
-from desktop_rag.store.contract.documents import IndexingOutcome
+from desktop_rag.store.contract.database import fetched
+from desktop_rag.store.contract.documents import Family, IndexingOutcome, chunk_rows
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.documents.content import (
@@ -30,7 +31,6 @@ from desktop_rag.store.duckdb.documents.content import (
     text_of,
 )
 from desktop_rag.store.duckdb.search.postings import FINISHED, MERGED
-from desktop_rag.store.sql.sql_engine import Family, chunk_rows, fetched
 
 log = logging.getLogger(__name__)
 

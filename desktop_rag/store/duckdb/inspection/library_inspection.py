@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from desktop_rag.core.language.languages import MULTILINGUAL_MODEL
+from desktop_rag.store.contract.document_rows import waiting_pictures
 from desktop_rag.store.contract.inspection import Discrepancy, IndexRepair, JournalState
 from desktop_rag.store.contract.kinds import kinds, kinds_of_features, nouns_of_features
 from desktop_rag.store.duckdb.database.connections import Connection
@@ -16,7 +17,6 @@ from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.chunk_cache import table_name
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.postings import MERGED
-from desktop_rag.store.sql.documents.document_store import waiting_pictures
 
 # Counts of postings are capped at this, see content.py.
 _MAX_COUNT = 65_535

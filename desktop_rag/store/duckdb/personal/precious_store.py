@@ -12,12 +12,12 @@ from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.database import Entity
 from desktop_rag.store.contract.precious import SCHEMA, Entry, Plan
+from desktop_rag.store.contract.precious_rows import all_rows, keys_of, put_rows, rows_of
 from desktop_rag.store.duckdb.database.bulk_rows import insert_rows
 from desktop_rag.store.duckdb.database.connections import REFUSALS, Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.schema import tables_in, version_of
 from desktop_rag.store.duckdb.search.chunk_cache import VectorTable, create
-from desktop_rag.store.sql.precious_rows import all_rows, keys_of, put_rows, rows_of
 
 # A file with the index also holds collections, with the model that answers for each, and sources,
 # with the paths above the documents; no other precious rows.

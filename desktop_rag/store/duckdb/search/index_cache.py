@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.core.question import Readable
+from desktop_rag.store.contract.bm25_ranking import Ids, PostingList
 from desktop_rag.store.contract.search import Scope
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
@@ -34,7 +35,6 @@ from desktop_rag.store.duckdb.search.scope_sql import (
     read_statistics,
 )
 from desktop_rag.store.duckdb.search.vector_rows import VectorRows
-from desktop_rag.store.sql.bm25_ranking import Ids, PostingList
 
 # Parts of users who ask at the same time; a part of a million chunks takes eight megabytes.
 _MOST_PARTS = 16

@@ -15,6 +15,19 @@ import numpy as np
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.question import Readable
+from desktop_rag.store.contract.bm25_ranking import (
+    CHEAP,
+    Ids,
+    PostingList,
+    WordPostings,
+    best_chunks,
+    counted,
+    keys_of,
+    neighbour_scores,
+    weighted,
+)
+from desktop_rag.store.contract.database import fetched
+from desktop_rag.store.contract.document_rows import address_of, read_sites
 from desktop_rag.store.contract.search import (
     COMPLETED_ENDING,
     EVERYWHERE,
@@ -30,20 +43,7 @@ from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.index_cache import IndexCache, IndexSnapshot
 from desktop_rag.store.duckdb.search.postings import FINISHED
 from desktop_rag.store.duckdb.search.scope_sql import condition_of
-from desktop_rag.store.sql.bm25_ranking import (
-    CHEAP,
-    Ids,
-    PostingList,
-    WordPostings,
-    best_chunks,
-    counted,
-    keys_of,
-    weighted,
-)
-from desktop_rag.store.sql.documents.document_store import address_of, read_sites
-from desktop_rag.store.sql.neighbour_scores import neighbour_scores
 from desktop_rag.store.sql.scope_filters import key_of
-from desktop_rag.store.sql.sql_engine import fetched
 
 
 def counts_of(

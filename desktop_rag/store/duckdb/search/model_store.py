@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from desktop_rag.store.contract.bm25_ranking import Ids
+from desktop_rag.store.contract.database import fetched
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from desktop_rag.store.contract.vectors import ModelRow, VectorMatches
 from desktop_rag.store.duckdb.database.bulk_rows import sql_in_numbers
@@ -27,7 +29,6 @@ from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.scope_sql import condition_of
 from desktop_rag.store.duckdb.search.vector_rows import PackedRows
 from desktop_rag.store.duckdb.search.vector_store import VectorStore
-from desktop_rag.store.sql.bm25_ranking import Ids
 from desktop_rag.store.sql.packed_vectors import (
     sign_bits,
     signs,
@@ -35,7 +36,6 @@ from desktop_rag.store.sql.packed_vectors import (
     unpacked_windows,
     window_bytes,
 )
-from desktop_rag.store.sql.sql_engine import fetched
 
 # Candidates of the Hamming scan: the factor times the square root of the number of vectors, and at
 # least the minimum. Enough for recall@10 ≥ .99 of the exact order on the sets we measure.

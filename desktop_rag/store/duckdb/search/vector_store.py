@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from desktop_rag.store.contract.database import fetched
 from desktop_rag.store.duckdb.database.bulk_rows import insert
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
@@ -21,7 +22,6 @@ from desktop_rag.store.sql.packed_vectors import (
     unpacked,
     unpacked_windows,
 )
-from desktop_rag.store.sql.sql_engine import fetched
 
 
 class VectorStore:

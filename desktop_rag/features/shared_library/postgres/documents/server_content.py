@@ -23,9 +23,8 @@ from desktop_rag.features.shared_library.postgres.documents.collection_vectors i
     move_content,
     tables_of,
 )
-from desktop_rag.store.contract.documents import IndexingOutcome
+from desktop_rag.store.contract.documents import Family, IndexingOutcome, chunk_rows
 from desktop_rag.store.sql.scope_filters import key_of
-from desktop_rag.store.sql.sql_engine import Family, chunk_rows
 
 # Chunks whose terms are in memory at once.
 _SLICE = 2_000

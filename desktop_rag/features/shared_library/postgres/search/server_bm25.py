@@ -18,8 +18,7 @@ from desktop_rag.features.shared_library.postgres.search.server_scope import (
     read_statistics,
     visible_in,
 )
-from desktop_rag.store.contract.search import Scope, Weights, WordCounts, Words
-from desktop_rag.store.sql.bm25_ranking import (
+from desktop_rag.store.contract.bm25_ranking import (
     CHEAP,
     Ids,
     PostingList,
@@ -27,8 +26,9 @@ from desktop_rag.store.sql.bm25_ranking import (
     best_chunks,
     counted,
     merged,
+    neighbour_scores,
 )
-from desktop_rag.store.sql.neighbour_scores import neighbour_scores
+from desktop_rag.store.contract.search import Scope, Weights, WordCounts, Words
 from desktop_rag.store.sql.scope_filters import key_of
 
 _Ranges = tuple[Ids, Ids]

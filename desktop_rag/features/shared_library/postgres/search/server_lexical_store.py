@@ -19,6 +19,8 @@ from desktop_rag.features.shared_library.postgres.search.server_bm25 import (
 )
 from desktop_rag.features.shared_library.postgres.search.server_postings import PostingsInMemory
 from desktop_rag.features.shared_library.postgres.search.server_scope import read_statistics
+from desktop_rag.store.contract.bm25_ranking import weighted
+from desktop_rag.store.contract.document_rows import address_of, read_sites
 from desktop_rag.store.contract.search import (
     COMPLETED_ENDING,
     EVERYWHERE,
@@ -29,8 +31,6 @@ from desktop_rag.store.contract.search import (
     WordCounts,
     Words,
 )
-from desktop_rag.store.sql.bm25_ranking import weighted
-from desktop_rag.store.sql.documents.document_store import address_of, read_sites
 from desktop_rag.store.sql.edit_distance import edits
 from desktop_rag.store.sql.scope_filters import key_of
 
