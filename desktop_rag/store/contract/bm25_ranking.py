@@ -4,7 +4,6 @@ Robertson and Zaragoza, 2009, "The Probabilistic Relevance Framework", with the 
 which is never negative.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -92,18 +91,6 @@ def counted(
     found = counts_of([key for those in keys.values() for key in those])
     counts = {word: sum(found[key] for key in those) for word, those in keys.items()}
     return WordCounts(chunks, terms, counts)
-
-
-def weighted(found: WordCounts) -> Weights:
-    """The weight of each word, the rarest first."""
-    order = sorted(found.counts, key=lambda word: (found.counts[word], word))
-    counts = tuple(found.counts[word] for word in order)
-    return Weights(
-        tuple(order),
-        tuple(math.log(1 + max(0.5, found.chunks - n + 0.5) / (n + 0.5)) for n in counts),
-        counts,
-        found.terms / found.chunks if found.terms else 1.0,
-    )
 
 
 class WordPostings:

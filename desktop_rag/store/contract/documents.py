@@ -1,5 +1,6 @@
 """Documents: rows, texts and chunks; claims on them, and their tags. Any thread."""
 
+import json
 import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from desktop_rag.core.domain import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import DocumentCounts, FileChange, LibraryFacets
-from desktop_rag.core.parsed import Chunk
+from desktop_rag.core.parsed import Anchor, Chunk
 from desktop_rag.core.question import Readable
 from desktop_rag.store.contract.database import (
     Connection,
@@ -45,27 +46,18 @@ from desktop_rag.store.contract.document_rows import (
 from desktop_rag.store.sql.scope_filters import folded, readable_documents
 
 
-class DocumentClaims(Protocol):
-    """Which process reads a document, where several share a queue; claims end with the process."""
+class DocumentClaims:
+    """Which process reads a document, where several share a queue; claims end with the process.
+
+    These are for a library that no other process has open: everything is granted.
+    """
 
     def take(self, document_ids: Sequence[str]) -> list[str]:
         """Claim documents; returns those that no other process has claimed, own claims included."""
-        ...
-
-    def release(self, document_ids: Iterable[str]) -> None:
-        """Give claims back. Never fails: without the server there are none."""
-        ...
-
-
-class OnlyProcess:
-    """Claims where no other process has the library open: everything is granted."""
-
-    def take(self, document_ids: Sequence[str]) -> list[str]:
-        """All of them."""
         return list(document_ids)
 
     def release(self, document_ids: Iterable[str]) -> None:
-        """Nothing to give back."""
+        """Give claims back. Never fails: without the server there are none."""
 
 
 # document_id, path, size_bytes, mtime_ns, inode, why the scan skipped it, gone_at
@@ -111,11 +103,6 @@ class StagedOutcomes(Protocol):
 class DocumentContent(Protocol):
     """Texts, chunks and postings of documents, as an engine keeps them."""
 
-    @property
-    def finished(self) -> str:
-        """SQL that is true for the chunks of completely written documents."""
-        ...
-
     def staged(self, outcomes: Sequence[IndexingOutcome]) -> AbstractContextManager[StagedOutcomes]:
         """Prepare these outcomes; what the block doesn't insert is removed."""
         ...
@@ -136,16 +123,22 @@ class DocumentContent(Protocol):
         """The chunks of a document in reading order."""
         ...
 
-    def purge_orphans(self, con: OwnConnection) -> int:
-        """Remove content without a document; returns the number of chunks removed."""
-        ...
-
 
 def chunk_rows(outcomes: Iterable[IndexingOutcome]) -> Iterator[tuple[str, Chunk, Any]]:
     """(document id, chunk, term counts) of each chunk of these outcomes."""
     for item in outcomes:
         for chunk, count in zip(item.chunks, item.term_counts, strict=True):
             yield item.document.document_id, chunk, count
+
+
+CHUNK = "position, start_offset, end_offset, text, anchor, context, content_hash"
+
+
+def chunk_from(row: Sequence[Any]) -> Chunk:
+    """The chunk of a row with the columns of CHUNK."""
+    position, start, end, text, anchor, context, digest = row
+    place = Anchor.from_json(json.loads(anchor))
+    return Chunk(position, start, end, text, place, context, digest.hex)
 
 
 def is_current(now: Document | None, outcome: IndexingOutcome) -> bool:
@@ -191,7 +184,6 @@ def following(part: Document, parent: Document) -> Document:
     )
 
 
-_ORPHANS = "chunks WHERE document_id NOT IN (SELECT document_id FROM documents)"
 # Files attached to chats are no part of the library.
 _OF_LIBRARY = "source_id NOT IN (SELECT source_id FROM sources WHERE is_attached)"
 _OF_ONE_OR_ALL = f"(source_id = $source OR ($source = '' AND {_OF_LIBRARY}))"
@@ -538,33 +530,6 @@ class DocumentStore:
             self.stored_content.delete(con, ids)
             delete_rows(con, ids)
         return {(parent_id, part): document_id for parent_id, part, document_id in rows}
-
-    # --- checks ------------------------------------------------------------------------------
-
-    def count_orphans(self) -> int:
-        """The number of chunks without a document: 0 unless the store was damaged."""
-        [(count,)] = fetched(self.database, f"SELECT count(*) FROM {_ORPHANS}")
-        return int(count)
-
-    def count_inconsistent(self) -> int:
-        """The number of documents with two rows, or with other chunks than their row says."""
-        [(count,)] = fetched(
-            self.database,
-            "SELECT count(*) FROM (SELECT document_id, count(*) AS times, sum(chunk_count) AS n"
-            " FROM documents GROUP BY document_id) d LEFT JOIN (SELECT document_id, count(*)"
-            " AS found, count(DISTINCT position) AS positions, min(chunk_id) AS lowest,"
-            " max(chunk_id) AS highest FROM chunks"
-            f" WHERE {self.stored_content.finished} GROUP BY document_id) c USING (document_id)"
-            " LEFT JOIN document_texts t USING (document_id) WHERE times > 1"
-            " OR n <> coalesce(found, 0) OR found <> positions OR lowest <> first_chunk"
-            " OR highest <> last_chunk OR coalesce(found, 0) <>"
-            " coalesce(last_chunk - first_chunk + 1, 0)",
-        )
-        return int(count)
-
-    def purge_orphans(self) -> int:
-        """Remove content without a document; returns the number of chunks removed."""
-        return self.database.write(self.stored_content.purge_orphans)
 
 
 # Attached files are no part of the library; gone ones are found by no search.

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
@@ -10,7 +11,12 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.server_state import ServerState
 from desktop_rag.store.contract.chunks import ChunkStore
 from desktop_rag.store.contract.database import Database
-from desktop_rag.store.contract.documents import DocumentStore, TagStore
+from desktop_rag.store.contract.documents import (
+    DocumentClaims,
+    DocumentContent,
+    DocumentStore,
+    TagStore,
+)
 from desktop_rag.store.contract.inspection import Inspection
 from desktop_rag.store.contract.interaction_store import InteractionStore
 from desktop_rag.store.contract.precious import PreciousStore
@@ -115,6 +121,30 @@ class Engine:
     def close(self) -> None:
         """Close all stores; from then on every method raises AppError."""
         self.storage.close()
+
+
+def assembled(
+    storage: Storage,
+    content: DocumentContent,
+    home: Path,
+    claims: DocumentClaims | None = None,
+    **brought: Any,  # noqa: ANN401  the other fields of `Engine`
+) -> Engine:
+    """The stores that all engines share, over an open library, with what its engine brings."""
+    return Engine(
+        documents=DocumentStore(storage, content, claims or DocumentClaims()),
+        sources=SourceStore(storage, content),
+        web_pages=WebPageStore(storage),
+        tags=TagStore(storage),
+        conversations=ConversationStore(storage),
+        kept_conversations=KeptConversationStore(storage),
+        unfinished=UnfinishedAnswerStore(home / "unfinished"),
+        assistants=AssistantStore(storage),
+        interactions=InteractionStore(storage),
+        attachments=AttachmentStore(storage, content),
+        storage=storage,
+        **brought,
+    )
 
 
 class EngineOpener(Protocol):

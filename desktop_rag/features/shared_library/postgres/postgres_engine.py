@@ -26,7 +26,6 @@ from desktop_rag.features.shared_library.postgres.database.server_database impor
 from desktop_rag.features.shared_library.postgres.documents.collection_vectors import (
     misplaced,
     move_content,
-    vector_table,
 )
 from desktop_rag.features.shared_library.postgres.documents.server_chunk_store import (
     ServerChunkStore,
@@ -41,16 +40,14 @@ from desktop_rag.features.shared_library.postgres.search.server_upkeep import Se
 from desktop_rag.features.shared_library.postgres.search.server_vectors import (
     EXACT_BELOW,
     MOST_INDEXED_DIMENSIONS,
-    ServerModelStore,
+    ServerVectors,
     index_name,
 )
 from desktop_rag.features.shared_library.postgres.server_check import slow_statements
 from desktop_rag.store.contract.database import Entity
 from desktop_rag.store.contract.document_rows import waiting_pictures
-from desktop_rag.store.contract.documents import DocumentStore, TagStore
-from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.engine import Engine, assembled
 from desktop_rag.store.contract.inspection import Discrepancy, IndexRepair, JournalState
-from desktop_rag.store.contract.interaction_store import InteractionStore
 from desktop_rag.store.contract.precious import SCHEMA, Entry, Plan
 from desktop_rag.store.contract.precious_rows import (
     all_rows,
@@ -59,15 +56,8 @@ from desktop_rag.store.contract.precious_rows import (
     put_rows,
     rows_of,
 )
-from desktop_rag.store.contract.records import (
-    AssistantStore,
-    AttachmentStore,
-    ConversationStore,
-    KeptConversationStore,
-    UnfinishedAnswerStore,
-)
-from desktop_rag.store.contract.sources import SourceStore, WebPageStore
 from desktop_rag.store.contract.tables import TableQueries
+from desktop_rag.store.contract.vectors import ModelStore, vector_table
 
 _IMAGE = "image"
 _REFUSALS = (psycopg.DataError, psycopg.errors.DatatypeMismatch)
@@ -454,25 +444,18 @@ class PostgresOpener:
 
     def _engine(self, home: Home, database: ServerDatabase, memory_mb: int) -> Engine:
         content = ServerContent()
-        return Engine(
-            documents=DocumentStore(database, content, ServerClaims(database)),
+        return assembled(
+            database,
+            content,
+            home.root,
+            ServerClaims(database),
             chunks=ServerChunkStore(database),
-            sources=SourceStore(database, content),
-            web_pages=WebPageStore(database),
-            tags=TagStore(database),
             lexical=ServerLexicalStore(database, memory_mb),
             names=ServerNameStore(database),
-            models=ServerModelStore(database),
-            conversations=ConversationStore(database),
-            kept_conversations=KeptConversationStore(database),
-            unfinished=UnfinishedAnswerStore(home.root / "unfinished"),
-            assistants=AssistantStore(database),
-            interactions=InteractionStore(database),
-            attachments=AttachmentStore(database, content),
+            models=ModelStore(database, ServerVectors(database)),
             precious=ServerPreciousStore(database),
             tables=self._tables,
             upkeep=ServerUpkeep(database),
             inspection=ServerInspection(database, content),
-            storage=database,
             server=PostgresWatch(database),
         )

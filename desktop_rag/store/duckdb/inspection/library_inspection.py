@@ -12,9 +12,9 @@ from desktop_rag.core.language.languages import MULTILINGUAL_MODEL
 from desktop_rag.store.contract.document_rows import waiting_pictures
 from desktop_rag.store.contract.inspection import Discrepancy, IndexRepair, JournalState
 from desktop_rag.store.contract.kinds import kinds, kinds_of_features, nouns_of_features
+from desktop_rag.store.contract.vectors import vector_table
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.search.chunk_cache import table_name
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.postings import MERGED
 
@@ -119,7 +119,7 @@ def vector_rules(models: Mapping[int, int]) -> list[Rule]:
     """The rules for the vectors of these models: dimensions by number; each has a table."""
     rules: list[Rule] = []
     for number, dimensions in models.items():
-        table = table_name(number)
+        table = vector_table(number)
         rules += [
             Rule(
                 "contents with two vectors",
@@ -140,7 +140,7 @@ _READ = ", ".join(f"'{code}'" for code in sorted(MULTILINGUAL_MODEL))
 
 def contents_without_vector(models: Mapping[int, int]) -> str:
     """SQL that follows FROM: the chunks that lack a vector of any model."""
-    joins = "".join(f" ANTI JOIN {table_name(n)} USING (content_hash)" for n in models)
+    joins = "".join(f" ANTI JOIN {vector_table(n)} USING (content_hash)" for n in models)
     read = f"(SELECT document_id FROM documents WHERE language IN ({_READ}))"
     return f"chunks{joins} SEMI JOIN {read} USING (document_id)"
 
@@ -157,12 +157,12 @@ def models_with_table(con: Connection) -> dict[int, int]:
     """The models that have a table of vectors: their dimensions by number."""
     tables = _vector_tables(con)
     rows = con.execute("SELECT model_id, dimensions FROM models").fetchall()
-    return {number: dimensions for number, dimensions in rows if table_name(number) in tables}
+    return {number: dimensions for number, dimensions in rows if vector_table(number) in tables}
 
 
 def stray_tables(con: Connection) -> int:
     """The number of models without a table, and of tables without a model."""
-    named = {table_name(n) for (n,) in con.execute("SELECT model_id FROM models").fetchall()}
+    named = {vector_table(n) for (n,) in con.execute("SELECT model_id FROM models").fetchall()}
     return len(named ^ _vector_tables(con))
 
 
@@ -260,7 +260,7 @@ def repair_index(con: Connection, models: Mapping[int, int]) -> IndexRepair:
 def _remove_vectors(con: Connection, models: Mapping[int, int]) -> int:
     removed = 0
     for number, dimensions in models.items():
-        table = table_name(number)
+        table = vector_table(number)
         removed += _deleted(
             con,
             f"{table} WHERE content_hash IS NULL OR vector IS NULL"

@@ -162,7 +162,7 @@ _IMAGE_CHARS = 4_000_000
 _ATTEMPTS = 4
 
 
-class PreciousStore:
+class DuckdbPreciousStore:
     """Reads and merges entries; the lines of the journal are written as with any change."""
 
     schema = SCHEMA

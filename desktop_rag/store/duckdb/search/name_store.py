@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
-from desktop_rag.store.contract.search import EVERYWHERE, NamedDocuments, Scope
+from desktop_rag.store.contract.search import EVERYWHERE, NamedDocuments, NameStore, Scope
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
@@ -124,7 +124,7 @@ def _known_names(con: Connection) -> _KnownNames | None:
 _DAY = "strftime(make_timestamp(mtime_ns // 1000), '%Y-%m-%d %d.%m.%Y')"
 
 
-class NameStore:
+class DuckdbNameStore(NameStore):
     """The names of the documents."""
 
     def __init__(self, database: Database, cache: IndexCache) -> None:

@@ -15,6 +15,7 @@ from desktop_rag.features.shared_library.postgres.database.server_database impor
     ServerDatabase,
     mapping_server_errors,
 )
+from desktop_rag.store.contract.documents import DocumentClaims
 
 
 @dataclass(slots=True)
@@ -27,7 +28,7 @@ class _Held:
     closing: ExitStack
 
 
-class ServerClaims:
+class ServerClaims(DocumentClaims):
     """The claims of this process."""
 
     def __init__(self, database: ServerDatabase) -> None:

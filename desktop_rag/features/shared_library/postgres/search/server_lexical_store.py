@@ -1,11 +1,8 @@
 """Finds chunks by words, and the passages of chunk ids, on a server. Any thread."""
 
-import json
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 
 from desktop_rag.core.domain import Passage
-from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.question import Readable
 from desktop_rag.features.shared_library.postgres.database.server_database import (
     ServerDatabase,
@@ -19,39 +16,36 @@ from desktop_rag.features.shared_library.postgres.search.server_bm25 import (
 )
 from desktop_rag.features.shared_library.postgres.search.server_postings import PostingsInMemory
 from desktop_rag.features.shared_library.postgres.search.server_scope import read_statistics
-from desktop_rag.store.contract.bm25_ranking import weighted
-from desktop_rag.store.contract.document_rows import address_of, read_sites
+from desktop_rag.store.contract.document_rows import read_sites
 from desktop_rag.store.contract.search import (
-    COMPLETED_ENDING,
     EVERYWHERE,
     SHORTEST_COMPLETED,
-    SHORTEST_STEM,
+    LexicalStore,
     Scope,
     Weights,
     WordCounts,
     Words,
+    chosen_nearest,
+    chosen_terms,
+    passages_of,
+    stems_of,
+    term_counts_of,
+    weighted,
 )
 from desktop_rag.store.sql.edit_distance import edits
-from desktop_rag.store.sql.scope_filters import key_of
 
 # The share of the memory limit for postings, of eight bytes each: with 2 GB, sixty words that occur
 # in every fourth of a million chunks.
 _POSTINGS_SHARE = 1 / 16
-# Limits a statement: each term is counted, though nobody means one of so many.
-_COUNTED_AT_ONCE = 500
 
 
-class ServerLexicalStore:
+class ServerLexicalStore(LexicalStore):
     """Ranks chunks by the words of a question."""
 
     def __init__(self, database: ServerDatabase, memory_mb: int) -> None:
         self._database = database
         self._postings = PostingsInMemory(int(_POSTINGS_SHARE * 1_000_000 * memory_mb))
         database.release_listeners.append(self._postings.clear)
-
-    def weigh(self, words: Words, readable: Readable | None = None) -> Weights:
-        """The weight of each word. Once per question, for the searches that follow."""
-        return weighted(self.count(words, readable))
 
     def count(self, words: Words, readable: Readable | None = None) -> WordCounts:
         """The counts of which weights are made."""
@@ -123,10 +117,7 @@ class ServerLexicalStore:
                 for (known,) in rows
                 if (distance := edits(term, known, errors)) <= errors
             )
-            for _, group in groupby(near, key=lambda pair: pair[0]):
-                if counts := self._counts(snapshot, [known for _, known in group]):
-                    return min(counts, key=lambda known: (-counts[known], known))
-        return ""
+            return chosen_nearest(near, lambda terms: self._counts(snapshot, terms))
 
     def terms_completing(
         self, word: str, limit: int, readable: Readable | None = None
@@ -134,18 +125,14 @@ class ServerLexicalStore:
         """The terms that begin with the word, most chunks first; else the longest stem of it."""
         if len(word) < SHORTEST_COMPLETED:
             return ()
-        least = max(SHORTEST_STEM, len(word) - COMPLETED_ENDING)
         with self._database.snapshot(readable, search="completion") as snapshot:
             rows = snapshot.con.execute(
                 "SELECT term FROM terms WHERE starts_with(term, $word)"
                 " OR term = ANY ($stems::text[])",
-                {"word": word, "stems": [word[:length] for length in range(least, len(word))]},
+                {"word": word, "stems": stems_of(word)},
             ).fetchall()
             counts = self._counts(snapshot, [term for (term,) in rows])
-        longer = [term for term in counts if term.startswith(word)]
-        if longer:
-            return tuple(sorted(longer, key=lambda term: (-counts[term], term))[:limit])
-        return tuple(sorted(counts, key=len, reverse=True)[:1])
+        return chosen_terms(counts, word, limit)
 
     def passages(self, scores: dict[int, float]) -> list[Passage]:
         """The passages of the scored chunks, best first; chunks deleted meanwhile are absent."""
@@ -158,16 +145,7 @@ class ServerLexicalStore:
                 [list(scores)],
             ).fetchall()
             sites = read_sites(con)
-        found: list[Passage] = []
-        for i, document_id, text, anchor, start, end, path, title, part, url, source_id in rows:
-            place = Anchor.from_json(json.loads(anchor))
-            address = url or address_of(sites, source_id, path)
-            found.append(
-                Passage(
-                    i, document_id, path, title, text, place, start, end, scores[i], part, address
-                )
-            )
-        return sorted(found, key=lambda passage: (-passage.score, passage.chunk_id))
+        return passages_of(rows, scores, sites)
 
     def _weights(self, snapshot: ServerSnapshot, words: Words | Weights) -> Weights:
         if isinstance(words, Weights):
@@ -176,8 +154,4 @@ class ServerLexicalStore:
 
     def _counts(self, snapshot: ServerSnapshot, terms: Sequence[str]) -> dict[str, int]:
         """The number of visible chunks of each term that has any."""
-        found: dict[int, int] = {}
-        for begin in range(0, len(terms), _COUNTED_AT_ONCE):
-            some = terms[begin : begin + _COUNTED_AT_ONCE]
-            found |= self._postings.counts(snapshot, [key_of(term) for term in some])
-        return {term: found[key_of(term)] for term in terms if found[key_of(term)]}
+        return term_counts_of(terms, lambda keys: self._postings.counts(snapshot, keys))

@@ -18,7 +18,7 @@ from desktop_rag.features.shared_library.postgres.search.server_scope import (
     read_statistics,
     visible_in,
 )
-from desktop_rag.store.contract.search import EVERYWHERE, NamedDocuments, Scope
+from desktop_rag.store.contract.search import EVERYWHERE, NamedDocuments, NameStore, Scope
 from desktop_rag.store.sql.edit_distance import edits
 from desktop_rag.store.sql.file_names import plain, squeezed, stem
 from desktop_rag.store.sql.scope_filters import completing
@@ -54,7 +54,7 @@ def _is(char: str, category: str) -> bool:
     return bool(char) and unicodedata.category(char) == category
 
 
-class ServerNameStore:
+class ServerNameStore(NameStore):
     """The names of the documents."""
 
     def __init__(self, database: ServerDatabase) -> None:

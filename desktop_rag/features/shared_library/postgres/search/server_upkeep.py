@@ -17,12 +17,12 @@ from desktop_rag.features.shared_library.postgres.database.server_connection imp
     ServerConnection,
 )
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
-from desktop_rag.features.shared_library.postgres.documents.collection_vectors import vector_table
 from desktop_rag.features.shared_library.postgres.search.server_vectors import (
     EXACT_BELOW,
     MOST_INDEXED_DIMENSIONS,
     index_name,
 )
+from desktop_rag.store.contract.vectors import vector_table
 
 # With fewer, a search reads all blocks quickly.
 _MIN_POSTINGS = 200_000
