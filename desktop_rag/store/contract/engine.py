@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.core.server_state import ServerState
@@ -174,12 +173,4 @@ class EngineOpener(Protocol):
 
     def size_bytes(self, home: Home) -> int:
         """The disk space of a closed library."""
-        ...
-
-    def repair(self, home: Home, error: AppError) -> RepairReport | None:
-        """Build a new library from the readable parts when `error` says that it is damaged.
-
-        None when the error has another reason. Nobody may have the library open. AppError when the
-        new one can't be written; the damaged one is always kept.
-        """
         ...

@@ -11,7 +11,6 @@ from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.repair import repair, replay_journal
 from desktop_rag.store.duckdb.database.store_errors import DamagedStoreError, mapping_open_errors
 from desktop_rag.store.duckdb.documents.chunk_store import DuckdbChunkStore
-from desktop_rag.store.duckdb.documents.content import ChunkNumbers
 from desktop_rag.store.duckdb.documents.staged_content import StagedContent
 from desktop_rag.store.duckdb.inspection.library_inspection import LibraryInspection
 from desktop_rag.store.duckdb.personal.precious_store import DuckdbPreciousStore
@@ -69,7 +68,7 @@ def library_file(home: Home) -> Path:
 
 def engine_over(database: Database) -> Engine:
     """The stores over an open file."""
-    cache, content = IndexCache(database), StagedContent(database, ChunkNumbers())
+    cache, content = IndexCache(database), StagedContent(database)
     return assembled(
         database,
         content,

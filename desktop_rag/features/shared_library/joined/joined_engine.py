@@ -95,7 +95,6 @@ class JoinedNameStore(NameStore):
         scope: Scope,
         limit: int,
     ) -> tuple[list[NamedDocuments], int]:
-        """Documents by the parts that their file names contain, and the number of all."""
         nothing: tuple[list[NamedDocuments], int] = ([], 0)
         (found, count), (others, count_there) = self._both.ask(
             scope,
@@ -112,12 +111,10 @@ class JoinedNameStore(NameStore):
         return _grouped(found, others, limit), count + count_there
 
     def spelled_in(self, text: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
-        """Id and path of documents whose file name is spelled in a text, the longest first."""
         found = self._paths(scope, lambda names, part: names.spelled_in(text, part, limit))
         return sorted(found, key=lambda pair: (-len(stem(plain_name(pair[1]))), pair[1]))[:limit]
 
     def spelled_like(self, name: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
-        """Id and path of documents whose file name differs by a slip, the nearest first."""
         wanted = squeezed(plain(name))
 
         def distance(path: str) -> int:
@@ -127,7 +124,6 @@ class JoinedNameStore(NameStore):
         return sorted(found, key=lambda pair: (distance(pair[1]), pair[1]))[:limit]
 
     def completing(self, text: str, limit: int) -> list[str]:
-        """Ids of documents with the parts of this text in their names, folders or days."""
         own, others = self._both.ask(
             EVERYWHERE, lambda names, _: names.completing(text, limit), list[str]()
         )
@@ -152,12 +148,10 @@ class JoinedNameStore(NameStore):
         return [row.document_id for row in known[:limit]]
 
     def folders(self, scope: Scope) -> list[str]:
-        """The folders that directly contain documents of either."""
         own, others = self._both.ask(scope, lambda names, part: names.folders(part), list[str]())
         return sorted({*own, *others})
 
     def fingerprint(self, scope: Scope) -> str:
-        """The fingerprint of both; "" while a part of the scope is in a library that is away."""
         own, other = self._both.ask(scope, lambda names, part: names.fingerprint(part), "")
         if scope_here(scope) is None:
             own = "0"
@@ -191,7 +185,6 @@ class JoinedLexicalStore(LexicalStore):
         self._both = _Both[LexicalStore](own, lambda e: e.lexical, shared)
 
     def count(self, words: Words, readable: Readable | None = None) -> WordCounts:
-        """The counts of both, of which weights are made."""
         own, other = self._both.ask(
             Scope(readable=readable),
             lambda lexical, part: lexical.count(words, part.readable),
@@ -202,7 +195,6 @@ class JoinedLexicalStore(LexicalStore):
     def best(
         self, words: Words | Weights, limit: int, scope: Scope = EVERYWHERE
     ) -> list[tuple[int, float]]:
-        """The `limit` chunks of both with the highest score, best first."""
         weights = self._weights(words, scope.readable)
         own, other = self._both.ask(
             scope, lambda lexical, part: dict(lexical.best(weights, limit, part)), {}
@@ -210,7 +202,6 @@ class JoinedLexicalStore(LexicalStore):
         return _first(own | shared_chunks(other), limit)
 
     def scores(self, words: Words | Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
-        """The scores of given chunks read with their neighbours."""
         weights = self._weights(words)
         own, other = self._both.ask(
             Scope(chunk_ids=tuple(chunk_ids)),
@@ -220,7 +211,6 @@ class JoinedLexicalStore(LexicalStore):
         return own | shared_chunks(other)
 
     def in_scope(self, chunk_ids: Sequence[int], scope: Scope) -> frozenset[int]:
-        """The chunks that are in the scope."""
         kept = scope.chunk_ids
         asked = tuple(i for i in chunk_ids if kept is None or i in kept)
         own, other = self._both.ask(
@@ -233,7 +223,6 @@ class JoinedLexicalStore(LexicalStore):
         return own | {chunk_id + OFFSET for chunk_id in other}
 
     def documents_of(self, chunk_ids: Sequence[int]) -> frozenset[str]:
-        """The ids of the documents that the chunks belong to."""
         own, other = self._both.ask(
             Scope(chunk_ids=tuple(chunk_ids)),
             lambda lexical, part: lexical.documents_of(part.chunk_ids or ()),
@@ -242,14 +231,12 @@ class JoinedLexicalStore(LexicalStore):
         return own | set(map(shared_id, other))
 
     def newest(self, limit: int, scope: Scope) -> dict[int, float]:
-        """The first chunks of the documents in the scope that changed last, with their times."""
         own, other = self._both.ask(
             scope, lambda lexical, part: lexical.newest(limit, part), dict[int, float]()
         )
         return dict(_first(own | shared_chunks(other), limit))
 
     def languages(self, readable: Readable | None = None) -> Mapping[str, int]:
-        """The number of documents of both in each language, the most frequent first."""
         nothing: Mapping[str, int] = {}
         total = _added(
             *self._both.ask(
@@ -261,7 +248,6 @@ class JoinedLexicalStore(LexicalStore):
         return dict(sorted(total.items(), key=lambda pair: (-pair[1], pair[0])))
 
     def nearest_term(self, term: str, errors: int, readable: Readable | None = None) -> str:
-        """The nearest term of both; among equally near ones, that in most chunks."""
         found = self._both.ask(
             Scope(readable=readable),
             lambda lexical, part: lexical.nearest_term(term, errors, part.readable),
@@ -276,7 +262,6 @@ class JoinedLexicalStore(LexicalStore):
     def terms_completing(
         self, word: str, limit: int, readable: Readable | None = None
     ) -> tuple[str, ...]:
-        """The terms of both that begin with the word, most chunks first; else the longest stem."""
         own, other = self._both.ask(
             Scope(readable=readable),
             lambda lexical, part: lexical.terms_completing(word, limit, part.readable),
@@ -285,7 +270,6 @@ class JoinedLexicalStore(LexicalStore):
         return chosen_terms(self._counts({*own, *other}, readable), word, limit)
 
     def passages(self, scores: dict[int, float]) -> list[Passage]:
-        """The passages of the scored chunks of both, best first."""
         own, other = self._both.ask(
             Scope(chunk_ids=tuple(scores)),
             lambda lexical, part: lexical.passages(dict.fromkeys(part.chunk_ids or (), 0.0)),
@@ -319,7 +303,6 @@ class JoinedModelStore(ModelStore):
         self._shared = shared
 
     def search(self, model_id: int) -> VectorSearch:
-        """The search over the vectors of a model in both."""
         own = super().search(model_id)
         [row] = [row for row in self.stored() if row.model_id == model_id]
         if (row.name, row.dimensions) not in self._shared.facts.models:
@@ -399,7 +382,6 @@ class JoinedDocumentStore(DocumentStore):
         state: DocumentState | None = None,
         readable: Readable | None = None,
     ) -> list[Document]:
-        """All documents of both, or those of a source; by path, then part."""
         found, others = self._both.ask(
             Scope(readable=readable),
             lambda store, part: store.documents(id_there(source_id), state, part.readable),
@@ -412,7 +394,6 @@ class JoinedDocumentStore(DocumentStore):
         return sorted(every, key=lambda d: (str(d.path), d.part))
 
     def counts(self, source_id: str = "", readable: Readable | None = None) -> DocumentCounts:
-        """The number of files and web pages of both in each state, or of a source."""
         found, other = self._both.ask(
             Scope(readable=readable),
             lambda store, part: store.counts(id_there(source_id), part.readable),
@@ -422,7 +403,6 @@ class JoinedDocumentStore(DocumentStore):
         return DocumentCounts(_added(found.by_state, other.by_state))
 
     def facets(self) -> LibraryFacets:
-        """The formats and folders of the documents of both, with counts."""
         own, other = self._both.ask(EVERYWHERE, lambda store, _: store.facets(), LibraryFacets())
         return LibraryFacets(
             _added(own.formats, other.formats),
@@ -432,7 +412,6 @@ class JoinedDocumentStore(DocumentStore):
         )
 
     def get(self, document_ids: Sequence[str]) -> list[Document]:
-        """The rows of these documents, in any order."""
         found, others = self._both.ask(
             Scope(document_ids=tuple(document_ids)),
             lambda store, part: store.get(part.document_ids or ()),
@@ -441,24 +420,20 @@ class JoinedDocumentStore(DocumentStore):
         return [*found, *map(shared_document, others)]
 
     def with_sites(self, documents: Sequence[Document]) -> list[Document]:
-        """The documents with their addresses, which shared ones have already."""
         own = self._own.with_sites([d for d in documents if not is_shared(d.document_id)])
         addressed = {d.document_id: d for d in own}
         return [addressed.get(d.document_id, d) for d in documents]
 
     def parts(self, document_id: str) -> list[Document]:
-        """The rows of the documents inside this one, in order of their parts."""
         found, others = self._of(document_id, lambda d, own_id: d.parts(own_id), list[Document]())
         return [*found, *map(shared_document, others)]
 
     def content(self, document_id: str) -> tuple[str | None, str]:
-        """The whole extracted text, and its places as stored."""
         nothing: tuple[str | None, str] = (None, "")
         found, other = self._of(document_id, lambda d, own_id: d.content(own_id), nothing)
         return other if is_shared(document_id) else found
 
     def chunks(self, document_id: str) -> list[Chunk]:
-        """The chunks of a document in reading order."""
         found, others = self._of(document_id, lambda d, own_id: d.chunks(own_id), list[Chunk]())
         return [*found, *others]
 
@@ -480,11 +455,9 @@ class JoinedSourceStore(SourceStore):
         self._shared = shared
 
     def collections(self) -> list[domain.Collection]:
-        """All collections, the shared ones last."""
         return [*super().collections(), *self._shared.facts.collections]
 
     def sources(self) -> list[Source]:
-        """All sources but attached files, the shared ones last."""
         return [*super().sources(), *self._shared.facts.sources]
 
 

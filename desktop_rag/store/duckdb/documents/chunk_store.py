@@ -27,7 +27,6 @@ class DuckdbChunkStore(ChunkStore):
     # --- reading -----------------------------------------------------------------------------
 
     def vector_counts(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> tuple[int, int]:
-        """(distinct contents of the chunks, those of them without a vector)."""
         condition, parameters = self.within(coverage)
         [(total, missing)] = fetched(
             self._database,
@@ -41,7 +40,6 @@ class DuckdbChunkStore(ChunkStore):
     def without_vectors(
         self, model_id: int, limit: int, coverage: Coverage = ALL_CHUNKS
     ) -> list[tuple[str, str, str]]:
-        """Up to `limit` contents without a vector: (content hash, context, text)."""
         condition, parameters = self.within(coverage)
         # First the hashes, then their texts: a plain query would read the texts of all rows.
         rows = fetched(
@@ -56,7 +54,6 @@ class DuckdbChunkStore(ChunkStore):
         return [(row[0].hex, row[1], row[2]) for row in rows]
 
     def without_windows(self, model_id: int, limit: int) -> list[tuple[str, str]]:
-        """Up to `limit` contents with a vector but no windows yet: (content hash, text)."""
         rows = fetched(
             self._database,
             "SELECT content_hash, any_value(text) FROM chunks WHERE content_hash IN"
@@ -68,7 +65,6 @@ class DuckdbChunkStore(ChunkStore):
     # --- writing -----------------------------------------------------------------------------
 
     def finish_documents(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> list[str]:
-        """Mark documents whose chunks all have vectors as searchable; returns their ids."""
         condition, parameters = self.within(coverage)
         stored = stored_among(vector_table(model_id), "candidates")
         return self.update_documents(
@@ -82,7 +78,6 @@ class DuckdbChunkStore(ChunkStore):
         )
 
     def reopen_documents(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> list[str]:
-        """Mark searchable documents that lack vectors as searchable by words; their ids."""
         condition, parameters = self.within(coverage)
         return self.update_documents(
             "UPDATE documents SET state = 'searchable by words' WHERE state = 'searchable'"
@@ -93,7 +88,6 @@ class DuckdbChunkStore(ChunkStore):
         )
 
     def prune_vectors(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> None:
-        """Remove vectors and windows that no chunk of the coverage needs."""
         condition, parameters = self.within(coverage)
         table = vector_table(model_id)
         unused = f"content_hash NOT IN (SELECT content_hash FROM chunks WHERE true{condition})"

@@ -60,10 +60,10 @@ class Staged:
 class StagedContent:
     """Writes the chunks of large documents in advance. One per open file."""
 
-    def __init__(self, database: Database, numbers: ChunkNumbers) -> None:
+    def __init__(self, database: Database) -> None:
         """Removes what an earlier process left unfinished."""
         self._database = database
-        self._numbers = numbers
+        self._numbers = ChunkNumbers()
         with database.read() as con:
             is_left = bool(con.execute("FROM unfinished_content LIMIT 1").fetchall())
         if is_left:

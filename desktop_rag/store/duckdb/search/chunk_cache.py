@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.store.contract.bm25_ranking import Ids
+from desktop_rag.store.contract.scope_conditions import LibraryStatistics
 from desktop_rag.store.contract.vectors import vector_table
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.search.postings import PostingsState
-from desktop_rag.store.duckdb.search.scope_sql import LibraryStatistics
 from desktop_rag.store.sql.packed_vectors import COLUMN, words_of
 
 ContentKeys = NDArray[np.uint64]

@@ -185,25 +185,21 @@ class DuckdbLexicalStore(LexicalStore):
         self._cache = cache
 
     def count(self, words: Words, readable: Readable | None = None) -> WordCounts:
-        """The statistics behind the weights."""
         with self._cache.snapshot() as snapshot:
             return counts_of(snapshot, words, readable)
 
     def best(
         self, words: Words | Weights, limit: int, scope: Scope = EVERYWHERE
     ) -> list[tuple[int, float]]:
-        """The `limit` chunks with the highest BM25: (chunk id, score), best first. Exact."""
         with self._cache.snapshot() as snapshot:
             weights = _weights(snapshot, words, scope.readable)
             return best(snapshot, weights, limit, scope)
 
     def scores(self, words: Words | Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
-        """BM25 of given chunks read with their neighbours; those without any word are absent."""
         with self._cache.snapshot() as snapshot:
             return scores_of(snapshot, _weights(snapshot, words), chunk_ids)
 
     def in_scope(self, chunk_ids: Sequence[int], scope: Scope) -> frozenset[int]:
-        """The chunks that are in the scope."""
         with self._database.read() as con:
             condition, parameters = condition_of(scope, con, self._cache.statistics, "chunk_id")
             which = sql_in_numbers(con, "chunk_id", chunk_ids)
@@ -213,14 +209,12 @@ class DuckdbLexicalStore(LexicalStore):
         return frozenset(row[0] for row in rows)
 
     def documents_of(self, chunk_ids: Sequence[int]) -> frozenset[str]:
-        """The documents that the chunks belong to."""
         with self._database.read() as con:
             which = sql_in_numbers(con, "chunk_id", chunk_ids)
             rows = con.execute(f"SELECT DISTINCT document_id FROM chunks WHERE {which}").fetchall()
         return frozenset(row[0] for row in rows)
 
     def newest(self, limit: int, scope: Scope) -> dict[int, float]:
-        """The first chunks of the documents in the scope that changed last, with their times."""
         with self._cache.snapshot() as snapshot:
             con = snapshot.con
             condition, parameters = condition_of(scope, con, snapshot.statistics, "chunk_id")
@@ -232,14 +226,12 @@ class DuckdbLexicalStore(LexicalStore):
         return dict(rows)
 
     def languages(self, readable: Readable | None = None) -> Mapping[str, int]:
-        """The number of documents in each language, the most frequent first; "" is unknown."""
         if readable is None:
             return dict(self._cache.statistics.languages)
         with self._cache.snapshot() as snapshot:
             return dict(snapshot.part(readable).languages)
 
     def nearest_term(self, term: str, errors: int, readable: Readable | None = None) -> str:
-        """The most frequent term at the smallest edit distance, up to `errors`, or ""."""
         if readable is not None:
             with self._cache.snapshot() as snapshot:
                 return nearest_within(snapshot, term, errors, readable)
@@ -258,7 +250,6 @@ class DuckdbLexicalStore(LexicalStore):
     def terms_completing(
         self, word: str, limit: int, readable: Readable | None = None
     ) -> tuple[str, ...]:
-        """The terms that begin with the word, most chunks first; else the longest stem of it."""
         if len(word) < SHORTEST_COMPLETED:
             return ()
         stems = stems_of(word)
@@ -279,7 +270,6 @@ class DuckdbLexicalStore(LexicalStore):
         return longer or tuple(term for term, _ in rows[:1])
 
     def passages(self, scores: dict[int, float]) -> list[Passage]:
-        """The passages of the scored chunks, best first; chunks deleted meanwhile are absent."""
         with self._database.read() as con:
             # Two statements: a join would read the texts of all rows around.
             chunks = con.execute(

@@ -29,7 +29,6 @@ class DuckdbVectorStore(VectorStore):
         self._signs = cache.vectors(table).signs
 
     def add(self, hashes: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Store unit vectors, shape (len(hashes), dimensions), of hashes without a vector."""
         bits = np.ascontiguousarray(sign_bits(vectors).T)
         columns: dict[str, Any] = {"content_hash": list(hashes), "vector": packed(vectors)}
         columns |= dict(zip(self._sign_columns, bits, strict=True))
@@ -41,7 +40,6 @@ class DuckdbVectorStore(VectorStore):
         self._signs.add(self._database.write_uncached(work), bits)
 
     def stored(self, hashes: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        """The unit vectors by content hash; absent for contents without one."""
         rows = self.packed("vector", hashes)
         vectors = unpacked([row for _, row in rows], self.dimensions)
         return dict(zip((key for key, _ in rows), vectors, strict=True))
@@ -49,7 +47,6 @@ class DuckdbVectorStore(VectorStore):
     # --- windows -----------------------------------------------------------------------------
 
     def add_windows(self, hashes: Sequence[str], windows: Sequence[NDArray[np.float32]]) -> None:
-        """Store the unit vectors of each content's windows; see the contract."""
         columns: dict[str, Any] = {
             "content_hash": list(hashes), "windows": [packed_windows(each) for each in windows]
         }  # fmt: skip
@@ -73,7 +70,6 @@ class DuckdbVectorStore(VectorStore):
         con.execute("DROP TABLE with_windows")
 
     def window_counts(self) -> tuple[int, int]:
-        """(contents with a vector, those of them without windows yet)."""
         sql = f"SELECT count(*), count(*) FILTER (windows IS NULL) FROM {self.table}"
         [(total, missing)] = fetched(self._database, sql)
         return int(total), int(missing)

@@ -20,7 +20,6 @@ class ServerChunkStore(ChunkStore):
         self._database = database
 
     def vector_counts(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> tuple[int, int]:
-        """(distinct contents of the chunks, those of them without a vector)."""
         condition, parameters = self.within(coverage)
         with self._database.read() as con:
             [(total, missing)] = con.execute(
@@ -64,7 +63,6 @@ class ServerChunkStore(ChunkStore):
         self._database.write_uncached(work)
 
     def without_windows(self, model_id: int, limit: int) -> list[tuple[str, str]]:
-        """Up to `limit` contents with a vector but no windows yet: (content hash, text)."""
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT DISTINCT ON (content_hash) content_hash, text FROM chunks"
@@ -77,7 +75,6 @@ class ServerChunkStore(ChunkStore):
         return [(row[0].hex, row[1]) for row in rows]
 
     def finish_documents(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> list[str]:
-        """Mark documents whose chunks all have vectors as searchable; their ids."""
         condition, parameters = self.within(coverage)
         return self.update_documents(
             "UPDATE documents SET state = 'searchable' WHERE state = 'searchable by words'"
@@ -87,7 +84,6 @@ class ServerChunkStore(ChunkStore):
         )
 
     def reopen_documents(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> list[str]:
-        """Mark searchable documents that lack vectors as searchable by words; their ids."""
         condition, parameters = self.within(coverage)
         return self.update_documents(
             "UPDATE documents SET state = 'searchable by words' WHERE state = 'searchable'"
@@ -97,7 +93,6 @@ class ServerChunkStore(ChunkStore):
         )
 
     def prune_vectors(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> None:
-        """Remove vectors and windows that no chunk of the coverage needs."""
         condition, parameters = self.within(coverage)
         sql = (
             f"DELETE FROM {vector_table(model_id)} v WHERE NOT EXISTS (SELECT 1 FROM chunks"

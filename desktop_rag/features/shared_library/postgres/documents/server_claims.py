@@ -37,7 +37,6 @@ class ServerClaims(DocumentClaims):
         self._held: list[_Held] = []
 
     def take(self, document_ids: Sequence[str]) -> list[str]:
-        """The documents, of these, that this process may index now."""
         with self._lock:
             granted = {i for held in self._held for i in held.document_ids}
             rest = sorted(set(document_ids) - granted)
@@ -67,7 +66,6 @@ class ServerClaims(DocumentClaims):
             return set(claimed)
 
     def release(self, document_ids: Iterable[str]) -> None:
-        """Give claims back; a connection is closed with the last of its documents."""
         given_back = set(document_ids)
         with self._lock:
             for held in self._held:

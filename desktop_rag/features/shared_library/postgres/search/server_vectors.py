@@ -26,13 +26,12 @@ from desktop_rag.features.shared_library.postgres.database.server_database impor
     ServerSnapshot,
 )
 from desktop_rag.features.shared_library.postgres.documents.collection_vectors import places_of
-from desktop_rag.features.shared_library.postgres.search.server_bm25 import condition_within
 from desktop_rag.features.shared_library.postgres.search.server_scope import (
+    chunk_condition,
     collections_in,
     named,
-    read_statistics,
-    visible_in,
 )
+from desktop_rag.store.contract.scope_conditions import read_statistics
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from desktop_rag.store.contract.vectors import VectorMatches, VectorStore, vector_table
 from desktop_rag.store.sql.packed_vectors import best_windows, packed_windows
@@ -91,13 +90,11 @@ class ServerVectorStore(VectorStore):
             self._database.write_uncached(work)
 
     def stored(self, hashes: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        """The unit vectors by content hash; absent for contents without one."""
         rows = self.packed("vector", hashes, "halfvec_send(vector)")
         vectors = _unit(half_vectors([row for _, row in rows], self.dimensions))
         return dict(zip((key for key, _ in rows), vectors, strict=True))
 
     def add_windows(self, hashes: Sequence[str], windows: Sequence[NDArray[np.float32]]) -> None:
-        """Store the unit vectors of each content's windows, shape (windows, dimensions)."""
         values = [packed_windows(each) for each in windows]
         self._database.write_uncached(
             lambda con: con.execute(
@@ -109,7 +106,6 @@ class ServerVectorStore(VectorStore):
         )
 
     def window_counts(self) -> tuple[int, int]:
-        """(contents with a vector, those of them without windows yet)."""
         with self._database.read() as con:
             [(total, missing)] = con.execute(
                 "SELECT count(*), count(*) FILTER (WHERE is_without)"
@@ -132,9 +128,9 @@ class ServerVectorSearch:
     ) -> VectorMatches:
         """The `limit` chunks most similar to a unit vector, best first."""
         with self._database.snapshot(scope.readable, search="meaning") as snapshot:
-            condition, parameters = condition_within(snapshot, scope)
+            condition, parameters = chunk_condition(scope, snapshot)
             values = parameters | {"query": _written(query)}
-            collections = collections_in(scope, visible_in(snapshot))
+            collections = collections_in(scope, snapshot)
             evenness = self._evenness(snapshot)
             if evenness is None or self._is_small(snapshot, condition, parameters):
                 among, _ = named("c.collection_id", collections)

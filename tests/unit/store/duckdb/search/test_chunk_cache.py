@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.scope_conditions import read_statistics
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over
 from desktop_rag.store.duckdb.search import chunk_cache
@@ -17,7 +18,6 @@ from desktop_rag.store.duckdb.search.chunk_cache import (
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.lexical_store import DuckdbLexicalStore
 from desktop_rag.store.duckdb.search.postings import read_postings_state
-from desktop_rag.store.duckdb.search.scope_sql import read_statistics
 from tests.stored_rows import ids, put, remove
 
 
