@@ -34,6 +34,7 @@ from desktop_rag.store.duckdb.duckdb_engine import library_file
 from desktop_rag.upkeep import repair_home
 from tests.driving import acts
 from tests.library_before import unpacked
+from tests.stored_rows import count_inconsistent
 
 _CALLS = (
     "pwrite64,fsync,fdatasync,ftruncate,rename,renameat,renameat2,link,linkat,unlink,unlinkat,"
@@ -126,7 +127,7 @@ class Kills:
                 services.library.start(watch=False)
                 assert services.library.indexing.wait_until_idle(120)
                 services.engine.storage.verify()
-                wrong = services.engine.documents.count_inconsistent()
+                wrong = count_inconsistent(services.engine.documents)
                 self.faults += [f"{name}: {wrong} documents are inconsistent"] if wrong else []
             finally:
                 services.close()

@@ -29,14 +29,14 @@ from desktop_rag.models.embedding.joined_embedding import (
     bundled_folders,
 )
 from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.vectors import ModelStore, VectorStore
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
-from desktop_rag.store.duckdb.search.chunk_cache import find_or_create
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
+from desktop_rag.store.duckdb.search.model_store import DuckdbVectors
 from desktop_rag.store.duckdb.search.postings import PostingsMerge
-from desktop_rag.store.duckdb.search.vector_store import VectorStore
 from desktop_rag.store.sql.scope_filters import key_of, plain_name
 
 DIMENSIONS = 384
@@ -120,8 +120,8 @@ def build(
     sources = engine_over(database).sources
     collection = sources.default_collection("Made up")
     source = sources.add_source(folder, collection.collection_id)
-    table = database.write(lambda con: find_or_create(con, model, DIMENSIONS))
-    vectors = VectorStore(database, table, IndexCache(database))
+    models = ModelStore(database, DuckdbVectors(database, IndexCache(database)))
+    vectors = models.vectors(model, DIMENSIONS)
     vocabulary = made.words()
     for batch, first in enumerate(range(0, passages, _BATCH)):
         count = min(_BATCH, passages - first)

@@ -8,7 +8,8 @@ from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.parsed import Anchor, Chunk
 from desktop_rag.core.terms import term_counts
 from desktop_rag.ingest.chunking.document_chunker import content_hash
-from desktop_rag.store.contract.documents import IndexingOutcome
+from desktop_rag.store.contract.database import fetched
+from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
 
@@ -91,3 +92,30 @@ def ids(engine: Engine, term: str) -> dict[str, int]:
     """Text → chunk id of the chunks that contain the term, in the order of ids."""
     passages = engine.lexical.passages(dict(engine.lexical.best([(term,)], _ALL)))
     return {p.text: p.chunk_id for p in sorted(passages, key=lambda p: p.chunk_id)}
+
+
+def count_orphans(documents: DocumentStore) -> int:
+    """The number of chunks without a document."""
+    orphans = "chunks WHERE document_id NOT IN (SELECT document_id FROM documents)"
+    [(count,)] = fetched(documents.database, f"SELECT count(*) FROM {orphans}")
+    return int(count)
+
+
+def count_inconsistent(documents: DocumentStore, finished: str = "true") -> int:
+    """The number of documents with two rows, or with other chunks than their row says.
+
+    `finished` is SQL for the chunks that count.
+    """
+    [(count,)] = fetched(
+        documents.database,
+        "SELECT count(*) FROM (SELECT document_id, count(*) AS times, sum(chunk_count) AS n"
+        " FROM documents GROUP BY document_id) d LEFT JOIN (SELECT document_id, count(*)"
+        " AS found, count(DISTINCT position) AS positions, min(chunk_id) AS lowest,"
+        " max(chunk_id) AS highest FROM chunks"
+        f" WHERE {finished} GROUP BY document_id) c USING (document_id)"
+        " LEFT JOIN document_texts t USING (document_id) WHERE times > 1"
+        " OR n <> coalesce(found, 0) OR found <> positions OR lowest <> first_chunk"
+        " OR highest <> last_chunk OR coalesce(found, 0) <>"
+        " coalesce(last_chunk - first_chunk + 1, 0)",
+    )
+    return int(count)

@@ -21,9 +21,9 @@ from desktop_rag.ingest.sent_files import SentFolders
 from desktop_rag.ingest.web.crawler import WebAccess
 from desktop_rag.ingest.web.link_refresher import LinkRefresher
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
+from desktop_rag.store.contract.sources import WebPageStore
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
-from desktop_rag.store.sql.documents.source_store import WebPageStore
 from tests.servers.web_server import WebServer
 from tests.waiting import until
 

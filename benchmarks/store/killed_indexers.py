@@ -38,6 +38,7 @@ from desktop_rag.ingest.sent_files import SentFolders
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
+from tests.stored_rows import count_inconsistent
 
 INDEXERS = 4
 KILLED = 2
@@ -135,7 +136,7 @@ def check(made: Round) -> None:
     rows = engine.documents.documents()
     assert len(rows) == made.documents, f"{len(rows)} documents"
     assert {row.state for row in rows} == {DocumentState.SEARCHABLE_BY_WORDS}, "some still wait"
-    assert engine.documents.count_inconsistent() == 0
+    assert count_inconsistent(engine.documents) == 0
     found = engine.inspection.discrepancies(lambda: True)
     assert not found, found
     scores = dict(engine.lexical.best([("lamp",)], 10 * made.documents))

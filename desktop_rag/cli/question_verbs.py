@@ -104,7 +104,7 @@ def _ask(arguments: argparse.Namespace) -> int:
         return 0
     if not is_answered:
         with open_services() as services:
-            services.in_use.wait_until_known(_CONNECTING_S)
+            services.in_use.beside.wait_until_known(_CONNECTING_S)
             asking = verbs.asking(services, **request)
             answer = verbs.completed(services, verbs.outcome(asking, say))
             _follow_up(services, arguments, answer)
@@ -153,7 +153,7 @@ def _search(arguments: argparse.Namespace) -> int:
     is_answered, found = ask_running_app(find_home(), "search", request)
     if not is_answered:
         with open_services() as services:
-            services.in_use.wait_until_known(_CONNECTING_S)
+            services.in_use.beside.wait_until_known(_CONNECTING_S)
             found = verbs.search(services.library, services.chat, **request)
     if arguments.json:
         for line in output.notes_lines(found):

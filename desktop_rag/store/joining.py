@@ -4,7 +4,7 @@ Readers hold stand-ins for the stores, so that joining and leaving a library nee
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from desktop_rag.core.shared_library import SharedLibraryStatus
 from desktop_rag.store.contract.engine import Engine
@@ -18,25 +18,24 @@ if TYPE_CHECKING:
 _JOINED = ("documents", "sources", "lexical", "names", "models")
 
 
-class LibraryBeside(Protocol):
-    """A library that is read beside the person's own."""
+class LibraryBeside:
+    """A library that is read beside the person's own; here there is none."""
 
     @property
     def status(self) -> SharedLibraryStatus:
         """Its state now."""
-        ...
+        return SharedLibraryStatus()
 
     def models(self) -> dict[str, ModelRow | None]:
         """The model that answers for each of its collections, if there is one."""
-        ...
+        return {}
 
     def missed(self, scope: Scope) -> tuple[str, ...]:
         """Sentences for the answer about what could not be searched in this scope."""
-        ...
+        return ()
 
     def wait_until_known(self, timeout_s: float) -> None:
         """Wait until it is online or known to be away, or until the timeout."""
-        ...
 
 
 class _StandIn:
@@ -50,47 +49,30 @@ class _StandIn:
 
 
 class LibraryInUse:
-    """`engine` has the stores for searching and reading."""
+    """The library `own`, and the one `beside` it; `engine` has the stores to search and read."""
 
     def __init__(self, own: Engine) -> None:
         self.own = own
-        self._beside: LibraryBeside | None = None
+        self.beside = LibraryBeside()
+        self.is_joined = False
         self._stand_ins = {name: _StandIn(getattr(own, name)) for name in _JOINED}
         self.engine = replace(own, **cast("Mapping[str, Any]", self._stand_ins))
 
-    @property
-    def is_joined(self) -> bool:
-        """True while another library is read as well."""
-        return self._beside is not None
-
     def join(self, joined: Engine, beside: LibraryBeside) -> None:
         """Read another library as well: `joined` has the stores of both."""
-        self._beside = beside
-        self._use(joined)
+        self.beside, self.is_joined = beside, True
+        for name, stand_in in self._stand_ins.items():
+            stand_in.store = getattr(joined, name)
 
     def leave(self) -> None:
         """Read the own library only."""
-        self._beside = None
-        self._use(self.own)
-
-    def _use(self, engine: Engine) -> None:
-        for name, stand_in in self._stand_ins.items():
-            stand_in.store = getattr(engine, name)
-
-    @property
-    def status(self) -> SharedLibraryStatus:
-        """The state of the library beside the own one."""
-        return self._beside.status if self._beside else SharedLibraryStatus()
+        self.join(self.own, LibraryBeside())
+        self.is_joined = False
 
     def models(self) -> dict[str, ModelRow | None]:
-        """As `LibraryBeside.models`; empty without one."""
-        return self._beside.models() if self._beside else {}
+        """As `LibraryBeside.models`."""
+        return self.beside.models()
 
     def missed(self, scope: Scope) -> tuple[str, ...]:
-        """As `LibraryBeside.missed`; empty without one."""
-        return self._beside.missed(scope) if self._beside else ()
-
-    def wait_until_known(self, timeout_s: float) -> None:
-        """As `LibraryBeside.wait_until_known`; at once without one."""
-        if self._beside:
-            self._beside.wait_until_known(timeout_s)
+        """As `LibraryBeside.missed`."""
+        return self.beside.missed(scope)

@@ -1,7 +1,10 @@
-"""Chunks by content, and which of them have vectors. A protocol; any thread."""
+"""Chunks by content, and which of them have vectors. Any thread."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
+
+from desktop_rag.store.contract.database import Connection, Database, fetched
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,54 +23,98 @@ class Coverage:
 ALL_CHUNKS = Coverage()
 
 
-class ChunkStore(Protocol):
+class ChunkStore(ABC):
     """The chunks of all documents, by content hash, compared with the vectors of one model.
 
     Chunks of equal content share one vector. `model_id` is that of a `VectorStore`. A method that
     takes a `coverage` is about the chunks of these documents.
     """
 
+    # SQL that begins with AND, for rows of documents or chunks in the `$collections`.
+    in_collections: str
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
     # --- reading -----------------------------------------------------------------------------
 
+    @abstractmethod
     def vector_counts(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> tuple[int, int]:
         """(distinct contents of the chunks, those of them without a vector)."""
-        ...
 
+    @abstractmethod
     def without_vectors(
         self, model_id: int, limit: int, coverage: Coverage = ALL_CHUNKS
     ) -> list[tuple[str, str, str]]:
         """Up to `limit` distinct contents without a vector: (content hash, context, text)."""
-        ...
 
+    @abstractmethod
     def without_windows(self, model_id: int, limit: int) -> list[tuple[str, str]]:
         """Up to `limit` contents with a vector but no windows yet: (content hash, text)."""
-        ...
 
     def files_by_words_only(self) -> int:
         """The number of files and web pages that still wait for vectors."""
-        ...
+        [(count,)] = fetched(
+            self.database,
+            "SELECT count(*) FROM documents WHERE state = 'searchable by words' AND parent_id = ''",
+        )
+        return int(count)
 
     # --- writing -----------------------------------------------------------------------------
 
+    @abstractmethod
     def finish_documents(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> list[str]:
         """Mark documents that are searchable by words as searchable once all chunks have vectors.
 
         Returns their ids. Check and update are one transaction: a document that was stored again
         meanwhile is not finished by the vectors of its former chunks.
         """
-        ...
 
+    @abstractmethod
     def reopen_documents(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> list[str]:
         """Mark searchable documents that lack vectors as searchable by words; returns their ids."""
-        ...
 
     def finish_without_vectors(self, coverage: Coverage) -> list[str]:
         """The same without vectors, for documents in a language that no model reads."""
-        ...
+        condition, parameters = self.within(coverage)
+        which = f"state = 'searchable by words'{condition}"
+        sql = f"SELECT 1 FROM documents WHERE {which} LIMIT 1"
+        if not fetched(self.database, sql, parameters):  # called often, a write waits for the disk
+            return []
+        return self.update_documents(
+            f"UPDATE documents SET state = 'searchable' WHERE {which} RETURNING document_id",
+            parameters,
+        )
 
+    @abstractmethod
     def prune_vectors(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> None:
         """Remove vectors and windows that no chunk of the coverage needs.
 
         Check and removal are one transaction: a vector that a new chunk needs stays.
         """
-        ...
+
+    def update_documents(self, sql: str, parameters: dict[str, Any]) -> list[str]:
+        """Run an update in a transaction; the first column of what it returns."""
+
+        def work(con: Connection) -> list[str]:
+            return [row[0] for row in con.execute(sql, parameters).fetchall()]
+
+        return self.database.write(work)
+
+    def within(self, coverage: Coverage) -> tuple[str, dict[str, Any]]:
+        """SQL that begins with AND, and its parameters; empty for all chunks."""
+        sql, parameters = "", dict[str, Any]()
+        if coverage.collection_ids is not None:
+            sql += self.in_collections
+            parameters["collections"] = list(coverage.collection_ids)
+        for name, negation, languages in (
+            ("languages", "", coverage.languages),
+            ("but_languages", "NOT ", coverage.but_languages or None),
+        ):
+            if languages is not None:
+                sql += (
+                    " AND document_id IN (SELECT d.document_id FROM documents d WHERE"
+                    f" d.language {negation}IN (SELECT unnest(${name}::VARCHAR[])))"
+                )
+                parameters[name] = sorted(languages)
+        return sql, parameters

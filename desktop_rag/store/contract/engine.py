@@ -2,15 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
-from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.core.server_state import ServerState
 from desktop_rag.store.contract.chunks import ChunkStore
 from desktop_rag.store.contract.database import Database
-from desktop_rag.store.contract.documents import DocumentStore, TagStore
+from desktop_rag.store.contract.documents import (
+    DocumentClaims,
+    DocumentContent,
+    DocumentStore,
+    TagStore,
+)
 from desktop_rag.store.contract.inspection import Inspection
 from desktop_rag.store.contract.interaction_store import InteractionStore
 from desktop_rag.store.contract.precious import PreciousStore
@@ -117,6 +122,30 @@ class Engine:
         self.storage.close()
 
 
+def assembled(
+    storage: Storage,
+    content: DocumentContent,
+    home: Path,
+    claims: DocumentClaims | None = None,
+    **brought: Any,  # noqa: ANN401  the other fields of `Engine`
+) -> Engine:
+    """The stores that all engines share, over an open library, with what its engine brings."""
+    return Engine(
+        documents=DocumentStore(storage, content, claims or DocumentClaims()),
+        sources=SourceStore(storage, content),
+        web_pages=WebPageStore(storage),
+        tags=TagStore(storage),
+        conversations=ConversationStore(storage),
+        kept_conversations=KeptConversationStore(storage),
+        unfinished=UnfinishedAnswerStore(home / "unfinished"),
+        assistants=AssistantStore(storage),
+        interactions=InteractionStore(storage),
+        attachments=AttachmentStore(storage, content),
+        storage=storage,
+        **brought,
+    )
+
+
 class EngineOpener(Protocol):
     """Opens the library of a home folder with one kind of engine."""
 
@@ -144,12 +173,4 @@ class EngineOpener(Protocol):
 
     def size_bytes(self, home: Home) -> int:
         """The disk space of a closed library."""
-        ...
-
-    def repair(self, home: Home, error: AppError) -> RepairReport | None:
-        """Build a new library from the readable parts when `error` says that it is damaged.
-
-        None when the error has another reason. Nobody may have the library open. AppError when the
-        new one can't be written; the damaged one is always kept.
-        """
         ...

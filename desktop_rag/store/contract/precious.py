@@ -125,10 +125,8 @@ class PreciousChanged:
 class PreciousStore(Protocol):
     """Everything that can't be made again, as one value; with it, on request, what can be."""
 
-    @property
-    def schema(self) -> int:
-        """The version of the tables whose columns the rows have."""
-        ...
+    # The version of the tables whose columns the rows have.
+    schema: int = SCHEMA
 
     def change_number(self) -> int:
         """A number that grows with each change to what is precious; 0 when there never was one."""

@@ -3,14 +3,20 @@
 The constants of the ranking are part of the contract: every engine returns the same scores.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import json
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from itertools import groupby
+from typing import Any, Protocol
 
 from desktop_rag.core.domain import Passage
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.query import Filters
 from desktop_rag.core.question import Readable
 from desktop_rag.core.question_scope import ScopeItem
+from desktop_rag.store.contract.document_rows import Sites, address_of
+from desktop_rag.store.sql.scope_filters import key_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +129,18 @@ class WordCounts:
         return WordCounts(self.chunks + other.chunks, self.terms + other.terms, counts)
 
 
+def weighted(found: WordCounts) -> Weights:
+    """The weight of each word, the rarest first."""
+    order = sorted(found.counts, key=lambda word: (found.counts[word], word))
+    counts = tuple(found.counts[word] for word in order)
+    return Weights(
+        tuple(order),
+        tuple(math.log(1 + max(0.5, found.chunks - n + 0.5) / (n + 0.5)) for n in counts),
+        counts,
+        found.terms / found.chunks if found.terms else 1.0,
+    )
+
+
 class LexicalStore(Protocol):
     """Ranks chunks by the words of a question, with BM25 over the whole library.
 
@@ -142,7 +160,7 @@ class LexicalStore(Protocol):
 
         n may count deleted chunks until the next `Upkeep.run`, but not with `readable`.
         """
-        ...
+        return weighted(self.count(words, readable))
 
     def count(self, words: Words, readable: Readable | None = None) -> WordCounts:
         """The statistics that `weigh` uses, so that several libraries can be ranked as one."""
@@ -208,6 +226,65 @@ class LexicalStore(Protocol):
     def passages(self, scores: dict[int, float]) -> list[Passage]:
         """The passages of the scored chunks, best first, then the lower id; no deleted chunks."""
         ...
+
+
+def stems_of(word: str) -> list[str]:
+    """The terms that a half-typed word may already be longer than."""
+    least = max(SHORTEST_STEM, len(word) - COMPLETED_ENDING)
+    return [word[:length] for length in range(least, len(word))]
+
+
+def chosen_terms(counts: Mapping[str, int], word: str, limit: int) -> tuple[str, ...]:
+    """The result of `terms_completing`, of these terms with the number of their chunks."""
+    longer = [term for term in counts if term.startswith(word)]
+    if longer:
+        return tuple(sorted(longer, key=lambda term: (-counts[term], term))[:limit])
+    return tuple(sorted(counts, key=len, reverse=True)[:1])
+
+
+def chosen_nearest(
+    found: Iterable[tuple[int, str]], counts_of: Callable[[Sequence[str]], Mapping[str, int]]
+) -> str:
+    """The result of `nearest_term`, of (distance, term) in this order.
+
+    `counts_of` gives the number of chunks of each term that has any.
+    """
+    for _, group in groupby(found, key=lambda pair: pair[0]):
+        if counts := counts_of([term for _, term in group]):
+            return min(counts, key=lambda term: (-counts[term], term))
+    return ""
+
+
+# Limits a statement: each term is counted, though nobody means one of so many.
+_COUNTED_AT_ONCE = 500
+
+
+def term_counts_of(
+    terms: Sequence[str], counts_of: Callable[[Sequence[int]], Mapping[int, int]]
+) -> dict[str, int]:
+    """The number of chunks of each term that has any; `counts_of` gives it by the terms' keys."""
+    found: dict[int, int] = {}
+    keys = {term: key_of(term) for term in terms}
+    for begin in range(0, len(terms), _COUNTED_AT_ONCE):
+        found |= counts_of([keys[term] for term in terms[begin : begin + _COUNTED_AT_ONCE]])
+    return {term: found[key] for term, key in keys.items() if found[key]}
+
+
+def passages_of(
+    rows: Iterable[Sequence[Any]], scores: Mapping[int, float], sites: Sites
+) -> list[Passage]:
+    """The result of `passages`, of rows of chunks followed by those of their documents.
+
+    They are: chunk id, document id, text, anchor, both offsets, path, title, part, url, source id.
+    """
+    found: list[Passage] = []
+    for i, document_id, text, anchor, start, end, path, title, part, url, source_id in rows:
+        place = Anchor.from_json(json.loads(anchor))
+        address = url or address_of(sites, source_id, path)
+        found.append(
+            Passage(i, document_id, path, title, text, place, start, end, scores[i], part, address)
+        )
+    return sorted(found, key=lambda passage: (-passage.score, passage.chunk_id))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,17 @@
-"""The vectors of models, the search by meaning, and which model answers. Protocols; any thread."""
+"""The vectors of models, the search by meaning, and which model answers. Any thread."""
 
+import threading
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from desktop_rag.store.contract.database import Connection, Database, OwnConnection, fetched
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
+from desktop_rag.store.sql.packed_vectors import unpacked_windows
 
 # Below this number of vectors the search is exact.
 EXACT_UP_TO = 1000
@@ -34,60 +38,86 @@ class VectorMatches:
         return list(zip(self.chunk_ids, self.similarities.tolist(), strict=True))
 
 
-class VectorStore(Protocol):
+def vector_table(model_id: int) -> str:
+    """The name of the table with the vectors of a model, so that those of two never mix."""
+    return f"vectors_{model_id:d}"
+
+
+class VectorStore(ABC):
     """The vectors of one model, by content hash (32 lower-case hexadecimal digits).
 
     It knows no chunks and no documents: `ChunkStore` says which contents need a vector. Vectors are
-    unit vectors of 32-bit floats.
+    unit vectors of 32-bit floats. `model_id` is from 1 up, distinct for each pair of name and
+    dimensions.
     """
 
-    @property
-    def model_id(self) -> int:
-        """The number of the model, from 1 up; distinct for each pair of name and dimensions."""
-        ...
+    def __init__(self, database: Database, model_id: int, dimensions: int) -> None:
+        self.database = database
+        self.model_id = model_id
+        self.dimensions = dimensions
+        self.table = vector_table(model_id)
 
+    @abstractmethod
     def add(self, hashes: Sequence[str], vectors: NDArray[np.float32]) -> None:
         """Store vectors, shape (len(hashes), dimensions), in one transaction.
 
         The hashes are distinct and have no vector yet; no chunk need have them.
         """
-        ...
 
     def missing(self, hashes: Sequence[str]) -> set[str]:
         """The content hashes that have no vector."""
-        ...
+        rows = fetched(
+            self.database,
+            f"SELECT DISTINCT content_hash FROM {self.table}"
+            " WHERE content_hash IN (SELECT unnest(?::UUID[]))",
+            [list(hashes)],
+        )
+        return set(hashes) - {row[0].hex for row in rows}
 
+    @abstractmethod
     def stored(self, hashes: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """The unit vectors by content hash, for a copy; absent for contents without one.
 
         Right to ±ROUNDING; storing them again loses nothing more.
         """
-        ...
 
     def stored_windows(self, hashes: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """The unit vectors of windows by content hash, shape (windows, dimensions), for a copy.
 
         Absent for contents whose windows were not made yet. Rounded as `window_similarities` are.
         """
-        ...
+        rows = self.packed("windows", hashes)
+        return {key: unpacked_windows([value], self.dimensions) for key, value in rows}
+
+    def packed(self, column: str, hashes: Sequence[str], sent: str = "") -> list[tuple[str, bytes]]:
+        """(content hash, value of the column) of those that have one; `sent` is SQL for it."""
+        rows = fetched(
+            self.database,
+            f"SELECT DISTINCT ON (content_hash) content_hash, {sent or column} FROM {self.table}"
+            f" WHERE content_hash IN (SELECT unnest(?::UUID[])) AND {column} IS NOT NULL"
+            " ORDER BY content_hash",
+            [list(hashes)],
+        )
+        return [(key.hex, value) for key, value in rows]
 
     # --- windows: a few sentences each, parts of a passage -----------------------------------
 
+    @abstractmethod
     def add_windows(self, hashes: Sequence[str], windows: Sequence[NDArray[np.float32]]) -> None:
         """Store the unit vectors of each content's windows, shape (windows, dimensions) or (0, …).
 
         In one transaction. The contents have a vector and no windows yet. One stored with zero
         windows counts as done.
         """
-        ...
 
+    @abstractmethod
     def window_counts(self) -> tuple[int, int]:
         """(contents with a vector, those of them without windows yet)."""
-        ...
 
     def drop_windows(self) -> None:
         """Remove all windows; from then on their contents are without windows again."""
-        ...
+        sql = f"UPDATE {self.table} SET windows = NULL WHERE windows IS NOT NULL"
+        self.database.write_uncached(lambda con: con.execute(sql))
 
 
 class VectorSearch(Protocol):
@@ -119,38 +149,146 @@ class ModelRow:
     spec: str  # a folder, the address of an endpoint, or "" for the bundled one
 
 
-class ModelStore(Protocol):
+class VectorTables(Protocol):
+    """The tables of vectors, one for each model, as an engine keeps and searches them."""
+
+    def create(self, con: OwnConnection, model_id: int, dimensions: int) -> None:
+        """Create the table of a model, inside a transaction."""
+        ...
+
+    def vectors(self, model_id: int, dimensions: int) -> VectorStore:
+        """The vectors in the table of a model."""
+        ...
+
+    def search(self, model_id: int, dimensions: int) -> VectorSearch:
+        """The search over the table of a model."""
+        ...
+
+    def forget(self, model_ids: Collection[int]) -> None:
+        """Forget tables that were dropped: their numbers may be used again."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedModels:
+    """The numbers of the models that were opened, by name and dimensions."""
+
+    # Dropping a model must not overlap with opening one: numbers are used again.
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    numbers: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
+
+
+class ModelStore:
     """The models that made vectors, and which of them answer for which collection.
 
     Vectors of two models never mix.
     """
+
+    def __init__(
+        self, database: Database, tables: VectorTables, opened: OpenedModels | None = None
+    ) -> None:
+        self.database = database
+        self.tables = tables
+        self.opened = opened or OpenedModels()
 
     def vectors(self, name: str, dimensions: int, spec: str | None = None) -> VectorStore:
         """The vectors of a model, identified by name and dimensions; empty for a new one.
 
         `spec`, if given, is where to find the model from now on.
         """
-        ...
+        with self.opened.lock:
+            vectors = self.tables.vectors(self._opened(name, dimensions), dimensions)
+        if spec is not None:
+            sql = (
+                "UPDATE models SET folder = $spec"
+                " WHERE model_id = $model::INTEGER AND folder <> $spec"
+            )
+            values = {"spec": spec, "model": vectors.model_id}
+            self.database.write(lambda con: con.execute(sql, values))
+        return vectors
+
+    def _opened(self, name: str, dimensions: int) -> int:
+        numbers = self.opened.numbers
+        if (name, dimensions) not in numbers:
+            # A library open for reading can't get new tables.
+            with self.database.read() as con:
+                known = _number_of(con, name, dimensions)
+            numbers[name, dimensions] = known or self.database.write(
+                lambda con: self._found_or_made(con, name, dimensions)
+            )
+        return numbers[name, dimensions]
+
+    def _found_or_made(self, con: Connection, name: str, dimensions: int) -> int:
+        if known := _number_of(con, name, dimensions):
+            return known
+        [(number,)] = con.execute("SELECT coalesce(max(model_id), 0) + 1 FROM models").fetchall()
+        con.execute(
+            "INSERT INTO models (model_id, name, dimensions) VALUES (?, ?, ?)",
+            [number, name, dimensions],
+        )
+        self.tables.create(con, number, dimensions)
+        return number
 
     def stored(self) -> list[ModelRow]:
         """Every model that has vectors here, whether it answers or not, by its number."""
-        ...
+        sql = "SELECT model_id, name, dimensions, folder FROM models ORDER BY model_id"
+        return [ModelRow(*row) for row in fetched(self.database, sql)]
 
     def search(self, model_id: int) -> VectorSearch:
         """The search over vectors that `vectors` has opened."""
-        ...
+        with self.opened.lock:
+            opened = self.opened.numbers.items()
+            [dimensions] = [length for (_, length), number in opened if number == model_id]
+            return self.tables.search(model_id, dimensions)
 
     def answering(self) -> dict[str, ModelRow]:
         """Collection id → the model whose vectors answer; absent for a collection without any."""
-        ...
+        rows = fetched(
+            self.database,
+            "SELECT c.collection_id, m.model_id, m.name, m.dimensions, m.folder"
+            " FROM collections c JOIN models m ON m.model_id = c.answering",
+        )
+        return {row[0]: ModelRow(*row[1:]) for row in rows}
 
     def answer(self, model_id: int, collection_ids: Sequence[str]) -> None:
         """Let the vectors of this model answer for these collections from now on, all at once."""
-        ...
+        self.database.write(
+            lambda con: con.execute(
+                "UPDATE collections SET answering = ?"
+                " WHERE collection_id IN (SELECT unnest(?::VARCHAR[]))",
+                [model_id, list(collection_ids)],
+            )
+        )
 
     def drop_unused(self, wanted: Collection[str]) -> None:
         """Remove models, with their vectors, that neither answer nor are being filled.
 
         The newest model of each `wanted` spec is kept. Nobody may be using the others' vectors.
         """
-        ...
+
+        def work(con: Connection) -> set[int]:
+            rows = con.execute(
+                "SELECT model_id, folder FROM models WHERE model_id NOT IN"
+                " (SELECT answering FROM collections) ORDER BY model_id"
+            ).fetchall()
+            latest = {spec: model_id for model_id, spec in rows if spec in wanted}
+            unused = {model_id for model_id, spec in rows if latest.get(spec) != model_id}
+            for model_id in unused:
+                con.execute(f"DROP TABLE IF EXISTS {vector_table(model_id)}")
+                con.execute("DELETE FROM models WHERE model_id = ?", [model_id])
+            return unused
+
+        with self.opened.lock:
+            dropped = self.database.write(work)
+            self.tables.forget(dropped)
+            numbers = self.opened.numbers
+            for key in [key for key, number in numbers.items() if number in dropped]:
+                del numbers[key]
+
+
+def _number_of(con: Connection, name: str, dimensions: int) -> int:
+    """The number of a model; 0 for an unknown one."""
+    rows = con.execute(
+        "SELECT model_id FROM models WHERE name = ? AND dimensions = ?", [name, dimensions]
+    ).fetchall()
+    return int(rows[0][0]) if rows else 0

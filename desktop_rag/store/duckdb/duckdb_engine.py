@@ -5,33 +5,21 @@ from pathlib import Path
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
-from desktop_rag.store.contract.documents import OnlyProcess
-from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.engine import Engine, assembled
+from desktop_rag.store.contract.vectors import ModelStore
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.repair import repair, replay_journal
 from desktop_rag.store.duckdb.database.store_errors import DamagedStoreError, mapping_open_errors
-from desktop_rag.store.duckdb.documents.chunk_store import ChunkStore
-from desktop_rag.store.duckdb.documents.content import ChunkNumbers
+from desktop_rag.store.duckdb.documents.chunk_store import DuckdbChunkStore
 from desktop_rag.store.duckdb.documents.staged_content import StagedContent
 from desktop_rag.store.duckdb.inspection.library_inspection import LibraryInspection
-from desktop_rag.store.duckdb.personal.precious_store import PreciousStore
+from desktop_rag.store.duckdb.personal.precious_store import DuckdbPreciousStore
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.lexical_store import LexicalStore
-from desktop_rag.store.duckdb.search.model_store import ModelStore
-from desktop_rag.store.duckdb.search.name_store import NameStore
+from desktop_rag.store.duckdb.search.lexical_store import DuckdbLexicalStore
+from desktop_rag.store.duckdb.search.model_store import DuckdbVectors
+from desktop_rag.store.duckdb.search.name_store import DuckdbNameStore
 from desktop_rag.store.duckdb.search.postings import PostingsMerge
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
-from desktop_rag.store.sql.documents.document_store import DocumentStore
-from desktop_rag.store.sql.documents.source_store import SourceStore, WebPageStore
-from desktop_rag.store.sql.documents.tag_store import TagStore
-from desktop_rag.store.sql.personal.assistant_store import AssistantStore
-from desktop_rag.store.sql.personal.conversation_store import (
-    AttachmentStore,
-    ConversationStore,
-    KeptConversationStore,
-    UnfinishedAnswerStore,
-)
-from desktop_rag.store.sql.personal.interaction_store import InteractionStore
 
 
 class DuckdbOpener:
@@ -80,27 +68,19 @@ def library_file(home: Home) -> Path:
 
 def engine_over(database: Database) -> Engine:
     """The stores over an open file."""
-    cache, content = IndexCache(database), StagedContent(database, ChunkNumbers())
-    return Engine(
-        documents=DocumentStore(database, content, OnlyProcess()),
-        chunks=ChunkStore(database, cache),
-        sources=SourceStore(database, content),
-        web_pages=WebPageStore(database),
-        tags=TagStore(database),
-        lexical=LexicalStore(database, cache),
-        names=NameStore(database, cache),
-        models=ModelStore(database, cache),
-        conversations=ConversationStore(database),
-        kept_conversations=KeptConversationStore(database),
-        unfinished=UnfinishedAnswerStore(database.path.with_name("unfinished")),
-        assistants=AssistantStore(database),
-        interactions=InteractionStore(database),
-        attachments=AttachmentStore(database, content),
-        precious=PreciousStore(database),
+    cache, content = IndexCache(database), StagedContent(database)
+    return assembled(
+        database,
+        content,
+        database.path.parent,
+        chunks=DuckdbChunkStore(database, cache),
+        lexical=DuckdbLexicalStore(database, cache),
+        names=DuckdbNameStore(database, cache),
+        models=ModelStore(database, DuckdbVectors(database, cache)),
+        precious=DuckdbPreciousStore(database),
         tables=TableQueries(),
         upkeep=PostingsMerge(database),
         inspection=LibraryInspection(database, cache),
-        storage=database,
         restored=database.restored,
         fault=database.fault,
     )

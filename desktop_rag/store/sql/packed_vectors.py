@@ -52,6 +52,21 @@ def unpacked_windows(rows: Sequence[bytes | bytearray], dimensions: int) -> NDAr
     return _unit(halves[:, :dimensions].astype(np.int8) - (_HALF_BYTE + 1))
 
 
+def best_windows(
+    query: NDArray[np.float32], rows: Sequence[bytes | bytearray | None]
+) -> NDArray[np.float64]:
+    """The similarity of the best window in each row, NaN for rows without windows."""
+    best = np.full(len(rows), np.nan)
+    filled = [(n, windows) for n, windows in enumerate(rows) if windows]
+    if filled:
+        vectors = unpacked_windows([windows for _, windows in filled], len(query))
+        similarities = np.vecdot(vectors, query)
+        sizes = [len(windows) // window_bytes(len(query)) for _, windows in filled]
+        begins = np.cumsum([0, *sizes[:-1]])
+        best[[n for n, _ in filled]] = np.maximum.reduceat(similarities, begins)
+    return best
+
+
 def window_bytes(dimensions: int) -> int:
     """The size of a packed window in bytes."""
     return -(-dimensions // 2)

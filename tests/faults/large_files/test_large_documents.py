@@ -14,7 +14,7 @@ from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.documents.staged_content import SLICE
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from desktop_rag.store.opening import open_engine
-from tests.stored_rows import put, ranked, wait_again
+from tests.stored_rows import count_inconsistent, count_orphans, put, ranked, wait_again
 
 pytestmark = pytest.mark.slow
 
@@ -115,7 +115,7 @@ def test_r01_a_document_stored_in_slices_is_wholly_old_or_new_after_a_kill(
             (0, CHUNKS) if is_new else (2, 0)
         )
         assert len(engine.documents.chunks("log.txt")) == (CHUNKS if is_new else 2)
-        assert engine.documents.count_inconsistent() == engine.documents.count_orphans() == 0
+        assert count_inconsistent(engine.documents) == count_orphans(engine.documents) == 0
         with database_of(engine).read() as con:
             assert not con.execute("FROM unfinished_content").fetchall()
             [(postings,)] = con.execute("SELECT count(*) FROM recent_postings").fetchall()

@@ -11,7 +11,7 @@ import pytest
 from desktop_rag.core.conversation import Message, Role
 from desktop_rag.store.contract.engine import Engine
 from tests.engines import duckdb_in
-from tests.stored_rows import put
+from tests.stored_rows import count_inconsistent, count_orphans, put
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +47,7 @@ def assert_holds(home: Path, messages: int, documents: range) -> None:
     with closing(duckdb_in(home)) as engine:
         assert texts(engine) == [f"message {n}" for n in range(messages)]
         assert len(engine.documents.documents()) in documents
-        assert (engine.documents.count_orphans(), engine.documents.count_inconsistent()) == (0, 0)
+        assert (count_orphans(engine.documents), count_inconsistent(engine.documents)) == (0, 0)
         engine.storage.verify()
 
 

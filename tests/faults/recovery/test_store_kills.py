@@ -19,6 +19,7 @@ from desktop_rag.store.duckdb.database.schema import version_of
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.engines import duckdb_in
 from tests.library_before import unpacked
+from tests.stored_rows import count_inconsistent, count_orphans
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL and resource limits"),
@@ -69,7 +70,7 @@ def stored(engine: Engine) -> set[str]:
 
 def assert_sound(engine: Engine) -> None:
     engine.storage.verify()
-    assert (engine.documents.count_orphans(), engine.documents.count_inconsistent()) == (0, 0)
+    assert (count_orphans(engine.documents), count_inconsistent(engine.documents)) == (0, 0)
 
 
 def test_r02_a_kill_at_a_checkpoint_loses_nothing(tmp_path: Path) -> None:

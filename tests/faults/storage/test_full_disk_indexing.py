@@ -10,6 +10,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.waiting import Waiting
 from tests.faults.storage.small_disk import SmallDisk
+from tests.stored_rows import count_inconsistent
 
 _WAIT_S = 30
 
@@ -64,7 +65,7 @@ def test_r28_indexing_goes_on_by_itself_when_there_is_room_again(
     wait_until_searchable(services, 60)
     assert [n.title for n in heard] == ["The disk is full."]
     assert "tried again by itself" in heard[0].hint
-    assert services.engine.documents.count_inconsistent() == 0
+    assert count_inconsistent(services.engine.documents) == 0
 
 
 @pytest.mark.everyday

@@ -18,6 +18,7 @@ from desktop_rag.core.library_events import DocumentsChanged, Notice, ProgressCh
 from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.conftest import DEMO
+from tests.stored_rows import count_inconsistent, count_orphans
 
 pytestmark = pytest.mark.slow
 
@@ -233,7 +234,7 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(
     assert services.library.documents.counts().by_state == {DocumentState.SEARCHABLE: 45}
     chunks = sum(d.chunk_count for d in services.library.documents.all())
     assert 0 < services.library.indexing.embedded_chunks < chunks
-    assert services.engine.documents.count_orphans() == 0
+    assert count_orphans(services.engine.documents) == 0
 
 
 def test_what_could_not_be_stored_waits_and_is_read_at_resume(
@@ -257,7 +258,7 @@ def test_what_could_not_be_stored_waits_and_is_read_at_resume(
     services.library.indexing.resume()
     assert services.library.indexing.wait_until_idle(20)
     assert titles(services, "ferry") == ["Note"]
-    assert services.engine.documents.count_inconsistent() == 0
+    assert count_inconsistent(services.engine.documents) == 0
 
 
 def test_a_drive_pulled_while_its_files_wait_loses_nothing(
@@ -308,7 +309,7 @@ def test_what_waited_and_changed_meanwhile_stands_once(build_services: Build, fo
     (folder / "0.md").write_text("# Note 0\n\nThe ferry leaves at dusk.")
     second = build_services()
     start(second, folder)
-    assert second.engine.documents.count_inconsistent() == 0
+    assert count_inconsistent(second.engine.documents) == 0
     assert len(second.chat.search("ferry", limit=40)) == 5
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from desktop_rag.core.library_events import ChangeSummary
 from tests.servers.web_server import Served, WebServer
+from tests.stored_rows import count_inconsistent
 from tests.web_room import FAILED, SKIPPED, WORDS, Build, Room
 
 
@@ -207,7 +208,7 @@ def test_a_page_that_becomes_something_else_is_skipped(room: Room, site: WebServ
     room.refresh()
     assert room.row(url).state is SKIPPED
     assert "image/png" in room.row(url).reason
-    assert room.documents.count_inconsistent() == 0
+    assert count_inconsistent(room.documents) == 0
     site.page("/a", "Page a is back")
     room.refresh()
     assert room.row(url).state is WORDS

@@ -19,7 +19,7 @@ from desktop_rag.core.shared_library import SharedState, is_shared, shared_id
 from desktop_rag.features.shared_library.services import SharedLibraryServices
 from tests.conftest import FAST_TIMES
 from tests.engines import UNTESTED
-from tests.stored_rows import put
+from tests.stored_rows import count_inconsistent, put
 from tests.unit.store.joined.team_server import TeamServer, team_server
 
 pytestmark = [
@@ -97,7 +97,7 @@ def test_what_reads_files_sees_the_own_library_only(services: app.Services) -> N
     assert library.documents.counts().total == 1
     assert not [c for c in library.collections.all() if is_shared(c.collection_id)]
     assert not [s for s in library.sources.all() if is_shared(s.source_id)]
-    assert services.engine.documents.count_inconsistent() == 0
+    assert count_inconsistent(services.engine.documents) == 0
 
 
 def test_a_shared_document_is_read_from_its_stored_text(services: app.Services) -> None:

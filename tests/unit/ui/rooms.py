@@ -30,11 +30,11 @@ from desktop_rag.ingest.read.foundation.format_names import is_worth_reading
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoints.keys import KeyStore
+from desktop_rag.store.contract.documents import TagStore
+from desktop_rag.store.contract.sources import WebPageStore
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
 from desktop_rag.store.duckdb.search.postings import PostingsMerge
-from desktop_rag.store.sql.documents.source_store import WebPageStore
-from desktop_rag.store.sql.documents.tag_store import TagStore
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.viewers.code_viewer import CodeEditor
 from desktop_rag.ui.viewers.page_viewer import PageBrowser

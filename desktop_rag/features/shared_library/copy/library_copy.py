@@ -271,15 +271,9 @@ def copy_library(
     """Copy a library, or the collection of this name with its chats, and compare the two.
 
     What is there already stays, so that an interrupted copy goes on. AppError when the collection
-    is unknown, the versions differ, the disk refuses, or something did not arrive as it is here;
-    Cancelled on `cancel`.
+    is unknown, the disk refuses, or something did not arrive as it is here; Cancelled on `cancel`.
     """
     cancel = cancel or Event()
-    if here.stores.precious.schema != there.stores.precious.schema:
-        raise AppError(
-            "The two libraries are of different versions.",
-            "Open the older one with this version of the app first.",
-        )
     tell("Reading chats and folders…")
     entries, collection_id = _entries_of(here.stores, collection)
     incoming, images = chosen_entries(entries, collection_id)
@@ -347,11 +341,16 @@ def _places(here: Engine, there: Engine, sources: Mapping[str, str]) -> list[Sou
 
 
 def _source_paths(engine: Engine) -> dict[str, Path]:
-    found: dict[str, Path] = {}
+    return {e.key: Path(e.row["path"]) for e in _of_kind(_read_entries(engine), "source")}
+
+
+def _read_entries(engine: Engine) -> list[Entry]:
+    """All entries but images, which may be large."""
+    found: list[Entry] = []
 
     def take(entry: Entry) -> None:
-        if entry.kind == "source":
-            found[entry.key] = Path(entry.row["path"])
+        if entry.kind != "image":
+            found.append(entry)
 
     engine.precious.read(take)
     return found
@@ -426,13 +425,7 @@ def _vectors_alike(here: Engine, there: Engine, hashes: Sequence[str]) -> int:
 
 
 def _check_entries(there: Engine, put: Iterable[Entry]) -> None:
-    stored: dict[tuple[str, str], Entry] = {}
-
-    def take(entry: Entry) -> None:
-        if entry.kind != "image":
-            stored[entry.kind, entry.key] = entry
-
-    there.precious.read(take)
+    stored = {(entry.kind, entry.key): entry for entry in _read_entries(there)}
     for entry in put:
         known = stored.get((entry.kind, entry.key))
         if known is None or known.rows != entry.rows:

@@ -6,7 +6,7 @@ Questions see both. What is written or personal, and the reading of files, is in
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from hashlib import md5
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,6 @@ from desktop_rag.features.shared_library.joined.shared_ids import (
     OFFSET,
     SharedSide,
     begin_within,
-    chunks_there,
-    ids_there,
-    own_chunks,
-    own_ids,
     scope_here,
     scope_there,
     shared_chunks,
@@ -42,24 +38,54 @@ from desktop_rag.store.contract.search import (
     Weights,
     WordCounts,
     Words,
+    chosen_terms,
 )
 from desktop_rag.store.contract.sources import SourceStore
-from desktop_rag.store.contract.vectors import ModelRow, ModelStore, VectorMatches, VectorSearch
-from desktop_rag.store.sql.bm25_ranking import weighted
+from desktop_rag.store.contract.vectors import ModelStore, VectorMatches, VectorSearch
 from desktop_rag.store.sql.edit_distance import edits
 from desktop_rag.store.sql.file_names import plain, plain_name, squeezed, stem
 
+S = TypeVar("S")
+T = TypeVar("T")
+K = TypeVar("K")
 # More edits than any search by name allows.
 _MANY_EDITS = 8
 
 
-class JoinedNameStore:
+class _Both(Generic[S]):
+    """One kind of store of both libraries."""
+
+    def __init__(self, own: S, there: Callable[[Engine], S], shared: SharedSide) -> None:
+        self._own = own
+        self._there = there
+        self._shared = shared
+
+    def ask(
+        self, scope: Scope, read: Callable[[S, Scope], T], nothing: T, of: str = ""
+    ) -> tuple[T, T]:
+        """What both say about their parts of a scope, the own first.
+
+        A part that is surely empty gives `nothing`; with the id `of` a thing, the other library
+        than its own does.
+        """
+        begun = None
+        if not of or is_shared(of):
+            begun = begin_within(
+                self._shared, scope, lambda e, part: read(self._there(e), part), nothing
+            )
+        here = scope_here(scope) if not is_shared(of) else None
+        found = read(self._own, here) if here else nothing
+        return found, begun() if begun else nothing
+
+
+class JoinedNameStore(NameStore):
     """Finds the documents of both by file name; `documents` are those of both."""
 
     def __init__(self, own: NameStore, documents: DocumentStore, shared: SharedSide) -> None:
         self._own = own
         self._documents = documents
         self._shared = shared
+        self._both = _Both[NameStore](own, lambda e: e.names, shared)
 
     def matching(
         self,
@@ -69,36 +95,26 @@ class JoinedNameStore:
         scope: Scope,
         limit: int,
     ) -> tuple[list[NamedDocuments], int]:
-        """Documents by the parts that their file names contain, and the number of all."""
         nothing: tuple[list[NamedDocuments], int] = ([], 0)
-        begun = begin_within(
-            self._shared,
+        (found, count), (others, count_there) = self._both.ask(
             scope,
-            lambda e, part: e.names.matching(words, beginnings, pieces, part, limit),
+            lambda names, part: names.matching(words, beginnings, pieces, part, limit),
             nothing,
         )
-        here = scope_here(scope)
-        found, count = (
-            self._own.matching(words, beginnings, pieces, here, limit) if here else nothing
-        )
-        others, count_there = begun()
-        # The number of all includes a side that the scope leaves out.
-        every = Scope(readable=scope.readable)
-        if here is None and (all_here := scope_here(every)):
-            _, count = self._own.matching((), (), (), all_here, 0)
-        if not count_there:
-            _, count_there = begin_within(
-                self._shared, every, lambda e, part: e.names.matching((), (), (), part, 0), nothing
-            )()
+        if scope_here(scope) is None or not count_there:
+            # The number of all includes a side that the scope leaves out.
+            (_, count), (_, count_there) = self._both.ask(
+                Scope(readable=scope.readable),
+                lambda names, part: names.matching((), (), (), part, 0),
+                nothing,
+            )
         return _grouped(found, others, limit), count + count_there
 
     def spelled_in(self, text: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
-        """Id and path of documents whose file name is spelled in a text, the longest first."""
         found = self._paths(scope, lambda names, part: names.spelled_in(text, part, limit))
         return sorted(found, key=lambda pair: (-len(stem(plain_name(pair[1]))), pair[1]))[:limit]
 
     def spelled_like(self, name: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
-        """Id and path of documents whose file name differs by a slip, the nearest first."""
         wanted = squeezed(plain(name))
 
         def distance(path: str) -> int:
@@ -108,12 +124,9 @@ class JoinedNameStore:
         return sorted(found, key=lambda pair: (distance(pair[1]), pair[1]))[:limit]
 
     def completing(self, text: str, limit: int) -> list[str]:
-        """Ids of documents with the parts of this text in their names, folders or days."""
-        begun = begin_within(
-            self._shared, EVERYWHERE, lambda e, _: e.names.completing(text, limit), list[str]()
+        own, others = self._both.ask(
+            EVERYWHERE, lambda names, _: names.completing(text, limit), list[str]()
         )
-        own = self._own.completing(text, limit)
-        others = begun()
         if not others:
             return own
         found = [*own, *map(shared_id, others)]
@@ -135,31 +148,22 @@ class JoinedNameStore:
         return [row.document_id for row in known[:limit]]
 
     def folders(self, scope: Scope) -> list[str]:
-        """The folders that directly contain documents of either."""
-        begun = begin_within(self._shared, scope, lambda e, part: e.names.folders(part), [])
-        here = scope_here(scope)
-        return sorted({*(self._own.folders(here) if here else ()), *begun()})
+        own, others = self._both.ask(scope, lambda names, part: names.folders(part), list[str]())
+        return sorted({*own, *others})
 
     def fingerprint(self, scope: Scope) -> str:
-        """The fingerprint of both; "" while a part of the scope is in a library that is away."""
-        begun = begin_within(self._shared, scope, lambda e, part: e.names.fingerprint(part), "")
-        here = scope_here(scope)
-        own = self._own.fingerprint(here) if here else "0"
-        other = begun()
+        own, other = self._both.ask(scope, lambda names, part: names.fingerprint(part), "")
+        if scope_here(scope) is None:
+            own = "0"
         if scope_there(scope) is None or not self._shared.facts.collections:
             return own
-        if not other:
-            return ""
-        return md5(f"{own} {other}".encode(), usedforsecurity=False).hexdigest()
+        return md5(f"{own} {other}".encode(), usedforsecurity=False).hexdigest() if other else ""
 
-    def _paths(self, scope: Scope, find: "_Find") -> list[tuple[str, str]]:
-        begun = begin_within(self._shared, scope, lambda e, part: find(e.names, part), [])
-        here = scope_here(scope)
-        own = find(self._own, here) if here else []
-        return [*own, *((shared_id(document_id), path) for document_id, path in begun())]
-
-
-_Find = Callable[[NameStore, Scope], list[tuple[str, str]]]
+    def _paths(
+        self, scope: Scope, find: Callable[[NameStore, Scope], list[tuple[str, str]]]
+    ) -> list[tuple[str, str]]:
+        own, others = self._both.ask(scope, find, [])
+        return [*own, *((shared_id(document_id), path) for document_id, path in others)]
 
 
 def _grouped(
@@ -174,107 +178,82 @@ def _grouped(
     return list(groups.values())
 
 
-class JoinedLexicalStore:
+class JoinedLexicalStore(LexicalStore):
     """Ranks the chunks of both by words, with the scores of one library that has all chunks."""
 
     def __init__(self, own: LexicalStore, shared: SharedSide) -> None:
-        self._own = own
-        self._shared = shared
-
-    def weigh(self, words: Words, readable: Readable | None = None) -> Weights:
-        """The weight of each word in both together."""
-        return weighted(self.count(words, readable))
+        self._both = _Both[LexicalStore](own, lambda e: e.lexical, shared)
 
     def count(self, words: Words, readable: Readable | None = None) -> WordCounts:
-        """The counts of both, of which weights are made."""
-        nothing = WordCounts(0, 0, dict.fromkeys(words, 0))
-        scope = Scope(readable=readable)
-        begun = begin_within(
-            self._shared, scope, lambda e, part: e.lexical.count(words, part.readable), nothing
+        own, other = self._both.ask(
+            Scope(readable=readable),
+            lambda lexical, part: lexical.count(words, part.readable),
+            WordCounts(0, 0, dict.fromkeys(words, 0)),
         )
-        here = scope_here(scope)
-        found = self._own.count(words, here.readable) if here else nothing
-        return found.joined(begun())
+        return own.joined(other)
 
     def best(
         self, words: Words | Weights, limit: int, scope: Scope = EVERYWHERE
     ) -> list[tuple[int, float]]:
-        """The `limit` chunks of both with the highest score, best first."""
         weights = self._weights(words, scope.readable)
-        begun = begin_within(
-            self._shared, scope, lambda e, part: dict(e.lexical.best(weights, limit, part)), {}
+        own, other = self._both.ask(
+            scope, lambda lexical, part: dict(lexical.best(weights, limit, part)), {}
         )
-        here = scope_here(scope)
-        found = dict(self._own.best(weights, limit, here)) if here else {}
-        return _first(found | shared_chunks(begun()), limit)
+        return _first(own | shared_chunks(other), limit)
 
     def scores(self, words: Words | Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
-        """The scores of given chunks read with their neighbours."""
         weights = self._weights(words)
-        begun = begin_within(
-            self._shared,
+        own, other = self._both.ask(
             Scope(chunk_ids=tuple(chunk_ids)),
-            lambda e, part: e.lexical.scores(weights, part.chunk_ids or ()),
+            lambda lexical, part: lexical.scores(weights, part.chunk_ids or ()),
             {},
         )
-        return self._own.scores(weights, own_chunks(chunk_ids)) | shared_chunks(begun())
+        return own | shared_chunks(other)
 
     def in_scope(self, chunk_ids: Sequence[int], scope: Scope) -> frozenset[int]:
-        """The chunks that are in the scope."""
-        asked = chunks_there(chunk_ids)
-        begun = begin_within(
-            self._shared,
-            scope,
-            lambda e, part: e.lexical.in_scope(asked, part) if asked else frozenset[int](),
+        kept = scope.chunk_ids
+        asked = tuple(i for i in chunk_ids if kept is None or i in kept)
+        own, other = self._both.ask(
+            replace(scope, chunk_ids=asked),
+            lambda lexical, part: lexical.in_scope(
+                part.chunk_ids or (), replace(part, chunk_ids=None)
+            ),
             frozenset[int](),
         )
-        here = scope_here(scope)
-        found = self._own.in_scope(own_chunks(chunk_ids), here) if here else frozenset[int]()
-        return found | {chunk_id + OFFSET for chunk_id in begun()}
+        return own | {chunk_id + OFFSET for chunk_id in other}
 
     def documents_of(self, chunk_ids: Sequence[int]) -> frozenset[str]:
-        """The ids of the documents that the chunks belong to."""
-        begun = begin_within(
-            self._shared,
+        own, other = self._both.ask(
             Scope(chunk_ids=tuple(chunk_ids)),
-            lambda e, part: e.lexical.documents_of(part.chunk_ids or ()),
+            lambda lexical, part: lexical.documents_of(part.chunk_ids or ()),
             frozenset[str](),
         )
-        return self._own.documents_of(own_chunks(chunk_ids)) | set(map(shared_id, begun()))
+        return own | set(map(shared_id, other))
 
     def newest(self, limit: int, scope: Scope) -> dict[int, float]:
-        """The first chunks of the documents in the scope that changed last, with their times."""
-        begun = begin_within(self._shared, scope, lambda e, part: e.lexical.newest(limit, part), {})
-        here = scope_here(scope)
-        found = self._own.newest(limit, here) if here else {}
-        return dict(_first(found | shared_chunks(begun()), limit))
+        own, other = self._both.ask(
+            scope, lambda lexical, part: lexical.newest(limit, part), dict[int, float]()
+        )
+        return dict(_first(own | shared_chunks(other), limit))
 
     def languages(self, readable: Readable | None = None) -> Mapping[str, int]:
-        """The number of documents of both in each language, the most frequent first."""
-        scope = Scope(readable=readable)
         nothing: Mapping[str, int] = {}
-        begun = begin_within(
-            self._shared, scope, lambda e, part: e.lexical.languages(part.readable), nothing
+        total = _added(
+            *self._both.ask(
+                Scope(readable=readable),
+                lambda lexical, part: lexical.languages(part.readable),
+                nothing,
+            )
         )
-        here = scope_here(scope)
-        found = self._own.languages(here.readable) if here else nothing
-        total = dict(found)
-        for language, count in begun().items():
-            total[language] = total.get(language, 0) + count
         return dict(sorted(total.items(), key=lambda pair: (-pair[1], pair[0])))
 
     def nearest_term(self, term: str, errors: int, readable: Readable | None = None) -> str:
-        """The nearest term of both; among equally near ones, that in most chunks."""
-        scope = Scope(readable=readable)
-        begun = begin_within(
-            self._shared,
-            scope,
-            lambda e, part: e.lexical.nearest_term(term, errors, part.readable),
+        found = self._both.ask(
+            Scope(readable=readable),
+            lambda lexical, part: lexical.nearest_term(term, errors, part.readable),
             "",
         )
-        here = scope_here(scope)
-        named = {self._own.nearest_term(term, errors, here.readable) if here else "", begun()}
-        named.discard("")
+        named = set(filter(None, found))
         counts = self._counts(named, readable) if len(named) > 1 else dict.fromkeys(named, 0)
         return min(
             named, key=lambda known: (edits(term, known, errors), -counts[known], known), default=""
@@ -283,34 +262,20 @@ class JoinedLexicalStore:
     def terms_completing(
         self, word: str, limit: int, readable: Readable | None = None
     ) -> tuple[str, ...]:
-        """The terms of both that begin with the word, most chunks first; else the longest stem."""
-        scope, nothing = Scope(readable=readable), tuple[str, ...]()
-        begun = begin_within(
-            self._shared,
-            scope,
-            lambda e, part: e.lexical.terms_completing(word, limit, part.readable),
-            nothing,
+        own, other = self._both.ask(
+            Scope(readable=readable),
+            lambda lexical, part: lexical.terms_completing(word, limit, part.readable),
+            tuple[str, ...](),
         )
-        here = scope_here(scope)
-        found = self._own.terms_completing(word, limit, here.readable) if here else nothing
-        every = {*found, *begun()}
-        longer = [term for term in every if term.startswith(word)]
-        if not longer:
-            return tuple(sorted(every, key=len, reverse=True)[:1])
-        counts = self._counts(longer, readable)
-        return tuple(sorted(longer, key=lambda term: (-counts[term], term))[:limit])
+        return chosen_terms(self._counts({*own, *other}, readable), word, limit)
 
     def passages(self, scores: dict[int, float]) -> list[Passage]:
-        """The passages of the scored chunks of both, best first."""
-        asked = {chunk_id - OFFSET: score for chunk_id, score in scores.items()}
-        begun = begin_within(
-            self._shared,
+        own, other = self._both.ask(
             Scope(chunk_ids=tuple(scores)),
-            lambda e, part: e.lexical.passages({i: asked[i] for i in part.chunk_ids or ()}),
+            lambda lexical, part: lexical.passages(dict.fromkeys(part.chunk_ids or (), 0.0)),
             list[Passage](),
         )
-        found = self._own.passages({i: scores[i] for i in own_chunks(scores)})
-        found += map(shared_passage, begun())
+        found = [replace(p, score=scores[p.chunk_id]) for p in (*own, *map(shared_passage, other))]
         return sorted(found, key=lambda passage: (-passage.score, passage.chunk_id))
 
     def _weights(self, words: Words | Weights, readable: Readable | None = None) -> Weights:
@@ -327,41 +292,46 @@ def _first(values: Mapping[int, float], limit: int) -> list[tuple[int, float]]:
     return sorted(values.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
 
 
-class JoinedModelStore:
+class JoinedModelStore(ModelStore):
     """The models of the own library, which gets new vectors; searches cover both.
 
     A model is the same where its name and its dimensions are.
     """
 
     def __init__(self, own: ModelStore, shared: SharedSide) -> None:
-        self._own = own
+        super().__init__(own.database, own.tables, own.opened)
         self._shared = shared
-        self.vectors, self.stored, self.answering = own.vectors, own.stored, own.answering
-        self.answer, self.drop_unused = own.answer, own.drop_unused
 
-    def search(self, model_id: int) -> "JoinedVectorSearch":
-        """The search over the vectors of a model in both."""
-        [row] = [row for row in self._own.stored() if row.model_id == model_id]
-        return JoinedVectorSearch(self._own.search(model_id), row, self._shared)
+    def search(self, model_id: int) -> VectorSearch:
+        own = super().search(model_id)
+        [row] = [row for row in self.stored() if row.model_id == model_id]
+        if (row.name, row.dimensions) not in self._shared.facts.models:
+            return own
+
+        def there(engine: Engine) -> VectorSearch:
+            vectors = engine.models.vectors(row.name, row.dimensions)
+            return engine.models.search(vectors.model_id)
+
+        return JoinedVectorSearch(_Both(own, there, self._shared))
 
 
 class JoinedVectorSearch:
     """Search over the vectors of one model in both."""
 
-    def __init__(self, own: VectorSearch, model: ModelRow, shared: SharedSide) -> None:
-        self._own = own
-        self._model = model
-        self._shared = shared
+    def __init__(self, both: _Both[VectorSearch]) -> None:
+        self._both = both
 
     def nearest(
         self, query: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
     ) -> VectorMatches:
         """The `limit` chunks of both most similar to a unit vector, best first."""
-        nothing = _no_matches(len(query))
-        begun = self._begin(scope, lambda there, part: there.nearest(query, limit, part), nothing)
-        here = scope_here(scope)
-        own = self._own.nearest(query, limit, here) if here else nothing
-        found = _together(own, begun())
+        found = _together(
+            *self._both.ask(
+                scope,
+                lambda search, part: search.nearest(query, limit, part),
+                _no_matches(len(query)),
+            )
+        )
         order = np.lexsort((np.array(found.chunk_ids, np.int64), -found.similarities))[:limit]
         return VectorMatches(
             [found.chunk_ids[n] for n in order],
@@ -372,28 +342,13 @@ class JoinedVectorSearch:
 
     def compare(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> VectorMatches:
         """The chunks that have a vector, in any order."""
-        begun = self._begin(
-            Scope(chunk_ids=tuple(chunk_ids)),
-            lambda there, part: there.compare(query, part.chunk_ids or ()),
-            _no_matches(len(query)),
+        return _together(
+            *self._both.ask(
+                Scope(chunk_ids=tuple(chunk_ids)),
+                lambda search, part: search.compare(query, part.chunk_ids or ()),
+                _no_matches(len(query)),
+            )
         )
-        return _together(self._own.compare(query, own_chunks(chunk_ids)), begun())
-
-    def _begin(
-        self,
-        scope: Scope,
-        search: Callable[[VectorSearch, Scope], VectorMatches],
-        nothing: VectorMatches,
-    ) -> Callable[[], VectorMatches]:
-        model = self._model
-        if (model.name, model.dimensions) not in self._shared.facts.models:
-            return lambda: nothing
-
-        def read(engine: Engine, part: Scope) -> VectorMatches:
-            vectors = engine.models.vectors(model.name, model.dimensions)
-            return search(engine.models.search(vectors.model_id), part)
-
-        return begin_within(self._shared, scope, read, nothing)
 
 
 def _no_matches(dimensions: int) -> VectorMatches:
@@ -412,25 +367,14 @@ def _together(own: VectorMatches, other: VectorMatches) -> VectorMatches:
     )
 
 
-K = TypeVar("K")
-
-
-class JoinedDocumentStore:
-    """The documents of both, to be read."""
+class JoinedDocumentStore(DocumentStore):
+    """The documents of both, to be read; what is written is in the own library."""
 
     def __init__(self, own: DocumentStore, shared: SharedSide) -> None:
+        super().__init__(own.database, own.stored_content, own.claims)
         self._own = own
         self._shared = shared
-        self.claims = own.claims
-        self.known_files, self.read_files = own.known_files, own.read_files
-        self.outdated, self.changes_since = own.outdated, own.changes_since
-        self.with_reason, self.content_hashes = own.with_reason, own.content_hashes
-        self.apply_changes, self.settle, self.recut = own.apply_changes, own.settle, own.recut
-        self.requeue, self.requeue_failed = own.requeue, own.requeue_failed
-        self.requeue_older_than = own.requeue_older_than
-        self.count_orphans, self.count_inconsistent = own.count_orphans, own.count_inconsistent
-        self.purge_orphans = own.purge_orphans
-        self.counts_by_source, self.of_sources = own.counts_by_source, own.of_sources
+        self._both = _Both(own, lambda e: e.documents, shared)
 
     def documents(
         self,
@@ -438,44 +382,28 @@ class JoinedDocumentStore:
         state: DocumentState | None = None,
         readable: Readable | None = None,
     ) -> list[Document]:
-        """All documents of both, or those of a source; by path, then part."""
-        scope, found = Scope(readable=readable), list[Document]()
-        begun = None
-        if not source_id or is_shared(source_id):
-            begun = begin_within(
-                self._shared,
-                scope,
-                lambda e, part: e.documents.documents(id_there(source_id), state, part.readable),
-                list[Document](),
-            )
-        if not is_shared(source_id) and (here := scope_here(scope)):
-            found = self._own.documents(source_id, state, here.readable)
-        if begun and (others := begun()):
-            found = sorted(
-                [*found, *map(shared_document, others)], key=lambda d: (str(d.path), d.part)
-            )
-        return found
+        found, others = self._both.ask(
+            Scope(readable=readable),
+            lambda store, part: store.documents(id_there(source_id), state, part.readable),
+            list[Document](),
+            of=source_id,
+        )
+        if not others:
+            return found
+        every = [*found, *map(shared_document, others)]
+        return sorted(every, key=lambda d: (str(d.path), d.part))
 
     def counts(self, source_id: str = "", readable: Readable | None = None) -> DocumentCounts:
-        """The number of files and web pages of both in each state, or of a source."""
-        scope, found = Scope(readable=readable), DocumentCounts()
-        begun = None
-        if not source_id or is_shared(source_id):
-            begun = begin_within(
-                self._shared,
-                scope,
-                lambda e, part: e.documents.counts(id_there(source_id), part.readable),
-                DocumentCounts(),
-            )
-        if not is_shared(source_id) and (here := scope_here(scope)):
-            found = self._own.counts(source_id, here.readable)
-        return DocumentCounts(_added(found.by_state, begun().by_state if begun else {}))
+        found, other = self._both.ask(
+            Scope(readable=readable),
+            lambda store, part: store.counts(id_there(source_id), part.readable),
+            DocumentCounts(),
+            of=source_id,
+        )
+        return DocumentCounts(_added(found.by_state, other.by_state))
 
     def facets(self) -> LibraryFacets:
-        """The formats and folders of the documents of both, with counts."""
-        begun = self._shared.begin(lambda e: e.documents.facets(), LibraryFacets())
-        own = self._own.facets()
-        other = begun()
+        own, other = self._both.ask(EVERYWHERE, lambda store, _: store.facets(), LibraryFacets())
         return LibraryFacets(
             _added(own.formats, other.formats),
             _added(own.folders, other.folders),
@@ -484,74 +412,53 @@ class JoinedDocumentStore:
         )
 
     def get(self, document_ids: Sequence[str]) -> list[Document]:
-        """The rows of these documents, in any order."""
-        asked = ids_there(document_ids)
-        begun = None
-        if asked:
-            begun = self._shared.begin(lambda e: e.documents.get(asked), list[Document]())
-        found = self._own.get(own_ids(document_ids))
-        return [*found, *map(shared_document, begun() if begun else ())]
+        found, others = self._both.ask(
+            Scope(document_ids=tuple(document_ids)),
+            lambda store, part: store.get(part.document_ids or ()),
+            list[Document](),
+        )
+        return [*found, *map(shared_document, others)]
 
     def with_sites(self, documents: Sequence[Document]) -> list[Document]:
-        """The documents with their addresses, which shared ones have already."""
         own = self._own.with_sites([d for d in documents if not is_shared(d.document_id)])
         addressed = {d.document_id: d for d in own}
         return [addressed.get(d.document_id, d) for d in documents]
 
     def parts(self, document_id: str) -> list[Document]:
-        """The rows of the documents inside this one, in order of their parts."""
-        if not is_shared(document_id):
-            return self._own.parts(document_id)
-        own_id = id_there(document_id)
-        found = self._shared.begin(lambda e: e.documents.parts(own_id), list[Document]())()
-        return list(map(shared_document, found))
-
-    def text(self, document_id: str) -> str | None:
-        """The whole extracted text; None for a document without text, or an unknown one."""
-        return self.content(document_id)[0]
+        found, others = self._of(document_id, lambda d, own_id: d.parts(own_id), list[Document]())
+        return [*found, *map(shared_document, others)]
 
     def content(self, document_id: str) -> tuple[str | None, str]:
-        """The whole extracted text, and its places as stored."""
-        if not is_shared(document_id):
-            return self._own.content(document_id)
-        own_id = id_there(document_id)
         nothing: tuple[str | None, str] = (None, "")
-        return self._shared.begin(lambda e: e.documents.content(own_id), nothing)()
+        found, other = self._of(document_id, lambda d, own_id: d.content(own_id), nothing)
+        return other if is_shared(document_id) else found
 
     def chunks(self, document_id: str) -> list[Chunk]:
-        """The chunks of a document in reading order."""
-        if not is_shared(document_id):
-            return self._own.chunks(document_id)
+        found, others = self._of(document_id, lambda d, own_id: d.chunks(own_id), list[Chunk]())
+        return [*found, *others]
+
+    def _of(
+        self, document_id: str, read: Callable[[DocumentStore, str], T], nothing: T
+    ) -> tuple[T, T]:
+        """What the library of a document says about it; nothing from the other one."""
         own_id = id_there(document_id)
-        return self._shared.begin(lambda e: e.documents.chunks(own_id), list[Chunk]())()
+        return self._both.ask(
+            EVERYWHERE, lambda store, _: read(store, own_id), nothing, of=document_id
+        )
 
 
-class JoinedSourceStore:
+class JoinedSourceStore(SourceStore):
     """The collections and sources of both; only those of the own library can be changed."""
 
     def __init__(self, own: SourceStore, shared: SharedSide) -> None:
-        self._own = own
+        super().__init__(own.database, own.stored_content)
         self._shared = shared
-        self.add_collection, self.default_collection = own.add_collection, own.default_collection
-        self.rename_collection = own.rename_collection
-        self.remove_collection = own.remove_collection
-        self.set_chunking, self.set_embedder = own.set_chunking, own.set_embedder
-        self.set_intranet_hosts, self.set_collection = own.set_intranet_hosts, own.set_collection
-        self.add_source, self.add_links = own.add_source, own.add_links
-        self.add_program, self.add_attached = own.add_program, own.add_attached
-        self.attached_ids = own.attached_ids
-        self.set_path, self.set_rules = own.set_path, own.set_rules
-        self.set_links, self.set_base_address = own.set_links, own.set_base_address
-        self.set_refreshed, self.remove_source = own.set_refreshed, own.remove_source
-        self.set_put_away = own.set_put_away
 
     def collections(self) -> list[domain.Collection]:
-        """All collections, the shared ones last."""
-        return [*self._own.collections(), *self._shared.facts.collections]
+        return [*super().collections(), *self._shared.facts.collections]
 
     def sources(self) -> list[Source]:
-        """All sources but attached files, the shared ones last."""
-        return [*self._own.sources(), *self._shared.facts.sources]
+        return [*super().sources(), *self._shared.facts.sources]
 
 
 def _added(own: Mapping[K, int], other: Mapping[K, int]) -> dict[K, int]:

@@ -34,6 +34,7 @@ from desktop_rag.features.shared_library.joined.shared_ids import (
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import Scope
 from desktop_rag.store.contract.vectors import ModelRow
+from desktop_rag.store.joining import LibraryBeside
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ class OpenedShared:
     break_off: Callable[[], None]
 
 
-class SharedLibrary:
+class SharedLibrary(LibraryBeside):
     """The shared library of the settings, whether it can be reached or not."""
 
     def __init__(
@@ -94,14 +95,12 @@ class SharedLibrary:
         return self._facts
 
     def models(self) -> dict[str, ModelRow | None]:
-        """The model that answers for each of its collections, None without one."""
         facts = self._facts
         ids = (each.collection_id for each in facts.collections)
         return {collection_id: facts.answering.get(collection_id) for collection_id in ids}
 
     @property
     def status(self) -> SharedLibraryStatus:
-        """Its state now. Cheap."""
         return self._status
 
     def begin(self, read: Callable[[Engine], T], otherwise: T) -> Callable[[], T]:
@@ -137,7 +136,6 @@ class SharedLibrary:
         return wait
 
     def missed(self, scope: Scope) -> tuple[str, ...]:
-        """A note for answers whose scope includes the library while it is away."""
         status = self._status
         if not status.is_away or scope_there(scope) is None:
             return ()
@@ -146,7 +144,6 @@ class SharedLibrary:
         return (tr("The shared library is offline, so it was not searched."),)
 
     def wait_until_known(self, timeout_s: float) -> None:
-        """Wait until it is online, known to be away, or not set."""
         with self._changed:
             self._changed.wait_for(
                 lambda: self._status.state is not SharedState.CONNECTING or self._is_closed,

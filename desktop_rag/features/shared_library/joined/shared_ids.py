@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from desktop_rag.core.domain import Collection, Document, Passage, Source
 from desktop_rag.core.question import Readable
-from desktop_rag.core.question_scope import ScopeKind
+from desktop_rag.core.question_scope import ScopeItem, ScopeKind
 from desktop_rag.core.shared_library import id_there, is_shared, is_shared_item, shared_id
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import Scope
@@ -76,34 +76,10 @@ def chunks_there(chunk_ids: Iterable[int]) -> list[int]:
     return [chunk_id - OFFSET for chunk_id in chunk_ids if chunk_id >= OFFSET]
 
 
-def readable_here(readable: Readable) -> Readable | None:
-    """The readable part of the own library; None for nothing."""
-    part = Readable(tuple(own_ids(readable.collection_ids)), tuple(own_ids(readable.document_ids)))
-    return part if part != Readable() else None
-
-
-def readable_there(readable: Readable) -> Readable | None:
-    """The readable part of the shared library; None for nothing."""
-    part = Readable(
-        tuple(ids_there(readable.collection_ids)), tuple(ids_there(readable.document_ids))
-    )
-    return part if part != Readable() else None
-
-
 def scope_here(scope: Scope) -> Scope | None:
     """The part of a scope that is in the own library; None when it is surely empty."""
-    return _limited(
-        replace(
-            scope,
-            collection_ids=_each(own_ids, scope.collection_ids),
-            document_ids=_each(own_ids, scope.document_ids),
-            chunk_ids=_each(own_chunks, scope.chunk_ids),
-            attached=tuple(own_ids(scope.attached)),
-            about=tuple(item for item in scope.about if not is_shared_item(item)),
-            readable=readable_here(scope.readable) if scope.readable else None,
-        ),
-        scope,
-    )
+    about = tuple(item for item in scope.about if not is_shared_item(item))
+    return _part(scope, own_ids, own_chunks, about)
 
 
 def scope_there(scope: Scope) -> Scope | None:
@@ -113,27 +89,33 @@ def scope_there(scope: Scope) -> Scope | None:
         for item in scope.about
         if item.kind is ScopeKind.FOLDER or is_shared(item.key)
     )
-    return _limited(
-        replace(
-            scope,
-            collection_ids=_each(ids_there, scope.collection_ids),
-            document_ids=_each(ids_there, scope.document_ids),
-            chunk_ids=_each(chunks_there, scope.chunk_ids),
-            attached=tuple(ids_there(scope.attached)),
-            about=about,
-            readable=readable_there(scope.readable) if scope.readable else None,
-        ),
-        scope,
+    return _part(scope, ids_there, chunks_there, about)
+
+
+def _part(
+    scope: Scope,
+    ids: Callable[[Iterable[str]], list[str]],
+    chunks: Callable[[Iterable[int]], list[int]],
+    about: tuple[ScopeItem, ...],
+) -> Scope | None:
+    """The part of a scope with these of its ids; None when a limit leaves nothing of it."""
+    readable = scope.readable and Readable(
+        tuple(ids(scope.readable.collection_ids)), tuple(ids(scope.readable.document_ids))
     )
-
-
-def _limited(part: Scope, whole: Scope) -> Scope | None:
-    """The part; None when a limit of the whole leaves nothing of it."""
+    part = replace(
+        scope,
+        collection_ids=_each(ids, scope.collection_ids),
+        document_ids=_each(ids, scope.document_ids),
+        chunk_ids=_each(chunks, scope.chunk_ids),
+        attached=tuple(ids(scope.attached)),
+        about=about,
+        readable=readable,
+    )
     is_empty = (
         () in (part.collection_ids, part.document_ids, part.chunk_ids)
-        or (whole.about and not part.about)
-        or (whole.attached and not part.attached)
-        or (whole.readable is not None and part.readable is None)
+        or (scope.about and not part.about)
+        or (scope.attached and not part.attached)
+        or readable == Readable()
     )
     return None if is_empty else part
 

@@ -1,13 +1,12 @@
 """The engine that keeps a library on a PostgreSQL server with pgvector. Any thread."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import psycopg
 
 from desktop_rag.core.changes import Changes
-from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.core.server_state import (
@@ -26,7 +25,6 @@ from desktop_rag.features.shared_library.postgres.database.server_database impor
 from desktop_rag.features.shared_library.postgres.documents.collection_vectors import (
     misplaced,
     move_content,
-    vector_table,
 )
 from desktop_rag.features.shared_library.postgres.documents.server_chunk_store import (
     ServerChunkStore,
@@ -41,80 +39,77 @@ from desktop_rag.features.shared_library.postgres.search.server_upkeep import Se
 from desktop_rag.features.shared_library.postgres.search.server_vectors import (
     EXACT_BELOW,
     MOST_INDEXED_DIMENSIONS,
-    ServerModelStore,
+    ServerVectors,
     index_name,
 )
 from desktop_rag.features.shared_library.postgres.server_check import slow_statements
 from desktop_rag.store.contract.database import Entity
-from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.inspection import Discrepancy, IndexRepair, JournalState
-from desktop_rag.store.contract.precious import SCHEMA, Entry, Plan
-from desktop_rag.store.contract.tables import TableQueries
-from desktop_rag.store.sql.documents.document_store import DocumentStore, waiting_pictures
-from desktop_rag.store.sql.documents.source_store import SourceStore, WebPageStore
-from desktop_rag.store.sql.documents.tag_store import TagStore
-from desktop_rag.store.sql.personal.assistant_store import AssistantStore
-from desktop_rag.store.sql.personal.conversation_store import (
-    AttachmentStore,
-    ConversationStore,
-    KeptConversationStore,
-    UnfinishedAnswerStore,
+from desktop_rag.store.contract.engine import Engine, assembled
+from desktop_rag.store.contract.inspection import (
+    DOCUMENTS_OF_SOURCES,
+    MESSAGES_OF_CHATS,
+    PARTS_OF_DOCUMENTS,
+    PASSAGES_OF_DOCUMENTS,
+    SOURCES_OF_COLLECTIONS,
+    Discrepancy,
+    IndexRepair,
+    Inspection,
+    JournalState,
+    Rule,
+    broken,
+    count_of,
 )
-from desktop_rag.store.sql.personal.interaction_store import InteractionStore
-from desktop_rag.store.sql.precious_rows import all_rows, insert_rows, keys_of, put_rows, rows_of
+from desktop_rag.store.contract.precious import Entry, Plan, PreciousStore
+from desktop_rag.store.contract.precious_rows import (
+    IMAGE,
+    entries_of,
+    has_documents,
+    images_of,
+    insert_rows,
+    keys_of,
+    put_entries,
+)
+from desktop_rag.store.contract.tables import TableQueries
+from desktop_rag.store.contract.vectors import ModelStore, vector_table
 
-_IMAGE = "image"
 _REFUSALS = (psycopg.DataError, psycopg.errors.DatatypeMismatch)
 
 
-class ServerPreciousStore:
+class ServerPreciousStore(PreciousStore):
     """Reads and merges the rows that can't be made again; the server backs up the index itself."""
-
-    schema = SCHEMA
 
     def __init__(self, database: ServerDatabase) -> None:
         self._database = database
 
     def change_number(self) -> int:
-        """A number that grows with each change of a precious row."""
         with self._database.read() as con:
             [(number,)] = con.execute("SELECT generation FROM library_state").fetchall()
         return int(number)
 
     @property
     def changes(self) -> Changes:
-        """Publishes each change of a precious row by this process."""
         return self._database.changes
 
     def read(self, take: Callable[[Entry], None], *, index: Path | None = None) -> None:
-        """Pass all entries to `take`; images, which may be large, last and one at a time."""
         if index:
             raise _no_index()
         with self._database.snapshot(of_primary=True) as snapshot:
             con = snapshot.con
-            for entity, rows in all_rows(con, but=[_IMAGE]):
-                take(Entry(entity.kind, entity.key, rows, entity.conversation_id))
-            for key in keys_of(con, _IMAGE):
-                for entity, rows in rows_of(con, [Entity(_IMAGE, key)]):
-                    take(Entry(entity.kind, entity.key, rows))
+            for entry in chain(entries_of(con), images_of(con)):
+                take(entry)
 
     def merge(
         self, plan: Plan, images: Callable[[], Iterable[Entry]], index: Path | None = None
     ) -> int:
-        """Put the entries of `plan` and the missing images, in one transaction."""
         if index:
             raise _no_index()
         changes: list[Entity] = []
 
         def work(con: ServerConnection) -> int:
-            present = [
-                Entry(entity.kind, entity.key, rows, entity.conversation_id)
-                for entity, rows in all_rows(con, but=[_IMAGE])
-            ]
-            _put(con, plan(present), changes)
+            _put(con, plan(list(entries_of(con))), changes)
             # A source may have come back in another collection.
             move_content(con, misplaced(con))
-            known, count = set(keys_of(con, _IMAGE)), 0
+            known, count = set(keys_of(con, IMAGE)), 0
             for image in images():
                 if image.key not in known:
                     _put(con, [image], changes)
@@ -124,15 +119,12 @@ class ServerPreciousStore:
         return self._database.write(work, changes=changes)
 
     def has_index(self) -> bool:
-        """True when the library knows any document."""
         with self._database.read() as con:
-            return con.execute("SELECT 1 FROM documents LIMIT 1").fetchone() is not None
+            return has_documents(con)
 
 
 def _put(con: ServerConnection, entries: Iterable[Entry], changes: list[Entity]) -> None:
-    rows = [(Entity(e.kind, e.key, e.conversation_id), e.rows) for e in entries]
-    put_rows(con, rows, insert_rows, _REFUSALS)
-    changes.extend(entity for entity, _ in rows)
+    put_entries(con, entries, insert_rows, _REFUSALS, changes)
 
 
 def _no_index() -> AppError:
@@ -142,15 +134,6 @@ def _no_index() -> AppError:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """A rule; `what` names its breaches, the rows of `broken`: SQL that follows FROM."""
-
-    what: str
-    broken: str
-    is_precious: bool = False
-
-
 # Documents, or their texts, in another collection than the source.
 _ELSEWHERE = (
     "SELECT document_id FROM documents d JOIN sources s USING (source_id)"
@@ -158,66 +141,40 @@ _ELSEWHERE = (
     " UNION SELECT document_id FROM document_texts t JOIN documents d USING (document_id)"
     " WHERE t.collection_id <> d.collection_id"
 )
+_MISCOUNTED = (
+    "documents d LEFT JOIN (SELECT document_id, collection_id, count(*) AS found FROM chunks"
+    " GROUP BY document_id, collection_id) c USING (document_id, collection_id)"
+    " WHERE chunk_count <> coalesce(found, 0)"
+)
 _RULES = (
-    _Rule(
-        "documents without a source",
-        "documents d WHERE NOT EXISTS (SELECT 1 FROM sources s WHERE s.source_id = d.source_id)",
-    ),
-    _Rule(
-        "documents inside one that does not exist",
-        "documents d WHERE parent_id <> '' AND NOT EXISTS"
-        " (SELECT 1 FROM documents p WHERE p.document_id = d.parent_id)",
-    ),
-    _Rule(
-        "passages without a document",
-        "chunks c WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.document_id = c.document_id)",
-    ),
-    _Rule(
-        "documents with other passages than counted",
-        "documents d LEFT JOIN (SELECT document_id, collection_id, count(*) AS found FROM chunks"
-        " GROUP BY document_id, collection_id) c USING (document_id, collection_id)"
-        " WHERE chunk_count <> coalesce(found, 0)",
-    ),
-    _Rule(
+    DOCUMENTS_OF_SOURCES,
+    PARTS_OF_DOCUMENTS,
+    PASSAGES_OF_DOCUMENTS,
+    Rule("documents with other passages than counted", _MISCOUNTED),
+    Rule(
         "postings without a passage",
         "(SELECT DISTINCT chunk_id FROM postings) p WHERE NOT EXISTS"
         " (SELECT 1 FROM chunks c WHERE c.chunk_id = p.chunk_id)",
     ),
-    _Rule("documents outside the collection of their folder", f"({_ELSEWHERE}) m"),
-    _Rule(
-        "folders and links without a collection",
-        "sources s WHERE NOT EXISTS"
-        " (SELECT 1 FROM collections k WHERE k.collection_id = s.collection_id)",
-        is_precious=True,
-    ),
-    _Rule(
-        "messages without a chat",
-        "messages m WHERE NOT EXISTS"
-        " (SELECT 1 FROM conversations c WHERE c.conversation_id = m.conversation_id)",
-        is_precious=True,
-    ),
+    Rule("documents outside the collection of their folder", f"({_ELSEWHERE}) m"),
+    SOURCES_OF_COLLECTIONS,
+    MESSAGES_OF_CHATS,
 )
 
 
-class ServerInspection:
+class ServerInspection(Inspection):
     """Checks the rules of a library; writes only in `repair`."""
 
     def __init__(self, database: ServerDatabase, content: ServerContent) -> None:
+        super().__init__(database)
         self._database = database
         self._content = content
 
     def discrepancies(self, may_go_on: Callable[[], bool]) -> list[Discrepancy]:
-        """The rules that are broken in one snapshot."""
         with self._database.snapshot(of_primary=True) as snapshot:
-            found = [
-                Discrepancy(rule.what, _count(snapshot.con, rule.broken), rule.is_precious)
-                for rule in _RULES
-                if may_go_on()
-            ]
-        return [each for each in found if each.count]
+            return broken(snapshot.con, _RULES, may_go_on)
 
     def waiting_contents(self) -> int:
-        """The number of distinct contents without a vector of any model."""
         with self._database.snapshot(of_primary=True) as snapshot:
             con = snapshot.con
             models = con.execute("SELECT model_id FROM models").fetchall()
@@ -226,21 +183,15 @@ class ServerInspection:
                 " WHERE v.content_hash = chunks.content_hash)"
                 for (number,) in models
             )
-            return _count(con, f"(SELECT DISTINCT content_hash FROM chunks WHERE true{lacking}) c")
-
-    def waiting_pictures(self) -> int:
-        """The number of pictures and scanned pages that wait to be read."""
-        with self._database.read() as con:
-            return waiting_pictures(con)
+            contents = f"SELECT DISTINCT content_hash FROM chunks WHERE true{lacking}"
+            return count_of(con, f"({contents}) c")
 
     def journal(self) -> JournalState:
-        """The number of the last change; the server keeps the journal itself."""
         with self._database.read() as con:
             [(number,)] = con.execute("SELECT generation FROM library_state").fetchall()
         return JournalState(int(number), None)
 
     def repair(self) -> IndexRepair:
-        """Remove orphans, and queue documents with other passages than counted."""
 
         def work(con: ServerConnection) -> IndexRepair:
             removed = con.execute(
@@ -251,7 +202,7 @@ class ServerInspection:
             moved = [row[0] for row in con.execute(_ELSEWHERE).fetchall()]
             self._content.follow(con, moved)
             wrong = con.execute(
-                f"SELECT coalesce(nullif(parent_id, ''), document_id) FROM {_RULES[3].broken}"
+                f"SELECT coalesce(nullif(parent_id, ''), document_id) FROM {_MISCOUNTED}"
             ).fetchall()
             ids = sorted({document_id for (document_id,) in wrong})
             self._content.delete(con, ids)
@@ -265,11 +216,6 @@ class ServerInspection:
             return IndexRepair(removed, len(ids))
 
         return self._database.write(work)
-
-
-def _count(con: ServerConnection, rows: str) -> int:
-    [(count,)] = con.execute(f"SELECT count(*) FROM {rows}").fetchall()
-    return int(count)
 
 
 _SLOWEST = 20
@@ -437,10 +383,6 @@ class PostgresOpener:
         finally:
             database.close()
 
-    def repair(self, home: Home, error: AppError) -> RepairReport | None:
-        """None: a damaged server is for whoever runs it."""
-        return None
-
     def _database(self, *, is_read_only: bool = False) -> ServerDatabase:
         return ServerDatabase(
             self._address, self._library, is_read_only=is_read_only, replica=self._replica
@@ -448,25 +390,18 @@ class PostgresOpener:
 
     def _engine(self, home: Home, database: ServerDatabase, memory_mb: int) -> Engine:
         content = ServerContent()
-        return Engine(
-            documents=DocumentStore(database, content, ServerClaims(database)),
+        return assembled(
+            database,
+            content,
+            home.root,
+            ServerClaims(database),
             chunks=ServerChunkStore(database),
-            sources=SourceStore(database, content),
-            web_pages=WebPageStore(database),
-            tags=TagStore(database),
             lexical=ServerLexicalStore(database, memory_mb),
             names=ServerNameStore(database),
-            models=ServerModelStore(database),
-            conversations=ConversationStore(database),
-            kept_conversations=KeptConversationStore(database),
-            unfinished=UnfinishedAnswerStore(home.root / "unfinished"),
-            assistants=AssistantStore(database),
-            interactions=InteractionStore(database),
-            attachments=AttachmentStore(database, content),
+            models=ModelStore(database, ServerVectors(database)),
             precious=ServerPreciousStore(database),
             tables=self._tables,
             upkeep=ServerUpkeep(database),
             inspection=ServerInspection(database, content),
-            storage=database,
             server=PostgresWatch(database),
         )

@@ -45,6 +45,6 @@ class _Parts(QObject):
             from desktop_rag.features.shared_library.ui.shared_line import SharedLine
 
             app, page = self._app, self._app.window.library_page
-            line = SharedLine(app.theme, app.services.in_use.status, page)
+            line = SharedLine(app.theme, app.services.in_use.beside.status, page)
             app.bridge.hear(SharedLibraryChanged, line.on_changed)
             page.below_header.addWidget(line)

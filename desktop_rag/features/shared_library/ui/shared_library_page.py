@@ -5,7 +5,7 @@ The bridge reaches the server and the keyring, and a typed password goes only to
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
@@ -31,6 +31,7 @@ from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
+    from desktop_rag.features.shared_library.joined.shared_connection import SharedLibrary
     from desktop_rag.features.shared_library.library_access import SharedLibraryAccess
     from desktop_rag.ingest.library import Library
 
@@ -40,26 +41,13 @@ _STATE_INTRO = tr(
 )
 
 
-class SharedLibraryFace(Protocol):
-    """The connection to the shared library."""
-
-    @property
-    def status(self) -> SharedLibraryStatus:
-        """Its state now."""
-        ...
-
-    def try_now(self) -> None:
-        """Try to connect without waiting for the end of the pause."""
-        ...
-
-
 class SharedStateSection(SettingsSection):
     """Shows the state and the collections of the shared library; hidden without one."""
 
     def __init__(
         self,
         bridge: Bridge,
-        shared: SharedLibraryFace,
+        shared: "SharedLibrary",
         library: "Library",
         parent: QWidget | None = None,
     ) -> None:
@@ -216,7 +204,7 @@ def shared_library_page(
     bridge: Bridge,
     settings: EditedSettings,
     access: "SharedLibraryAccess",
-    shared: SharedLibraryFace,
+    shared: "SharedLibrary",
     library: "Library",
 ) -> ScrolledPage:
     """The page: the state now, and the form that connects."""

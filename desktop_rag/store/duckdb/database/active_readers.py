@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.store.contract.database import closed_error
 from desktop_rag.store.duckdb.database.connections import Connection
 
 log = logging.getLogger(__name__)
@@ -86,8 +86,3 @@ class ActiveReaders:
                 cursor.interrupt()
             self._changed.wait(_INTERRUPT_INTERVAL_S)
         return not self._cursors
-
-
-def closed_error() -> AppError:
-    """The error of every call after closing."""
-    return AppError("The library is closed.", "Start the app again.")

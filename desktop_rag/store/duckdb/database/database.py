@@ -23,11 +23,11 @@ import duckdb
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.errors import AppError, DiskError
 from desktop_rag.core.files.own_files import close_to_others
-from desktop_rag.store.contract.database import Entity
+from desktop_rag.store.contract.database import Entity, closed_error, read_only_error, sql_in
 from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
 from desktop_rag.store.contract.kinds import precious_tables
 from desktop_rag.store.contract.precious import SCHEMA, PreciousChanged
-from desktop_rag.store.duckdb.database.active_readers import ActiveReaders, closed_error
+from desktop_rag.store.duckdb.database.active_readers import ActiveReaders
 from desktop_rag.store.duckdb.database.bulk_rows import DERIVED, Columns, insert
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection, is_usable, roll_back
 from desktop_rag.store.duckdb.database.journal import FOLDER, Journal
@@ -47,7 +47,6 @@ from desktop_rag.store.duckdb.database.store_errors import (
 )
 from desktop_rag.store.sql.line_files import mapping_journal_errors
 from desktop_rag.store.sql.scope_filters import key_of
-from desktop_rag.store.sql.sql_engine import sql_in
 
 log = logging.getLogger(__name__)
 
@@ -381,15 +380,6 @@ class Database:
             finally:
                 con.rollback()
 
-    @contextmanager
-    def build_cursor(self) -> Generator[Connection]:
-        """A cursor for long work on tables nobody reads yet, while the lane writes others.
-
-        A short `write` then puts the new tables in place.
-        """
-        with self.read() as con:
-            yield con
-
     def cached(self, lookup: Lookup[T]) -> T:
         """The result of a lookup, read again only after a change of the library."""
         entry = self._cache.get(lookup, self._cache.changes)
@@ -430,7 +420,7 @@ class Database:
                 result.set_result(done)
 
         if self.is_read_only:
-            raise AppError("The library is open for reading only.", "Start the app to change it.")
+            raise read_only_error()
         with self._closing:
             if self._is_closed:
                 raise closed_error()

@@ -15,8 +15,8 @@ from pathlib import Path
 import duckdb
 
 from desktop_rag.core.errors import DISK_ERROR_NUMBERS, AppError, disk_error
+from desktop_rag.store.contract.database import closed_error, first_line
 from desktop_rag.store.contract.inspection import NotReadableNowError
-from desktop_rag.store.duckdb.database.active_readers import closed_error
 
 _CORRUPT = re.compile(r"(?i)corrupt|checksum")
 # DuckDB's errors for a file that is truncated, overwritten or no database.
@@ -59,8 +59,8 @@ def mapping_duckdb_errors() -> Generator[None]:
         if number := _number_of(exc):
             raise disk_error(number, "The library file is as it was.") from exc
         if _NOT_READABLE.search(str(exc)):
-            raise DamagedStoreError(Path("The library"), _first_line(exc)) from exc
-        raise AppError("The library file cannot be read or written.", _first_line(exc)) from exc
+            raise DamagedStoreError(Path("The library"), first_line(exc)) from exc
+        raise AppError("The library file cannot be read or written.", first_line(exc)) from exc
     except duckdb.TransactionException as exc:
         detail = "A change could not be saved."
         raise disk_error(_number_of(exc), detail) from exc
@@ -70,7 +70,7 @@ def mapping_duckdb_errors() -> Generator[None]:
         # DuckDB has no exception class for a failed checksum.
         if not _CORRUPT.search(str(exc)):
             raise
-        raise DamagedStoreError(Path("The library"), _first_line(exc)) from exc
+        raise DamagedStoreError(Path("The library"), first_line(exc)) from exc
 
 
 def _open_error(path: Path, exc: duckdb.Error) -> AppError:
@@ -85,10 +85,10 @@ def _open_error(path: Path, exc: duckdb.Error) -> AppError:
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         return disk_error(errno.EACCES, _left(path))
     if isinstance(exc, duckdb.IOException) and not _NOT_READABLE.search(text):
-        return AppError("The library cannot be opened.", f"{_first_line(exc)} Nothing was changed.")
+        return AppError("The library cannot be opened.", f"{first_line(exc)} Nothing was changed.")
     if isinstance(exc, duckdb.FatalException) and not _NOT_READABLE.search(text):
-        return disk_error(None, f"{_first_line(exc)} {_left(path)}")
-    return DamagedStoreError(path, _first_line(exc))
+        return disk_error(None, f"{first_line(exc)} {_left(path)}")
+    return DamagedStoreError(path, first_line(exc))
 
 
 def _left(path: Path) -> str:
@@ -103,8 +103,3 @@ def _number_of(exc: duckdb.Error) -> int:
     if _NOT_SYNCED in text:  # DuckDB doesn't say why
         return errno.EIO
     return next((number for number in DISK_ERROR_NUMBERS if os.strerror(number) in text), 0)
-
-
-def _first_line(exc: BaseException) -> str:
-    lines = str(exc).splitlines()
-    return lines[0] if lines else type(exc).__name__

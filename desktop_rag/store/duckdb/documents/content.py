@@ -9,13 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from desktop_rag.core.parsed import Anchor, Chunk
-from desktop_rag.store.contract.documents import IndexingOutcome
+from desktop_rag.core.parsed import Chunk
+from desktop_rag.store.contract.documents import IndexingOutcome, chunk_rows
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.search.postings import sort_recent
 from desktop_rag.store.sql.scope_filters import key_of
-from desktop_rag.store.sql.sql_engine import chunk_rows, sql_in
 
 # A chunk of a document, and its terms.
 ChunkRow = tuple[str, Chunk, Counter[str]]
@@ -52,20 +51,6 @@ def _last_chunk_id(con: Connection) -> int:
     return int(last)
 
 
-def delete_content(con: Connection, document_ids: Sequence[str]) -> None:
-    """Remove text, chunks and postings of these documents."""
-    if not document_ids:
-        return
-    which = f"{sql_in('key', document_ids)} AND {sql_in('document_id', document_ids)}"
-    ids = [*map(key_of, document_ids), *document_ids]
-    # Without RETURNING, which would read the texts too.
-    spans = con.execute(
-        f"SELECT first_chunk, last_chunk FROM document_texts WHERE {which}", ids
-    ).fetchall()
-    con.execute(f"DELETE FROM document_texts WHERE {which}", ids)
-    remove_chunks(con, spans)
-
-
 def remove_chunks(con: Connection, spans: Sequence[tuple[int, int]]) -> None:
     """Remove the chunks and postings with ids from the first to the last of each span."""
     # By range, DuckDB skips whole row groups: only those with the document's chunks are read.
@@ -98,50 +83,6 @@ def insert_texts(con: Connection, outcomes: Sequence[IndexingOutcome], first_chu
         "last_chunk": ends[1:],
     }
     insert(con, "document_texts", columns)
-
-
-def text_of(con: Connection, document_id: str) -> tuple[str | None, str]:
-    """The whole text of a document, None without one, and its places as JSON."""
-    rows = con.execute(
-        "SELECT text, places FROM document_texts WHERE key = ? AND document_id = ?",
-        [key_of(document_id), document_id],
-    ).fetchall()
-    return (rows[0][0], rows[0][1]) if rows else (None, "")
-
-
-def chunks_of(con: Connection, document_id: str) -> list[Chunk]:
-    """The chunks of a document in reading order."""
-    spans = con.execute(
-        "SELECT first_chunk, last_chunk FROM document_texts WHERE key = ? AND document_id = ?",
-        [key_of(document_id), document_id],
-    ).fetchall()
-    if not spans:
-        return []
-    [span] = spans
-    rows = con.execute(
-        "SELECT position, start_offset, end_offset, text, anchor, context, content_hash"
-        " FROM chunks WHERE chunk_id BETWEEN ? AND ? ORDER BY position",
-        span,
-    ).fetchall()
-    return [
-        Chunk(position, start, end, text, Anchor.from_json(json.loads(anchor)), context, digest.hex)
-        for position, start, end, text, anchor, context, digest in rows
-    ]
-
-
-def purge_orphans(con: Connection) -> int:
-    """Remove content without a document; returns the number of chunks removed."""
-    orphans = "chunks ANTI JOIN documents USING (document_id)"
-    rows = con.execute(
-        f"SELECT document_id, count(*) FROM {orphans} GROUP BY document_id"
-    ).fetchall()
-    delete_content(con, [row[0] for row in rows])
-    # A damaged file may have lost the chunk ranges of documents.
-    left = f"(SELECT chunk_id FROM {orphans})"
-    con.execute(f"DELETE FROM recent_postings WHERE chunk_id IN {left}")
-    con.execute(f"INSERT INTO dead_chunks FROM {left}")
-    con.execute(f"DELETE FROM chunks WHERE chunk_id IN {left}")
-    return sum(row[1] for row in rows)
 
 
 def insert_chunks(con: Connection, rows: Sequence[ChunkRow], ids: range) -> None:

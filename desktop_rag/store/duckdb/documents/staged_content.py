@@ -15,22 +15,24 @@ from itertools import islice
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Chunk
-from desktop_rag.store.contract.documents import IndexingOutcome
+from desktop_rag.store.contract.database import fetched
+from desktop_rag.store.contract.documents import (
+    CHUNK,
+    Family,
+    IndexingOutcome,
+    chunk_from,
+    chunk_rows,
+)
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.documents.content import (
     ChunkNumbers,
-    chunks_of,
-    delete_content,
     insert_chunks,
     insert_content,
     insert_texts,
-    purge_orphans,
     remove_chunks,
-    text_of,
 )
-from desktop_rag.store.duckdb.search.postings import FINISHED, MERGED
-from desktop_rag.store.sql.sql_engine import Family, chunk_rows, fetched
+from desktop_rag.store.duckdb.search.postings import MERGED
 
 log = logging.getLogger(__name__)
 
@@ -58,35 +60,48 @@ class Staged:
 class StagedContent:
     """Writes the chunks of large documents in advance. One per open file."""
 
-    def __init__(self, database: Database, numbers: ChunkNumbers) -> None:
+    def __init__(self, database: Database) -> None:
         """Removes what an earlier process left unfinished."""
         self._database = database
-        self._numbers = numbers
+        self._numbers = ChunkNumbers()
         with database.read() as con:
             is_left = bool(con.execute("FROM unfinished_content LIMIT 1").fetchall())
         if is_left:
             database.write(lambda lane: _remove(lane, "true"))
 
-    finished = FINISHED
-
     def delete(self, con: Connection, document_ids: Sequence[str]) -> None:
         """Remove text, chunks and postings of these documents."""
-        delete_content(con, document_ids)
+        if not document_ids:
+            return
+        which, ids = self._database.with_ids(document_ids)
+        # Without RETURNING, which would read the texts too.
+        spans = con.execute(
+            f"SELECT first_chunk, last_chunk FROM document_texts WHERE {which}", ids
+        ).fetchall()
+        con.execute(f"DELETE FROM document_texts WHERE {which}", ids)
+        remove_chunks(con, spans)
 
     def follow(self, con: Connection, document_ids: Sequence[str]) -> None:
         """No effect: content has one place, whatever the source."""
 
     def text_of(self, con: Connection, document_id: str) -> tuple[str | None, str]:
         """The whole text of a document, None without one, and its places as JSON."""
-        return text_of(con, document_id)
+        which, ids = self._database.with_ids([document_id])
+        rows = con.execute(f"SELECT text, places FROM document_texts WHERE {which}", ids).fetchall()
+        return rows[0] if rows else (None, "")
 
     def chunks_of(self, con: Connection, document_id: str) -> list[Chunk]:
         """The chunks of a document in reading order."""
-        return chunks_of(con, document_id)
-
-    def purge_orphans(self, con: Connection) -> int:
-        """Remove content without a document; returns the number of chunks removed."""
-        return purge_orphans(con)
+        which, ids = self._database.with_ids([document_id])
+        spans = con.execute(
+            f"SELECT first_chunk, last_chunk FROM document_texts WHERE {which}", ids
+        ).fetchall()
+        if not spans:
+            return []
+        rows = con.execute(
+            f"SELECT {CHUNK} FROM chunks WHERE chunk_id BETWEEN ? AND ? ORDER BY position", spans[0]
+        ).fetchall()
+        return list(map(chunk_from, rows))
 
     @contextmanager
     def staged(self, outcomes: Sequence[IndexingOutcome]) -> Generator[Staged]:

@@ -6,30 +6,31 @@ stored by content, so that embeds little.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from desktop_rag.core.language.languages import MULTILINGUAL_MODEL
-from desktop_rag.store.contract.inspection import Discrepancy, IndexRepair, JournalState
+from desktop_rag.store.contract.inspection import (
+    DOCUMENTS_OF_SOURCES,
+    MESSAGES_OF_CHATS,
+    PARTS_OF_DOCUMENTS,
+    PASSAGES_OF_DOCUMENTS,
+    SOURCES_OF_COLLECTIONS,
+    Discrepancy,
+    IndexRepair,
+    Inspection,
+    JournalState,
+    Rule,
+    broken,
+    count_of,
+)
 from desktop_rag.store.contract.kinds import kinds, kinds_of_features, nouns_of_features
+from desktop_rag.store.contract.vectors import vector_table
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.search.chunk_cache import table_name
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.postings import MERGED
-from desktop_rag.store.sql.documents.document_store import waiting_pictures
 
 # Counts of postings are capped at this, see content.py.
 _MAX_COUNT = 65_535
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A rule of the library; `broken` is SQL that follows FROM, with a row for each violation."""
-
-    what: str  # names the violations, in the plural
-    broken: str
-    of_documents: bool = False  # the rows have a `document_id` that can be read again from its file
-    is_precious: bool = False  # the rows can't be made again
 
 
 ALL_POSTINGS = (
@@ -58,19 +59,15 @@ INDEX_RULES = (
         "(SELECT document_id FROM documents GROUP BY document_id HAVING count(*) > 1)",
         of_documents=True,
     ),
-    Rule("documents without a source", "documents ANTI JOIN sources USING (source_id)"),
-    Rule(
-        "documents inside one that does not exist",
-        "documents d WHERE parent_id <> '' AND NOT EXISTS"
-        " (FROM documents p WHERE p.document_id = d.parent_id)",
-    ),
+    DOCUMENTS_OF_SOURCES,
+    PARTS_OF_DOCUMENTS,
     Rule("texts without a document", "document_texts ANTI JOIN documents USING (document_id)"),
     Rule(
         "documents with two texts",
         "(SELECT document_id FROM document_texts GROUP BY document_id HAVING count(*) > 1)",
         of_documents=True,
     ),
-    Rule("passages without a document", "chunks ANTI JOIN documents USING (document_id)"),
+    PASSAGES_OF_DOCUMENTS,
     Rule(
         "documents with other passages than counted",
         f"(SELECT DISTINCT document_id, chunk_count FROM documents) LEFT JOIN {_CHUNKS_BY_DOCUMENT}"
@@ -119,7 +116,7 @@ def vector_rules(models: Mapping[int, int]) -> list[Rule]:
     """The rules for the vectors of these models: dimensions by number; each has a table."""
     rules: list[Rule] = []
     for number, dimensions in models.items():
-        table = table_name(number)
+        table = vector_table(number)
         rules += [
             Rule(
                 "contents with two vectors",
@@ -140,7 +137,7 @@ _READ = ", ".join(f"'{code}'" for code in sorted(MULTILINGUAL_MODEL))
 
 def contents_without_vector(models: Mapping[int, int]) -> str:
     """SQL that follows FROM: the chunks that lack a vector of any model."""
-    joins = "".join(f" ANTI JOIN {table_name(n)} USING (content_hash)" for n in models)
+    joins = "".join(f" ANTI JOIN {vector_table(n)} USING (content_hash)" for n in models)
     read = f"(SELECT document_id FROM documents WHERE language IN ({_READ}))"
     return f"chunks{joins} SEMI JOIN {read} USING (document_id)"
 
@@ -157,12 +154,12 @@ def models_with_table(con: Connection) -> dict[int, int]:
     """The models that have a table of vectors: their dimensions by number."""
     tables = _vector_tables(con)
     rows = con.execute("SELECT model_id, dimensions FROM models").fetchall()
-    return {number: dimensions for number, dimensions in rows if table_name(number) in tables}
+    return {number: dimensions for number, dimensions in rows if vector_table(number) in tables}
 
 
 def stray_tables(con: Connection) -> int:
     """The number of models without a table, and of tables without a model."""
-    named = {table_name(n) for (n,) in con.execute("SELECT model_id FROM models").fetchall()}
+    named = {vector_table(n) for (n,) in con.execute("SELECT model_id FROM models").fetchall()}
     return len(named ^ _vector_tables(con))
 
 
@@ -196,16 +193,8 @@ def _listed_twice(table: str, key: str, word: str) -> Rule:
 
 PERSONAL_RULES = (
     *(_listed_twice(*listed) for listed in _LISTED_ONCE),
-    Rule(
-        "folders and links without a collection",
-        "sources ANTI JOIN collections USING (collection_id)",
-        is_precious=True,
-    ),
-    Rule(
-        "messages without a chat",
-        "messages ANTI JOIN conversations USING (conversation_id)",
-        is_precious=True,
-    ),
+    SOURCES_OF_COLLECTIONS,
+    MESSAGES_OF_CHATS,
     Rule(
         "citations without a message",
         "citations ANTI JOIN messages USING (message_id)",
@@ -260,7 +249,7 @@ def repair_index(con: Connection, models: Mapping[int, int]) -> IndexRepair:
 def _remove_vectors(con: Connection, models: Mapping[int, int]) -> int:
     removed = 0
     for number, dimensions in models.items():
-        table = table_name(number)
+        table = vector_table(number)
         removed += _deleted(
             con,
             f"{table} WHERE content_hash IS NULL OR vector IS NULL"
@@ -310,14 +299,14 @@ def _queue(con: Connection) -> int:
         f" state = CASE WHEN {_WAS_READ} THEN 'waiting' ELSE state END"
         " WHERE document_id IN (FROM wrong)"
     )
-    return _count(con, "wrong")
+    return count_of(con, "wrong")
 
 
 def _remove_content(con: Connection) -> int:
     """Remove texts and chunks that belong to no document, or to one that is read again."""
     gone = "document_id IN (FROM wrong) OR document_id NOT IN (SELECT document_id FROM documents)"
     orphans = "document_id NOT IN (SELECT document_id FROM documents)"
-    removed = _count(con, f"chunks WHERE {orphans}")
+    removed = count_of(con, f"chunks WHERE {orphans}")
     removed += _deleted(con, f"document_texts WHERE {orphans}")
     ids = f"(SELECT chunk_id FROM chunks WHERE {gone})"
     con.execute(f"DELETE FROM recent_postings WHERE chunk_id IN {ids}")
@@ -328,7 +317,7 @@ def _remove_content(con: Connection) -> int:
 
 def _remove_postings(con: Connection) -> int:
     """Hide postings without a chunk from searches; the next merge removes them."""
-    count = _count(con, POSTINGS_OF_NOTHING)
+    count = count_of(con, POSTINGS_OF_NOTHING)
     con.execute("DELETE FROM recent_postings WHERE chunk_id NOT IN (SELECT chunk_id FROM chunks)")
     con.execute(f"INSERT INTO dead_chunks SELECT DISTINCT chunk_id FROM {POSTINGS_OF_NOTHING}")
     return count
@@ -336,7 +325,7 @@ def _remove_postings(con: Connection) -> int:
 
 def _count_terms(con: Connection) -> None:
     """Recount the terms of the sorted postings if a count is wrong."""
-    if not _count(con, MISCOUNTED_TERMS):
+    if not count_of(con, MISCOUNTED_TERMS):
         return
     con.execute(
         "CREATE OR REPLACE TABLE terms AS SELECT key, term, chunks FROM"
@@ -353,47 +342,31 @@ def _deleted(con: Connection, which: str) -> int:
     return int(count)
 
 
-class LibraryInspection:
+class LibraryInspection(Inspection):
     """The rules of one library file."""
 
     def __init__(self, database: Database, cache: IndexCache) -> None:
+        super().__init__(database)
         self._database = database
         self._cache = cache
 
     def discrepancies(self, may_go_on: Callable[[], bool]) -> list[Discrepancy]:
-        """The rules that are broken in one snapshot."""
         with self._database.snapshot() as snapshot:
             con = snapshot.con
             models = models_with_table(con)
             rules = [*INDEX_RULES, *vector_rules(models), *PERSONAL_RULES, *rules_of_features()]
-            found = [Discrepancy("models without a table, or the reverse", stray_tables(con))]
-            found += [
-                Discrepancy(rule.what, _count(con, rule.broken), rule.is_precious)
-                for rule in rules
-                if may_go_on()
-            ]
-        return [each for each in found if each.count]
+            stray = Discrepancy("models without a table, or the reverse", stray_tables(con))
+            return [*([stray] if stray.count else []), *broken(con, rules, may_go_on)]
 
     def waiting_contents(self) -> int:
-        """The number of distinct contents without a vector of any model."""
         with self._database.snapshot() as snapshot:
             chunks = contents_without_vector(models_with_table(snapshot.con))
-            [(count,)] = snapshot.con.execute(
-                f"SELECT count(DISTINCT content_hash) FROM {chunks}"
-            ).fetchall()
-        return int(count)
-
-    def waiting_pictures(self) -> int:
-        """The number of pictures and scanned pages that wait to be read."""
-        with self._database.read() as con:
-            return waiting_pictures(con)
+            return count_of(snapshot.con, f"(SELECT DISTINCT content_hash FROM {chunks})")
 
     def journal(self) -> JournalState:
-        """The last change in the library and in its journal."""
         return JournalState(*self._database.journal_numbers(), self._database.unreadable_lines())
 
     def repair(self) -> IndexRepair:
-        """Remove what belongs to nothing, queue what is wrong, rewrite a damaged journal."""
         with self._database.read() as con:
             models = models_with_table(con)
         done = self._database.write(lambda lane: repair_index(lane, models))
@@ -402,8 +375,3 @@ class LibraryInspection:
         for number in models:
             self._cache.clear_signs(number)
         return done
-
-
-def _count(con: Connection, rows: str) -> int:
-    [(count,)] = con.execute(f"SELECT count(*) FROM {rows}").fetchall()
-    return int(count)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import duckdb
@@ -11,13 +12,20 @@ from desktop_rag.core.changes import Changes
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.database import Entity
-from desktop_rag.store.contract.precious import SCHEMA, Entry, Plan
+from desktop_rag.store.contract.precious import SCHEMA, Entry, Plan, PreciousStore
+from desktop_rag.store.contract.precious_rows import (
+    IMAGE,
+    entries_of,
+    has_documents,
+    images_of,
+    keys_of,
+    put_entries,
+)
 from desktop_rag.store.duckdb.database.bulk_rows import insert_rows
 from desktop_rag.store.duckdb.database.connections import REFUSALS, Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.schema import tables_in, version_of
 from desktop_rag.store.duckdb.search.chunk_cache import VectorTable, create
-from desktop_rag.store.sql.precious_rows import all_rows, keys_of, put_rows, rows_of
 
 # A file with the index also holds collections, with the model that answers for each, and sources,
 # with the paths above the documents; no other precious rows.
@@ -54,11 +62,6 @@ _FAULTS = {
     "places that are no JSON": "document_texts WHERE places <> '' AND NOT json_valid(places)",
     "a place that is no JSON": "chunks WHERE anchor <> '' AND NOT json_valid(anchor)",
 }
-
-
-def has_documents(con: Connection) -> bool:
-    """True when there is a document."""
-    return bool(con.execute("FROM documents LIMIT 1").fetchall())
 
 
 def copy_out(con: Connection) -> None:
@@ -156,40 +159,31 @@ def _columns(con: Connection, database: str, table: str) -> Mapping[str, str]:
     return dict(rows)
 
 
-_IMAGE = "image"
 # The size of the images that one transaction puts, as text.
 _IMAGE_CHARS = 4_000_000
 _ATTEMPTS = 4
 
 
-class PreciousStore:
+class DuckdbPreciousStore(PreciousStore):
     """Reads and merges entries; the lines of the journal are written as with any change."""
-
-    schema = SCHEMA
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def change_number(self) -> int:
-        """The number of the last change in the journal."""
         with self._database.read() as con:
             return _number(con)
 
     @property
     def changes(self) -> Changes:
-        """Publishes a PreciousChanged on the lane after each change of a precious row."""
         return self._database.changes
 
     def read(self, take: Callable[[Entry], None], *, index: Path | None = None) -> None:
-        """Pass all entries to `take`, images last and one at a time: they may be large."""
-        with self._database.build_cursor() as con, _attached(con, index, OUTGOING):
+        with self._database.read() as con, _attached(con, index, OUTGOING):
             con.begin()
             try:
-                for entity, rows in all_rows(con, but=[_IMAGE]):
-                    take(Entry(entity.kind, entity.key, rows, entity.conversation_id))
-                for key in keys_of(con, _IMAGE):
-                    for entity, rows in rows_of(con, [Entity(_IMAGE, key)]):
-                        take(Entry(entity.kind, entity.key, rows))
+                for entry in chain(entries_of(con), images_of(con)):
+                    take(entry)
                 if index:
                     copy_out(con)
                 con.commit()
@@ -221,7 +215,7 @@ class PreciousStore:
     def _put_images(self, images: Iterable[Entry], put: list[Entity]) -> None:
         """Put missing images, a few at a time, and add them to `put`."""
         with self._database.read() as con:
-            known = set(keys_of(con, _IMAGE))
+            known = set(keys_of(con, IMAGE))
         for few in _few(image for image in images if image.key not in known):
             changes: list[Entity] = []
             self._database.write(partial(_put, entries=few, changes=changes), changes=changes)
@@ -239,7 +233,7 @@ class PreciousStore:
 
         def work(con: Connection) -> bool:
             if is_last:
-                _put(con, plan(_present(con)), changes)
+                _put(con, plan(list(entries_of(con))), changes)
             elif _number(con) != number:
                 return False
             else:
@@ -249,15 +243,14 @@ class PreciousStore:
             return True
 
         if not is_last:
-            with self._database.build_cursor() as con:
+            with self._database.read() as con:
                 con.begin()
-                number, present = _number(con), _present(con)
+                number, present = _number(con), list(entries_of(con))
                 con.rollback()
             planned = plan(present)
         return self._database.write(work, changes=changes)
 
     def has_index(self) -> bool:
-        """True when the library knows any document."""
         with self._database.read() as con:
             return has_documents(con)
 
@@ -265,13 +258,6 @@ class PreciousStore:
 def _number(con: Connection) -> int:
     [(number,)] = con.execute("SELECT generation FROM journal_state").fetchall()
     return int(number)
-
-
-def _present(con: Connection) -> list[Entry]:
-    return [
-        Entry(entity.kind, entity.key, rows, entity.conversation_id)
-        for entity, rows in all_rows(con, but=[_IMAGE])
-    ]
 
 
 def _few(images: Iterable[Entry]) -> Iterator[list[Entry]]:
@@ -289,9 +275,7 @@ def _few(images: Iterable[Entry]) -> Iterator[list[Entry]]:
 
 
 def _put(con: Connection, entries: Iterable[Entry], changes: list[Entity]) -> None:
-    rows = [(Entity(e.kind, e.key, e.conversation_id), e.rows) for e in entries]
-    put_rows(con, rows, insert_rows, REFUSALS)
-    changes.extend(entity for entity, _ in rows)
+    put_entries(con, entries, insert_rows, REFUSALS, changes)
 
 
 @contextmanager

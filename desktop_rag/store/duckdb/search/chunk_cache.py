@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from desktop_rag.store.contract.bm25_ranking import Ids
+from desktop_rag.store.contract.scope_conditions import LibraryStatistics
+from desktop_rag.store.contract.vectors import vector_table
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.search.postings import PostingsState
-from desktop_rag.store.duckdb.search.scope_sql import LibraryStatistics
-from desktop_rag.store.sql.bm25_ranking import Ids
 from desktop_rag.store.sql.packed_vectors import COLUMN, words_of
 
 ContentKeys = NDArray[np.uint64]
@@ -164,14 +165,9 @@ def _read_after(con: Connection, last_chunk_id: int) -> Chunks:
     return Chunks(rows["chunk_id"], rows["term_count"], rows["continues"], rows["content"])
 
 
-def table_name(model_id: int) -> str:
-    """The name of a model's table."""
-    return f"vectors_{model_id:d}"
-
-
 @dataclass(frozen=True, slots=True)
 class VectorTable:
-    """The table with the vectors of one model, so that those of two models never mix.
+    """The table with the vectors of one model.
 
     A row is a content, its vector and windows, and the sign bits of the vector in columns of 64.
     """
@@ -182,7 +178,7 @@ class VectorTable:
     @property
     def name(self) -> str:
         """Its name in SQL."""
-        return table_name(self.model_id)
+        return vector_table(self.model_id)
 
     @property
     def sign_columns(self) -> list[str]:
@@ -198,28 +194,6 @@ class VectorTable:
         """The contents of all vectors and their sign bits, shape (words, vectors)."""
         rows = con.execute(f"SELECT {self.keys_and_signs} FROM {self.name}").fetchnumpy()
         return rows["content"], np.stack([rows[name] for name in self.sign_columns])
-
-
-def find(con: Connection, model: str, dimensions: int) -> VectorTable | None:
-    """The table of a model; None for one without vectors."""
-    known = con.execute(
-        "SELECT model_id FROM models WHERE name = ? AND dimensions = ?", [model, dimensions]
-    ).fetchall()
-    return VectorTable(known[0][0], dimensions) if known else None
-
-
-def find_or_create(con: Connection, model: str, dimensions: int) -> VectorTable:
-    """The table of a model, inside a transaction."""
-    if known := find(con, model, dimensions):
-        return known
-    [(number,)] = con.execute("SELECT coalesce(max(model_id), 0) + 1 FROM models").fetchall()
-    table = VectorTable(number, dimensions)
-    con.execute(
-        "INSERT INTO models (model_id, name, dimensions) VALUES (?, ?, ?)",
-        [number, model, dimensions],
-    )
-    create(con, table)
-    return table
 
 
 def create(con: Connection, table: VectorTable) -> None:

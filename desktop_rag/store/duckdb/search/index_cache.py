@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.core.question import Readable
+from desktop_rag.store.contract.bm25_ranking import Ids, PostingList
+from desktop_rag.store.contract.scope_conditions import LibraryStatistics, read_statistics
 from desktop_rag.store.contract.search import Scope
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
@@ -28,13 +30,8 @@ from desktop_rag.store.duckdb.search.postings import (
     read_recent,
     read_sorted,
 )
-from desktop_rag.store.duckdb.search.scope_sql import (
-    LibraryStatistics,
-    condition_of,
-    read_statistics,
-)
+from desktop_rag.store.duckdb.search.scope_sql import condition_of
 from desktop_rag.store.duckdb.search.vector_rows import VectorRows
-from desktop_rag.store.sql.bm25_ranking import Ids, PostingList
 
 # Parts of users who ask at the same time; a part of a million chunks takes eight megabytes.
 _MOST_PARTS = 16
@@ -118,8 +115,8 @@ _TERMS_PER_STATEMENT = 16
 ENTRY_BYTES = 1_000
 # The unsorted ones are scanned once for all terms of a question.
 _MOST_TERMS = 10_000
-# The version of the sorted postings, or the number of a library state.
-State = Version | int
+# The version of the sorted postings, or the number of a library state, None without a number.
+State = Version | int | None
 Read = Callable[[Connection, Sequence[int]], dict[int, PostingList]]
 
 
@@ -147,7 +144,9 @@ class PostingCache:
             self._bytes = 0
 
     def get(self, con: Connection, version: State, keys: Sequence[int]) -> dict[int, PostingList]:
-        """All sorted postings of each term in a snapshot, ordered by chunk."""
+        """All postings of each term in a snapshot, ordered by chunk."""
+        if version is None:
+            return self._read(con, sorted(set(keys)))
         found: dict[int, PostingList] = {}
         with self._lock:
             for key in keys:
@@ -170,25 +169,6 @@ class PostingCache:
             while self._bytes > self._max_bytes:
                 _, dropped = self._entries.popitem(last=False)
                 self._bytes -= dropped.nbytes + ENTRY_BYTES
-
-
-class RecentPostings:
-    """Caches the unsorted postings of terms: one question reads them three times."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self._lists = PostingCache(max_bytes, read_recent, at_once=_MOST_TERMS)
-
-    def clear(self) -> None:
-        """Free the memory."""
-        self._lists.clear()
-
-    def get(
-        self, con: Connection, changes: int | None, keys: Sequence[int]
-    ) -> dict[int, PostingList]:
-        """The unsorted postings of each term in a snapshot with this change number."""
-        if changes is None:
-            return read_recent(con, sorted(set(keys)))
-        return self._lists.get(con, changes, keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,7 +388,8 @@ class IndexCache:
         self.frequencies = DocumentFrequencies()
         postings_bytes = int(_POSTINGS_SHARE * 1_000_000 * database.memory_mb)
         self.postings = PostingCache(postings_bytes)
-        self.recent = RecentPostings(postings_bytes // _RECENT_PART)
+        # One question reads them three times.
+        self.recent = PostingCache(postings_bytes // _RECENT_PART, read_recent, _MOST_TERMS)
         self.parts = ReadableParts()
         database.release_listeners.append(self.release)
 

@@ -4,33 +4,14 @@ The ranking, the same for every engine, is in `bm25_ranking.py`, the postings ar
 Functions that take a snapshot may run on any thread.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
-from typing import Any
 
 import numpy as np
 
 from desktop_rag.core.domain import Passage
-from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.question import Readable
-from desktop_rag.store.contract.search import (
-    COMPLETED_ENDING,
-    EVERYWHERE,
-    SHORTEST_COMPLETED,
-    SHORTEST_STEM,
-    Scope,
-    Weights,
-    WordCounts,
-    Words,
-)
-from desktop_rag.store.duckdb.database.bulk_rows import sql_in_numbers
-from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.search.index_cache import IndexCache, IndexSnapshot
-from desktop_rag.store.duckdb.search.postings import FINISHED
-from desktop_rag.store.duckdb.search.scope_sql import condition_of
-from desktop_rag.store.sql.bm25_ranking import (
+from desktop_rag.store.contract.bm25_ranking import (
     CHEAP,
     Ids,
     PostingList,
@@ -38,12 +19,31 @@ from desktop_rag.store.sql.bm25_ranking import (
     best_chunks,
     counted,
     keys_of,
+    neighbour_scores,
+)
+from desktop_rag.store.contract.database import fetched
+from desktop_rag.store.contract.document_rows import read_sites
+from desktop_rag.store.contract.search import (
+    EVERYWHERE,
+    SHORTEST_COMPLETED,
+    LexicalStore,
+    Scope,
+    Weights,
+    WordCounts,
+    Words,
+    chosen_nearest,
+    chosen_terms,
+    passages_of,
+    stems_of,
+    term_counts_of,
     weighted,
 )
-from desktop_rag.store.sql.documents.document_store import address_of, read_sites
-from desktop_rag.store.sql.neighbour_scores import neighbour_scores
+from desktop_rag.store.duckdb.database.bulk_rows import sql_in_numbers
+from desktop_rag.store.duckdb.database.database import Database
+from desktop_rag.store.duckdb.search.index_cache import IndexCache, IndexSnapshot
+from desktop_rag.store.duckdb.search.postings import FINISHED
+from desktop_rag.store.duckdb.search.scope_sql import condition_of
 from desktop_rag.store.sql.scope_filters import key_of
-from desktop_rag.store.sql.sql_engine import fetched
 
 
 def counts_of(
@@ -148,23 +148,17 @@ def _postings(snapshot: IndexSnapshot, weights: Weights) -> WordPostings:
 
 
 _ALL = "(SELECT term FROM terms UNION SELECT term FROM recent_postings)"
-# Terms counted per query.
-_COUNTED_AT_ONCE = 500
 
 
 def nearest_within(snapshot: IndexSnapshot, term: str, errors: int, readable: Readable) -> str:
     """As `LexicalStore.nearest_term`, among the terms of readable chunks."""
     rows = snapshot.con.execute(
-        f"SELECT term, damerau_levenshtein(term, $term) AS errors FROM {_ALL}"
+        f"SELECT damerau_levenshtein(term, $term) AS errors, term FROM {_ALL}"
         " WHERE starts_with(term, $first) AND abs(length(term) - length($term)) <= $errors"
         " AND damerau_levenshtein(term, $term) <= $errors ORDER BY errors, term",
         {"term": term, "errors": errors, "first": term[:1]},
     ).fetchall()
-    for _, group in groupby(rows, key=lambda row: row[1]):
-        counts = _counts(snapshot, [found for found, _ in group], readable)
-        if counts:
-            return min(counts, key=lambda found: (-counts[found], found))
-    return ""
+    return chosen_nearest(rows, lambda terms: _counts(snapshot, terms, readable))
 
 
 def completing_within(
@@ -172,58 +166,40 @@ def completing_within(
 ) -> tuple[str, ...]:
     """As `LexicalStore.terms_completing`, among the terms of readable chunks."""
     rows = snapshot.con.execute(
-        f"SELECT term, starts_with(term, $word) FROM {_ALL}"
-        " WHERE starts_with(term, $word) OR list_contains($stems, term)",
+        f"SELECT term FROM {_ALL} WHERE starts_with(term, $word) OR list_contains($stems, term)",
         {"word": word, "stems": list(stems)},
     ).fetchall()
-    counts = _counts(snapshot, [term for term, _ in rows], readable)
-    longer = [term for term, is_longer in rows if is_longer and term in counts]
-    if longer:
-        return tuple(sorted(longer, key=lambda term: (-counts[term], term))[:limit])
-    return tuple(sorted(counts, key=len, reverse=True)[:1])
+    return chosen_terms(_counts(snapshot, [term for (term,) in rows], readable), word, limit)
 
 
 def _counts(snapshot: IndexSnapshot, terms: Sequence[str], readable: Readable) -> dict[str, int]:
     """The number of readable chunks of each term that is in any."""
-    found: dict[Any, int] = {}
-    keys = {term: key_of(term) for term in terms}
-    for begin in range(0, len(terms), _COUNTED_AT_ONCE):
-        some = [keys[term] for term in terms[begin : begin + _COUNTED_AT_ONCE]]
-        found |= counts_within(snapshot, some, readable)
-    return {term: found[key] for term, key in keys.items() if found[key]}
+    return term_counts_of(terms, lambda keys: counts_within(snapshot, keys, readable))
 
 
-class LexicalStore:
+class DuckdbLexicalStore(LexicalStore):
     """Ranks chunks by the words of a question, tuples of alternative terms; see the contract."""
 
     def __init__(self, database: Database, cache: IndexCache) -> None:
         self._database = database
         self._cache = cache
 
-    def weigh(self, words: Words, readable: Readable | None = None) -> Weights:
-        """The weight of each word. Once per question, for the searches that follow."""
-        return weighted(self.count(words, readable))
-
     def count(self, words: Words, readable: Readable | None = None) -> WordCounts:
-        """The statistics behind the weights."""
         with self._cache.snapshot() as snapshot:
             return counts_of(snapshot, words, readable)
 
     def best(
         self, words: Words | Weights, limit: int, scope: Scope = EVERYWHERE
     ) -> list[tuple[int, float]]:
-        """The `limit` chunks with the highest BM25: (chunk id, score), best first. Exact."""
         with self._cache.snapshot() as snapshot:
             weights = _weights(snapshot, words, scope.readable)
             return best(snapshot, weights, limit, scope)
 
     def scores(self, words: Words | Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
-        """BM25 of given chunks read with their neighbours; those without any word are absent."""
         with self._cache.snapshot() as snapshot:
             return scores_of(snapshot, _weights(snapshot, words), chunk_ids)
 
     def in_scope(self, chunk_ids: Sequence[int], scope: Scope) -> frozenset[int]:
-        """The chunks that are in the scope."""
         with self._database.read() as con:
             condition, parameters = condition_of(scope, con, self._cache.statistics, "chunk_id")
             which = sql_in_numbers(con, "chunk_id", chunk_ids)
@@ -233,14 +209,12 @@ class LexicalStore:
         return frozenset(row[0] for row in rows)
 
     def documents_of(self, chunk_ids: Sequence[int]) -> frozenset[str]:
-        """The documents that the chunks belong to."""
         with self._database.read() as con:
             which = sql_in_numbers(con, "chunk_id", chunk_ids)
             rows = con.execute(f"SELECT DISTINCT document_id FROM chunks WHERE {which}").fetchall()
         return frozenset(row[0] for row in rows)
 
     def newest(self, limit: int, scope: Scope) -> dict[int, float]:
-        """The first chunks of the documents in the scope that changed last, with their times."""
         with self._cache.snapshot() as snapshot:
             con = snapshot.con
             condition, parameters = condition_of(scope, con, snapshot.statistics, "chunk_id")
@@ -252,14 +226,12 @@ class LexicalStore:
         return dict(rows)
 
     def languages(self, readable: Readable | None = None) -> Mapping[str, int]:
-        """The number of documents in each language, the most frequent first; "" is unknown."""
         if readable is None:
             return dict(self._cache.statistics.languages)
         with self._cache.snapshot() as snapshot:
             return dict(snapshot.part(readable).languages)
 
     def nearest_term(self, term: str, errors: int, readable: Readable | None = None) -> str:
-        """The most frequent term at the smallest edit distance, up to `errors`, or ""."""
         if readable is not None:
             with self._cache.snapshot() as snapshot:
                 return nearest_within(snapshot, term, errors, readable)
@@ -278,11 +250,9 @@ class LexicalStore:
     def terms_completing(
         self, word: str, limit: int, readable: Readable | None = None
     ) -> tuple[str, ...]:
-        """The terms that begin with the word, most chunks first; else the longest stem of it."""
         if len(word) < SHORTEST_COMPLETED:
             return ()
-        least = max(SHORTEST_STEM, len(word) - COMPLETED_ENDING)
-        stems = [word[:length] for length in range(least, len(word))]
+        stems = stems_of(word)
         if readable is not None:
             with self._cache.snapshot() as snapshot:
                 return completing_within(snapshot, word, stems, limit, readable)
@@ -300,7 +270,6 @@ class LexicalStore:
         return longer or tuple(term for term, _ in rows[:1])
 
     def passages(self, scores: dict[int, float]) -> list[Passage]:
-        """The passages of the scored chunks, best first; chunks deleted meanwhile are absent."""
         with self._database.read() as con:
             # Two statements: a join would read the texts of all rows around.
             chunks = con.execute(
@@ -313,19 +282,8 @@ class LexicalStore:
                 f" WHERE {sql_in_numbers(con, 'key', keys, 'UBIGINT')}"
             ).fetchall()
         rows = {document_id: rest for document_id, *rest in documents}
-        sites = self._database.cached(read_sites)
-        found: list[Passage] = []
-        for i, document_id, text, anchor, start, end in chunks:
-            if document_id in rows:
-                path, title, part, url, source_id = rows[document_id]
-                url = url or address_of(sites, source_id, path)
-                place = Anchor.from_json(json.loads(anchor))
-                found.append(
-                    Passage(
-                        i, document_id, path, title, text, place, start, end, scores[i], part, url
-                    )
-                )
-        return sorted(found, key=lambda passage: (-passage.score, passage.chunk_id))
+        whole = [(*chunk, *rows[chunk[1]]) for chunk in chunks if chunk[1] in rows]
+        return passages_of(whole, scores, self._database.cached(read_sites))
 
 
 def _weights(

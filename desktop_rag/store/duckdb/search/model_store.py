@@ -1,41 +1,23 @@
-"""The embedding models, which of them answer for which collection, and the search by meaning.
+"""The search by meaning in a file, and its tables of vectors. Any thread; own cursors."""
 
-Any thread; reads use a cursor of their own.
-"""
-
-import threading
 from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from desktop_rag.store.contract.bm25_ranking import Ids
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
-from desktop_rag.store.contract.vectors import ModelRow, VectorMatches
+from desktop_rag.store.contract.vectors import VectorMatches
 from desktop_rag.store.duckdb.database.bulk_rows import sql_in_numbers
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.search.chunk_cache import (
-    Chunks,
-    ContentKeys,
-    VectorTable,
-    find,
-    find_or_create,
-    table_name,
-)
+from desktop_rag.store.duckdb.search.chunk_cache import Chunks, ContentKeys, VectorTable, create
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.scope_sql import condition_of
 from desktop_rag.store.duckdb.search.vector_rows import PackedRows
-from desktop_rag.store.duckdb.search.vector_store import VectorStore
-from desktop_rag.store.sql.bm25_ranking import Ids
-from desktop_rag.store.sql.packed_vectors import (
-    sign_bits,
-    signs,
-    unpacked,
-    unpacked_windows,
-    window_bytes,
-)
-from desktop_rag.store.sql.sql_engine import fetched
+from desktop_rag.store.duckdb.search.vector_store import DuckdbVectorStore
+from desktop_rag.store.sql.packed_vectors import best_windows, sign_bits, signs, unpacked
 
 # Candidates of the Hamming scan: the factor times the square root of the number of vectors, and at
 # least the minimum. Enough for recall@10 ≥ .99 of the exact order on the sets we measure.
@@ -46,7 +28,7 @@ _CANDIDATE_FACTOR = 2
 _NARROWED = 300
 
 
-class VectorSearch:
+class DuckdbVectorSearch:
     """Finds chunks by the vectors of one model.
 
     A scan of Hamming distances over the sign bits picks candidates; in a large library inner
@@ -97,7 +79,7 @@ class VectorSearch:
         # Sorted here: preparing the statement takes DuckDB longer.
         first = np.lexsort((chunk_ids, -similarities[places]))[:limit]
         chosen = places[first]
-        windows = _best_windows(query, [rows.windows[place] for place in chosen])
+        windows = best_windows(query, [rows.windows[place] for place in chosen])
         return VectorMatches(
             chunk_ids[first].tolist(), similarities[chosen], vectors[chosen], windows
         )
@@ -154,102 +136,25 @@ def _matching(con: Connection, chunk_ids: Ids, condition: str, parameters: dict[
     return rows.fetchnumpy()["chunk_id"]
 
 
-def _best_windows(
-    query: NDArray[np.float32], packed_rows: Sequence[bytearray]
-) -> NDArray[np.float64]:
-    """The similarity of each row's best window, NaN for rows without windows."""
-    best = np.full(len(packed_rows), np.nan)
-    filled = [(n, windows) for n, windows in enumerate(packed_rows) if windows]
-    if filled:
-        vectors = unpacked_windows([windows for _, windows in filled], len(query))
-        similarities = np.vecdot(vectors, query)
-        sizes = [len(windows) // window_bytes(len(query)) for _, windows in filled]
-        begins = np.cumsum([0, *sizes[:-1]])
-        best[[n for n, _ in filled]] = np.maximum.reduceat(similarities, begins)
-    return best
-
-
-class ModelStore:
-    """The models that made vectors, and which of them answer."""
+class DuckdbVectors:
+    """The tables of vectors in a file, for `ModelStore`."""
 
     def __init__(self, database: Database, cache: IndexCache) -> None:
         self._database = database
         self._cache = cache
-        # Dropping a model must not overlap with opening one: ids are used again.
-        self._lock = threading.Lock()
-        self._tables: dict[tuple[str, int], VectorTable] = {}
 
-    def vectors(self, name: str, dimensions: int, spec: str | None = None) -> VectorStore:
-        """The vectors of a model; `spec`, if given, is where to find it from now on."""
-        with self._lock:
-            table = self._table(name, dimensions)
-            vectors = VectorStore(self._database, table, self._cache)
-        if spec is not None:
-            self._database.write(
-                lambda con: con.execute(
-                    "UPDATE models SET folder = $1 WHERE model_id = $2 AND folder <> $1",
-                    [spec, vectors.model_id],
-                )
-            )
-        return vectors
+    def create(self, con: Connection, model_id: int, dimensions: int) -> None:
+        """Create the table of a model, inside a transaction."""
+        create(con, VectorTable(model_id, dimensions))
 
-    def _table(self, name: str, dimensions: int) -> VectorTable:
-        if (name, dimensions) not in self._tables:
-            # A library open for reading can't get new tables.
-            with self._database.read() as con:
-                known = find(con, name, dimensions)
-            self._tables[name, dimensions] = known or self._database.write(
-                lambda con: find_or_create(con, name, dimensions)
-            )
-        return self._tables[name, dimensions]
+    def vectors(self, model_id: int, dimensions: int) -> DuckdbVectorStore:
+        """The vectors in the table of a model."""
+        return DuckdbVectorStore(self._database, VectorTable(model_id, dimensions), self._cache)
 
-    def stored(self) -> list[ModelRow]:
-        """Every model that has vectors here, by its number."""
-        sql = "SELECT model_id, name, dimensions, folder FROM models ORDER BY model_id"
-        return [ModelRow(*row) for row in fetched(self._database, sql)]
+    def search(self, model_id: int, dimensions: int) -> DuckdbVectorSearch:
+        """The search over the table of a model."""
+        return DuckdbVectorSearch(VectorTable(model_id, dimensions), self._cache)
 
-    def search(self, model_id: int) -> VectorSearch:
-        """The search over the vectors of a model."""
-        with self._lock:
-            [table] = [each for each in self._tables.values() if each.model_id == model_id]
-            return VectorSearch(table, self._cache)
-
-    def answering(self) -> dict[str, ModelRow]:
-        """Collection id → the model whose vectors answer; absent for a collection without any."""
-        rows = fetched(
-            self._database,
-            "SELECT c.collection_id, m.model_id, m.name, m.dimensions, m.folder"
-            " FROM collections c JOIN models m ON m.model_id = c.answering",
-        )
-        return {row[0]: ModelRow(*row[1:]) for row in rows}
-
-    def answer(self, model_id: int, collection_ids: Sequence[str]) -> None:
-        """Let the vectors of this model answer for these collections from now on."""
-        self._database.write(
-            lambda con: con.execute(
-                "UPDATE collections SET answering = ? WHERE collection_id IN (SELECT unnest(?))",
-                [model_id, list(collection_ids)],
-            )
-        )
-
-    def drop_unused(self, wanted: Collection[str]) -> None:
-        """Remove models, with their vectors, that neither answer nor are being filled."""
-
-        def work(con: Connection) -> set[int]:
-            rows = con.execute(
-                "SELECT model_id, folder FROM models WHERE model_id NOT IN"
-                " (SELECT answering FROM collections) ORDER BY model_id"
-            ).fetchall()
-            latest = {spec: model_id for model_id, spec in rows if spec in wanted}
-            unused = {model_id for model_id, spec in rows if latest.get(spec) != model_id}
-            for model_id in unused:
-                con.execute(f"DROP TABLE IF EXISTS {table_name(model_id)}")
-                con.execute("DELETE FROM models WHERE model_id = ?", [model_id])
-            return unused
-
-        with self._lock:
-            dropped = self._database.write(work)
-            self._cache.forget_models(dropped)
-            self._tables = {
-                key: table for key, table in self._tables.items() if table.model_id not in dropped
-            }
+    def forget(self, model_ids: Collection[int]) -> None:
+        """Forget the cached parts of tables that were dropped."""
+        self._cache.forget_models(model_ids)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
-from desktop_rag.store.contract.search import EVERYWHERE, NamedDocuments, Scope
+from desktop_rag.store.contract.search import EVERYWHERE, NamedDocuments, NameStore, Scope
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
@@ -124,7 +124,7 @@ def _known_names(con: Connection) -> _KnownNames | None:
 _DAY = "strftime(make_timestamp(mtime_ns // 1000), '%Y-%m-%d %d.%m.%Y')"
 
 
-class NameStore:
+class DuckdbNameStore(NameStore):
     """The names of the documents."""
 
     def __init__(self, database: Database, cache: IndexCache) -> None:
@@ -139,7 +139,6 @@ class NameStore:
         scope: Scope,
         limit: int,
     ) -> tuple[list[NamedDocuments], int]:
-        """The documents by the parts that their file names contain; and the number of all."""
         endings = {" ": words, "": beginnings, None: pieces}
         wanted = [(part, ending) for ending, parts in endings.items() for part in parts]
         statistics = self._cache.statistics
@@ -162,7 +161,6 @@ class NameStore:
         return found, max(every.indexed_documents, sum(group.count for group in found))
 
     def spelled_in(self, text: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
-        """Id and path of documents whose file name is spelled in a text, the longest first."""
         if known := self._known(scope):
             with self._database.read() as con:
                 [plain] = _folded(con, [text])
@@ -172,12 +170,10 @@ class NameStore:
         return self._rows(lambda condition: _spelled(condition, limit), scope, text)
 
     def spelled_like(self, name: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
-        """Id and path of documents whose file name differs by a slip, the nearest first."""
         slips = 2 if sum(map(str.isalnum, name)) >= _MANY_CHARS else 1
         return self._rows(lambda condition: _alike(condition, limit), scope, name, slips=slips)
 
     def completing(self, text: str, limit: int) -> list[str]:
-        """Ids of documents with the parts of this text in their names, folders or days."""
         with self._database.read() as con:
             condition, parameters = condition_of(
                 EVERYWHERE, con, self._cache.statistics, "document_id"
@@ -187,7 +183,6 @@ class NameStore:
         return [document_id for (document_id,) in rows]
 
     def folders(self, scope: Scope) -> list[str]:
-        """The folders that directly hold documents; full paths, in order."""
         with self._database.read() as con:
             condition, parameters = condition_of(scope, con, self._cache.statistics, "document_id")
             rows = con.execute(
@@ -198,7 +193,6 @@ class NameStore:
         return [folder for (folder,) in rows]
 
     def fingerprint(self, scope: Scope) -> str:
-        """The number of documents in scope, and all their places and contents in one number."""
         content = "concat_ws(chr(31), path, part, url, content_hash)"
         with self._database.read() as con:
             condition, parameters = condition_of(scope, con, self._cache.statistics, "document_id")

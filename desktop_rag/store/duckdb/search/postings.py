@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from desktop_rag.store.contract.bm25_ranking import Ids, PostingList
+from desktop_rag.store.contract.search import Upkeep
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.sql.bm25_ranking import Ids, PostingList
 
 Version = tuple[int, int]
 
@@ -143,7 +144,7 @@ class _Built:
     in_runs: int  # the number of postings in runs
 
 
-class PostingsMerge:
+class PostingsMerge(Upkeep):
     """Merges all postings into one sorted run, so that searches stay fast.
 
     They are sorted into a new table while the old one answers; only the exchange takes the lane.
@@ -153,7 +154,6 @@ class PostingsMerge:
         self._database = database
 
     def is_due(self) -> bool:
-        """True when a fair share of the postings is unmerged, or of the chunks deleted."""
         with self._database.read() as con:
             [(rows, recent, in_runs, chunks, deleted)] = con.execute(
                 "SELECT (SELECT count(*) FROM postings), (SELECT count(*) FROM recent_postings),"
@@ -168,7 +168,7 @@ class PostingsMerge:
 
         Not while a large document is being written, whose ids are lower than later ones.
         """
-        with self._database.build_cursor() as con:
+        with self._database.read() as con:
             if con.execute("FROM unfinished_content LIMIT 1").fetchall():
                 return
             built = _build(con)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from desktop_rag.store.contract.bm25_ranking import Ids
 from desktop_rag.store.duckdb.database.bulk_rows import sql_in_numbers
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.search.chunk_cache import Chunks, ContentKeys, content_key
-from desktop_rag.store.sql.bm25_ranking import Ids
 
 # Once this share of all rows has moved, and more than a few, all row numbers are read again.
 _MOVED_SHARE = 1 / 8

@@ -11,7 +11,7 @@ from desktop_rag.core.domain import Document
 from desktop_rag.core.query import parse_query
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
-from tests.stored_rows import collection_id, document, found, indexed, put
+from tests.stored_rows import collection_id, count_orphans, document, found, indexed, put
 
 _LATER = 1e11
 BOTH = "the lamp is lit at dusk"
@@ -122,5 +122,5 @@ def test_what_no_conversation_speaks_of_is_purged_and_nothing_else(engine: Engin
     engine.conversations.purge_deleted()
     engine.attachments.purge(_LATER)
     assert engine.sources.attached_ids() == frozenset()
-    assert engine.documents.count_orphans() == 0
+    assert count_orphans(engine.documents) == 0
     assert found(engine, "lamp") == [BOTH]

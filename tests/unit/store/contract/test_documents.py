@@ -10,6 +10,8 @@ from desktop_rag.store.contract.engine import Engine
 from tests.stored_rows import (
     add,
     add_source,
+    count_inconsistent,
+    count_orphans,
     document,
     found,
     ids,
@@ -108,7 +110,7 @@ def test_indexing_again_replaces_text_and_words(engine: Engine) -> None:
     assert found(engine, "harbour") == ["harbour master"]
     assert engine.documents.text("a.txt") == "harbour master"
     assert [d.chunk_count for d in engine.documents.documents()] == [1]
-    assert engine.documents.count_inconsistent() == 0
+    assert count_inconsistent(engine.documents) == 0
 
 
 @pytest.mark.slow
@@ -133,7 +135,7 @@ def test_each_of_many_documents_keeps_its_own_chunks_and_gives_them_up(engine: E
         wait_again(engine, row.document_id)
     engine.documents.settle([indexed(row, "fresh") for row in rows])
     assert (len(found(engine, "fresh")), found(engine, "old")) == (30, [])
-    assert engine.documents.count_orphans() == engine.documents.count_inconsistent() == 0
+    assert count_orphans(engine.documents) == count_inconsistent(engine.documents) == 0
 
 
 @pytest.mark.parametrize("count", [1, 30])
@@ -154,7 +156,7 @@ def test_documents_that_are_gone_are_not_found(engine: Engine) -> None:
     remove(engine, "a.txt")
     assert found(engine, "lighthous") == []
     assert engine.documents.text("a.txt") is None
-    assert engine.documents.count_orphans() == 0
+    assert count_orphans(engine.documents) == 0
 
 
 def test_a_document_deleted_while_it_was_read_stays_deleted(engine: Engine) -> None:
@@ -163,7 +165,7 @@ def test_a_document_deleted_while_it_was_read_stays_deleted(engine: Engine) -> N
     engine.documents.settle([indexed(gone, "lighthouse"), indexed(here, "harbour")])
     assert [d.document_id for d in engine.documents.documents()] == ["here.txt"]
     assert engine.documents.text("gone.txt") is None
-    assert engine.documents.count_orphans() == 0
+    assert count_orphans(engine.documents) == 0
 
 
 def test_a_document_moved_while_it_was_read_keeps_its_new_place(engine: Engine) -> None:
@@ -210,7 +212,7 @@ def test_a_document_that_becomes_skipped_loses_its_words_at_once(engine: Engine)
     skip = {"a.txt": lambda d: replace(d, state=DocumentState.SKIPPED, chunk_count=0)}
     engine.documents.apply_changes(stored.source_id, [], skip, [])
     assert found(engine, "lighthous") == []
-    assert engine.documents.count_inconsistent() == 0
+    assert count_inconsistent(engine.documents) == 0
 
 
 def test_what_a_scan_found_in_a_removed_source_is_not_stored(engine: Engine) -> None:

@@ -9,7 +9,16 @@ from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.pictures import PICTURES_WAIT, waiting_words
 from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
-from tests.stored_rows import add, document, found, indexed, put, wait_again
+from tests.stored_rows import (
+    add,
+    count_inconsistent,
+    count_orphans,
+    document,
+    found,
+    indexed,
+    put,
+    wait_again,
+)
 
 
 def mail(engine: Engine, *parts: tuple[str, str]) -> IndexingOutcome:
@@ -35,7 +44,7 @@ def test_attachments_are_stored_below_their_mail(engine: Engine) -> None:
     assert rows["report.txt"].path == rows[""].path
     assert found(engine, "lighthous") == ["lighthouse keeper"]
     assert engine.documents.counts().total == 1
-    assert engine.documents.count_inconsistent() == 0
+    assert count_inconsistent(engine.documents) == 0
 
 
 @pytest.mark.slow
@@ -60,7 +69,7 @@ def test_attachments_go_with_their_mail(engine: Engine, is_skipped: bool) -> Non
     engine.documents.apply_changes(source.source_id, [], changed, gone)
     assert [d.part for d in engine.documents.documents()] == [""] * is_skipped
     assert found(engine, "lighthous") == []
-    assert engine.documents.count_orphans() == 0
+    assert count_orphans(engine.documents) == 0
 
 
 def test_attachments_move_with_their_mail(engine: Engine) -> None:

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import MessageState
 from desktop_rag.core.question import Question
-from desktop_rag.store.sql.personal.conversation_store import ConversationStore
+from desktop_rag.store.contract.records import ConversationStore
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.foundation.bridge import Bridge
 from tests.unit.ui.rooms import make_chat, opened_store

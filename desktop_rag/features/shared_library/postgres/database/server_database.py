@@ -43,7 +43,7 @@ from desktop_rag.features.shared_library.postgres.database.server_schema import 
     refuse_other_version,
     version_of,
 )
-from desktop_rag.store.contract.database import Entity
+from desktop_rag.store.contract.database import Entity, closed_error, first_line, read_only_error
 from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
 from desktop_rag.store.contract.precious import PreciousChanged
 
@@ -53,11 +53,6 @@ _ANOTHER_SCHEMA = (
     psycopg.errors.UndefinedColumn,
     psycopg.errors.UndefinedFunction,
 )
-
-
-def closed_error() -> AppError:
-    """The error of every call after closing."""
-    return AppError("The library is closed.", "Start the app again.")
 
 
 @contextmanager
@@ -72,12 +67,12 @@ def mapping_server_errors() -> Generator[None]:
     except _ANOTHER_SCHEMA as exc:
         raise AppError(
             "The library on the server was changed by another version of the app.",
-            f"{_first_line(exc)} Update this app, or start it again.",
+            f"{first_line(exc)} Update this app, or start it again.",
         ) from exc
     except psycopg.errors.InsufficientPrivilege as exc:
         raise AppError(
             "The database does not allow that.",
-            f"{_first_line(exc)} Ask whoever runs the server for the rights of the library's role.",
+            f"{first_line(exc)} Ask whoever runs the server for the rights of the library's role.",
         ) from exc
 
 
@@ -85,16 +80,11 @@ def _app_error(exc: Exception) -> AppError:
     if isinstance(exc, psycopg.errors.DiskFull):
         return DiskFullError("The disk of the database server is full.")
     if isinstance(exc, psycopg.errors.ReadOnlySqlTransaction):
-        return AppError("The library is open for reading only.", "Start the app to change it.")
+        return read_only_error()
     return AppError(
         "The database server does not answer.",
-        f"{_first_line(exc)} Check that it runs and that its address is right; then try again.",
+        f"{first_line(exc)} Check that it runs and that its address is right; then try again.",
     )
-
-
-def _first_line(exc: Exception) -> str:
-    lines = str(exc).splitlines()
-    return lines[0] if lines else type(exc).__name__
 
 
 _HOUR_S = 3_600
@@ -342,7 +332,7 @@ class ServerDatabase:
         self, work: Callable[[ServerConnection], T], changes: Iterable[Entity], *, invalidates: bool
     ) -> T:
         if self.is_read_only:
-            raise AppError("The library is open for reading only.", "Start the app to change it.")
+            raise read_only_error()
         # At most one connection of the pool waits for the server's lock.
         with mapping_server_errors(), self._lane:
             with self._lent() as own:

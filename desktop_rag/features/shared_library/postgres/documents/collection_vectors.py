@@ -18,14 +18,10 @@ from desktop_rag.features.shared_library.postgres.database.posting_blocks import
     place_in,
 )
 from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
+from desktop_rag.store.contract.vectors import vector_table
 
 # A content hash and a collection.
 Place = tuple[str, str]
-
-
-def vector_table(model_id: int) -> str:
-    """The name of a model's table."""
-    return f"vectors_{model_id:d}"
 
 
 def tables_of(con: ServerConnection) -> list[str]:

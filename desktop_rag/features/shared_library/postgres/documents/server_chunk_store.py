@@ -1,26 +1,26 @@
 """Chunks by content, and the documents that vectors make searchable. Any thread."""
 
-from typing import Any
-
 from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.features.shared_library.postgres.documents.collection_vectors import (
     copy_to_places,
     places_of,
-    vector_table,
 )
-from desktop_rag.store.contract.chunks import ALL_CHUNKS, Coverage
+from desktop_rag.store.contract.chunks import ALL_CHUNKS, ChunkStore, Coverage
+from desktop_rag.store.contract.vectors import vector_table
 
 
-class ServerChunkStore:
+class ServerChunkStore(ChunkStore):
     """The chunks of all documents, compared with the vectors of one model."""
 
+    in_collections = " AND collection_id = ANY ($collections::text[])"
+
     def __init__(self, database: ServerDatabase) -> None:
+        super().__init__(database)
         self._database = database
 
     def vector_counts(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> tuple[int, int]:
-        """(distinct contents of the chunks, those of them without a vector)."""
-        condition, parameters = _within(coverage)
+        condition, parameters = self.within(coverage)
         with self._database.read() as con:
             [(total, missing)] = con.execute(
                 "SELECT count(*), count(*) FILTER (WHERE v.content_hash IS NULL) FROM"
@@ -38,7 +38,7 @@ class ServerChunkStore:
 
         Contents with a vector in another collection get a copy of it instead.
         """
-        condition, parameters = _within(coverage)
+        condition, parameters = self.within(coverage)
         while True:
             with self._database.read() as con:
                 rows = con.execute(
@@ -63,7 +63,6 @@ class ServerChunkStore:
         self._database.write_uncached(work)
 
     def without_windows(self, model_id: int, limit: int) -> list[tuple[str, str]]:
-        """Up to `limit` contents with a vector but no windows yet: (content hash, text)."""
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT DISTINCT ON (content_hash) content_hash, text FROM chunks"
@@ -75,19 +74,9 @@ class ServerChunkStore:
             ).fetchall()
         return [(row[0].hex, row[1]) for row in rows]
 
-    def files_by_words_only(self) -> int:
-        """The number of files and web pages that still wait for vectors."""
-        with self._database.read() as con:
-            [(count,)] = con.execute(
-                "SELECT count(*) FROM documents WHERE state = 'searchable by words'"
-                " AND parent_id = ''"
-            ).fetchall()
-        return int(count)
-
     def finish_documents(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> list[str]:
-        """Mark documents whose chunks all have vectors as searchable; their ids."""
-        condition, parameters = _within(coverage)
-        return self._update_documents(
+        condition, parameters = self.within(coverage)
+        return self.update_documents(
             "UPDATE documents SET state = 'searchable' WHERE state = 'searchable by words'"
             f" AND NOT EXISTS (SELECT 1 FROM {_OWN} AND {_lacks(model_id)}){condition}"
             " RETURNING document_id",
@@ -95,39 +84,16 @@ class ServerChunkStore:
         )
 
     def reopen_documents(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> list[str]:
-        """Mark searchable documents that lack vectors as searchable by words; their ids."""
-        condition, parameters = _within(coverage)
-        return self._update_documents(
+        condition, parameters = self.within(coverage)
+        return self.update_documents(
             "UPDATE documents SET state = 'searchable by words' WHERE state = 'searchable'"
             f" AND EXISTS (SELECT 1 FROM {_OWN} AND {_lacks(model_id)}){condition}"
             " RETURNING document_id",
             parameters,
         )
 
-    def finish_without_vectors(self, coverage: Coverage) -> list[str]:
-        """Mark documents that are searchable by words as searchable, vectors or not; their ids."""
-        condition, parameters = _within(coverage)
-        which = f"state = 'searchable by words'{condition}"
-        with self._database.read() as con:
-            found = con.execute(
-                f"SELECT 1 FROM documents WHERE {which} LIMIT 1", parameters
-            ).fetchone()
-        if found is None:  # asked often, and a write waits for the disk
-            return []
-        return self._update_documents(
-            f"UPDATE documents SET state = 'searchable' WHERE {which} RETURNING document_id",
-            parameters,
-        )
-
-    def _update_documents(self, sql: str, parameters: dict[str, Any]) -> list[str]:
-        def work(con: ServerConnection) -> list[str]:
-            return [row[0] for row in con.execute(sql, parameters).fetchall()]
-
-        return self._database.write(work)
-
     def prune_vectors(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> None:
-        """Remove vectors and windows that no chunk of the coverage needs."""
-        condition, parameters = _within(coverage)
+        condition, parameters = self.within(coverage)
         sql = (
             f"DELETE FROM {vector_table(model_id)} v WHERE NOT EXISTS (SELECT 1 FROM chunks"
             " WHERE chunks.content_hash = v.content_hash"
@@ -149,25 +115,3 @@ def _lacks(model_id: int) -> str:
         f"NOT EXISTS (SELECT 1 FROM {vector_table(model_id)} v"
         " WHERE v.content_hash = c.content_hash AND v.collection_id = c.collection_id)"
     )
-
-
-def _within(coverage: Coverage) -> tuple[str, dict[str, Any]]:
-    """SQL that begins with AND, and its parameters; empty for all chunks."""
-    sql = ""
-    parameters: dict[str, Any] = {}
-    if coverage.collection_ids is not None:
-        sql = " AND collection_id = ANY ($collections::text[])"
-        parameters["collections"] = list(coverage.collection_ids)
-    conditions: list[str] = []
-    if coverage.languages is not None:
-        conditions.append("d.language = ANY ($languages::text[])")
-        parameters["languages"] = sorted(coverage.languages)
-    if coverage.but_languages:
-        conditions.append("NOT d.language = ANY ($but_languages::text[])")
-        parameters["but_languages"] = sorted(coverage.but_languages)
-    if conditions:
-        sql += (
-            " AND document_id IN"
-            f" (SELECT d.document_id FROM documents d WHERE {' AND '.join(conditions)})"
-        )
-    return sql, parameters

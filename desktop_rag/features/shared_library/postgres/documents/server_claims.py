@@ -15,6 +15,7 @@ from desktop_rag.features.shared_library.postgres.database.server_database impor
     ServerDatabase,
     mapping_server_errors,
 )
+from desktop_rag.store.contract.documents import DocumentClaims
 
 
 @dataclass(slots=True)
@@ -27,7 +28,7 @@ class _Held:
     closing: ExitStack
 
 
-class ServerClaims:
+class ServerClaims(DocumentClaims):
     """The claims of this process."""
 
     def __init__(self, database: ServerDatabase) -> None:
@@ -36,7 +37,6 @@ class ServerClaims:
         self._held: list[_Held] = []
 
     def take(self, document_ids: Sequence[str]) -> list[str]:
-        """The documents, of these, that this process may index now."""
         with self._lock:
             granted = {i for held in self._held for i in held.document_ids}
             rest = sorted(set(document_ids) - granted)
@@ -66,7 +66,6 @@ class ServerClaims:
             return set(claimed)
 
     def release(self, document_ids: Iterable[str]) -> None:
-        """Give claims back; a connection is closed with the last of its documents."""
         given_back = set(document_ids)
         with self._lock:
             for held in self._held:

@@ -10,7 +10,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from desktop_rag.core.parsed import Anchor, Chunk
+from desktop_rag.core.parsed import Chunk
 from desktop_rag.features.shared_library.postgres.database.partitioning import collections_of
 from desktop_rag.features.shared_library.postgres.database.posting_blocks import (
     insert_blocks,
@@ -23,9 +23,14 @@ from desktop_rag.features.shared_library.postgres.documents.collection_vectors i
     move_content,
     tables_of,
 )
-from desktop_rag.store.contract.documents import IndexingOutcome
+from desktop_rag.store.contract.documents import (
+    CHUNK,
+    Family,
+    IndexingOutcome,
+    chunk_from,
+    chunk_rows,
+)
 from desktop_rag.store.sql.scope_filters import key_of
-from desktop_rag.store.sql.sql_engine import Family, chunk_rows
 
 # Chunks whose terms are in memory at once.
 _SLICE = 2_000
@@ -54,8 +59,6 @@ class _Outcomes:
 
 class ServerContent:
     """Texts, chunks and postings of the documents of a library."""
-
-    finished = "true"
 
     def __init__(self) -> None:
         # Terms that the server surely has, with their keys: most terms of a new document.
@@ -101,14 +104,9 @@ class ServerContent:
     def chunks_of(self, con: ServerConnection, document_id: str) -> list[Chunk]:
         """The chunks of a document in reading order."""
         rows = con.execute(
-            "SELECT position, start_offset, end_offset, text, anchor, context, content_hash"
-            " FROM chunks WHERE document_id = ? ORDER BY position",
-            [document_id],
+            f"SELECT {CHUNK} FROM chunks WHERE document_id = ? ORDER BY position", [document_id]
         ).fetchall()
-        return [
-            Chunk(n, start, end, text, Anchor.from_json(json.loads(anchor)), context, digest.hex)
-            for n, start, end, text, anchor, context, digest in rows
-        ]
+        return list(map(chunk_from, rows))
 
     def purge_orphans(self, con: ServerConnection) -> int:
         """Remove content without a document; returns the number of chunks removed."""

@@ -1,47 +1,131 @@
 """Finds chunks by words, and the passages of chunk ids, on a server. Any thread."""
 
-import json
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
 
 from desktop_rag.core.domain import Passage
-from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.question import Readable
 from desktop_rag.features.shared_library.postgres.database.server_database import (
     ServerDatabase,
     ServerSnapshot,
 )
-from desktop_rag.features.shared_library.postgres.search.server_bm25 import (
-    best,
-    condition_within,
-    counts_of,
-    scores_of,
+from desktop_rag.features.shared_library.postgres.search.server_postings import (
+    PostingsInMemory,
+    read_state,
 )
-from desktop_rag.features.shared_library.postgres.search.server_postings import PostingsInMemory
-from desktop_rag.features.shared_library.postgres.search.server_scope import read_statistics
+from desktop_rag.features.shared_library.postgres.search.server_scope import (
+    chunk_condition,
+    document_condition,
+)
+from desktop_rag.store.contract.bm25_ranking import (
+    Ids,
+    PostingList,
+    WordPostings,
+    best_chunks,
+    counted,
+    merged,
+    neighbour_scores,
+)
+from desktop_rag.store.contract.document_rows import read_sites
+from desktop_rag.store.contract.scope_conditions import read_statistics
 from desktop_rag.store.contract.search import (
-    COMPLETED_ENDING,
     EVERYWHERE,
     SHORTEST_COMPLETED,
-    SHORTEST_STEM,
+    LexicalStore,
     Scope,
     Weights,
     WordCounts,
     Words,
+    chosen_nearest,
+    chosen_terms,
+    passages_of,
+    stems_of,
+    term_counts_of,
+    weighted,
 )
-from desktop_rag.store.sql.bm25_ranking import weighted
-from desktop_rag.store.sql.documents.document_store import address_of, read_sites
 from desktop_rag.store.sql.edit_distance import edits
 from desktop_rag.store.sql.scope_filters import key_of
 
 # The share of the memory limit for postings, of eight bytes each: with 2 GB, sixty words that occur
 # in every fourth of a million chunks.
 _POSTINGS_SHARE = 1 / 16
-# Limits a statement: each term is counted, though nobody means one of so many.
-_COUNTED_AT_ONCE = 500
+_Ranges = tuple[Ids, Ids]
 
 
-class ServerLexicalStore:
+@dataclass(frozen=True, slots=True)
+class _AllowedChunks:
+    """The chunks that a search by words may find; None means no limit."""
+
+    inside: _Ranges | None
+    dead: _Ranges | None
+    holding: tuple[Ids, ...]
+    without: tuple[Ids, ...]
+
+    @classmethod
+    def of(
+        cls, snapshot: ServerSnapshot, scope: Scope, postings: PostingsInMemory
+    ) -> "_AllowedChunks":
+        """The chunks of a scope that the snapshot sees."""
+        holding = [_holding(snapshot, word, postings) for word in scope.required]
+        if scope.chunk_ids is not None:
+            holding.append(np.unique(np.array(scope.chunk_ids, np.int64)))
+        state = None if snapshot.is_limited else snapshot.cached(read_state)
+        has_dead = state is not None and len(state.dead_firsts) > 0
+        return cls(
+            _documents(snapshot, scope),
+            (state.dead_firsts, state.dead_lasts) if state is not None and has_dead else None,
+            tuple(holding),
+            tuple(_holding(snapshot, word, postings) for word in scope.excluded),
+        )
+
+    def only(self, postings: PostingList) -> PostingList:
+        """The postings in these chunks."""
+        if self.inside is not None:
+            postings = postings.where(_within(postings.chunk_ids, self.inside))
+        if self.dead is not None:
+            postings = postings.where(~_within(postings.chunk_ids, self.dead))
+        for ids in self.holding:
+            postings = postings.where(np.isin(postings.chunk_ids, ids))
+        for ids in self.without:
+            postings = postings.where(np.isin(postings.chunk_ids, ids, invert=True))
+        return postings
+
+
+def _within(ids: Ids, ranges: _Ranges) -> NDArray[np.bool_]:
+    """True for ids in one of the ranges, which are ordered and disjoint."""
+    firsts, lasts = ranges
+    if not len(firsts):
+        return np.zeros(len(ids), np.bool_)
+    place = np.searchsorted(firsts, ids, "right")
+    return (place > 0) & (ids <= lasts[np.maximum(place, 1) - 1])
+
+
+def _holding(snapshot: ServerSnapshot, word: Sequence[str], postings: PostingsInMemory) -> Ids:
+    """The chunks with one of the terms."""
+    found = postings.get(snapshot, [key_of(term) for term in word])
+    return merged(list(found.values())).chunk_ids
+
+
+def _documents(snapshot: ServerSnapshot, scope: Scope) -> _Ranges | None:
+    """The chunks of the documents in a scope, whatever their words; None for all."""
+    whole = replace(scope, required=(), excluded=(), chunk_ids=None)
+    condition, parameters = document_condition(whole, snapshot)
+    if not condition:
+        return None
+    rows = snapshot.con.execute(
+        "SELECT first_chunk, last_chunk FROM document_texts"
+        f" WHERE last_chunk >= first_chunk{condition} ORDER BY first_chunk",
+        parameters,
+    ).fetchall()
+    ranges = np.array(rows, np.int64).reshape(-1, 2)
+    return ranges[:, 0], ranges[:, 1]
+
+
+class ServerLexicalStore(LexicalStore):
     """Ranks chunks by the words of a question."""
 
     def __init__(self, database: ServerDatabase, memory_mb: int) -> None:
@@ -49,33 +133,40 @@ class ServerLexicalStore:
         self._postings = PostingsInMemory(int(_POSTINGS_SHARE * 1_000_000 * memory_mb))
         database.release_listeners.append(self._postings.clear)
 
-    def weigh(self, words: Words, readable: Readable | None = None) -> Weights:
-        """The weight of each word. Once per question, for the searches that follow."""
-        return weighted(self.count(words, readable))
-
     def count(self, words: Words, readable: Readable | None = None) -> WordCounts:
-        """The counts of which weights are made."""
         with self._database.snapshot(readable, search="counts of words") as snapshot:
-            return counts_of(snapshot, self._postings, words)
+            return self._counted(snapshot, words)
 
     def best(
         self, words: Words | Weights, limit: int, scope: Scope = EVERYWHERE
     ) -> list[tuple[int, float]]:
-        """The `limit` chunks with the highest BM25: (chunk id, score), best first. Exact."""
         with self._database.snapshot(scope.readable, search="words") as snapshot:
             weights = self._weights(snapshot, words)
-            return best(snapshot, self._postings, weights, limit, scope)
+            allowed = _AllowedChunks.of(snapshot, scope, self._postings)
+            return best_chunks(weights, self._of(snapshot, weights), allowed.only, limit)
 
     def scores(self, words: Words | Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
-        """BM25 of given chunks read with their neighbours; those without any word are absent."""
         with self._database.snapshot(search="words of given passages") as snapshot:
             weights = self._weights(snapshot, words)
-            return scores_of(snapshot, self._postings, weights, chunk_ids)
+            near = sorted({i + step for i in chunk_ids for step in (-1, 0, 1)})
+            rows = snapshot.con.execute(
+                "SELECT chunk_id, term_count, position > 0 FROM chunks"
+                " WHERE chunk_id = ANY (?::bigint[]) ORDER BY chunk_id",
+                [near],
+            ).fetchall()
+            if not rows or not weights.words:
+                return {}
+            ids = np.array([row[0] for row in rows], np.int64)
+            lengths = np.array([row[1] for row in rows], np.float64)
+            continues = np.array([row[2] for row in rows], np.bool_)
+            tf = self._of(snapshot, weights).tf_in(ids)
+        totals = neighbour_scores(weights, ids, lengths, continues, tf)
+        wanted = np.isin(ids, np.array(chunk_ids, np.int64)) & (totals > 0)
+        return dict(zip(ids[wanted].tolist(), totals[wanted].tolist(), strict=True))
 
     def in_scope(self, chunk_ids: Sequence[int], scope: Scope) -> frozenset[int]:
-        """The chunks that are in the scope."""
         with self._database.snapshot(scope.readable) as snapshot:
-            condition, parameters = condition_within(snapshot, scope)
+            condition, parameters = chunk_condition(scope, snapshot)
             rows = snapshot.con.execute(
                 f"SELECT chunk_id FROM chunks WHERE chunk_id = ANY ($asked::bigint[]){condition}",
                 parameters | {"asked": list(chunk_ids)},
@@ -83,7 +174,6 @@ class ServerLexicalStore:
         return frozenset(row[0] for row in rows)
 
     def documents_of(self, chunk_ids: Sequence[int]) -> frozenset[str]:
-        """The documents that the chunks belong to."""
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT DISTINCT document_id FROM chunks WHERE chunk_id = ANY (?::bigint[])",
@@ -92,9 +182,8 @@ class ServerLexicalStore:
         return frozenset(row[0] for row in rows)
 
     def newest(self, limit: int, scope: Scope) -> dict[int, float]:
-        """The first chunks of the documents in the scope that changed last, with their times."""
         with self._database.snapshot(scope.readable) as snapshot:
-            condition, parameters = condition_within(snapshot, scope)
+            condition, parameters = chunk_condition(scope, snapshot)
             rows = snapshot.con.execute(
                 "SELECT chunks.chunk_id, documents.mtime_ns::float8 / 1e9 FROM chunks"
                 " JOIN documents USING (document_id, collection_id)"
@@ -105,12 +194,10 @@ class ServerLexicalStore:
         return dict(rows)
 
     def languages(self, readable: Readable | None = None) -> Mapping[str, int]:
-        """The number of documents in each language, the most frequent first; "" is unknown."""
         with self._database.snapshot(readable) as snapshot:
             return dict(snapshot.cached(read_statistics).languages)
 
     def nearest_term(self, term: str, errors: int, readable: Readable | None = None) -> str:
-        """The most frequent term at the smallest edit distance, up to `errors`, or ""."""
         # Distances are computed here: few servers have a function for them.
         with self._database.snapshot(readable, search="spelling") as snapshot:
             rows = snapshot.con.execute(
@@ -123,32 +210,23 @@ class ServerLexicalStore:
                 for (known,) in rows
                 if (distance := edits(term, known, errors)) <= errors
             )
-            for _, group in groupby(near, key=lambda pair: pair[0]):
-                if counts := self._counts(snapshot, [known for _, known in group]):
-                    return min(counts, key=lambda known: (-counts[known], known))
-        return ""
+            return chosen_nearest(near, lambda terms: self._counts(snapshot, terms))
 
     def terms_completing(
         self, word: str, limit: int, readable: Readable | None = None
     ) -> tuple[str, ...]:
-        """The terms that begin with the word, most chunks first; else the longest stem of it."""
         if len(word) < SHORTEST_COMPLETED:
             return ()
-        least = max(SHORTEST_STEM, len(word) - COMPLETED_ENDING)
         with self._database.snapshot(readable, search="completion") as snapshot:
             rows = snapshot.con.execute(
                 "SELECT term FROM terms WHERE starts_with(term, $word)"
                 " OR term = ANY ($stems::text[])",
-                {"word": word, "stems": [word[:length] for length in range(least, len(word))]},
+                {"word": word, "stems": stems_of(word)},
             ).fetchall()
             counts = self._counts(snapshot, [term for (term,) in rows])
-        longer = [term for term in counts if term.startswith(word)]
-        if longer:
-            return tuple(sorted(longer, key=lambda term: (-counts[term], term))[:limit])
-        return tuple(sorted(counts, key=len, reverse=True)[:1])
+        return chosen_terms(counts, word, limit)
 
     def passages(self, scores: dict[int, float]) -> list[Passage]:
-        """The passages of the scored chunks, best first; chunks deleted meanwhile are absent."""
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT c.chunk_id, c.document_id, c.text, c.anchor, c.start_offset, c.end_offset,"
@@ -158,26 +236,27 @@ class ServerLexicalStore:
                 [list(scores)],
             ).fetchall()
             sites = read_sites(con)
-        found: list[Passage] = []
-        for i, document_id, text, anchor, start, end, path, title, part, url, source_id in rows:
-            place = Anchor.from_json(json.loads(anchor))
-            address = url or address_of(sites, source_id, path)
-            found.append(
-                Passage(
-                    i, document_id, path, title, text, place, start, end, scores[i], part, address
-                )
-            )
-        return sorted(found, key=lambda passage: (-passage.score, passage.chunk_id))
+        return passages_of(rows, scores, sites)
 
     def _weights(self, snapshot: ServerSnapshot, words: Words | Weights) -> Weights:
         if isinstance(words, Weights):
             return words
-        return weighted(counts_of(snapshot, self._postings, words))
+        return weighted(self._counted(snapshot, words))
+
+    def _counted(self, snapshot: ServerSnapshot, words: Words) -> WordCounts:
+        """The counts of which the weights of words are made."""
+        statistics = snapshot.cached(read_statistics)
+        counts = partial(self._postings.counts, snapshot)
+        return counted(words, counts, statistics.chunk_count, statistics.terms)
+
+    def _of(self, snapshot: ServerSnapshot, weights: Weights) -> WordPostings:
+        """The postings of the words."""
+
+        def read(keys: Sequence[int]) -> dict[int, list[PostingList]]:
+            return {key: [found] for key, found in self._postings.get(snapshot, keys).items()}
+
+        return WordPostings(weights, read)
 
     def _counts(self, snapshot: ServerSnapshot, terms: Sequence[str]) -> dict[str, int]:
         """The number of visible chunks of each term that has any."""
-        found: dict[int, int] = {}
-        for begin in range(0, len(terms), _COUNTED_AT_ONCE):
-            some = terms[begin : begin + _COUNTED_AT_ONCE]
-            found |= self._postings.counts(snapshot, [key_of(term) for term in some])
-        return {term: found[key_of(term)] for term in terms if found[key_of(term)]}
+        return term_counts_of(terms, lambda keys: self._postings.counts(snapshot, keys))

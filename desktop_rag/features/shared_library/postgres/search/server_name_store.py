@@ -9,16 +9,10 @@ from collections.abc import Collection, Sequence
 from hashlib import md5
 from typing import Any
 
-from desktop_rag.features.shared_library.postgres.database.server_database import (
-    ServerDatabase,
-    ServerSnapshot,
-)
-from desktop_rag.features.shared_library.postgres.search.server_scope import (
-    document_condition,
-    read_statistics,
-    visible_in,
-)
-from desktop_rag.store.contract.search import EVERYWHERE, NamedDocuments, Scope
+from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
+from desktop_rag.features.shared_library.postgres.search.server_scope import document_condition
+from desktop_rag.store.contract.scope_conditions import read_statistics
+from desktop_rag.store.contract.search import EVERYWHERE, NamedDocuments, NameStore, Scope
 from desktop_rag.store.sql.edit_distance import edits
 from desktop_rag.store.sql.file_names import plain, squeezed, stem
 from desktop_rag.store.sql.scope_filters import completing
@@ -54,7 +48,7 @@ def _is(char: str, category: str) -> bool:
     return bool(char) and unicodedata.category(char) == category
 
 
-class ServerNameStore:
+class ServerNameStore(NameStore):
     """The names of the documents."""
 
     def __init__(self, database: ServerDatabase) -> None:
@@ -68,14 +62,13 @@ class ServerNameStore:
         scope: Scope,
         limit: int,
     ) -> tuple[list[NamedDocuments], int]:
-        """The documents by the parts that their file names contain, and the number of all."""
         endings: dict[str | None, Collection[str]] = {" ": words, "": beginnings, None: pieces}
         wanted = [(part, plain(part), end) for end, parts in endings.items() for part in parts]
         with self._database.snapshot(scope.readable, search="file names") as snapshot:
             total = snapshot.cached(read_statistics).indexed_documents
             if not wanted:
                 return [], total
-            condition, parameters = _condition(snapshot, scope)
+            condition, parameters = document_condition(scope, snapshot)
             rows = snapshot.con.execute(
                 "SELECT document_id, parse_filename(path), plain_name FROM documents"
                 " WHERE chunk_count > 0 AND EXISTS"
@@ -93,7 +86,6 @@ class ServerNameStore:
         ], total
 
     def spelled_in(self, text: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
-        """Id and path of documents whose file name is spelled in a text, the longest first."""
         wanted = squeezed(plain(text))
         found: list[tuple[int, str, str]] = []
         for document_id, path, name in self._names(scope):
@@ -103,7 +95,6 @@ class ServerNameStore:
         return [(document_id, path) for _, path, document_id in sorted(found)[:limit]]
 
     def spelled_like(self, name: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
-        """Id and path of documents whose file name differs by a slip, the nearest first."""
         most = 2 if sum(map(str.isalnum, name)) >= _MANY_CHARS else 1
         wanted = squeezed(plain(name))
         found: list[tuple[int, str, str]] = []
@@ -114,20 +105,17 @@ class ServerNameStore:
         return [(document_id, path) for _, path, document_id in sorted(found)[:limit]]
 
     def completing(self, text: str, limit: int) -> list[str]:
-        """Ids of documents with the parts of this text in their names, folders or days."""
         with self._database.snapshot() as snapshot:
-            condition, parameters = _condition(snapshot, EVERYWHERE)
+            condition, parameters = document_condition(EVERYWHERE, snapshot)
             sql, parts = completing(plain(text), _DAY, condition, limit)
             rows = snapshot.con.execute(sql, parameters | parts).fetchall()
         return [document_id for (document_id,) in rows]
 
     def folders(self, scope: Scope) -> list[str]:
-        """The folders that directly contain documents: full paths, in order."""
         rows = self._rows(scope, "DISTINCT parse_dirpath(path) AS folder", "url = ''")
         return sorted(folder for (folder,) in rows)
 
     def fingerprint(self, scope: Scope) -> str:
-        """The number of documents in scope, and a hash of all their places and contents."""
         rows = self._rows(scope, "path, part, url, content_hash", "state <> 'gone'")
         mixed = 0
         for row in rows:
@@ -140,13 +128,9 @@ class ServerNameStore:
 
     def _rows(self, scope: Scope, columns: str, which: str) -> Sequence[tuple[Any, ...]]:
         with self._database.snapshot(scope.readable) as snapshot:
-            condition, parameters = _condition(snapshot, scope)
+            condition, parameters = document_condition(scope, snapshot)
             query = f"SELECT {columns} FROM documents WHERE {which}{condition}"
             return snapshot.con.execute(query, parameters).fetchall()
-
-
-def _condition(snapshot: ServerSnapshot, scope: Scope) -> tuple[str, dict[str, object]]:
-    return document_condition(scope, visible_in(snapshot))
 
 
 def _holds(written: str, name: str, sought: str, ending: str | None) -> bool:

@@ -1,18 +1,22 @@
-"""Translates scopes into conditions in PostgreSQL's SQL, and reads the facts that these need.
+"""Translates scopes into conditions in PostgreSQL's SQL.
 
 What somebody may read is no condition here: the transaction sees nothing else, see rights.py.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from desktop_rag.core.question_scope import ScopeKind
 from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerSnapshot
 from desktop_rag.features.shared_library.postgres.documents.server_content import signed_key
+from desktop_rag.store.contract.scope_conditions import (
+    Conditions,
+    Dialect,
+    documents_in,
+    read_statistics,
+)
 from desktop_rag.store.contract.search import Scope
-from desktop_rag.store.sql.scope_filters import Conditions, Dialect, about, passing
 
 _HOLDING = "SELECT chunk_id FROM postings WHERE key = ANY (${name}::bigint[])"
 _DIALECT = Dialect(
@@ -29,21 +33,9 @@ _DIALECT = Dialect(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Visible:
-    """What the transaction sees, and conditions have to leave out.
-
-    `collections` are the only ones of which it sees documents; None where it sees all.
-    """
-
-    has_gone: bool
-    has_attached: bool
-    collections: tuple[str, ...] | None = None
-
-
-def collections_in(scope: Scope, visible: Visible) -> tuple[str, ...] | None:
+def collections_in(scope: Scope, snapshot: ServerSnapshot) -> tuple[str, ...] | None:
     """The only collections that the scope can include; None for all."""
-    limits = [scope.collection_ids, visible.collections]
+    limits = [scope.collection_ids, collections_seen(snapshot)]
     if scope.about and all(item.kind is ScopeKind.COLLECTION for item in scope.about):
         limits.append(tuple(item.key for item in scope.about))
     given = [frozenset(each) for each in limits if each is not None]
@@ -63,10 +55,10 @@ def named(column: str, collections: Sequence[str] | None) -> tuple[str, dict[str
     return (f" AND {column} IN ({holes})" if holes else " AND false"), parameters
 
 
-def chunk_condition(scope: Scope, visible: Visible) -> tuple[str, dict[str, Any]]:
+def chunk_condition(scope: Scope, snapshot: ServerSnapshot) -> tuple[str, dict[str, Any]]:
     """SQL that begins with AND, for rows of `chunks`, and its parameters; empty without limits."""
-    conditions, parameters = _of_documents(scope, visible)
-    collections = collections_in(scope, visible)
+    conditions, parameters = _of_documents(scope, snapshot)
+    collections = collections_in(scope, snapshot)
     sql, names = named("chunks.collection_id", collections)
     among, _ = named("postings.collection_id", collections)
     parameters |= names
@@ -85,13 +77,13 @@ def chunk_condition(scope: Scope, visible: Visible) -> tuple[str, dict[str, Any]
     return sql, parameters
 
 
-def document_condition(scope: Scope, visible: Visible) -> tuple[str, dict[str, Any]]:
+def document_condition(scope: Scope, snapshot: ServerSnapshot) -> tuple[str, dict[str, Any]]:
     """The same for rows of `documents` or their texts, with a chunk in the scope."""
     if scope.required or scope.excluded or scope.chunk_ids is not None:
-        sql, parameters = chunk_condition(scope, visible)
+        sql, parameters = chunk_condition(scope, snapshot)
         return f" AND document_id IN (SELECT document_id FROM chunks WHERE true{sql})", parameters
-    conditions, parameters = _of_documents(scope, visible)
-    sql, names = named("collection_id", collections_in(scope, visible))
+    conditions, parameters = _of_documents(scope, snapshot)
+    sql, names = named("collection_id", collections_in(scope, snapshot))
     if conditions:
         sql += f" AND document_id IN ({_documents('d.document_id', conditions)})"
     return sql, parameters | names
@@ -105,82 +97,19 @@ def _documents(columns: str, conditions: Sequence[str]) -> str:
     )
 
 
-def _of_documents(scope: Scope, visible: Visible) -> Conditions:
+def _of_documents(scope: Scope, snapshot: ServerSnapshot) -> Conditions:
     """All conditions but that of the collections, which the rows name themselves."""
-    conditions: list[str] = []
-    parameters: dict[str, Any] = {}
-    for column, name, wanted in (
-        ("d.document_id", "documents", scope.document_ids),
-        ("d.source_id", "attached", scope.attached or None),
-    ):
-        if wanted is not None:
-            conditions.append(_DIALECT.among(column, name))
-            parameters[name] = list(wanted)
-    if scope.about:
-        each, keys = about(scope.about, _DIALECT)
-        conditions.append(f"({' OR '.join(each)})")
-        parameters |= keys
-    if scope.but:
-        conditions.append(f"NOT {_DIALECT.among('d.path', 'but')}")
-        parameters["but"] = list(scope.but)
-    for prefix, filters in (("", scope.filters), ("limit_", scope.limits)):
-        found, values = passing(filters, prefix, _DIALECT)
-        conditions += found
-        parameters |= values
-    if visible.has_gone:
-        conditions.append("d.state <> 'gone'")
-    if visible.has_attached and not scope.attached:
+    statistics = snapshot.cached(read_statistics)
+    conditions, parameters = documents_in(scope, _DIALECT, has_gone=statistics.has_gone)
+    if statistics.has_attached and not scope.attached:
         conditions.append("NOT s.is_attached")
     return conditions, parameters
-
-
-@dataclass(frozen=True, slots=True)
-class ServerStatistics:
-    """Facts that every question needs, about the documents and chunks that the transaction sees.
-
-    `languages` has the number of documents in each, the most frequent first ("" is unknown).
-    `indexed_documents` have chunks. `terms` is the number of terms in all chunks.
-    """
-
-    languages: Mapping[str, int]
-    indexed_documents: int
-    has_gone: bool
-    has_attached: bool
-    chunk_count: int
-    terms: int
-
-
-def read_statistics(con: ServerConnection) -> ServerStatistics:
-    """Read the statistics, once per state of the library: see `ServerSnapshot.cached`."""
-    documents = con.execute(
-        "SELECT language, count(*) FILTER (WHERE chunk_count > 0),"
-        " count(*) FILTER (WHERE state = 'gone'), count(*) FROM documents GROUP BY language"
-        " ORDER BY count(*) DESC, language"
-    ).fetchall()
-    [(chunk_count, terms)] = con.execute(
-        "SELECT count(*), coalesce(sum(term_count), 0)::bigint FROM chunks"
-    ).fetchall()
-    attached = con.execute("SELECT 1 FROM sources WHERE is_attached LIMIT 1").fetchall()
-    return ServerStatistics(
-        {language: count for language, _, _, count in documents},
-        sum(indexed for _, indexed, _, _ in documents),
-        any(gone for _, _, gone, _ in documents),
-        bool(attached),
-        chunk_count,
-        terms,
-    )
 
 
 def read_collections(con: ServerConnection) -> tuple[str, ...]:
     """The collections with documents that the transaction sees."""
     rows = con.execute("SELECT DISTINCT collection_id FROM documents").fetchall()
     return tuple(sorted(row[0] for row in rows))
-
-
-def visible_in(snapshot: ServerSnapshot) -> Visible:
-    """What the snapshot sees, and conditions have to leave out."""
-    statistics = snapshot.cached(read_statistics)
-    return Visible(statistics.has_gone, statistics.has_attached, collections_seen(snapshot))
 
 
 def collections_seen(snapshot: ServerSnapshot) -> tuple[str, ...] | None:

@@ -17,12 +17,13 @@ from desktop_rag.features.shared_library.postgres.database.server_connection imp
     ServerConnection,
 )
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
-from desktop_rag.features.shared_library.postgres.documents.collection_vectors import vector_table
 from desktop_rag.features.shared_library.postgres.search.server_vectors import (
     EXACT_BELOW,
     MOST_INDEXED_DIMENSIONS,
     index_name,
 )
+from desktop_rag.store.contract.search import Upkeep
+from desktop_rag.store.contract.vectors import vector_table
 
 # With fewer, a search reads all blocks quickly.
 _MIN_POSTINGS = 200_000
@@ -40,45 +41,6 @@ class _Due:
 
     unmerged: int
     dead: list[tuple[int, int]]
-
-
-class PostingBlockMerge:
-    """Merges blocks, so that a word has few rows, and removes deleted chunks from them.
-
-    It works in parts, each a transaction that changes no content, so that writers take turns.
-    """
-
-    def __init__(self, database: ServerDatabase) -> None:
-        self._database = database
-
-    def is_due(self) -> bool:
-        """True when many of the postings are unmerged, or many of the chunks deleted."""
-        with self._database.read() as con:
-            [(merged, unmerged, dead)] = con.execute(
-                f"SELECT merged, unmerged, ({_DEAD}) FROM posting_state"
-            ).fetchall()
-            if unmerged > max(_MIN_POSTINGS, _UNMERGED_SHARE * merged):
-                return True
-            if merged + unmerged <= _MIN_POSTINGS or not dead:
-                return False
-            [(chunks,)] = con.execute("SELECT count(*) FROM chunks").fetchall()
-        return dead > _DELETED_SHARE * chunks
-
-    def run(self) -> None:
-        """Merge all blocks."""
-        due = self._database.cached(_read_due)
-        if not due.unmerged and not due.dead:
-            return
-        after: int | None = _BEFORE_ALL
-        while after is not None:
-            after = self._database.write_uncached(
-                lambda con, a=after: _merge_part(con, a, due.dead)
-            )
-        self._database.write(lambda con: _finish(con, due))
-        with self._database.outside_transactions() as connection:
-            connection.execute("VACUUM (ANALYZE) posting_blocks")
-            # The server analyses partitions by itself, but not their tables.
-            connection.execute("ANALYZE documents, document_texts, chunks")
 
 
 def _read_due(con: ServerConnection) -> _Due:
@@ -146,26 +108,56 @@ _INDEX = f"hnsw (vector halfvec_ip_ops) WITH (m = {_NEIGHBOURS}, ef_construction
 _LINK_BYTES = 600
 
 
-class ServerUpkeep:
-    """Does what the server does not do by itself, as vacuuming and analysing."""
+class ServerUpkeep(Upkeep):
+    """Does what the server does not do by itself, as vacuuming and analysing.
+
+    It merges blocks, so that a word has few rows, and removes deleted chunks from them: in parts,
+    each a transaction that changes no content, so that writers take turns. It builds missing
+    indexes, which include rows written meanwhile.
+    """
 
     def __init__(self, database: ServerDatabase) -> None:
         self._database = database
-        self._merge = PostingBlockMerge(database)
 
     def is_due(self) -> bool:
-        """True when many postings are unmerged, or a model has many vectors and no index."""
-        return self._merge.is_due() or bool(self._without_index())
+        return self._should_merge() or bool(self._without_index())
 
     def run(self) -> None:
-        """Merge, and build missing indexes, which include rows written meanwhile."""
-        self._merge.run()
+        self._merge()
         for table, dimensions in self._without_index():
             with self._database.outside_transactions() as connection:
                 allow_memory(connection, table, dimensions)
                 _build_index(connection, table)
                 for name in (table, "chunks", "documents"):
                     connection.execute(f"ANALYZE {name}".encode())
+
+    def _should_merge(self) -> bool:
+        """True when many of the postings are unmerged, or many of the chunks deleted."""
+        with self._database.read() as con:
+            [(merged, unmerged, dead)] = con.execute(
+                f"SELECT merged, unmerged, ({_DEAD}) FROM posting_state"
+            ).fetchall()
+            if unmerged > max(_MIN_POSTINGS, _UNMERGED_SHARE * merged):
+                return True
+            if merged + unmerged <= _MIN_POSTINGS or not dead:
+                return False
+            [(chunks,)] = con.execute("SELECT count(*) FROM chunks").fetchall()
+        return dead > _DELETED_SHARE * chunks
+
+    def _merge(self) -> None:
+        due = self._database.cached(_read_due)
+        if not due.unmerged and not due.dead:
+            return
+        after: int | None = _BEFORE_ALL
+        while after is not None:
+            after = self._database.write_uncached(
+                lambda con, a=after: _merge_part(con, a, due.dead)
+            )
+        self._database.write(lambda con: _finish(con, due))
+        with self._database.outside_transactions() as connection:
+            connection.execute("VACUUM (ANALYZE) posting_blocks")
+            # The server analyses partitions by itself, but not their tables.
+            connection.execute("ANALYZE documents, document_texts, chunks")
 
     def _without_index(self) -> list[tuple[str, int]]:
         """The tables of vectors that need an index, with their dimensions."""

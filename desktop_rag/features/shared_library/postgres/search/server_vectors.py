@@ -4,9 +4,7 @@ Vectors have half precision: an inner product of unit vectors is off by less tha
 Windows, of which there are many, take half a byte per dimension, see `packed_vectors.py`.
 """
 
-import threading
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,20 +25,16 @@ from desktop_rag.features.shared_library.postgres.database.server_database impor
     ServerDatabase,
     ServerSnapshot,
 )
-from desktop_rag.features.shared_library.postgres.documents.collection_vectors import (
-    places_of,
-    vector_table,
-)
-from desktop_rag.features.shared_library.postgres.search.server_bm25 import condition_within
+from desktop_rag.features.shared_library.postgres.documents.collection_vectors import places_of
 from desktop_rag.features.shared_library.postgres.search.server_scope import (
+    chunk_condition,
     collections_in,
     named,
-    read_statistics,
-    visible_in,
 )
+from desktop_rag.store.contract.scope_conditions import read_statistics
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
-from desktop_rag.store.contract.vectors import ModelRow, VectorMatches
-from desktop_rag.store.sql.packed_vectors import packed_windows, unpacked_windows, window_bytes
+from desktop_rag.store.contract.vectors import VectorMatches, VectorStore, vector_table
+from desktop_rag.store.sql.packed_vectors import best_windows, packed_windows
 
 # Up to so many chunks in the scope, all are compared: the index would visit as many.
 EXACT_BELOW = 10_000
@@ -62,61 +56,17 @@ MOST_INDEXED_DIMENSIONS = 4_000
 _PLAIN_BYTES = 7_000
 
 
-@dataclass(frozen=True, slots=True)
-class ServerVectorTable:
-    """The table of one model."""
-
-    model_id: int
-    dimensions: int
-
-    @property
-    def name(self) -> str:
-        """Its name in SQL."""
-        return vector_table(self.model_id)
-
-
 def index_name(table: str) -> str:
     """The name of the index of a table of vectors."""
     return f"{table}_hnsw"
 
 
-def find(con: ServerConnection, model: str, dimensions: int) -> ServerVectorTable | None:
-    """The table of a model, None without one; inside a transaction."""
-    known = con.execute(
-        "SELECT model_id FROM models WHERE name = ? AND dimensions = ?", [model, dimensions]
-    ).fetchall()
-    return ServerVectorTable(known[0][0], dimensions) if known else None
-
-
-def find_or_create(con: ServerConnection, model: str, dimensions: int) -> ServerVectorTable:
-    """The table of a model, inside a transaction."""
-    if known := find(con, model, dimensions):
-        return known
-    [(number,)] = con.execute("SELECT coalesce(max(model_id), 0) + 1 FROM models").fetchall()
-    table = ServerVectorTable(number, dimensions)
-    con.execute(
-        "INSERT INTO models (model_id, name, dimensions) VALUES (?, ?, ?)",
-        [number, model, dimensions],
-    )
-    plain = " STORAGE PLAIN" if 2 * dimensions < _PLAIN_BYTES else ""
-    con.execute(
-        f"CREATE TABLE {table.name} (content_hash uuid, vector halfvec({dimensions:d}){plain},"
-        ' windows bytea STORAGE EXTERNAL, collection_id text COLLATE pg_catalog."pg_c_utf8",'
-        " PRIMARY KEY (content_hash, collection_id)) PARTITION BY HASH (collection_id)"
-    )
-    create_partitions(con.own, table.name)
-    con.execute(f"CREATE INDEX ON {table.name} (collection_id)")
-    restrict(con.own, table.name, policy_of_vectors(table.name))
-    return table
-
-
-class ServerVectorStore:
+class ServerVectorStore(VectorStore):
     """The vectors of one model, by content hash."""
 
-    def __init__(self, database: ServerDatabase, table: ServerVectorTable) -> None:
+    def __init__(self, database: ServerDatabase, model_id: int, dimensions: int) -> None:
+        super().__init__(database, model_id, dimensions)
         self._database = database
-        self._table = table
-        self.model_id = table.model_id
 
     def add(self, hashes: Sequence[str], vectors: NDArray[np.float32]) -> None:
         """Store unit vectors, shape (len(hashes), dimensions), of contents without a vector.
@@ -129,90 +79,58 @@ class ServerVectorStore:
             housed = {content_hash for content_hash, _ in places}
             places |= {(each, NOWHERE) for each in hashes if each not in housed}
             # Another process may have stored some meanwhile.
-            places -= places_of(con, self._table.name, hashes)
+            places -= places_of(con, self.table, hashes)
             numbers = {content_hash: number for number, content_hash in enumerate(hashes)}
             for collection_id in sorted({place for _, place in places}):
                 own = sorted(numbers[each] for each, place in places if place == collection_id)
                 some = [hashes[number] for number in own]
-                copy_vectors(con, self._table.name, some, vectors[own], collection_id)
+                copy_vectors(con, self.table, some, vectors[own], collection_id)
 
         if len(hashes):
             self._database.write_uncached(work)
 
-    def missing(self, hashes: Sequence[str]) -> set[str]:
-        """The content hashes that have no vector."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT g.content_hash FROM unnest(?::uuid[]) AS g(content_hash) WHERE NOT EXISTS"
-                f" (SELECT 1 FROM {self._table.name} v WHERE v.content_hash = g.content_hash)",
-                [list(hashes)],
-            ).fetchall()
-        return {row[0].hex for row in rows}
-
     def stored(self, hashes: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        """The unit vectors by content hash; absent for contents without one."""
-        rows = self._rows("halfvec_send(vector)", "vector", hashes)
-        vectors = _unit(half_vectors([row for _, row in rows], self._table.dimensions))
+        rows = self.packed("vector", hashes, "halfvec_send(vector)")
+        vectors = _unit(half_vectors([row for _, row in rows], self.dimensions))
         return dict(zip((key for key, _ in rows), vectors, strict=True))
 
-    def _rows(self, column: str, name: str, hashes: Sequence[str]) -> list[tuple[str, bytes]]:
-        with self._database.read() as con:
-            rows = con.execute(
-                f"SELECT DISTINCT ON (content_hash) content_hash, {column} FROM {self._table.name}"
-                f" WHERE content_hash = ANY (?::uuid[]) AND {name} IS NOT NULL"
-                " ORDER BY content_hash",
-                [list(hashes)],
-            ).fetchall()
-        return [(key.hex, value) for key, value in rows]
-
     def add_windows(self, hashes: Sequence[str], windows: Sequence[NDArray[np.float32]]) -> None:
-        """Store the unit vectors of each content's windows, shape (windows, dimensions)."""
         values = [packed_windows(each) for each in windows]
         self._database.write_uncached(
             lambda con: con.execute(
-                f"UPDATE {self._table.name} v SET windows = g.windows"
+                f"UPDATE {self.table} v SET windows = g.windows"
                 " FROM unnest(?::uuid[], ?::bytea[]) AS g(content_hash, windows)"
                 " WHERE v.content_hash = g.content_hash AND v.windows IS NULL",
                 [list(hashes), values],
             )
         )
 
-    def stored_windows(self, hashes: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        """The unit vectors of windows by content hash; absent for contents without any yet."""
-        rows = self._rows("windows", "windows", hashes)
-        return {key: unpacked_windows([value], self._table.dimensions) for key, value in rows}
-
     def window_counts(self) -> tuple[int, int]:
-        """(contents with a vector, those of them without windows yet)."""
         with self._database.read() as con:
             [(total, missing)] = con.execute(
                 "SELECT count(*), count(*) FILTER (WHERE is_without)"
                 " FROM (SELECT bool_or(windows IS NULL) AS is_without"
-                f" FROM {self._table.name} GROUP BY content_hash) contents"
+                f" FROM {self.table} GROUP BY content_hash) contents"
             ).fetchall()
         return int(total), int(missing)
-
-    def drop_windows(self) -> None:
-        """Remove all windows."""
-        sql = f"UPDATE {self._table.name} SET windows = NULL WHERE windows IS NOT NULL"
-        self._database.write_uncached(lambda con: con.execute(sql))
 
 
 class ServerVectorSearch:
     """Search over the vectors of one model."""
 
-    def __init__(self, database: ServerDatabase, table: ServerVectorTable) -> None:
+    def __init__(self, database: ServerDatabase, model_id: int, dimensions: int) -> None:
         self._database = database
-        self._table = table
+        self._table = vector_table(model_id)
+        self._dimensions = dimensions
 
     def nearest(
         self, query: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
     ) -> VectorMatches:
         """The `limit` chunks most similar to a unit vector, best first."""
         with self._database.snapshot(scope.readable, search="meaning") as snapshot:
-            condition, parameters = condition_within(snapshot, scope)
+            condition, parameters = chunk_condition(scope, snapshot)
             values = parameters | {"query": _written(query)}
-            collections = collections_in(scope, visible_in(snapshot))
+            collections = collections_in(scope, snapshot)
             evenness = self._evenness(snapshot)
             if evenness is None or self._is_small(snapshot, condition, parameters):
                 among, _ = named("c.collection_id", collections)
@@ -244,7 +162,7 @@ class ServerVectorSearch:
             "SELECT (SELECT sum(greatest(c.reltuples, 0)) / nullif(max(c.reltuples), 0)"
             " FROM pg_partition_tree(to_regclass(?)) t JOIN pg_class c ON c.oid = t.relid"
             " WHERE t.isleaf) FROM pg_index WHERE indisvalid AND indexrelid = to_regclass(?)",
-            [self._table.name, index_name(self._table.name)],
+            [self._table, index_name(self._table)],
         ).fetchone()
         return None if row is None else max(1.0, row[0] or 1.0)
 
@@ -275,10 +193,10 @@ class ServerVectorSearch:
         return con.execute(
             "WITH nearest AS MATERIALIZED (SELECT chunk_id, content_hash, collection_id,"
             f" (v.vector <#> $query::halfvec) + 0 AS distance FROM {chunks}"
-            f" JOIN {self._table.name} v USING (content_hash, collection_id) WHERE true{condition}"
+            f" JOIN {self._table} v USING (content_hash, collection_id) WHERE true{condition}"
             " ORDER BY distance, chunk_id LIMIT $limit::bigint)"
             " SELECT n.chunk_id, n.distance, halfvec_send(v.vector), v.windows"
-            f" FROM nearest n JOIN {self._table.name} v USING (content_hash, collection_id)"
+            f" FROM nearest n JOIN {self._table} v USING (content_hash, collection_id)"
             " ORDER BY n.distance, n.chunk_id",
             {**values, "limit": limit},
         ).fetchall()
@@ -297,7 +215,7 @@ class ServerVectorSearch:
         """
         return con.execute(
             "WITH nearest AS MATERIALIZED (SELECT content_hash, collection_id, vector, windows,"
-            f" vector <#> $query::halfvec AS distance FROM {self._table.name} v"
+            f" vector <#> $query::halfvec AS distance FROM {self._table} v"
             " WHERE EXISTS (SELECT 1 FROM chunks WHERE chunks.content_hash = v.content_hash"
             f" AND chunks.collection_id = v.collection_id{condition}){among}"
             f" ORDER BY vector <#> $query::halfvec LIMIT {limit:d})"
@@ -310,12 +228,12 @@ class ServerVectorSearch:
     def _matches(
         self, query: NDArray[np.float32], rows: Sequence[tuple[Any, ...]]
     ) -> VectorMatches:
-        vectors = _unit(half_vectors([row[2] for row in rows], self._table.dimensions))
+        vectors = _unit(half_vectors([row[2] for row in rows], self._dimensions))
         return VectorMatches(
             [row[0] for row in rows],
             np.array([-row[1] for row in rows], np.float32),
             vectors,
-            _best_windows(query, [row[3] for row in rows]),
+            best_windows(query, [row[3] for row in rows]),
         )
 
 
@@ -341,103 +259,32 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-6)
 
 
-def _best_windows(
-    query: NDArray[np.float32], packed_rows: Sequence[bytes | None]
-) -> NDArray[np.float64]:
-    """The similarity of each row's best window, NaN for rows without windows."""
-    best = np.full(len(packed_rows), np.nan)
-    filled = [(n, windows) for n, windows in enumerate(packed_rows) if windows]
-    if filled:
-        vectors = unpacked_windows([windows for _, windows in filled], len(query))
-        similarities = np.vecdot(vectors, query)
-        sizes = [len(windows) // window_bytes(len(query)) for _, windows in filled]
-        begins = np.cumsum([0, *sizes[:-1]])
-        best[[n for n, _ in filled]] = np.maximum.reduceat(similarities, begins)
-    return best
-
-
-class ServerModelStore:
-    """The models that made vectors, and which of them answer for which collection."""
+class ServerVectors:
+    """The tables of vectors on a server, for `ModelStore`."""
 
     def __init__(self, database: ServerDatabase) -> None:
         self._database = database
-        # Dropping a model must not overlap with opening one: ids are reused.
-        self._lock = threading.Lock()
-        self._tables: dict[tuple[str, int], ServerVectorTable] = {}
 
-    def vectors(self, name: str, dimensions: int, spec: str | None = None) -> ServerVectorStore:
-        """The vectors of a model; `spec`, if given, is where to find it from now on."""
-        with self._lock:
-            vectors = ServerVectorStore(self._database, self._table(name, dimensions))
-        if spec is not None:
-            self._database.write(
-                lambda con: con.execute(
-                    "UPDATE models SET folder = $spec"
-                    " WHERE model_id = $model::integer AND folder <> $spec",
-                    {"spec": spec, "model": vectors.model_id},
-                )
-            )
-        return vectors
-
-    def _table(self, name: str, dimensions: int) -> ServerVectorTable:
-        if (name, dimensions) not in self._tables:
-            # A read-only library can't create tables.
-            with self._database.read() as con:
-                known = find(con, name, dimensions)
-            self._tables[name, dimensions] = known or self._database.write(
-                lambda con: find_or_create(con, name, dimensions)
-            )
-        return self._tables[name, dimensions]
-
-    def stored(self) -> list[ModelRow]:
-        """Every model with vectors, by id."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT model_id, name, dimensions, folder FROM models ORDER BY model_id"
-            ).fetchall()
-        return [ModelRow(*row) for row in rows]
-
-    def search(self, model_id: int) -> ServerVectorSearch:
-        """The search over the vectors of a model."""
-        with self._lock:
-            [table] = [each for each in self._tables.values() if each.model_id == model_id]
-            return ServerVectorSearch(self._database, table)
-
-    def answering(self) -> dict[str, ModelRow]:
-        """Collection id → the model whose vectors answer; absent for a collection without any."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT c.collection_id, m.model_id, m.name, m.dimensions, m.folder"
-                " FROM collections c JOIN models m ON m.model_id = c.answering"
-            ).fetchall()
-        return {row[0]: ModelRow(*row[1:]) for row in rows}
-
-    def answer(self, model_id: int, collection_ids: Sequence[str]) -> None:
-        """Let the vectors of this model answer for these collections from now on."""
-        self._database.write(
-            lambda con: con.execute(
-                "UPDATE collections SET answering = ? WHERE collection_id = ANY (?::text[])",
-                [model_id, list(collection_ids)],
-            )
+    def create(self, con: ServerConnection, model_id: int, dimensions: int) -> None:
+        """Create the table of a model, inside a transaction."""
+        table = vector_table(model_id)
+        plain = " STORAGE PLAIN" if 2 * dimensions < _PLAIN_BYTES else ""
+        con.execute(
+            f"CREATE TABLE {table} (content_hash uuid, vector halfvec({dimensions:d}){plain},"
+            ' windows bytea STORAGE EXTERNAL, collection_id text COLLATE pg_catalog."pg_c_utf8",'
+            " PRIMARY KEY (content_hash, collection_id)) PARTITION BY HASH (collection_id)"
         )
+        create_partitions(con.own, table)
+        con.execute(f"CREATE INDEX ON {table} (collection_id)")
+        restrict(con.own, table, policy_of_vectors(table))
 
-    def drop_unused(self, wanted: Collection[str]) -> None:
-        """Remove models, with their vectors, that neither answer nor are being filled."""
+    def vectors(self, model_id: int, dimensions: int) -> ServerVectorStore:
+        """The vectors in the table of a model."""
+        return ServerVectorStore(self._database, model_id, dimensions)
 
-        def work(con: ServerConnection) -> set[int]:
-            rows = con.execute(
-                "SELECT model_id, folder FROM models WHERE model_id NOT IN"
-                " (SELECT answering FROM collections) ORDER BY model_id"
-            ).fetchall()
-            latest = {spec: model_id for model_id, spec in rows if spec in wanted}
-            unused = {model_id for model_id, spec in rows if latest.get(spec) != model_id}
-            for model_id in unused:
-                con.execute(f"DROP TABLE IF EXISTS {vector_table(model_id)}")
-                con.execute("DELETE FROM models WHERE model_id = ?", [model_id])
-            return unused
+    def search(self, model_id: int, dimensions: int) -> ServerVectorSearch:
+        """The search over the table of a model."""
+        return ServerVectorSearch(self._database, model_id, dimensions)
 
-        with self._lock:
-            dropped = self._database.write(work)
-            self._tables = {
-                key: table for key, table in self._tables.items() if table.model_id not in dropped
-            }
+    def forget(self, model_ids: Collection[int]) -> None:
+        """Nothing of them is in memory."""

@@ -233,7 +233,7 @@ def test_a_change_whose_commit_fails_does_not_come_back_at_the_next_opening(
     chat = fill(engine).conversation_id
     database = database_of(engine)
     database.write(lambda con: con.execute("CREATE TABLE numbers (n INTEGER PRIMARY KEY)"))
-    with database.build_cursor() as other:
+    with database.read() as other:
 
         def rename(con: Connection) -> None:
             con.execute("UPDATE conversations SET title = 'Refused'")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from desktop_rag.store.contract.documents import TagStore
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.repair import repair
-from desktop_rag.store.sql.documents.tag_store import TagStore
 
 ROWS = 8000
 _WORDS = " ".join(f"word{n}" for n in range(40))

@@ -15,8 +15,19 @@ from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE
 from desktop_rag.store.duckdb.documents.staged_content import SLICE
 from desktop_rag.store.duckdb.duckdb_engine import database_of
+from desktop_rag.store.duckdb.search.postings import FINISHED
 from tests.engines import duckdb_in
-from tests.stored_rows import add, document, indexed, put, ranked, remove, wait_again
+from tests.stored_rows import (
+    add,
+    count_inconsistent,
+    count_orphans,
+    document,
+    indexed,
+    put,
+    ranked,
+    remove,
+    wait_again,
+)
 
 COUNT = 2 * SLICE + 5
 
@@ -63,7 +74,7 @@ def is_sound(engine: Engine) -> bool:
     spans = "SELECT 1 FROM document_texts WHERE chunk_id BETWEEN first_chunk AND last_chunk"
     for table in ("chunks", "recent_postings"):
         assert not rows_of(engine, f"FROM {table} WHERE NOT EXISTS ({spans})")
-    return engine.documents.count_inconsistent() == 0 and engine.documents.count_orphans() == 0
+    return count_inconsistent(engine.documents) == 0 and count_orphans(engine.documents) == 0
 
 
 @pytest.mark.slow
@@ -81,7 +92,7 @@ def test_a_large_document_is_wholly_old_until_it_is_wholly_new(engine: Engine) -
         assert rows_of(engine, "FROM posting_runs") == runs
         seen.append((found(engine, "lamp"), found(engine, "harbour"), found(engine, "keeper")))
         assert len(engine.lexical.newest(9, EVERYWHERE)) == 2
-        assert engine.documents.count_inconsistent() == 0
+        assert count_inconsistent(engine.documents, FINISHED) == 0
 
     wait_again(engine, row.document_id)
     [stored] = engine.documents.settle([large(row, "harbour", look)])

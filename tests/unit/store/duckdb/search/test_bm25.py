@@ -5,11 +5,10 @@ import random
 import pytest
 
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.search import EVERYWHERE, Scope
+from desktop_rag.store.contract.search import EVERYWHERE, Scope, weighted
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.lexical_store import best, counts_of, scores_of
-from desktop_rag.store.sql.bm25_ranking import weighted
 from desktop_rag.store.sql.scope_filters import key_of
 from tests.stored_rows import put, remove
 

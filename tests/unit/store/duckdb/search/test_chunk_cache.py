@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.scope_conditions import read_statistics
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over
 from desktop_rag.store.duckdb.search import chunk_cache
@@ -15,9 +16,8 @@ from desktop_rag.store.duckdb.search.chunk_cache import (
     is_visible,
 )
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.lexical_store import LexicalStore
+from desktop_rag.store.duckdb.search.lexical_store import DuckdbLexicalStore
 from desktop_rag.store.duckdb.search.postings import read_postings_state
-from desktop_rag.store.duckdb.search.scope_sql import read_statistics
 from tests.stored_rows import ids, put, remove
 
 
@@ -112,9 +112,9 @@ def test_the_numbers_of_deleted_chunks_are_not_given_again(path: Path) -> None:
     put(engine, "d.txt", "a lamp of many more words")
     asked = sorted(ids(engine, "lamp").values())
     assert asked == [1, 4, 5]
-    assert warm.scores([("lamp",)], asked) == LexicalStore(database, IndexCache(database)).scores(
-        [("lamp",)], asked
-    )
+    assert warm.scores([("lamp",)], asked) == DuckdbLexicalStore(
+        database, IndexCache(database)
+    ).scores([("lamp",)], asked)
     database.close()
 
 

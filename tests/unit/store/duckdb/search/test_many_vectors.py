@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from desktop_rag.store.contract.vectors import ModelStore
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.documents.chunk_store import ChunkStore
+from desktop_rag.store.duckdb.documents.chunk_store import DuckdbChunkStore
 from desktop_rag.store.duckdb.search import index_cache, vector_rows
-from desktop_rag.store.duckdb.search.chunk_cache import find_or_create
 from desktop_rag.store.duckdb.search.index_cache import BinaryVectorIndex, IndexCache
-from desktop_rag.store.duckdb.search.model_store import VectorSearch
-from desktop_rag.store.duckdb.search.vector_store import VectorStore
+from desktop_rag.store.duckdb.search.model_store import DuckdbVectors, DuckdbVectorSearch
 
 DIMENSIONS = 64
 LARGE = 50_000
@@ -27,11 +26,11 @@ class Vectors:
     """The vectors of one model: stored, searched and pruned over one cache."""
 
     def __init__(self, database: Database) -> None:
-        table = database.write(lambda con: find_or_create(con, "model", DIMENSIONS))
         cache = IndexCache(database)
-        self.store = VectorStore(database, table, cache)
-        self.search = VectorSearch(table, cache)
-        self.chunks = ChunkStore(database, cache)
+        models = ModelStore(database, DuckdbVectors(database, cache))
+        self.store = models.vectors("model", DIMENSIONS)
+        self.search = models.search(self.store.model_id)
+        self.chunks = DuckdbChunkStore(database, cache)
 
 
 def fill(database: Database, vectors: NDArray[np.float32]) -> Vectors:
@@ -99,7 +98,7 @@ def test_as_many_as_fit_are_scanned_in_memory_and_more_by_the_database(
     memory = fill(database, vectors)
     query = unit(vectors[3])
     with monkeypatch.context() as patch:
-        patch.setattr(VectorSearch, "_nearest_by_signs", never)
+        patch.setattr(DuckdbVectorSearch, "_nearest_by_signs", never)
         nearest = memory.search.nearest(query, 5).chunk_ids
     monkeypatch.setattr(index_cache, "_SIGNS_SHARE", 1e-6)
     monkeypatch.setattr(BinaryVectorIndex, "nearest", never)

@@ -2,8 +2,8 @@ import pytest
 
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.search.index_cache import ENTRY_BYTES, PostingCache, RecentPostings
-from desktop_rag.store.duckdb.search.postings import read_postings_state, read_sorted
+from desktop_rag.store.duckdb.search.index_cache import ENTRY_BYTES, PostingCache
+from desktop_rag.store.duckdb.search.postings import read_postings_state, read_recent, read_sorted
 from desktop_rag.store.sql.scope_filters import key_of
 from tests.stored_rows import put
 
@@ -56,7 +56,7 @@ def test_words_that_nobody_wrote_take_room_too(database: Database) -> None:
 def test_recent_postings_are_read_once_until_the_library_changes(
     engine: Engine, database: Database
 ) -> None:
-    recent = RecentPostings(10 * ENTRY_BYTES)
+    recent = PostingCache(10 * ENTRY_BYTES, read_recent, at_once=100)
     lamp, gate = key_of("lamp"), key_of("gate")
     put(engine, "a.txt", "lamp")
     with database.snapshot() as snapshot:

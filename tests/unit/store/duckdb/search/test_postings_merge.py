@@ -75,8 +75,8 @@ class Interrupted(Database):
         self._first = [first]
 
     @contextmanager
-    def build_cursor(self) -> Generator[Connection]:
-        with self._opened.build_cursor() as con:
+    def read(self) -> Generator[Connection]:
+        with self._opened.read() as con:
             yield con
 
     def write(self, work: Callable[[Connection], T], *, changes: Iterable[Entity] = ()) -> T:

@@ -146,7 +146,7 @@ def test_a_purge_of_a_library_without_documents_leaves_nothing(engine: Engine) -
     put(engine, "a.txt", "lamp")
     assert isinstance(engine.storage, ServerDatabase)
     engine.storage.write(lambda con: con.execute("DELETE FROM documents"))
-    assert engine.documents.purge_orphans() == 1
+    assert engine.inspection.repair().removed == 1
     assert rows(engine, "postings") == 0
     engine.upkeep.run()
     assert rows(engine, "posting_blocks") == 0

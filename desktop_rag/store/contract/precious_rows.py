@@ -4,14 +4,15 @@ Everything else is derived from the person's files. Runs inside a transaction of
 """
 
 import base64
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, cast
 
 from desktop_rag.store.contract.database import Connection, Entity, OwnConnection
 from desktop_rag.store.contract.kinds import kinds
-from desktop_rag.store.contract.precious import Rows
+from desktop_rag.store.contract.precious import Entry, Rows
 
+IMAGE = "image"
 _BLOB = "base64"
 # The order of arrival: a pseudocolumn, or a column of its own.
 _ROWID = "rowid"
@@ -34,6 +35,24 @@ def keys_of(connection: Connection, kind: str) -> list[str]:
     [(table, key), *_] = kinds()[kind].tables.items()
     rows = connection.execute(f"SELECT {key} FROM {table} ORDER BY {_ROWID}").fetchall()
     return [value for (value,) in rows]
+
+
+def entries_of(connection: Connection) -> Iterator[Entry]:
+    """Every entry but images."""
+    for entity, rows in all_rows(connection, but=[IMAGE]):
+        yield Entry(entity.kind, entity.key, rows, entity.conversation_id)
+
+
+def images_of(connection: Connection) -> Iterator[Entry]:
+    """The images, which may be large, one at a time."""
+    for key in keys_of(connection, IMAGE):
+        for entity, rows in rows_of(connection, [Entity(IMAGE, key)]):
+            yield Entry(entity.kind, entity.key, rows)
+
+
+def has_documents(connection: Connection) -> bool:
+    """True when there is a document."""
+    return bool(connection.execute("SELECT 1 FROM documents LIMIT 1").fetchall())
 
 
 def rows_of(connection: Connection, entities: Sequence[Entity]) -> list[tuple[Entity, Rows]]:
@@ -104,6 +123,19 @@ def put_rows(
                     insert(connection, table, columns, [tuple(row.values()) for row in alike])
             except refusals as exc:
                 raise ValueError(f"a value does not fit {table}") from exc
+
+
+def put_entries(
+    connection: OwnConnection,
+    entries: Iterable[Entry],
+    insert: InsertRows,
+    refusals: tuple[type[Exception], ...],
+    changes: list[Entity],
+) -> None:
+    """As `put_rows`, and add to `changes` what was put."""
+    rows = [(Entity(e.kind, e.key, e.conversation_id), e.rows) for e in entries]
+    put_rows(connection, rows, insert, refusals)
+    changes.extend(entity for entity, _ in rows)
 
 
 def _new_rows(

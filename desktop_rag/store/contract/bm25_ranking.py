@@ -4,7 +4,6 @@ Robertson and Zaragoza, 2009, "The Probabilistic Relevance Framework", with the 
 which is never negative.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -12,8 +11,15 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.store.contract.search import K1, Weights, WordCounts, Words
-from desktop_rag.store.sql.neighbour_scores import length_norm
+from desktop_rag.store.contract.search import (
+    K1,
+    NEIGHBOUR_LENGTH,
+    NEIGHBOUR_SHARE,
+    B,
+    Weights,
+    WordCounts,
+    Words,
+)
 from desktop_rag.store.sql.scope_filters import key_of
 
 Ids = NDArray[np.integer]
@@ -85,18 +91,6 @@ def counted(
     found = counts_of([key for those in keys.values() for key in those])
     counts = {word: sum(found[key] for key in those) for word, those in keys.items()}
     return WordCounts(chunks, terms, counts)
-
-
-def weighted(found: WordCounts) -> Weights:
-    """The weight of each word, the rarest first."""
-    order = sorted(found.counts, key=lambda word: (found.counts[word], word))
-    counts = tuple(found.counts[word] for word in order)
-    return Weights(
-        tuple(order),
-        tuple(math.log(1 + max(0.5, found.chunks - n + 0.5) / (n + 0.5)) for n in counts),
-        counts,
-        found.terms / found.chunks if found.terms else 1.0,
-    )
 
 
 class WordPostings:
@@ -197,3 +191,31 @@ def _scores(weights: Weights, n: int, postings: PostingList) -> Numbers:
 def _nth_greatest(scores: Numbers, n: int) -> float:
     """The n-th greatest score, 0 when there are fewer."""
     return float(np.partition(scores, -n)[-n]) if len(scores) >= n else 0.0
+
+
+def length_norm(weights: Weights, lengths: Numbers) -> Numbers:
+    """The length-dependent term in the denominator of BM25."""
+    return K1 * (1 - B) + K1 * B / weights.mean_length * lengths
+
+
+def neighbour_scores(
+    weights: Weights,
+    ids: NDArray[np.integer],
+    lengths: Numbers,
+    continues: NDArray[np.bool_],
+    tf: Numbers,
+) -> Numbers:
+    """The score of each chunk, by ascending id.
+
+    `continues` is True where the chunk before belongs to the same document; `tf` has the shape
+    (chunks, words).
+    """
+    # 1 where the row above is the chunk before in the same document.
+    follows = np.zeros(len(ids) + 1, np.float64)
+    follows[1:-1] = (np.diff(ids) == 1) & continues[1:]
+    before, after = follows[:-1, np.newaxis], follows[1:, np.newaxis]
+    neighbour_tf = before * np.roll(tf, 1, axis=0) + after * np.roll(tf, -1, axis=0)
+    neighbour_lengths = follows[:-1] * np.roll(lengths, 1) + follows[1:] * np.roll(lengths, -1)
+    norm = length_norm(weights, lengths + NEIGHBOUR_LENGTH * neighbour_lengths)[:, np.newaxis]
+    tf = tf + NEIGHBOUR_SHARE * neighbour_tf
+    return (np.array(weights.idf) * (K1 + 1) * tf / (tf + norm)).sum(axis=1)
