@@ -7766,6 +7766,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Mehr Programme können nicht eingetragen werden.</translation>
     </message>
     <message>
+        <source>No run begins with {beginning}.</source>
+        <translation>Kein Lauf beginnt mit {beginning}.</translation>
+    </message>
+    <message>
         <source>Not found in the sources: {named}.</source>
         <translation>In den Quellen nicht gefunden: {named}.</translation>
     </message>
@@ -7862,6 +7866,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Ein Programm darf 1 bis {most} Sekunden laufen.</translation>
     </message>
     <message>
+        <source>More than one run begins with {beginning}.</source>
+        <translation>Mehr als ein Lauf beginnt mit {beginning}.</translation>
+    </message>
+    <message>
         <source>These are too many arguments.</source>
         <translation>Das sind zu viele Argumente.</translation>
     </message>
@@ -7924,6 +7932,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>your judgement</source>
         <translation>Ihr Urteil</translation>
+    </message>
+    <message>
+        <source>the known answers of the set</source>
+        <translation>die bekannten Antworten des Fragensatzes</translation>
     </message>
     <message>
         <source>the model&apos;s judgement</source>
@@ -9276,6 +9288,10 @@ Was kostet der Eintritt?</translation>
         <translation>Wählen Sie einen anderen Namen.</translation>
     </message>
     <message>
+        <source>Choose another name; nothing was written.</source>
+        <translation>Wählen Sie einen anderen Namen; nichts wurde geschrieben.</translation>
+    </message>
+    <message>
         <source>Choose another port, or end that program.</source>
         <translation>Wählen Sie einen anderen Port, oder beenden Sie jenes Programm.</translation>
     </message>
@@ -9608,6 +9624,10 @@ Was kostet der Eintritt?</translation>
         <translation>Sie enthält kein Dokument.</translation>
     </message>
     <message>
+        <source>It has no folder documents.</source>
+        <translation>Ihm fehlt der Ordner documents.</translation>
+    </message>
+    <message>
         <source>It has no list of chapters.</source>
         <translation>Es hat kein Verzeichnis der Kapitel.</translation>
     </message>
@@ -9660,12 +9680,24 @@ Was kostet der Eintritt?</translation>
         <translation>Sie ist kein JSON.</translation>
     </message>
     <message>
+        <source>It is no JSON: {exc}.</source>
+        <translation>Sie ist kein JSON: {exc}.</translation>
+    </message>
+    <message>
         <source>It is no file.</source>
         <translation>Das ist keine Datei.</translation>
     </message>
     <message>
         <source>It is no library.</source>
         <translation>Das ist keine Bibliothek.</translation>
+    </message>
+    <message>
+        <source>It is no object.</source>
+        <translation>Sie ist kein Objekt.</translation>
+    </message>
+    <message>
+        <source>It is no text in UTF-8</source>
+        <translation>Die Datei ist kein Text in UTF-8</translation>
     </message>
     <message>
         <source>It is no valid PDF.</source>
@@ -9976,16 +10008,16 @@ Was kostet der Eintritt?</translation>
         <translation>Zeile {line} ist kein gültiges JSON. Die Datei blieb, wie sie ist; berichtigen Sie sie zuerst.</translation>
     </message>
     <message>
-        <source>Line {number} of {name} is no JSON.</source>
-        <translation>Zeile {number} von {name} ist kein JSON.</translation>
-    </message>
-    <message>
-        <source>Line {number} of {name} is no object.</source>
-        <translation>Zeile {number} von {name} ist kein Objekt.</translation>
+        <source>Line {number} of {path} can&apos;t be read.</source>
+        <translation>Zeile {number} von {path} kann nicht gelesen werden.</translation>
     </message>
     <message>
         <source>Lines of the journal that cannot be read: {unreadable:,}.</source>
         <translation>Zeilen des Journals, die nicht gelesen werden können: {unreadable:,}.</translation>
+    </message>
+    <message>
+        <source>List them: desktop-rag eval runs</source>
+        <translation>Liste: desktop-rag eval runs</translation>
     </message>
     <message>
         <source>Loading “{model}”: {waited_s} s.</source>
@@ -12496,6 +12528,10 @@ Was kostet der Eintritt?</translation>
         <translation>{file} kann nicht geschrieben werden.</translation>
     </message>
     <message>
+        <source>{file} exists.</source>
+        <translation>{file} gibt es schon.</translation>
+    </message>
+    <message>
         <source>{file}: {strerror}. An earlier file of this name is unchanged.</source>
         <translation>{file}: {strerror}. Eine frühere Datei dieses Namens ist unverändert.</translation>
     </message>
@@ -12694,6 +12730,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{path} is no note.</source>
         <translation>{path} ist keine Notiz.</translation>
+    </message>
+    <message>
+        <source>{path} is no set of questions.</source>
+        <translation>{path} ist kein Fragensatz.</translation>
     </message>
     <message>
         <source>{path} is not there. Connect its disk: the app goes on by itself.</source>

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.sources.source_finder import EXCERPT_PASSAGES, EXCERPT_TOKENS
@@ -22,7 +23,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.text import sentences, words
 from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
-from desktop_rag.features.evaluation.experiments.answerer import OpenLibrary, OpenScratch
+from desktop_rag.features.evaluation.experiments.answerer import OpenScratch
 from desktop_rag.features.evaluation.values.chunk_advice import CHUNKINGS, in_words
 from desktop_rag.features.evaluation.values.chunk_trial import (
     DEPTH,
@@ -38,6 +39,9 @@ from desktop_rag.features.evaluation.values.chunk_trial import (
 from desktop_rag.features.evaluation.values.experiment_events import ChunkTrialChanged, TrialStage
 from desktop_rag.features.evaluation.values.run import QuestionSet, SetQuestion
 from desktop_rag.ingest.library import Library
+
+if TYPE_CHECKING:
+    from desktop_rag.app import Services
 
 _LOOK_S = 0.2
 
@@ -274,7 +278,7 @@ class ChunkMeasurement:
 
     def _trials(
         self,
-        scratch: OpenLibrary,
+        scratch: "Services",
         collection: Collection,
         asked: Sequence[TrialQuestion],
         control: TrialControl,
@@ -302,7 +306,7 @@ class ChunkMeasurement:
 
     def _trial(
         self,
-        scratch: OpenLibrary,
+        scratch: "Services",
         chunking: ChunkSettings,
         asked: Sequence[TrialQuestion],
         places: dict[str, Place],
