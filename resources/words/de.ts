@@ -3196,18 +3196,6 @@ Die vollständige Adresse lautet:
         <translation>nur ein Teil der Antwort war in den Stellen</translation>
     </message>
     <message>
-        <source>By structure, up to 200 tokens</source>
-        <translation>Nach Gliederung, bis 200 Token</translation>
-    </message>
-    <message>
-        <source>By structure, up to 100 tokens</source>
-        <translation>Nach Gliederung, bis 100 Token</translation>
-    </message>
-    <message>
-        <source>200 tokens each</source>
-        <translation>Je 200 Token</translation>
-    </message>
-    <message>
         <source>By words</source>
         <translation>Nach Wörtern</translation>
     </message>
