@@ -16,7 +16,7 @@ from desktop_rag import app
 from desktop_rag.cli.terminal import add_json, open_services, positive, print_document, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
-from desktop_rag.features.evaluation.experiments.chunk_measurement import (
+from desktop_rag.features.evaluation.experiments.chunk_trials import (
     MOST_QUESTIONS,
     USUAL_QUESTIONS,
     ChunkPlan,
@@ -436,8 +436,9 @@ def _chunks_compared(services: app.Services, asked: Mapping[str, Any]) -> Genera
                 yield words
             told = words
             trials.wait(_LOOK_S)
-    finally:
+    except (GeneratorExit, KeyboardInterrupt):
         trials.cancel()
+        raise
     if progress.stage is TrialStage.FAILED:
         raise AppError(progress.error_title, progress.error_hint)
     found = trials.latest(collection_id)
