@@ -30,11 +30,8 @@ from desktop_rag import app
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.evaluation.cli.eval_verbs import in_scratch_home
-from desktop_rag.features.evaluation.measures import pages, query_sets, retrieval, spans
-from desktop_rag.features.evaluation.measures.measurement import MODES, Measurements
-from desktop_rag.features.evaluation.measures.pages import PageResult
-from desktop_rag.features.evaluation.measures.retrieval import ModeResult
-from desktop_rag.features.evaluation.measures.spans import SpanResult
+from desktop_rag.features.evaluation.measures import query_sets, search
+from desktop_rag.features.evaluation.measures.measurement import Measured
 
 _SHARED = Path(__file__).parents[2] / "shared"
 _SECTIONS = ("quality", "spans", "pdfs", "scale")
@@ -113,18 +110,17 @@ def measure_set(folder: Path, name: str) -> tuple[Ranking, list[Bar], list[dict[
     """nDCG@10 by mode, the refusals, and the objects that the command line would print."""
     retrieval_set = query_sets.load_set(folder / name)
 
-    def measure(services: app.Services) -> tuple[Measurements, list[Bar]]:
+    def measure(services: app.Services) -> tuple[Measured, list[Bar]]:
         library, chat, scratch = services.library, services.chat, services.home.root.parent
-        measured = retrieval.evaluate(
-            retrieval_set, MODES, library, chat, scratch, lambda line: say(f"{name}: {line}")
+        measured = search.by_rank(
+            retrieval_set, library, chat, scratch, lambda line: say(f"{name}: {line}")
         )
         return measured, refusals.measure(folder, name, retrieval_set, chat)
 
     (measured, refused), size_bytes = in_scratch_home(Settings(), measure)
-    results = [result for result in measured.modes if isinstance(result, ModeResult)]
-    ranking: Ranking = {result.mode: result.ndcg_at_10 for result in results}
+    ranking: Ranking = {result["mode"]: result["ndcg@10"] for result in measured.results}
     say(f"{name}: " + ", ".join(f"{mode} {figure:.4f}" for mode, figure in ranking.items()))
-    return ranking, refused, measured.to_json(size_bytes)
+    return ranking, refused, sized(measured, size_bytes)
 
 
 def ranking_bars(rankings: dict[str, Ranking]) -> list[Bar]:
@@ -166,18 +162,18 @@ def by_spans(folder: Path, report: Report) -> None:
         return
     span_set = query_sets.load_span_set(folder)
     measured, size_bytes = in_scratch_home(
-        Settings(), lambda s: spans.evaluate(span_set, MODES, s.library, s.chat, say)
+        Settings(), lambda s: search.by_span(span_set, s.library, s.chat, say)
     )
-    report.document["spans"] = measured.to_json(size_bytes)
-    hybrid = next(r for r in measured.modes if isinstance(r, SpanResult) and r.mode == "hybrid")
-    figures = (hybrid.recall, hybrid.pooled_recall)
+    report.document["spans"] = sized(measured, size_bytes)
+    hybrid = next(row for row in measured.results if row["mode"] == "hybrid")
+    figures = (hybrid["span_recall@5"], hybrid["pooled_recall@5"])
     report.bars += [
         at_least(f"spans: {name}", _SPAN_RECALL, figure)
         for name, figure in zip(names, figures, strict=True)
     ]
     report.bars += [
-        reported("spans: precision@5", hybrid.precision),
-        reported("spans: gold spans without a place in the text", hybrid.unplaced),
+        reported("spans: precision@5", hybrid["span_precision@5"]),
+        reported("spans: gold spans without a place in the text", hybrid["unplaced"]),
     ]
 
 
@@ -189,15 +185,20 @@ def by_pages(folder: Path, report: Report) -> None:
         return
     page_set = query_sets.load_page_set(folder)
     measured, size_bytes = in_scratch_home(
-        Settings(), lambda s: pages.evaluate(page_set, MODES, s.library, s.chat, say)
+        Settings(), lambda s: search.by_page(page_set, s.library, s.chat, say)
     )
-    report.document["pages"] = measured.to_json(size_bytes)
-    hybrid = next(r for r in measured.modes if isinstance(r, PageResult) and r.mode == "hybrid")
+    report.document["pages"] = sized(measured, size_bytes)
+    hybrid = next(row for row in measured.results if row["mode"] == "hybrid")
     report.bars += [
-        at_least(name, _PAGE_SHARE, hybrid.share(5)),
-        reported("pdfs: evidence page first", hybrid.share(1)),
-        reported("pdfs: evidence page among the first 10", hybrid.share(10)),
+        at_least(name, _PAGE_SHARE, hybrid["page@5"]),
+        reported("pdfs: evidence page first", hybrid["page@1"]),
+        reported("pdfs: evidence page among the first 10", hybrid["page@10"]),
     ]
+
+
+def sized(measured: Measured, index_bytes: int) -> list[dict[str, Any]]:
+    """The objects that the command line would print."""
+    return [{**row, "index_bytes": index_bytes} for row in measured.results]
 
 
 # --- scale -------------------------------------------------------------------------------------

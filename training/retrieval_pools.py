@@ -23,7 +23,7 @@ from desktop_rag.core.language.languages import is_open_question
 from desktop_rag.core.paths import Home
 from desktop_rag.core.query import Query
 from desktop_rag.features.evaluation.measures.query_sets import RetrievalSet, load_set
-from desktop_rag.features.evaluation.measures.retrieval import write_corpus
+from desktop_rag.features.evaluation.measures.search import write_corpus
 from desktop_rag.store.contract.search import Scope
 
 Floats = NDArray[np.float64]

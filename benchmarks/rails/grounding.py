@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bars import reported, table
 
 from desktop_rag.app import make_claim_checker
-from desktop_rag.features.evaluation.measures.grounding import evaluate, load_claims
+from desktop_rag.features.evaluation.measures.grounding import checked_claims, load_claims
 
 _SEED = 25
 _STRICT = 0.75
@@ -31,7 +31,7 @@ def main() -> None:
     if arguments.limit:
         claims = random.Random(_SEED).sample(claims, min(arguments.limit, len(claims)))
     checker = make_claim_checker()
-    judged = evaluate(claims, checker, print).claims
+    judged = checked_claims(claims, checker, print)
     bars = []
     settings = (("usual", checker.threshold), ("strict", _STRICT), (_ASSISTANTS, _PASSES))
     for name, least in settings:

@@ -60,7 +60,7 @@ def main() -> None:
             return found
 
         figures = evaluate(examples, tests, embed, print, out_of_scope=foreign)
-        for row in figures.rows:
+        for row in figures:
             means = [_mean_is_right(d, tests, vectors) for d in draws(examples, row.examples)]
             print("\n".join(table(_bars(name, row, float(np.mean(means))))))
             if row.examples in (3, None):
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def _bars(name: str, row: ExamplesAsked, mean: float) -> list[Bar]:
-    told = row.to_json()
+    told = row.figures()
     what = f"{name}, {told['examples']}:"
     limit = _LIMITS.get((name, row.examples))
     accuracy = f"{what} right"

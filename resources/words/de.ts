@@ -3208,18 +3208,6 @@ Die vollständige Adresse lautet:
         <translation>nur ein Teil der Antwort war in den Stellen</translation>
     </message>
     <message>
-        <source>By structure, up to 200 tokens</source>
-        <translation>Nach Gliederung, bis 200 Token</translation>
-    </message>
-    <message>
-        <source>By structure, up to 100 tokens</source>
-        <translation>Nach Gliederung, bis 100 Token</translation>
-    </message>
-    <message>
-        <source>200 tokens each</source>
-        <translation>Je 200 Token</translation>
-    </message>
-    <message>
         <source>By words</source>
         <translation>Nach Wörtern</translation>
     </message>
@@ -7774,6 +7762,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Seine Version ist {version}, die dieser App {schema}.</translation>
     </message>
     <message>
+        <source>Line {number} of {path} can&apos;t be read.</source>
+        <translation>Zeile {number} von {path} kann nicht gelesen werden.</translation>
+    </message>
+    <message>
         <source>No more programs can be registered.</source>
         <translation>Mehr Programme können nicht eingetragen werden.</translation>
     </message>
@@ -7936,6 +7928,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>your judgement</source>
         <translation>Ihr Urteil</translation>
+    </message>
+    <message>
+        <source>the known answers of the set</source>
+        <translation>die bekannten Antworten des Fragensatzes</translation>
     </message>
     <message>
         <source>the model&apos;s judgement</source>
@@ -9288,6 +9284,10 @@ Was kostet der Eintritt?</translation>
         <translation>Wählen Sie einen anderen Namen.</translation>
     </message>
     <message>
+        <source>Choose another name; nothing was written.</source>
+        <translation>Wählen Sie einen anderen Namen; nichts wurde geschrieben.</translation>
+    </message>
+    <message>
         <source>Choose another port, or end that program.</source>
         <translation>Wählen Sie einen anderen Port, oder beenden Sie jenes Programm.</translation>
     </message>
@@ -9632,6 +9632,10 @@ Was kostet der Eintritt?</translation>
         <translation>Sie enthält kein Dokument.</translation>
     </message>
     <message>
+        <source>It has no folder documents.</source>
+        <translation>Ihm fehlt der Ordner documents.</translation>
+    </message>
+    <message>
         <source>It has no list of chapters.</source>
         <translation>Es hat kein Verzeichnis der Kapitel.</translation>
     </message>
@@ -9688,12 +9692,24 @@ Was kostet der Eintritt?</translation>
         <translation>Sie ist kein JSON.</translation>
     </message>
     <message>
+        <source>It is no JSON: {exc}.</source>
+        <translation>Sie ist kein JSON: {exc}.</translation>
+    </message>
+    <message>
         <source>It is no file.</source>
         <translation>Das ist keine Datei.</translation>
     </message>
     <message>
         <source>It is no library.</source>
         <translation>Das ist keine Bibliothek.</translation>
+    </message>
+    <message>
+        <source>It is no object.</source>
+        <translation>Sie ist kein Objekt.</translation>
+    </message>
+    <message>
+        <source>It is no text in UTF-8</source>
+        <translation>Die Datei ist kein Text in UTF-8</translation>
     </message>
     <message>
         <source>It is no valid PDF.</source>
@@ -10004,16 +10020,12 @@ Was kostet der Eintritt?</translation>
         <translation>Zeile {line} ist kein gültiges JSON. Die Datei blieb, wie sie ist; berichtigen Sie sie zuerst.</translation>
     </message>
     <message>
-        <source>Line {number} of {name} is no JSON.</source>
-        <translation>Zeile {number} von {name} ist kein JSON.</translation>
-    </message>
-    <message>
-        <source>Line {number} of {name} is no object.</source>
-        <translation>Zeile {number} von {name} ist kein Objekt.</translation>
-    </message>
-    <message>
         <source>Lines of the journal that cannot be read: {unreadable:,}.</source>
         <translation>Zeilen des Journals, die nicht gelesen werden können: {unreadable:,}.</translation>
+    </message>
+    <message>
+        <source>List them: desktop-rag eval runs</source>
+        <translation>Liste: desktop-rag eval runs</translation>
     </message>
     <message>
         <source>Load one in the program at {host}, then press Retry.</source>
@@ -10062,6 +10074,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Model {number} has {dimensions} dimensions.</source>
         <translation>Modell {number} hat {dimensions} Dimensionen.</translation>
+    </message>
+    <message>
+        <source>More than one run begins with {beginning}.</source>
+        <translation>Mehr als ein Lauf beginnt mit {beginning}.</translation>
     </message>
     <message>
         <source>Most end in /v1: try {version}.</source>
@@ -10118,6 +10134,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>No route to host</source>
         <translation>Kein Weg zum Zielrechner</translation>
+    </message>
+    <message>
+        <source>No run begins with {beginning}.</source>
+        <translation>Kein Lauf beginnt mit {beginning}.</translation>
     </message>
     <message>
         <source>No space left on device</source>
@@ -12524,6 +12544,10 @@ Was kostet der Eintritt?</translation>
         <translation>{file} kann nicht geschrieben werden.</translation>
     </message>
     <message>
+        <source>{file} exists.</source>
+        <translation>{file} gibt es schon.</translation>
+    </message>
+    <message>
         <source>{file}: {strerror}. An earlier file of this name is unchanged.</source>
         <translation>{file}: {strerror}. Eine frühere Datei dieses Namens ist unverändert.</translation>
     </message>
@@ -12722,6 +12746,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{path} is no note.</source>
         <translation>{path} ist keine Notiz.</translation>
+    </message>
+    <message>
+        <source>{path} is no set of questions.</source>
+        <translation>{path} ist kein Fragensatz.</translation>
     </message>
     <message>
         <source>{path} is not there. Connect its disk: the app goes on by itself.</source>

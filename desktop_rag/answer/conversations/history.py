@@ -10,10 +10,10 @@ from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Opinio
 from desktop_rag.answer.conversations.conversation_export import export_text
 from desktop_rag.answer.conversations.conversation_import import read_conversation
 from desktop_rag.answer.conversations.personal import Rewrites, is_of
+from desktop_rag.answer.conversations.unstored_chats import Conversations
 from desktop_rag.core.conversation import Conversation, Feedback, Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.records import ConversationStore
 
 
 class ProgramConversations:
@@ -53,7 +53,7 @@ _OPINIONS = {
 class FeedbackLog:
     """The person's likes, dislikes and rewrites in chats that exist, as events."""
 
-    def __init__(self, conversations: ConversationStore, rewrites: Rewrites) -> None:
+    def __init__(self, conversations: Conversations, rewrites: Rewrites) -> None:
         self._conversations = conversations
         self._rewrites = rewrites
 
@@ -85,7 +85,7 @@ class History:
     """The stored conversations, and the actions on them."""
 
     def __init__(
-        self, engine: Engine, rewrites: Rewrites, conversations: ConversationStore | None = None
+        self, engine: Engine, rewrites: Rewrites, conversations: Conversations | None = None
     ) -> None:
         """`conversations` are used in place of those of the engine."""
         self._conversations = conversations or engine.conversations

@@ -286,3 +286,7 @@ def _store(waiting: list[_Waiting]) -> None:
         del waiting[0]
         raise
     del waiting[0]
+
+
+# Either keeps the conversations of a library.
+Conversations = ConversationStore | UnstoredChats

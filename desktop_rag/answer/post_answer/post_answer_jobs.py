@@ -19,6 +19,7 @@ from desktop_rag.answer.checking.answer_claims import CheckClaim, Statement, cla
 from desktop_rag.answer.checking.disputes import dispute_of, given_in
 from desktop_rag.answer.checking.model_judge import ClaimJudge, judging_tokens, unsettled
 from desktop_rag.answer.citing.citations import normalise
+from desktop_rag.answer.conversations.unstored_chats import Conversations
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.endpoints.helper_job import LIMIT_S, CancelWhen, generate
 from desktop_rag.answer.post_answer.suggested_questions import FollowUps
@@ -42,7 +43,6 @@ from desktop_rag.core.settings import ModelCheck, Settings
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoint_address import host_of, is_near
 from desktop_rag.models.ports import ChatModel, ChatTurn
-from desktop_rag.store.contract.records import ConversationStore
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +120,7 @@ class PostAnswerJobs:
 
     def __init__(
         self,
-        conversations: ConversationStore,
+        conversations: Conversations,
         follow_ups: FollowUps,
         check: CheckClaim,
         models: ChatModels,

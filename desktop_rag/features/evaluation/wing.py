@@ -17,10 +17,9 @@ def verbs() -> Verbs:
     return Verbs(
         {"eval": ("cli.eval_verbs:add_evals", "Measure quality.")},
         {
-            "cli.eval_verbs": (
-                "eval_feedback_set", "eval_run", "eval_state", "eval_compare", "eval_report",
-                "eval_chunks_begin", "eval_chunks_state", "eval_chunks_cancel",
-                "eval_chunks_result", "eval_chunks_use", "eval_runs", "eval_keep",
+            "cli.run_verbs": (
+                "eval_run", "eval_compare", "eval_report", "eval_runs", "eval_feedback_set",
+                "eval_chunks", "eval_keep",
             )
         },
     )  # fmt: skip

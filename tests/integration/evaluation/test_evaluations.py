@@ -13,8 +13,9 @@ import pytest
 from desktop_rag.app import Services
 from desktop_rag.core.paths import HOME_VARIABLE, Home, resources_dir
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.evaluation.cli.eval_verbs import in_scratch_home, running_app_verbs
-from desktop_rag.features.evaluation.measures import pages, query_sets, spans
+from desktop_rag.features.evaluation.cli.eval_verbs import in_scratch_home
+from desktop_rag.features.evaluation.cli.run_verbs import listed_runs, running_app_verbs
+from desktop_rag.features.evaluation.measures import query_sets, search
 from desktop_rag.features.evaluation.services import EvaluationServices
 from desktop_rag.running_app import AppServer
 from tests.command_line import run as run_verb
@@ -77,6 +78,11 @@ def test_a_set_is_measured_in_every_mode_and_the_run_is_kept(
     [whole] = run_json("runs", kept["evaluation_id"][:8])
     assert whole["queries"] == rows
     assert whole["settings"]["folder"] == str(folder)
+    compared = run_json("compare", "hybrid", "dense", "--set", "retrieval harbour")
+    assert (compared["questions"], compared["same"]) == (2, 2)
+    report = tmp_path / "report.html"
+    assert run("report", "retrieval harbour", str(report)).returncode == 0
+    assert "when does the ferry go" in report.read_text("utf-8")
 
 
 @pytest.mark.slow
@@ -94,10 +100,13 @@ def test_gold_spans_are_found_in_the_extracted_text(folder: Path) -> None:
     said: list[str] = []
 
     def measure(services: Services) -> Any:
-        return spans.evaluate(span_set, ["hybrid"], services.library, services.chat, said.append)
+        return search.by_span(
+            span_set, services.library, services.chat, said.append, modes=["hybrid"]
+        )
 
     measured, size_bytes = in_scratch_home(Settings(), measure)
-    [row] = measured.to_json(size_bytes)
+    assert size_bytes > 0
+    [row] = measured.results
     gold_chars = len(FERRY) + len("Nobody wrote this down anywhere.")
     assert row["span_recall@5"] == round((1 + len(FERRY) / gold_chars) / 2, 4)
     assert row["unplaced"] == 1
@@ -116,14 +125,14 @@ def test_evidence_is_found_by_its_page(tmp_path: Path) -> None:
     page_set = query_sets.load_page_set(tmp_path)
 
     def measure(services: Services) -> Any:
-        return pages.evaluate(page_set, ["lexical"], services.library, services.chat, print)
+        return search.by_page(page_set, services.library, services.chat, print, modes=["lexical"])
 
     measured, _ = in_scratch_home(Settings(), measure)
-    [row] = measured.query_rows()
+    [row] = measured.rows
     assert row["found"][0] | {"score": 0} == {
         "file": "handbook.pdf", "page": 3, "last_page": 3, "score": 0,
     }  # fmt: skip
-    assert measured.to_json(0)[0]["page@1"] == 1.0
+    assert measured.results[0]["page@1"] == 1.0
 
 
 @pytest.mark.everyday
@@ -146,7 +155,7 @@ def test_a_run_is_kept_through_the_window_that_holds_the_library(
     finally:
         server.close()
     assert [kept["results"] for kept in listed] == [results]
-    assert services.wing(EvaluationServices).runs.listed() == listed
+    assert listed_runs(services.wing(EvaluationServices).worker.experiments) == listed
 
 
 @pytest.mark.slow

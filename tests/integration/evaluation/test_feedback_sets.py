@@ -1,4 +1,4 @@
-"""Feedback on answers becomes a set that `eval answers` runs."""
+"""Feedback on answers becomes a set that `eval run` asks."""
 
 import json
 import stat
@@ -11,12 +11,16 @@ from desktop_rag.app import Services
 from desktop_rag.core.conversation import Feedback, Message
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import AnswerSettings, Settings
-from desktop_rag.features.evaluation.experiments.feedback_questions import feedback_rows
-from desktop_rag.features.evaluation.measures.answers import evaluate, load_answer_set
-from desktop_rag.features.evaluation.measures.query_sets import write_feedback_set
+from desktop_rag.features.evaluation.experiments.feedback_questions import (
+    questions_of_feedback,
+    write_questions,
+)
+from desktop_rag.features.evaluation.experiments.set_files import read_questions
+from desktop_rag.features.evaluation.values.run import SetQuestion
 from tests.asking import ask
 from tests.command_line import run
 from tests.indexed import index_texts
+from tests.integration.evaluation.test_answer_sets import figures
 from tests.servers.chat_server import ChatServer
 
 LAMP = "When is the lamp of the lighthouse lit?"
@@ -58,37 +62,39 @@ def asked(services: Services, tmp_path: Path) -> Services:
 
 @pytest.mark.slow
 def test_liked_answers_and_rewrites_are_expected_and_disliked_ones_wrong(asked: Services) -> None:
-    rows = {row["question"]: row for row in feedback_rows(asked.chat)}
+    rows = {row.text: row for row in questions_of_feedback(asked.chat)}
     assert set(rows) == {LAMP, FERRY}
-    assert rows[LAMP]["answer"] == [RIGHT.replace(" [1]", "")]
-    assert "wrong" not in rows[LAMP]
-    assert [Path(path).name for path in rows[LAMP]["sources"]] == ["lamp.md"]
-    assert rows[FERRY]["answer"] == [OWN]
-    assert rows[FERRY]["wrong"] == [WRONG.replace(" [1]", "")]
+    assert rows[LAMP].expected == (RIGHT.replace(" [1]", ""),)
+    assert rows[LAMP].wrong == ()
+    assert [Path(path).name for path in rows[LAMP].sources] == ["lamp.md"]
+    assert rows[FERRY].expected == (OWN,)
+    assert rows[FERRY].wrong == (WRONG.replace(" [1]", ""),)
+
+
+def written(services: Services, file: Path) -> list[SetQuestion]:
+    """The set, written to the file and read again."""
+    write_questions(questions_of_feedback(services.chat), file)
+    return read_questions(file, lambda _: None)
 
 
 @pytest.mark.slow
-def test_the_set_is_private_and_measured_by_eval_answers(asked: Services, tmp_path: Path) -> None:
+def test_the_set_is_private_and_asked_by_eval_run(asked: Services, tmp_path: Path) -> None:
     file = tmp_path / "mine.jsonl"
-    told = write_feedback_set(asked.chat, file)
-    assert (told["questions"], told["expected"], told["wrong"]) == (2, 2, 1)
+    questions = written(asked, file)
+    assert questions == questions_of_feedback(asked.chat)
     if sys.platform != "win32":
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    questions = load_answer_set(file).questions
-    figures = evaluate(questions, asked.chat, lambda _: None)
-    measured = figures.to_json()
-    assert (measured["repeats_wrong"], measured["sourced"]) == (0.0, 1.0)
-    assert {row["question"] for row in figures.query_rows()} == {LAMP, FERRY}
+    measured = figures(asked, questions)
+    assert (measured.repeats_wrong, measured.sourced, measured.answered) == (0.0, 1.0, 2)
 
 
 @pytest.mark.slow
 def test_a_model_that_repeats_a_wrong_answer_is_counted(asked: Services, tmp_path: Path) -> None:
-    file = tmp_path / "mine.jsonl"
-    write_feedback_set(asked.chat, file)
+    questions = written(asked, tmp_path / "mine.jsonl")
     with ChatServer(WRONG) as server:
         asked.chat.apply(Settings(endpoint=server.endpoint()))
-        measured = evaluate(load_answer_set(file).questions, asked.chat, lambda _: None).to_json()
-    assert measured["repeats_wrong"] == 1.0
+        measured = figures(asked, questions)
+    assert measured.repeats_wrong == 1.0
 
 
 @pytest.mark.slow
@@ -96,7 +102,7 @@ def test_an_existing_file_is_left_alone(asked: Services, tmp_path: Path) -> None
     file = tmp_path / "mine.jsonl"
     file.write_text("mine")
     with pytest.raises(AppError, match="exists"):
-        write_feedback_set(asked.chat, file)
+        written(asked, file)
     assert file.read_text() == "mine"
 
 
@@ -114,5 +120,5 @@ def test_the_verb_writes_the_set(asked: Services, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_without_feedback_nothing_is_written(services: Services, tmp_path: Path) -> None:
     with pytest.raises(AppError, match="no feedback"):
-        write_feedback_set(services.chat, tmp_path / "mine.jsonl")
+        written(services, tmp_path / "mine.jsonl")
     assert not (tmp_path / "mine.jsonl").exists()

@@ -9,7 +9,7 @@ from desktop_rag import app
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.evaluation.experiments.chunk_measurement import ChunkPlan
+from desktop_rag.features.evaluation.experiments.chunk_trials import ChunkPlan
 from desktop_rag.features.evaluation.services import EvaluationServices
 from desktop_rag.features.evaluation.values.chunk_advice import advice
 from desktop_rag.features.evaluation.values.chunk_trial import (

@@ -7,7 +7,7 @@ import pytest
 
 from desktop_rag import app
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.evaluation.experiments.chunk_measurement import PROPOSED, proposals
+from desktop_rag.features.evaluation.experiments.document_questions import PROPOSED, proposals
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 

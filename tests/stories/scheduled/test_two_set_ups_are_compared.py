@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, QRect
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QTextBrowser
+from PySide6.QtWidgets import QComboBox, QLineEdit, QPlainTextEdit, QTextBrowser
 
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.evaluation.services import EvaluationServices
 from desktop_rag.features.evaluation.ui.experiments_page import ExperimentsPage, MatrixView, RunList
+from desktop_rag.features.evaluation.values.measurement import Measurement
 from desktop_rag.features.evaluation.values.run import Preference
 from desktop_rag.ui.reading.reading_pane import ReadingWindow
 from desktop_rag.ui.widgets.controls import TextButton
@@ -176,6 +177,33 @@ def test_a_set_is_saved_with_a_question(asker: Person) -> None:
     lines.setPlainText("When is the lamp lit?")
     dialog.clicks("Save")
     asker.sees("Press “Ask…” to have the questions answered.")
+
+
+def test_measurements_are_compared_on_the_same_page(asker: Person) -> None:
+    rows = [
+        {"mode": mode, "query": str(n), "text": f"lamp {n}", "found": [{"id": "a"}],
+         "ndcg@10": score, "ms": 4.0}
+        for mode, score in (("dense", 0.5), ("hybrid", 1.0)) for n in range(9)
+    ]  # fmt: skip
+    kept = Measurement("abc", "retrieval", "harbour", 9.0, 1.5, "1", {}, [{}], rows)
+    experiments = asker.app.services.wing(EvaluationServices).worker.experiments
+    experiments.store.add_measurement(kept)
+    writes(asker, "Lamps")
+    choice = asker.field("Set of questions")
+    assert isinstance(choice, QComboBox)
+    asker.waits_until(lambda: choice.count() == 2)
+    choice.setCurrentIndex(choice.findText("retrieval harbour"))
+    choice.activated.emit(choice.currentIndex())
+    asker.sees("hybrid is better: 9 to 0, 0 equal. This is likely not chance.")
+    assert asker.rows("Questions and answers")[0] == ["lamp 0", "a", "a"]
+    buttons = asker.place.findChildren(TextButton)
+    asked = {b.text(): b.isEnabled() for b in buttons if b.text() in {"Ask…", "Edit…", "Report…"}}
+    assert asked == {"Ask…": False, "Edit…": False, "Report…": True}
+    asker.opens_row("Questions and answers", 0)
+    asker.clicks("Side by side…")
+    dialog = asker.in_the_dialog()
+    dialog.sees("1 of 9")
+    assert "Expect this" not in dialog.screen()
 
 
 def test_a_small_window_shows_a_set_without_questions_in_full(asker: Person) -> None:

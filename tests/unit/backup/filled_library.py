@@ -45,13 +45,13 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem, ScopeKind
 from desktop_rag.core.settings import RetrievalSettings, Room
 from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
-from desktop_rag.features.evaluation.measures.stored_runs import Evaluation, EvaluationStore
 from desktop_rag.features.evaluation.values.chunk_trial import (
     ChunkComparison,
     ChunkTrial,
     Retrieved,
     TrialQuestion,
 )
+from desktop_rag.features.evaluation.values.measurement import Measurement
 from desktop_rag.features.evaluation.values.run import (
     Judgement,
     Memory,
@@ -227,8 +227,8 @@ def _fill_other_chats(engine: Engine, sea: Collection, answer: Message) -> None:
     engine.conversations.add_message(
         message(copy, answer.text, Role.ASSISTANT, copy_of=answer.message_id)
     )
-    engine.store(EvaluationStore).add(
-        Evaluation(
+    engine.store(ExperimentStore).add_measurement(
+        Measurement(
             "e1", "ranking", "set", 3.0, 1.5, "0.1", {"k": 10}, [{"ndcg": 0.5}], [{"q": "?"}]
         )
     )
@@ -296,7 +296,6 @@ def shown(place: Place) -> dict[str, Any]:
     engine = place.engine
     chats = engine.conversations.all()
     schedule, experiments = engine.store(ScheduleStore), engine.store(ExperimentStore)
-    evaluations = engine.store(EvaluationStore)
     return {
         "chats": chats,
         "messages": [engine.conversations.messages(chat.conversation_id) for chat in chats],
@@ -312,7 +311,9 @@ def shown(place: Place) -> dict[str, Any]:
         "set_answers": [experiments.answers(run.run_id) for run in experiments.runs()],
         "comparisons": experiments.comparisons(),
         "judgements": experiments.judgements("s1"),
-        "evaluation": [evaluations.get(e.evaluation_id) for e in evaluations.all()],
+        "evaluation": [
+            experiments.measurement(each.evaluation_id) for each in experiments.measurements()
+        ],
     }
 
 

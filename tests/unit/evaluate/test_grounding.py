@@ -7,7 +7,11 @@ import pytest
 
 from desktop_rag.app import make_claim_checker
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.evaluation.measures.grounding import evaluate, load_claims
+from desktop_rag.features.evaluation.measures.grounding import (
+    check_figures,
+    checked_claims,
+    load_claims,
+)
 from desktop_rag.features.evaluation.measures.measurement import area_under_curve, balanced_accuracy
 
 SOURCE = "The ferry leaves at noon. The lamp is lit at dusk by the keeper of the harbour."
@@ -41,13 +45,13 @@ def test_claims_are_read_with_or_without_an_id(file: Path) -> None:
 
 def test_a_set_is_judged_by_the_one_threshold(file: Path) -> None:
     checker = make_claim_checker()
-    figures = evaluate(load_claims(file), checker, print)
-    told = figures.to_json()
+    figures = check_figures(checked_claims(load_claims(file), checker, print), checker.threshold)
+    [told] = figures.results
     assert list(told) == ["claims", "balanced_accuracy", "auc", "threshold", "ms_per_claim"]
     assert (told["claims"], told["balanced_accuracy"], told["auc"]) == (3, 1.0, 1.0)
     assert told["threshold"] == checker.threshold
     assert told["ms_per_claim"] > 0
-    [first, second, _] = figures.query_rows()
+    [first, second, _] = figures.rows
     assert (first["id"], first["label"], first["verdict"]) == ("a", "supported", "supported")
     assert second["support"] < checker.threshold
 
@@ -65,7 +69,7 @@ def test_a_set_is_judged_by_the_one_threshold(file: Path) -> None:
 def test_a_bad_row_is_told_by_its_line(file: Path, line: str, why: str) -> None:
     with file.open("a", encoding="utf-8") as opened:
         opened.write(line + "\n")
-    with pytest.raises(AppError, match=r"Line 6 of .* is no claim") as told:
+    with pytest.raises(AppError, match=r"Line 6 of .* can't be read") as told:
         load_claims(file)
     assert why in told.value.hint
 
@@ -80,7 +84,7 @@ def test_one_kind_of_claim_tells_nothing(file: Path, rows: list[Any]) -> None:
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "picture.jsonl").write_bytes(b"\xff\xfe\xff")
     for name in ("missing.jsonl", "picture.jsonl"):
-        with pytest.raises(AppError, match="cannot be read") as told:
+        with pytest.raises(AppError, match="can't be read") as told:
             load_claims(tmp_path / name)
         assert told.value.hint
 

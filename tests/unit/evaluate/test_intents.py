@@ -7,7 +7,7 @@ import pytest
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
-from desktop_rag.features.evaluation.measures.intents import evaluate, load_sentences, load_texts
+from desktop_rag.features.evaluation.measures.intents import evaluate, load_sentences, measured
 from desktop_rag.features.rails.intent.intent_recognition import IntentExample
 from tests.command_line import run_json
 from tests.conftest import bundled_embedder
@@ -43,7 +43,7 @@ def test_a_model_is_asked_about_what_examples_do_not_settle() -> None:
 
     embed = bundled_embedder().embed_passages
     figures = evaluate(_examples(), _TESTS, embed, print, complete=complete)
-    row = figures.to_json()[-1]
+    row = measured(figures).results[-1]
     assert (row["examples"], row["settled_right"], row["with_model"]) == ("all", 1.0, 1.0)
     assert len(prompts) == round(row["calls_a_turn"] * len(_TESTS)) == 1
     assert prompts[0].endswith('user "Fetch the moon"')
@@ -55,14 +55,14 @@ def test_sentences_out_of_scope_are_counted() -> None:
     embed = bundled_embedder().embed_passages
     asked = ["What is the capital of France?", "When do you open"]
     figures = evaluate(_examples(), _TESTS, embed, print, out_of_scope=asked)
-    assert figures.to_json()[-1]["out_of_scope_settled"] == 0.5
+    assert measured(figures).results[-1]["out_of_scope_settled"] == 0.5
 
 
 @pytest.mark.everyday
 def test_a_bad_line_is_named(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"text": "a", "intent": "b"}\n{"text": "c"}\n', encoding="utf-8")
-    assert load_texts(path) == ["a", "c"]
+    assert [row.text for row in load_sentences(path, needs_intent=False)] == ["a", "c"]
     with pytest.raises(AppError, match="Line 2"):
         load_sentences(path)
 

@@ -2,12 +2,7 @@ import math
 
 import pytest
 
-from desktop_rag.features.evaluation.measures.measurement import (
-    ndcg,
-    percentile,
-    recall,
-    reciprocal_rank,
-)
+from desktop_rag.features.evaluation.measures.measurement import ndcg, percentile, recall
 
 RELEVANT = {"a": 2, "b": 1}
 
@@ -27,15 +22,11 @@ def test_ndcg(ranked: list[str], expected: float) -> None:
 
 
 def test_nothing_relevant_is_zero_not_an_error() -> None:
-    assert ndcg(["a"], {}) == recall(["a"], {}) == reciprocal_rank(["a"], {"a": 0}) == 0.0
+    assert ndcg(["a"], {}) == recall(["a"], {}) == 0.0
 
 
 def test_recall_looks_at_the_first_five() -> None:
     assert recall(["a", "x", "x", "x", "x", "b"], RELEVANT) == 0.5
-
-
-def test_reciprocal_rank_is_of_the_first_hit() -> None:
-    assert reciprocal_rank(["x", "x", "b", "a"], RELEVANT) == pytest.approx(1 / 3)
 
 
 def test_percentile_is_a_value_that_occurred() -> None:

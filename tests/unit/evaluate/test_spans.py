@@ -3,13 +3,13 @@ import pytest
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.features.evaluation.measures.query_sets import GoldSpan
-from desktop_rag.features.evaluation.measures.spans import (
+from desktop_rag.features.evaluation.measures.search import (
     PlacedGold,
-    QuerySpans,
-    SpanResult,
     length,
     overlap,
     place,
+    span_figures,
+    span_row,
 )
 
 
@@ -44,21 +44,22 @@ def test_overlap_is_what_both_hold(other: dict[str, list[tuple[int, int]]], expe
 def test_recall_and_precision_are_of_characters() -> None:
     placed = PlacedGold({"a": [(10, 30)]}, unplaced_spans=1, unplaced_chars=20)
     found = (passage("a", 0, 20), passage("a", 15, 25), passage("b", 0, 75))
-    query = QuerySpans("1", "lamp", placed, found, 1.0)
-    assert (query.covered_chars, query.recall, query.precision) == (15, 15 / 40, 0.15)
+    row = span_row(placed, found)
+    assert (row["recall"], row["precision"]) == (15 / 40, 0.15)
+    assert (row["gold_chars"], row["unplaced"]) == (40, 1)
 
 
 def test_nothing_found_is_zero() -> None:
-    query = QuerySpans("1", "lamp", PlacedGold({"a": [(10, 30)]}), (), 1.0)
-    assert (query.recall, query.precision) == (0.0, 0.0)
+    row = span_row(PlacedGold({"a": [(10, 30)]}), ())
+    assert (row["recall"], row["precision"]) == (0.0, 0.0)
 
 
 def test_pooled_recall_weighs_by_length() -> None:
-    long = QuerySpans("1", "", PlacedGold({"a": [(0, 90)]}), (passage("a", 0, 90),), 1.0)
-    short = QuerySpans("2", "", PlacedGold({}, 1, 10), (passage("a", 0, 90),), 1.0)
-    result = SpanResult("hybrid", 5, (long, short))
-    assert (result.recall, result.pooled_recall, result.unplaced) == (0.5, 0.9, 1)
-    assert {"span_recall@5", "span_precision@5", "pooled_recall@5"} < set(result.to_json())
+    long = span_row(PlacedGold({"a": [(0, 90)]}), (passage("a", 0, 90),))
+    short = span_row(PlacedGold({}, 1, 10), (passage("a", 0, 90),))
+    figures = span_figures([long, short], 5)
+    assert (figures["span_recall@5"], figures["pooled_recall@5"]) == (0.5, 0.9)
+    assert (figures["span_precision@5"], figures["unplaced"]) == (0.5, 1)
 
 
 def test_gold_is_placed_as_it_is_written_nearest_to_where_it_was() -> None:

@@ -1,145 +1,202 @@
-"""`eval run`, `compare` and `report`, and the storage of the figures of all measurements."""
+"""Runs of sets of questions: `eval run`, `compare`, `report`, `runs` and `chunks`.
+
+A verb is done by the running app, where there is one, else by this process.
+"""
 
 import argparse
 import json
-import tempfile
 import time
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Event
-from typing import Any, TextIO
+from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli.terminal import add_json, open_services, print_document, say
+from desktop_rag.cli.terminal import add_json, open_services, positive, print_document, say
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.own_files import persons_mask
 from desktop_rag.core.paths import find_home
+from desktop_rag.features.evaluation.experiments.chunk_trials import (
+    MOST_QUESTIONS,
+    USUAL_QUESTIONS,
+    ChunkPlan,
+)
 from desktop_rag.features.evaluation.experiments.experiments import Experiments
-from desktop_rag.features.evaluation.experiments.reports import write_report
+from desktop_rag.features.evaluation.experiments.feedback_questions import (
+    questions_of_feedback,
+    write_questions,
+)
+from desktop_rag.features.evaluation.experiments.reports import raw_rows, write_report
+from desktop_rag.features.evaluation.experiments.run_worker import RunWorker
 from desktop_rag.features.evaluation.experiments.set_files import (
-    WORKBOOKS,
-    read_questions,
+    is_set_file,
+    read_set,
     read_set_ups,
 )
 from desktop_rag.features.evaluation.services import EvaluationServices
-from desktop_rag.features.evaluation.values.experiment_events import RunWentOn
+from desktop_rag.features.evaluation.values.chunk_advice import advice, comparison_json
+from desktop_rag.features.evaluation.values.experiment_events import RunWentOn, TrialStage
+from desktop_rag.features.evaluation.values.measurement import Measurement
 from desktop_rag.features.evaluation.values.run import QuestionSet, RunState, SetUp
 from desktop_rag.features.evaluation.values.run_summary import compare_runs, summary
-from desktop_rag.features.evaluation.values.scoring import RunScores
+from desktop_rag.features.evaluation.values.scoring import RunScores, SetResults
 from desktop_rag.running_app import ask_running_app
 
+Row = dict[str, Any]
+Add = Callable[[str, str], argparse.ArgumentParser]
+
 _POLL_S = 1.0
-_RUN, _STATE, _COMPARE, _REPORT = (f"eval_{name}" for name in ("run", "state", "compare", "report"))
-_FILES = (".csv", ".jsonl", ".json", *WORKBOOKS)
+_LOOK_S = 0.5
+ID_CHARS = 8
+# The cost of indexing, told once for all modes.
+INDEX_KEYS = ("index_seconds", "words_seconds", "passages", "index_bytes")
 
 
-def add_runs(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
+def add_runs(add: Add) -> None:
     """Add the verbs; `add` makes the parser of one, by its name and purpose."""
     text = "ask a set of questions with several set-ups; everything is stored and compared"
-    added = add("run", text)
-    added.set_defaults(run=_run)
-    text = "the name of a set, or a .csv, .jsonl or .xlsx file of questions, which becomes one"
+    added = _verb(add, "run", text, _run)
+    text = (
+        "the name of a set, a .csv, .jsonl or .xlsx file of questions, or a folder of"
+        " questions.jsonl and documents/, which becomes one"
+    )
     added.add_argument("set", metavar="SET", help=text)
     text = "a .json list or .toml file of set-ups; without it, one with the settings as they are"
     added.add_argument("--setups", type=Path, metavar="FILE", help=text)
+    text = "ask one collection; a set with documents has a library of its own"
+    added.add_argument("--collection", default="", metavar="C", help=text)
+    added.add_argument("--limit", type=positive, metavar="N", help="ask only the first questions")
     text = "begin though it may cost more than the sum above which the endpoint asks first"
     added.add_argument("--yes", action="store_true", help=text)
     text = "only say what it may take"
     added.add_argument("--estimate", action="store_true", help=text)
-    add_json(added)
     text = "whether one run of a set is better than another, by a bootstrap and a sign test"
-    added = add("compare", text)
-    added.set_defaults(run=_compare)
+    added = _verb(add, "compare", text, _compare)
     text = "the name of a set-up, of which the latest run counts, or the beginning of a run's id"
     added.add_argument("first", metavar="A", help=text)
     added.add_argument("second", metavar="B", help="another one of the same set")
     text = "the set, where set-ups of several have the name"
     added.add_argument("--set", default="", metavar="SET", help=text)
-    add_json(added)
     text = "write the runs of a set as a report (.html) or as raw data (.csv, .jsonl)"
-    added = add("report", text)
-    added.set_defaults(run=_report)
+    added = _verb(add, "report", text, _report)
     added.add_argument("set", metavar="SET", help="the name of the set")
     added.add_argument("file", type=Path, metavar="FILE", help="its ending says what is written")
+    text = "list the stored runs and measurements, or one with its queries"
+    added = _verb(add, "runs", text, _runs)
+    added.add_argument("id", nargs="?", default="", help="the beginning of a run's id")
+    text = "a set for `eval run` from your feedback on answers; it stays on this computer"
+    added = _verb(add, "set-from-feedback", text, _feedback_set)
+    added.add_argument("file", type=Path, metavar="FILE.jsonl", help="a new file")
+    _add_chunks(add)
+
+
+def _verb(
+    add: Add, name: str, purpose: str, run: Callable[[argparse.Namespace], int]
+) -> argparse.ArgumentParser:
+    added = add(name, purpose)
+    added.set_defaults(run=run)
     add_json(added)
+    return added
 
 
-def run_verbs() -> Mapping[str, app.Verb]:
-    """The handlers of these verbs in the running app, whose worker answers."""
+def running_app_verbs() -> Mapping[str, app.Verb]:
+    """The handlers of these verbs; the running app's worker answers the questions."""
     return {
-        _RUN: _begun,
-        _STATE: lambda s, asked: _state(_experiments(s), list(asked["runs"])),
-        _COMPARE: lambda s, asked: _compared(_experiments(s), asked),
-        _REPORT: lambda s, asked: _reported(_experiments(s), asked),
+        "eval_run": _ran,
+        "eval_compare": lambda s, asked: _compared(_experiments(s), asked),
+        "eval_report": lambda s, asked: _reported(_experiments(s), asked),
+        "eval_runs": lambda s, asked: listed_runs(_experiments(s), str(asked["id"])),
+        "eval_feedback_set": _feedback_written,
+        "eval_chunks": _chunks_compared,
+        "eval_keep": lambda s, asked: keep_file(_experiments(s), Path(str(asked["file"]))),
     }
 
 
-def answered(verb: str, asked: dict[str, Any], verbs: Mapping[str, app.Verb]) -> Any:  # noqa: ANN401  a JSON value
-    """The result of a verb in the running app, else in this process."""
-    is_answered, result = ask_running_app(find_home(), verb, asked)
+def answered(verb: str, asked: Row) -> Any:  # noqa: ANN401  a JSON value
+    """The result of a verb in the running app, else in this process; progress is said."""
+    is_answered, result = ask_running_app(find_home(), verb, asked, say=say)
     if not is_answered:
         with open_services() as services:
-            result = verbs[verb](services, asked)
+            result = running_app_verbs()[verb](services, asked)
+            if isinstance(result, Generator):
+                result = _said(result)
     return result
 
 
+def _said(handled: Generator[str, None, Any]) -> object:
+    """The result of a handler; its lines are said."""
+    while True:
+        try:
+            say(next(handled))
+        except StopIteration as end:
+            return end.value
+
+
+def _worker(services: app.Services) -> RunWorker:
+    return services.wing(EvaluationServices).worker
+
+
 def _experiments(services: app.Services) -> Experiments:
-    return services.wing(EvaluationServices).worker.experiments
+    return _worker(services).experiments
+
+
+# --- run ---------------------------------------------------------------------------------------
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    given = Path(arguments.set)
     asked = {
-        "set": str(Path(arguments.set).resolve()) if _is_file(arguments.set) else arguments.set,
+        "set": str(given.resolve()) if is_set_file(given) else arguments.set,
         "setups": str(arguments.setups.resolve()) if arguments.setups else "",
+        "collection": arguments.collection,
+        "limit": arguments.limit,
         "estimate": arguments.estimate,
         "yes": arguments.yes,
     }
-    is_answered, begun = ask_running_app(find_home(), _RUN, asked)
-    if is_answered:
-        say(begun["estimate"])
-        done = _awaited(begun["runs"])
-    else:
-        with open_services() as services:
-            begun = _begun(services, asked)
-            say(begun["estimate"])
-            done = _worked_off(services, begun["runs"])
-    if arguments.estimate:
-        done = {"estimate": begun["estimate"], "runs": [], "comparisons": []}
+    done = answered("eval_run", asked)
     print_document(done, _lines, as_json=arguments.json)
     return 0 if all(run["state"] == RunState.DONE.value for run in done["runs"]) else 1
 
 
-def _is_file(name: str) -> bool:
-    return Path(name).suffix.casefold() in _FILES and Path(name).is_file()
-
-
-def _begun(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
-    experiments = _experiments(services)
+def _ran(services: app.Services, asked: Mapping[str, Any]) -> Generator[str, None, Row]:
+    """Begin the runs and wait for their answers; whoever asked may leave meanwhile."""
+    experiments, worker = _experiments(services), _worker(services)
     question_set = _set(services, str(asked["set"]))
     set_ups = [SetUp(services.chat.models.endpoint.model or "excerpts")]
     if asked["setups"]:
         set_ups = read_set_ups(Path(str(asked["setups"])), lambda kind, n: _id(services, kind, n))
-    said = experiments.estimate(question_set, set_ups).in_words()
+    if name := str(asked["collection"]):
+        if question_set.documents:
+            raise AppError("This set has documents of its own.", "Leave --collection out.")
+        collection_id = _id(services, "collection", name)
+        set_ups = [replace(each, collection_id=collection_id) for each in set_ups]
+    question_set = replace(question_set, questions=question_set.questions[: asked["limit"]])
+    estimate = experiments.estimate(question_set, set_ups).in_words()
+    yield estimate
     if asked["estimate"]:
-        return {"estimate": said, "runs": []}
+        return {"estimate": estimate, "runs": [], "comparisons": []}
     runs = experiments.begin(question_set, set_ups, has_consent=bool(asked["yes"]))
-    return {"estimate": said, "runs": [run.run_id for run in runs]}
+    run_ids = [run.run_id for run in runs]
+    if services.is_running:
+        yield from _awaited(experiments, run_ids)
+    else:
+        stop_hearing = services.changes.hear(RunWentOn, _tell)
+        worker.work_off(lambda run: run.run_id in run_ids)
+        stop_hearing()
+    return _state(experiments, question_set.set_id, run_ids)
 
 
 def _set(services: app.Services, name: str) -> QuestionSet:
     """The set of this name; that of a file is made or brought up to date."""
     experiments, documents = _experiments(services), services.library.documents
-    if not _is_file(name):
+    if not is_set_file(Path(name)):
         return experiments.find(name)
-    questions = read_questions(Path(name), lambda path: documents.parsed(path, cancel=Event()))
-    known = [each for each in experiments.sets() if each.name == Path(name).stem]
+    read = read_set(Path(name), lambda path: documents.parsed(path, cancel=Event()))
+    known = [each for each in experiments.sets() if each.name == read.name]
     if not known:
-        return experiments.add(Path(name).stem, questions)
-    if known[0].questions == tuple(questions):
-        return known[0]
-    return experiments.change(replace(known[0], questions=tuple(questions)))
+        return experiments.add(read.name, read.questions, read.documents)
+    changed = replace(known[0], questions=read.questions, documents=read.documents)
+    return known[0] if changed == known[0] else experiments.change(changed)
 
 
 def _id(services: app.Services, kind: str, name: str) -> str:
@@ -148,47 +205,54 @@ def _id(services: app.Services, kind: str, name: str) -> str:
     return services.library.collections.find(name).collection_id
 
 
-def _awaited(run_ids: list[str]) -> dict[str, Any]:
-    """Wait for the running app and report progress; an interrupt leaves the runs."""
+def _tell(event: RunWentOn) -> None:
+    say(event.doing or f"{event.answered:,} of {event.total:,} answered")
+
+
+def _awaited(experiments: Experiments, run_ids: Sequence[str]) -> Generator[str]:
+    """How far the worker is with these runs, until none waits any longer."""
     told = ""
     while True:
-        _, state = ask_running_app(find_home(), _STATE, {"runs": run_ids})
-        answered = sum(run["answered"] for run in state["runs"])
-        words = f"{answered:,} of {sum(run['questions'] for run in state['runs']):,} answered"
+        runs = [run for run in experiments.store.runs() if run.run_id in run_ids]
+        count = sum(len(experiments.store.answers(run.run_id)) for run in runs)
+        words = f"{count:,} of {sum(len(run.questions) for run in runs):,} answered"
         if words != told:
-            say(words)
+            yield words
         told = words
-        if all(run["state"] != RunState.WAITING.value for run in state["runs"]):
-            return state
+        if all(run.state is not RunState.WAITING for run in runs):
+            return
         time.sleep(_POLL_S)
 
 
-def _worked_off(services: app.Services, run_ids: list[str]) -> dict[str, Any]:
-    experiments = _experiments(services)
-
-    def tell(event: RunWentOn) -> None:
-        say(event.doing or f"{event.answered:,} of {event.total:,} answered")
-
-    stop_hearing = services.changes.hear(RunWentOn, tell)
-    services.wing(EvaluationServices).worker.work_off(lambda run: run.run_id in run_ids)
-    stop_hearing()
-    return _state(experiments, run_ids)
-
-
-def _state(experiments: Experiments, run_ids: list[str]) -> dict[str, Any]:
-    runs = [run for run in experiments.store.runs() if run.run_id in run_ids]
-    if not runs:
-        return {"runs": [], "comparisons": []}
-    results = experiments.results(runs[0].set_id)
-    scores = [scores for scores in results.runs if scores.run.run_id in run_ids]
+def _state(experiments: Experiments, set_id: str, run_ids: Sequence[str]) -> Row:
+    results = experiments.results(set_id)
+    runs = [scores for scores in results.runs if scores.run.run_id in run_ids]
     rows = [
-        {**summary(each).to_json(), "error": each.run.error_title, "hint": each.run.error_hint}
-        for each in scores
+        {**asdict(summary(each)), "error": each.run.error_title, "hint": each.run.error_hint}
+        for each in runs
     ]
-    compared = [
-        compare_runs(scores[0], other, results.judgements).to_json() for other in scores[1:]
-    ]
-    return {"runs": rows, "comparisons": compared}
+    compared = [compare_runs(runs[0], other, results.judgements) for other in runs[1:]]
+    return {"runs": rows, "comparisons": [each.to_json() for each in compared]}
+
+
+def _lines(done: Row) -> list[str]:
+    lines = [_run_line(run) for run in done["runs"]]
+    lines += [comparison["words"] for comparison in done["comparisons"]]
+    return lines or [done.get("estimate", "")]
+
+
+def _run_line(run: Row) -> str:
+    known = {
+        "score": run["score"], "preferred": run["preferred"], "seconds": run["seconds"],
+        "backed by sources": run["supported"], "cited": run["cited"], "tokens": run["tokens"],
+        "cost": run["cost"], "failed": run["failed"] or None,
+    }  # fmt: skip
+    figures = ", ".join(f"{key} {value}" for key, value in known.items() if value is not None)
+    answered = f"{run['answered']} of {run['questions']} answered"
+    error = f" ({run['error']} {run['hint']})" if run["error"] else ""
+    return (
+        f"{run['run_id'][:ID_CHARS]}  {run['name']}: {run['state']}, {answered}, {figures}{error}"
+    )
 
 
 # --- compare and report ------------------------------------------------------------------------
@@ -196,115 +260,222 @@ def _state(experiments: Experiments, run_ids: list[str]) -> dict[str, Any]:
 
 def _compare(arguments: argparse.Namespace) -> int:
     asked = {"first": arguments.first, "second": arguments.second, "set": arguments.set}
-    found = answered(_COMPARE, asked, run_verbs())
+    found = answered("eval_compare", asked)
     print_document(found, lambda row: [str(row["words"])], as_json=arguments.json)
     return 0
 
 
-def _compared(experiments: Experiments, asked: Mapping[str, Any]) -> dict[str, Any]:
-    name = str(asked["set"])
-    runs = experiments.store.runs(experiments.find(name).set_id if name else "")
-    set_ids = dict.fromkeys(run.set_id for run in runs)
-    every = [scores for set_id in set_ids for scores in experiments.results(set_id).runs]
-    first = _named(every, str(asked["first"]))
-    of_set = [scores for scores in every if scores.run.set_id == first.run.set_id]
-    second = _named(of_set, str(asked["second"]))
-    judgements = experiments.results(first.run.set_id).judgements
-    return compare_runs(first, second, judgements).to_json()
+def _compared(experiments: Experiments, asked: Mapping[str, Any]) -> Row:
+    sets = [experiments.find(asked["set"])] if asked["set"] else experiments.every_set()
+    every = [experiments.results(each.set_id) for each in sets]
+    of_set, first = _named(every, str(asked["first"]))
+    _, second = _named([of_set], str(asked["second"]))
+    return compare_runs(first, second, of_set.judgements).to_json()
 
 
-def _named(runs: list[RunScores], name: str) -> RunScores:
+def _named(sets: Sequence[SetResults], name: str) -> tuple[SetResults, RunScores]:
     """The latest run whose set-up or which itself has this name, or whose id begins with it."""
-    found = [scores for scores in runs if scores.run.set_up.name == name]
-    found = found or [scores for scores in runs if scores.name == name]
-    found = found or [scores for scores in runs if name and scores.run.run_id.startswith(name)]
+    runs = [(results, scores) for results in sets for scores in results.runs]
+    found = [pair for pair in runs if pair[1].run.set_up.name == name]
+    found = found or [pair for pair in runs if pair[1].name == name]
+    found = found or [pair for pair in runs if name and pair[1].run.run_id.startswith(name)]
     if found:
         return found[-1]
-    names = ", ".join(dict.fromkeys(f"“{scores.name}”" for scores in runs)) or "none yet"
+    names = ", ".join(dict.fromkeys(f"“{scores.name}”" for _, scores in runs)) or "none yet"
     raise AppError(f"There is no run “{name}”.", f"There are: {names}.")
 
 
 def _report(arguments: argparse.Namespace) -> int:
     asked = {"set": arguments.set, "file": str(arguments.file.absolute())}
-    done = answered(_REPORT, asked, run_verbs())
+    done = answered("eval_report", asked)
     print_document(done, lambda row: [f"Written: {row['file']}"], as_json=arguments.json)
     return 0
 
 
-def _reported(experiments: Experiments, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _reported(experiments: Experiments, asked: Mapping[str, Any]) -> Row:
     file = Path(str(asked["file"]))
     write_report(experiments.results(experiments.find(str(asked["set"])).set_id), file)
     return {"file": str(file)}
 
 
-# --- lines for people --------------------------------------------------------------------------
+# --- runs --------------------------------------------------------------------------------------
 
 
-def _lines(done: dict[str, Any]) -> list[str]:
-    lines = [_run_line(run) for run in done["runs"]]
-    lines += [comparison["words"] for comparison in done["comparisons"]]
-    return lines or [done.get("estimate", "")]
+def _runs(arguments: argparse.Namespace) -> int:
+    found = answered("eval_runs", {"id": arguments.id})
+    print_document(found, _listed_lines, as_json=arguments.json)
+    return 0
 
 
-def _run_line(run: dict[str, Any]) -> str:
-    known = {
-        "score": run["score"], "preferred": run["preferred"], "seconds": run["seconds"],
-        "backed by sources": run["supported"], "tokens": run["tokens"], "cost": run["cost"],
-        "failed": run["failed"] or None,
-    }  # fmt: skip
-    figures = ", ".join(f"{key} {value}" for key, value in known.items() if value is not None)
-    answered = f"{run['answered']} of {run['questions']} answered"
-    error = f" ({run['error']} {run['hint']})" if run["error"] else ""
-    return f"{run['run_id'][:8]}  {run['name']}: {run['state']}, {answered}, {figures}{error}"
+def listed_runs(experiments: Experiments, beginning: str = "") -> list[Row]:
+    """All runs and measurements without their queries, the newest first.
+
+    With the beginning of an id only that one, with its queries; AppError unless exactly one is
+    meant.
+    """
+    runs = [_listed(scores, each) for each in experiments.sets()
+            for scores in experiments.results(each.set_id).runs]  # fmt: skip
+    if not beginning:
+        measured = map(asdict, experiments.store.measurements())
+        listed = sorted([*runs, *measured], key=lambda run: -run["created_at"])
+        return [{key: run[key] for key in run if key != "queries"} for run in listed]
+    chosen = [run for run in runs if run["evaluation_id"].startswith(beginning)]
+    if len(chosen) > 1:
+        title = f"More than one run begins with {beginning}."
+        raise AppError(title, "List them: desktop-rag eval runs")
+    return chosen or [asdict(experiments.store.measurement(beginning))]
 
 
-# --- the figures of any measurement --------------------------------------------------------------
+def _listed(scores: RunScores, question_set: QuestionSet) -> Row:
+    run = scores.run
+    seconds = sum(answer.seconds for answer in scores.answers.values())
+    return asdict(
+        Measurement(
+            run.run_id, "questions", question_set.name, run.made_at, seconds, run.app_version,
+            dict(run.settings), [asdict(summary(scores))], raw_rows(scores),
+        )
+    )  # fmt: skip
 
-ID_CHARS = 8
+
+def _listed_lines(found: list[Row]) -> list[str]:
+    if not found:
+        return ["No runs yet. Make one with: desktop-rag eval run SET"]
+    lines: list[str] = []
+    left_out = ("mode", "name", "run_id", *INDEX_KEYS)
+    for run in found:
+        made = time.strftime("%Y-%m-%d %H:%M", time.localtime(run["created_at"]))
+        name = f"{run['kind']} {run['name']}"
+        lines.append(f"{run['evaluation_id'][:ID_CHARS]}  {made}  {name}  ({run['version']})")
+        for row in run["results"]:
+            known = {key: v for key, v in row.items() if key not in left_out and v is not None}
+            figures = ", ".join(f"{key} {value}" for key, value in known.items())
+            lines.append(f"    {row.get('mode') or row.get('name', ''):<8} {figures}")
+        lines += [json.dumps(row, ensure_ascii=False) for row in run.get("queries", [])]
+    return lines
 
 
-def keep(run: dict[str, Any]) -> None:
-    """Store the run, through the window if it has the library open; say so on failure."""
+def keep_file(experiments: Experiments, path: Path) -> None:
+    """Store the measurement in a file, in the running app."""
     try:
-        with tempfile.TemporaryDirectory(prefix="desktop-rag-eval-") as scratch:
-            # Too long for a request; the file belongs to this user, like the library.
-            file = Path(scratch) / "run.json"
-            file.write_text(json.dumps(run), encoding="utf-8")
-            is_kept, _ = ask_running_app(find_home(), "eval_keep", {"file": str(file)})
-        if not is_kept:
-            with open_services() as services:
-                services.wing(EvaluationServices).runs.add(run)
-    except AppError as error:
-        say(f"This run was not stored. {error.title} {error.hint}")
-    else:
-        say(f"Stored as run {run['evaluation_id'][:ID_CHARS]}.")
-
-
-def keep_file(services: app.Services, path: Path) -> None:
-    """Store the run in a file, in the running app."""
-    try:
-        run = json.loads(path.read_bytes())
+        kept = Measurement(**json.loads(path.read_bytes()))
     except (OSError, ValueError) as exc:
         raise AppError("The run could not be read.", str(exc)) from exc
-    services.wing(EvaluationServices).runs.add(run)
+    experiments.store.add_measurement(kept)
 
 
-@contextmanager
-def written_later(path: Path | None) -> Generator[TextIO | None]:
-    """The file, opened before the work, so that an unwritable one fails at once."""
-    if path is None:
-        yield None
-        return
+# --- a set from feedback -------------------------------------------------------------------------
+
+
+def _feedback_set(arguments: argparse.Namespace) -> int:
+    told = answered("eval_feedback_set", {"file": str(arguments.file.absolute())})
+    file, wrong = told["file"], told["wrong"]
+    held = f"{told['questions']:,} questions, {told['expected']:,} with expected answers"
+    lines = [
+        f"{file}: {held}, {wrong:,} with answers you called wrong.",
+        f"It holds your questions and answers. Ask them with: desktop-rag eval run {file}",
+    ]
+    print_document(told, lambda _: lines, as_json=arguments.json)
+    return 0
+
+
+def _feedback_written(services: app.Services, asked: Mapping[str, Any]) -> Row:
+    file, questions = Path(str(asked["file"])), questions_of_feedback(services.chat)
+    write_questions(questions, file)
+    return {
+        "file": str(file),
+        "questions": len(questions),
+        "expected": sum(bool(each.expected) for each in questions),
+        "wrong": sum(bool(each.wrong) for each in questions),
+    }
+
+
+# --- chunks ------------------------------------------------------------------------------------
+
+
+def _add_chunks(add: Add) -> None:
+    text = "which chunk settings find most in your own documents, with the worst questions and why"
+    added = _verb(add, "chunks", text, _chunks)
+    text = "a set of questions with sources; without it, questions are made from the documents"
+    added.add_argument("set", metavar="SET", nargs="?", default="", help=text)
+    text = "the collection whose folders are compared; needed where there are several"
+    added.add_argument("--collection", default="", metavar="C", help=text)
+    text = f"how many questions are made ({USUAL_QUESTIONS}, at most {MOST_QUESTIONS})"
+    added.add_argument("--count", type=positive, default=USUAL_QUESTIONS, metavar="N", help=text)
+    text = "make them from headings and sentences, even where a model is set"
+    added.add_argument("--no-model", action="store_true", help=text)
+    text = "use the settings that are recommended, if others than the present ones are"
+    added.add_argument("--use", action="store_true", help=text)
+
+
+def _chunks(arguments: argparse.Namespace) -> int:
+    asked = {
+        "set": arguments.set,
+        "collection": arguments.collection,
+        "count": arguments.count,
+        "uses_model": not arguments.no_model,
+        "use": arguments.use,
+    }
+    done = answered("eval_chunks", asked)
+    print_document(done, _chunk_lines, as_json=arguments.json)
+    return 0
+
+
+def _chunks_compared(services: app.Services, asked: Mapping[str, Any]) -> Generator[str, None, Row]:
+    """Compare, and tell how far it is; whoever leaves meanwhile cancels it."""
+    trials, library = _worker(services).chunk_trials, services.library
+    collection_id = _collection_id(services, str(asked["collection"]))
+    question_set = _experiments(services).find(str(asked["set"])) if asked["set"] else None
+    plan = ChunkPlan(collection_id, question_set, int(asked["count"]), bool(asked["uses_model"]))
+    trials.begin(plan)
+    told = ""
     try:
-        with persons_mask():
-            file = path.open("w", encoding="utf-8")
-    except OSError as exc:
-        raise AppError(f"{path} cannot be written.", str(exc.strerror)) from exc
-    with file:
-        yield file
+        while (progress := trials.progress).is_under_way:
+            counted = f" ({progress.done:,} of {progress.total:,})" if progress.total else ""
+            words = f"{progress.doing or progress.stage.value}{counted}"
+            if words != told:
+                yield words
+            told = words
+            trials.wait(_LOOK_S)
+    except (GeneratorExit, KeyboardInterrupt):
+        trials.cancel()
+        raise
+    if progress.stage is TrialStage.FAILED:
+        raise AppError(progress.error_title, progress.error_hint)
+    found = trials.latest(collection_id)
+    if progress.stage is not TrialStage.DONE or found is None:
+        raise AppError("The comparison was cancelled.", "Nothing of it is kept.")
+    advised = advice(found)
+    is_used = bool(asked["use"] and advised.is_change)
+    if is_used:
+        if not services.is_running:
+            library.start(watch=False)
+        trials.use(collection_id, advised.chunking)
+        if not services.is_running:
+            library.indexing.wait_until_idle()
+    return {**comparison_json(found), "is_used": is_used}
 
 
-def figure_lines(figures: dict[str, Any]) -> list[str]:
-    """The figures of a measurement, one a line."""
-    width = max(map(len, figures))
-    return [f"{key:<{width}}  {value}" for key, value in figures.items()]
+def _collection_id(services: app.Services, name: str) -> str:
+    every = services.library.collections.all()
+    if name:
+        return _id(services, "collection", name)
+    if len(every) == 1:
+        return every[0].collection_id
+    names = ", ".join(f"“{each.name}”" for each in every) or "none yet"
+    raise AppError("Choose a collection with --collection.", f"There are: {names}.")
+
+
+def _chunk_lines(done: Row) -> list[str]:
+    width = max(len(row["words"]) for row in done["settings"])
+    lines = [
+        f"{row['words']:<{width}}  {row['found']:,} of {row['questions']:,} found"
+        f"  {row['chunks']:,} chunks{'  (present)' if row['is_present'] else ''}"
+        for row in done["settings"]
+    ]
+    lines += ["", done["advice"], done["worth"]]
+    if done["worst"]:
+        lines += ["", "The worst questions:"]
+        lines += [f"  {row['question']}: {row['why']}" for row in done["worst"]]
+    if done["is_used"]:
+        lines += ["", "The documents are chunked so from now on."]
+    return lines

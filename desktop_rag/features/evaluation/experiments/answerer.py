@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from threading import Event
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import psutil
@@ -16,6 +17,7 @@ import psutil
 from desktop_rag.answer.chat import Chat, user_message
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Message, MessageState
+from desktop_rag.core.domain import SourceRules
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.question import SearchScope, Setup
 from desktop_rag.core.settings import Settings
@@ -25,6 +27,9 @@ from desktop_rag.features.evaluation.values.scoring import without_citations
 from desktop_rag.ingest.library import Library
 from desktop_rag.models.endpoints.client.chat_stream import Usage
 from desktop_rag.models.endpoints.client.rate_limits import cost_of
+
+if TYPE_CHECKING:
+    from desktop_rag.app import Services
 
 _EVERY_S = 0.1
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -104,21 +109,8 @@ _LOOK_S = 0.5
 _SCRATCH = "Scratch"
 
 
-class OpenLibrary(Protocol):
-    """A scratch library for a run, removed afterwards."""
-
-    @property
-    def chat(self) -> Chat:
-        """Its chat."""
-        ...
-
-    @property
-    def library(self) -> Library:
-        """Its documents; it is started."""
-        ...
-
-
-OpenScratch = Callable[[Settings], AbstractContextManager[OpenLibrary]]
+# Opens the started services of a scratch library, which is removed afterwards.
+OpenScratch = Callable[[Settings], AbstractContextManager["Services"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,15 +239,17 @@ def _index(
     """Index the folders of the set-up into the scratch library."""
     wanted = setup.reach.collection_ids
     sources = [s for s in library.sources.all() if not wanted or s.collection_id in wanted]
-    folders = [source for source in sources if source.is_on_disk]
+    folders = [(source.path, source.rules) for source in sources if source.is_on_disk]
+    if set_up.documents:
+        folders = [(Path(set_up.documents), SourceRules())]
     if not folders:
         hint = "Chunks and embedding can be compared over folders, not over links."
         raise AppError(f"“{set_up.name}” has no folder to index.", hint)
     collection = scratch.collections.find_or_add(_SCRATCH)
     if set_up.chunking:
         scratch.collections.set_chunking(collection.collection_id, set_up.chunking)
-    for source in folders:
-        scratch.sources.add(source.path, collection.collection_id, source.rules)
+    for path, rules in folders:
+        scratch.sources.add(path, collection.collection_id, rules)
     while not scratch.indexing.wait_until_idle(_LOOK_S):
         say(f"Indexing {len(folders):,} folders for “{set_up.name}”")
         if cancel.is_set():

@@ -1,10 +1,12 @@
-"""Sets of questions, runs, answers and judgements, each one row, as JSON. Any thread."""
+"""Sets of questions, runs, answers, judgements and measurements, each one row. Any thread."""
 
 import json
 from dataclasses import asdict
 from typing import Any, TypeVar
 
+from desktop_rag.core.errors import AppError
 from desktop_rag.features.evaluation.values.chunk_trial import ChunkComparison
+from desktop_rag.features.evaluation.values.measurement import Measurement
 from desktop_rag.features.evaluation.values.record_json import decoded
 from desktop_rag.features.evaluation.values.run import Judgement, QuestionSet, Run, RunAnswer
 from desktop_rag.store.contract.database import Connection, Database, Entity
@@ -26,6 +28,7 @@ _OF_RUN = (
     " (CAST(made_of AS JSON)->>'first_run' = ? OR CAST(made_of AS JSON)->>'second_run' = ?))"
     " RETURNING record_id"
 )
+_LISTED = "evaluation_id, kind, name, created_at, seconds, version, settings, results"
 
 
 class ExperimentStore:
@@ -86,6 +89,46 @@ class ExperimentStore:
     def remove_comparison(self, comparison_id: str) -> None:
         """Remove a comparison; nothing happens without one."""
         self._remove(_OF_SET, [comparison_id] * 3)
+
+    def measurements(self, set_name: str = "") -> list[Measurement]:
+        """Those of a set with their queries, or all without; the last one stored first."""
+        if not set_name:
+            return self._measured("ORDER BY number DESC", [], queries="'[]'")
+        return self._measured("WHERE kind || ' ' || name = ? ORDER BY number DESC", [set_name])
+
+    def measurement(self, beginning: str) -> Measurement:
+        """The one whose id begins so, with its queries. AppError unless exactly one does."""
+        found = self._measured("WHERE starts_with(evaluation_id, ?)", [beginning])
+        if len(found) != 1:
+            title = f"No run begins with {beginning}."
+            if found:
+                title = f"More than one run begins with {beginning}."
+            raise AppError(title, "List them: desktop-rag eval runs")
+        return found[0]
+
+    def add_measurement(self, added: Measurement) -> None:
+        """Store a measurement permanently; it comes back equal."""
+        row = [
+            json.dumps(v, ensure_ascii=False) if isinstance(v, list | dict) else v
+            for v in asdict(added).values()
+        ]
+        places = ", ".join("?" * len(row))
+        number = "(SELECT coalesce(max(number), 0) + 1 FROM evaluations)"
+        self._database.write_uncached(
+            lambda con: con.execute(
+                f"INSERT INTO evaluations ({_LISTED}, queries, number) SELECT {places}, {number}",
+                row,
+            ),
+            changes=[Entity("evaluation", added.evaluation_id)],
+        )
+
+    def _measured(
+        self, which: str, values: list[str], queries: str = "queries"
+    ) -> list[Measurement]:
+        with self._database.read() as con:
+            sql = f"SELECT {_LISTED}, {queries} FROM evaluations {which}"
+            rows = con.execute(sql, values).fetchall()
+        return [Measurement(*row[:-3], *map(json.loads, row[-3:])) for row in rows]
 
     def _read(self, value: type[T], kind: str, owner_id: str = "") -> list[T]:
         sql = "SELECT made_of FROM experiments WHERE kind = ?"

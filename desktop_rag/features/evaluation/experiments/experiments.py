@@ -1,20 +1,20 @@
-"""The person's sets of questions with their runs and judgements. Worker threads only."""
+"""Sets of questions with their runs and judgements, and sets of measurements. Worker threads."""
 
 import time
 import uuid
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
 from threading import Event, Lock
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.answer_costs import CostlyError, RunEstimate, estimate
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
 from desktop_rag.features.evaluation.experiments.answerer import setup_of
 from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
 from desktop_rag.features.evaluation.values.experiment_events import SetsChanged
-from desktop_rag.features.evaluation.values.model_judging import ModelJudging
+from desktop_rag.features.evaluation.values.measurement import app_version, runs_of
 from desktop_rag.features.evaluation.values.paired_comparison import Agreement, agreement
 from desktop_rag.features.evaluation.values.run import (
     RUBRIC,
@@ -29,6 +29,7 @@ from desktop_rag.features.evaluation.values.run import (
 )
 from desktop_rag.features.evaluation.values.scoring import (
     RunScores,
+    SetResults,
     named,
     scored,
     without_citations,
@@ -36,12 +37,31 @@ from desktop_rag.features.evaluation.values.scoring import (
 
 
 @dataclass(frozen=True, slots=True)
-class SetResults:
-    """A set with the scores of its runs, the oldest first, and all judgements."""
+class ModelJudging:
+    """How many pairs a model judged, and why it left others out.
 
-    question_set: QuestionSet
-    runs: tuple[RunScores, ...]
-    judgements: tuple[Judgement, ...]
+    `known` pairs were judged before by the same rubric; of `unclear` ones the model named none;
+    `missing` have no finished answer in both runs.
+    """
+
+    model: str
+    judged: int
+    known: int
+    unclear: int
+    missing: int
+
+    def in_words(self) -> str:
+        """`“amber” judged 3 pairs. Not judged: 2 judged before, 1 where it named no answer.`"""
+        pairs = count_of(self.judged, tr("pair"), tr("pairs"))
+        said = tr("“{model}” judged {pairs}.", model=self.model, pairs=pairs)
+        left = (
+            (self.known, tr("{count:,} it judged before", count=self.known)),
+            (self.unclear, tr("{count:,} where its reply named no answer", count=self.unclear)),
+            (self.missing, tr("{count:,} without a finished answer in both", count=self.missing)),
+        )
+        parts = ", ".join(words for count, words in left if count)
+        rest = tr("Not judged: {parts}.", parts=parts)
+        return f"{said} {rest}" if parts else said
 
 
 class Experiments:
@@ -60,9 +80,14 @@ class Experiments:
         """All sets, by name."""
         return self.store.sets()
 
+    def every_set(self) -> list[QuestionSet]:
+        """All sets, and after them those of measurements, without their queries."""
+        names = dict.fromkeys(each.set_name for each in self.store.measurements())
+        return [*self.sets(), *map(_measured, names)]
+
     def find(self, name: str) -> QuestionSet:
         """The set of this name, ignoring case. AppError when there is none."""
-        every = self.sets()
+        every = self.every_set()
         for each in every:
             if each.name.casefold() == name.strip().casefold():
                 return each
@@ -70,9 +95,12 @@ class Experiments:
         hint = f"There are: {names}." if names else "Make one on the page My questions."
         raise AppError(f"There is no set of questions “{name}”.", hint)
 
-    def add(self, name: str, questions: Sequence[SetQuestion] = ()) -> QuestionSet:
+    def add(
+        self, name: str, questions: Sequence[SetQuestion] = (), documents: str = ""
+    ) -> QuestionSet:
         """A new set. AppError when it is not valid or the name is taken."""
-        return self._stored(QuestionSet(uuid.uuid4().hex, name, tuple(questions), 0))
+        made = QuestionSet(uuid.uuid4().hex, name, tuple(questions), 0, documents=documents)
+        return self._stored(made)
 
     def change(self, question_set: QuestionSet) -> QuestionSet:
         """Store a changed set as its next version; AppError as in `add`."""
@@ -153,12 +181,14 @@ class Experiments:
             raise CostlyError(found)
         if not question_set.questions:
             raise AppError(f"“{question_set.name}” has no questions.", "Add some first.")
+        if question_set.documents:
+            set_ups = [replace(each, documents=question_set.documents) for each in set_ups]
         for set_up in set_ups:
             setup_of(self._chat, set_up)
         runs = [
             Run(
                 uuid.uuid4().hex, question_set.set_id, question_set.version, set_up,
-                question_set.questions, time.time(), app_version=_version(),
+                question_set.questions, time.time(), app_version=app_version(),
             )
             for set_up in set_ups
         ]  # fmt: skip
@@ -191,6 +221,11 @@ class Experiments:
 
     def results(self, set_id: str) -> SetResults:
         """A set with everything that is known of its runs. AppError when it is gone."""
+        if measured := self.store.measurements(set_id):
+            found = [pair for each in reversed(measured) for pair in runs_of(each)]
+            asked = {q.question_id: q for run, _ in found for q in run.questions}
+            runs = named([scored(run, answers, ()) for run, answers in found])
+            return SetResults(_measured(set_id, tuple(asked.values())), tuple(runs))
         question_set, judgements = self._get(set_id), self.store.judgements(set_id)
         runs = [
             scored(run, self.store.answers(run.run_id), judgements)
@@ -275,8 +310,6 @@ class Experiments:
         return agreement(own, model)
 
 
-def _version() -> str:
-    try:
-        return version("desktop-rag")
-    except PackageNotFoundError:
-        return "from source"
+def _measured(name: str, questions: tuple[SetQuestion, ...] = ()) -> QuestionSet:
+    """A set of measurements, whose name is its id too."""
+    return QuestionSet(name, name, questions, version=0)

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -15,10 +16,9 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.markup.own_words import EXPORTED_REPORT
-from desktop_rag.features.evaluation.experiments.experiments import SetResults
 from desktop_rag.features.evaluation.values.run import RunAnswer
 from desktop_rag.features.evaluation.values.run_summary import RunSummary, compare_runs, summary
-from desktop_rag.features.evaluation.values.scoring import Basis, RunScores
+from desktop_rag.features.evaluation.values.scoring import Basis, RunScores, SetResults
 
 _MEGABYTE = 1 << 20
 _STYLE = """
@@ -58,11 +58,6 @@ def report_html(results: SetResults) -> str:
     return f"<!doctype html>\n<html><head>{head}</head><body>\n{body}\n</body></html>\n"
 
 
-def raw_rows(results: SetResults) -> list[dict[str, Any]]:
-    """A row for each answer, the same keys in each."""
-    return [row for scores in results.runs for row in _rows(scores)]
-
-
 def as_csv(rows: Iterable[dict[str, Any]]) -> str:
     """The rows as CSV, with lists separated by |, and an apostrophe before formulas."""
     out = io.StringIO(newline="")
@@ -78,14 +73,16 @@ def as_jsonl(results: SetResults) -> str:
     lines: list[dict[str, Any]] = []
     for scores in results.runs:
         run = asdict(scores.run) | {"questions": len(scores.run.questions)}
-        lines.append({"type": "run", **run, "summary": summary(scores).to_json()})
-        for row, answer in zip(_rows(scores), scores.answers.values(), strict=True):
+        lines.append({"type": "run", **run, "summary": asdict(summary(scores))})
+        for row, answer in zip(raw_rows(scores), scores.answers.values(), strict=True):
             lines.append({"type": "answer", **row, "full": asdict(answer)})
     lines += [{"type": "judgement", **asdict(j)} for j in results.judgements]
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
 
-def _rows(scores: RunScores) -> Iterator[dict[str, Any]]:
+def raw_rows(scores: RunScores) -> list[dict[str, Any]]:
+    """A row for each answer of a run, the same keys in each."""
+    rows: list[dict[str, Any]] = []
     questions = {question.question_id: question for question in scores.run.questions}
     for question_id, answer in scores.answers.items():
         question = questions[question_id]
@@ -99,7 +96,8 @@ def _rows(scores: RunScores) -> Iterator[dict[str, Any]]:
             answer.supported_share, len(answer.claims), places, list(question.tags),
             list(question.expected), answer.grade, answer.model, answer.error_title,
         )  # fmt: skip
-        yield dict(zip(_FIELDS, values, strict=True))
+        rows.append(dict(zip(_FIELDS, values, strict=True)))
+    return rows
 
 
 def _cell(value: object) -> object:
@@ -179,7 +177,7 @@ def _text(text: str) -> str:
 
 _FORMS: Mapping[str, Callable[[SetResults], str]] = {
     ".html": report_html,
-    ".csv": lambda results: as_csv(raw_rows(results)),
+    ".csv": lambda results: as_csv(chain.from_iterable(map(raw_rows, results.runs))),
     ".jsonl": as_jsonl,
 }
 

@@ -5,7 +5,8 @@ import io
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -55,6 +56,8 @@ def _column(letters: str) -> int:
 
 Parse = Callable[[Path], ParsedDocument | None]
 
+_FILES = (".csv", ".jsonl", ".json", *WORKBOOKS)
+_OF_FOLDER = "questions.jsonl"
 _MOST_BYTES = 20 << 20
 # The names of a column or key, the first is ours.
 _QUESTION = ("question", "query", "frage")
@@ -62,6 +65,35 @@ _EXPECTED = ("expected", "answer", "reference", "antwort")
 _LISTS = {"expected": _EXPECTED, "wrong": ("wrong",), "tags": ("tags", "tag"),
           "sources": ("sources", "source")}  # fmt: skip
 _NEEDED = "It needs a column or key “question”; “expected”, “wrong” and “tags” may follow."
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSet:
+    """A set as read; `documents` is the folder that it is asked of, "" for the person's library."""
+
+    name: str
+    questions: tuple[SetQuestion, ...]
+    documents: str = ""
+
+
+def is_set_file(path: Path) -> bool:
+    """True for a file of questions, and for a folder with one."""
+    is_file = path.suffix.casefold() in _FILES and path.is_file()
+    return is_file or (path / _OF_FOLDER).is_file()
+
+
+def read_set(path: Path, parse: Parse) -> ReadSet:
+    """A file as `read_questions` has it, or a folder of questions.jsonl and documents/.
+
+    AppError as there, and for a folder without documents.
+    """
+    if not path.is_dir():
+        return ReadSet(path.stem, tuple(read_questions(path, parse)))
+    documents = (path / "documents").resolve()
+    if not documents.is_dir():
+        raise AppError(f"{path} is no set of questions.", "It has no folder documents.")
+    questions = read_questions(path / _OF_FOLDER, parse)
+    return ReadSet(path.resolve().name, tuple(questions), str(documents))
 
 
 def read_questions(path: Path, parse: Parse) -> list[SetQuestion]:
@@ -73,7 +105,7 @@ def read_questions(path: Path, parse: Parse) -> list[SetQuestion]:
     """
     match path.suffix.casefold():
         case ".jsonl" | ".json":
-            rows = _json_rows(path, _text(path))
+            rows = [row for _, row, _ in json_objects(path)]
         case suffix if suffix in WORKBOOKS:
             rows = workbook_rows(parse(path))
         case _:
@@ -126,18 +158,29 @@ def _text(path: Path) -> str:
         raise AppError(f"{path} can't be read.", f"{exc.strerror}.") from exc
 
 
-def _json_rows(path: Path, text: str) -> list[Mapping[str, Any]]:
-    rows: list[Mapping[str, Any]] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip():
-            try:
-                row: Any = json.loads(line)
-            except ValueError as exc:
-                raise AppError(f"Line {number} of {path.name} is no JSON.", f"{exc}.") from exc
-            if not isinstance(row, dict):
-                raise AppError(f"Line {number} of {path.name} is no object.", _NEEDED)
-            rows.append(cast("Mapping[str, Any]", row))
-    return rows
+def json_objects(path: Path) -> Iterator[tuple[int, Mapping[str, Any], Callable[[str], AppError]]]:
+    """The objects of a .jsonl file with the numbers of their lines, and what makes an error of why.
+
+    AppError for a file that can't be read, and for a line that is no object.
+    """
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            lines = [(n, line) for n, line in enumerate(file, 1) if line.strip()]
+    except (OSError, UnicodeDecodeError) as exc:
+        why = exc.strerror if isinstance(exc, OSError) else "It is no text in UTF-8"
+        raise AppError(f"{path} can't be read.", f"{why}.") from exc
+    for number, line in lines:
+
+        def bad(why: str, number: int = number) -> AppError:
+            return AppError(f"Line {number} of {path} can't be read.", why)
+
+        try:
+            row: Any = json.loads(line)
+        except ValueError as exc:
+            raise bad(f"It is no JSON: {exc}.") from exc
+        if not isinstance(row, dict):
+            raise bad("It is no object.")
+        yield number, cast("Mapping[str, Any]", row), bad
 
 
 def _csv(text: str) -> list[Mapping[str, Any]]:

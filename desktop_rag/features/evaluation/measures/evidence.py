@@ -10,12 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.text import rough_token_counts
-from desktop_rag.features.evaluation.measures.measurement import Say, index_folder, mean
+from desktop_rag.features.evaluation.measures.measurement import (
+    Measured,
+    Row,
+    Say,
+    index_folder,
+    mean,
+)
 from desktop_rag.features.evaluation.measures.query_sets import EvidenceSet
 from desktop_rag.ingest.library import Library
 
@@ -40,65 +45,6 @@ class StatedReader:
         return ()
 
 
-@dataclass(frozen=True, slots=True)
-class QueryEvidence:
-    """Which groups of a question's evidence would be sent, and the tokens of the prompt."""
-
-    query_id: str
-    text: str
-    kind: str
-    missing: tuple[str, ...]
-    groups: int
-    tokens: int
-
-    @property
-    def is_whole(self) -> bool:
-        """True when all of the evidence would be sent."""
-        return not self.missing
-
-    def to_json(self) -> dict[str, Any]:
-        """What would be missing."""
-        return {
-            "query": self.query_id,
-            "text": self.text,
-            "kind": self.kind,
-            "groups": self.groups,
-            "missing": list(self.missing),
-            "tokens": self.tokens,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class EvidenceFigures:
-    """The measures of one set."""
-
-    queries: tuple[QueryEvidence, ...]
-    context_tokens: int
-    kind: str = "evidence"
-
-    def to_json(self) -> dict[str, Any]:
-        """The shares of questions with all, and with any, of their evidence."""
-        by_kind: dict[str, list[QueryEvidence]] = {}
-        for query in self.queries:
-            by_kind.setdefault(query.kind, []).append(query)
-        found: dict[str, Any] = {
-            "questions": len(self.queries),
-            "all_evidence": sum(q.is_whole for q in self.queries),
-            "any_evidence": sum(len(q.missing) < q.groups for q in self.queries),
-            "share": round(mean([float(q.is_whole) for q in self.queries]), 4),
-            "tokens": round(mean([float(q.tokens) for q in self.queries])),
-            "context_tokens": self.context_tokens,
-        }
-        kinds = {
-            kind: f"{sum(q.is_whole for q in rows)}/{len(rows)}" for kind, rows in by_kind.items()
-        }
-        return found | ({"kinds": kinds} if len(kinds) > 1 else {})
-
-    def query_rows(self) -> list[dict[str, Any]]:
-        """A row for each question."""
-        return [query.to_json() for query in self.queries]
-
-
 def evaluate(
     evidence_set: EvidenceSet,
     library: Library,
@@ -106,36 +52,52 @@ def evaluate(
     say: Say,
     *,
     context_tokens: int = CONTEXT_TOKENS,
-) -> EvidenceFigures:
-    """Index the files into an empty library, then make the prompt of each question."""
+) -> Measured:
+    """Index the files into an empty library, then make the prompt of each question.
+
+    A row names what would be `missing` of the `groups` of evidence, and the tokens of the prompt.
+    """
     index_folder(library, evidence_set.files, say)
-    return asked(evidence_set, library, chat, say, context_tokens=context_tokens)
-
-
-def asked(
-    evidence_set: EvidenceSet, library: Library, chat: Chat, say: Say, *, context_tokens: int
-) -> EvidenceFigures:
-    """As `evaluate`, over a library that has the files."""
-    reader, found = StatedReader(context_tokens), list[QueryEvidence]()
+    reader, rows = StatedReader(context_tokens), list[Row]()
     for number, question in enumerate(evidence_set.questions, start=1):
         prompt = chat.first_prompt(question.text, reader)
         last = prompt.turns[-1].text
         sent = [_plain(match[2]) for match in _SOURCE.finditer(last)]
-        missing = [group for group in question.groups if not _is_sent(group, sent)]
+        missing = [group[0] for group in question.groups if not _is_sent(group, sent)]
         pages = {place for s in prompt.sources for place in _pages(s, evidence_set.files, library)}
-        missed = () if not question.pages or pages & question.pages else question.pages
-        said = (
-            *(group[0] for group in missing),
-            *(f"{file}, page {page}" for file, page in missed),
-        )
-        groups = len(question.groups) + bool(question.pages)
+        if not pages & question.pages:
+            missing += [f"{file}, page {page}" for file, page in question.pages]
         [tokens] = reader.count_tokens([last])
-        found.append(
-            QueryEvidence(question.query_id, question.text, question.kind, said, groups, tokens)
-        )
+        row = {
+            "query": question.query_id,
+            "text": question.text,
+            "kind": question.kind,
+            "groups": len(question.groups) + bool(question.pages),
+            "missing": missing,
+            "tokens": tokens,
+        }
+        rows.append(row)
         if number % _REPORT_EVERY == 0:
             say(f"{number} of {len(evidence_set.questions)} questions")
-    return EvidenceFigures(tuple(found), context_tokens)
+    return Measured("evidence", [_figures(rows, context_tokens)], rows)
+
+
+def _figures(rows: Sequence[Row], context_tokens: int) -> Row:
+    """The shares of questions with all, and with any, of their evidence."""
+    whole = [float(not row["missing"]) for row in rows]
+    by_kind: dict[str, list[float]] = {}
+    for row, is_whole in zip(rows, whole, strict=True):
+        by_kind.setdefault(row["kind"], []).append(is_whole)
+    kinds = {kind: f"{sum(told):.0f}/{len(told)}" for kind, told in by_kind.items()}
+    found: Row = {
+        "questions": len(rows),
+        "all_evidence": int(sum(whole)),
+        "any_evidence": sum(len(row["missing"]) < row["groups"] for row in rows),
+        "share": round(mean(whole), 4),
+        "tokens": round(mean([float(row["tokens"]) for row in rows])),
+        "context_tokens": context_tokens,
+    }
+    return found | ({"kinds": kinds} if len(kinds) > 1 else {})
 
 
 def _is_sent(group: Sequence[str], sent: Sequence[str]) -> bool:

@@ -1,31 +1,34 @@
-"""Measures the claim checker on pairs of a source and a claim. Runs on the caller's thread."""
+"""Measures the claim checker on pairs of a source and a claim, beside a model that judges them.
 
+Runs on the caller's thread. The model sees what it sees in the app: one claim with its source.
+"""
+
+import random
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from threading import Event
 
-from desktop_rag.core.claims import CheckedClaim
+from desktop_rag.answer.checking.claims.checker import ClaimChecker
+from desktop_rag.core.claims import CheckedClaim, Verdict
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.evaluation.measures.measurement import area_under_curve, balanced_accuracy
-from desktop_rag.features.evaluation.measures.query_sets import json_object, numbered_lines
+from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
+from desktop_rag.features.evaluation.experiments.set_files import json_objects
+from desktop_rag.features.evaluation.measures.measurement import (
+    Measured,
+    Row,
+    Say,
+    area_under_curve,
+    balanced_accuracy,
+    mean,
+    rounded,
+)
+from desktop_rag.features.evaluation.values.paired_comparison import cohens_kappa
 
 _LABELS = {"supported": True, "unsupported": False}
 _TELL_EVERY = 500
-
-
-class Checker(Protocol):
-    """Checks a claim against sources; claims count as supported from a threshold on."""
-
-    @property
-    def threshold(self) -> float:
-        """The threshold that separates the two classes."""
-        ...
-
-    def check(self, claim: str, sources: Sequence[str]) -> CheckedClaim:
-        """Check one claim."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,51 +43,21 @@ class LabelledClaim:
 
 @dataclass(frozen=True, slots=True)
 class JudgedClaim:
-    """A checked claim; `ms` is the time of the whole check."""
+    """A checked claim; `ms` is the time of the whole check.
+
+    A model that judged it too gave a `verdict`, None for none, and a `reason`.
+    """
 
     labelled: LabelledClaim
     checked: CheckedClaim
     ms: float
-
-    def to_json(self) -> dict[str, Any]:
-        """The row of this claim, to compare two runs."""
-        return {
-            "id": self.labelled.claim_id,
-            "label": "supported" if self.labelled.is_supported else "unsupported",
-            "support": round(self.checked.support, 4),
-            "verdict": str(self.checked.verdict),
-            "ms": round(self.ms, 2),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class GroundingFigures:
-    """The checked claims of one set."""
-
-    claims: tuple[JudgedClaim, ...]
-    threshold: float
+    verdict: Verdict | None = None
+    reason: str = ""
 
     @property
-    def kind(self) -> str:
-        """The kind of the stored run."""
-        return "grounding"
-
-    def to_json(self) -> dict[str, Any]:
-        """The keys of the command line."""
-        labels = [judged.labelled.is_supported for judged in self.claims]
-        supports = [judged.checked.support for judged in self.claims]
-        told = [support >= self.threshold for support in supports]
-        return {
-            "claims": len(self.claims),
-            "balanced_accuracy": round(balanced_accuracy(told, labels), 4),
-            "auc": round(area_under_curve(supports, labels), 4),
-            "threshold": self.threshold,
-            "ms_per_claim": round(sum(judged.ms for judged in self.claims) / len(self.claims), 2),
-        }
-
-    def query_rows(self) -> list[dict[str, Any]]:
-        """One object for each claim."""
-        return [judged.to_json() for judged in self.claims]
+    def label(self) -> str:
+        """The label as in a file of claims."""
+        return "supported" if self.labelled.is_supported else "unsupported"
 
 
 def load_claims(path: Path) -> list[LabelledClaim]:
@@ -92,16 +65,24 @@ def load_claims(path: Path) -> list[LabelledClaim]:
 
     The label is "supported" or "unsupported", and both must occur.
     """
-    claims = [_claim(path, number, line) for number, line in numbered_lines(path)]
+    claims: list[LabelledClaim] = []
+    for number, row, bad in json_objects(path):
+        for key in ("source", "claim", "label"):
+            if not isinstance(row.get(key), str):
+                raise bad(f"It needs a text as its {key}.")
+        if row["label"] not in _LABELS:
+            raise bad('Its label must be "supported" or "unsupported".')
+        claim_id, is_supported = str(row.get("id", number)), _LABELS[row["label"]]
+        claims.append(LabelledClaim(claim_id, row["source"], row["claim"], is_supported))
     if len({claim.is_supported for claim in claims}) < len(_LABELS):
         why = "It needs supported and unsupported claims: nothing can be told from one kind."
         raise AppError(f"{path} is no set of claims.", why)
     return claims
 
 
-def evaluate(
-    claims: Sequence[LabelledClaim], checker: Checker, say: Callable[[str], None]
-) -> GroundingFigures:
+def checked_claims(
+    claims: Sequence[LabelledClaim], checker: ClaimChecker, say: Say
+) -> list[JudgedClaim]:
     """Check every claim against its source, one by one on this thread."""
     judged: list[JudgedClaim] = []
     for number, labelled in enumerate(claims, 1):
@@ -110,18 +91,108 @@ def evaluate(
         judged.append(JudgedClaim(labelled, checked, 1000 * (time.perf_counter() - began_at)))
         if number % _TELL_EVERY == 0:
             say(f"{number:,} of {len(claims):,} claims checked")
-    return GroundingFigures(tuple(judged), checker.threshold)
+    return judged
 
 
-def _claim(path: Path, number: int, line: str) -> LabelledClaim:
-    def bad(why: str) -> AppError:
-        return AppError(f"Line {number} of {path} is no claim.", why)
+def check_figures(judged: Sequence[JudgedClaim], threshold: float) -> Measured:
+    """How well the check separates the claims."""
+    labels = [claim.labelled.is_supported for claim in judged]
+    supports = [claim.checked.support for claim in judged]
+    figures: Row = {
+        "claims": len(judged),
+        "balanced_accuracy": balanced_accuracy([s >= threshold for s in supports], labels),
+        "auc": area_under_curve(supports, labels),
+        "threshold": threshold,
+        "ms_per_claim": mean([claim.ms for claim in judged]),
+    }
+    rows: list[Row] = [
+        {
+            "id": claim.labelled.claim_id,
+            "label": claim.label,
+            "support": claim.checked.support,
+            "verdict": str(claim.checked.verdict),
+            "ms": claim.ms,
+        }
+        for claim in judged
+    ]
+    return Measured("grounding", [rounded(figures)], list(map(rounded, rows)))
 
-    row = json_object(line, bad)
-    for key in ("source", "claim", "label"):
-        if not isinstance(row.get(key), str):
-            raise bad(f"It needs a text as its {key}.")
-    if row["label"] not in _LABELS:
-        raise bad('Its label must be "supported" or "unsupported".')
-    claim_id = str(row.get("id", number))
-    return LabelledClaim(claim_id, row["source"], row["claim"], _LABELS[row["label"]])
+
+# --- a model that judges -------------------------------------------------------------------------
+
+SAMPLE = 100
+# The tokens of a judgement: its verdict, and one sentence.
+ANSWER_TOKENS = 60
+_SEED = 20
+_TELL_JUDGED = 10
+
+
+def sample_of(claims: Sequence[LabelledClaim], count: int) -> list[LabelledClaim]:
+    """A sample, the same each time, with as many of both labels as there are; in their order."""
+    pick = random.Random(_SEED)
+    right, wrong = ([n for n, c in enumerate(claims) if c.is_supported == k] for k in (True, False))
+    # What one label lacks, the other has more of.
+    of_wrong = min(len(wrong), max(count // 2, count - len(right)))
+    of_right = min(len(right), count - of_wrong)
+    chosen = [*pick.sample(right, of_right), *pick.sample(wrong, of_wrong)]
+    return [claims[place] for place in sorted(chosen)]
+
+
+def judged_claims(
+    checked: Sequence[JudgedClaim], judge: AnswerGrader, say: Say
+) -> list[JudgedClaim]:
+    """Have the model judge every checked claim, one by one. AppError when the endpoint fails."""
+    found: list[JudgedClaim] = []
+    for number, claim in enumerate(checked, 1):
+        verdict, reason = judge.judge(claim.checked, claim.labelled.source, Event())
+        found.append(replace(claim, verdict=verdict, reason=reason))
+        if number % _TELL_JUDGED == 0:
+            say(f"{number:,} of {len(checked):,} claims judged")
+    return found
+
+
+def agreement_figures(
+    judged: Sequence[JudgedClaim], model: str, tokens: tuple[int, int] | None
+) -> Measured:
+    """How far the model, by its name, agrees with the check and with people; None is unknown.
+
+    `agreement` and `kappa` are about supported or not; those of `verdicts` about all four.
+    `differ` counts the claims by the verdict of the local check and that of the model. `tokens` are
+    those sent and received, as counted.
+    """
+    told = [c for c in judged if c.verdict and c.checked.verdict is not Verdict.NOT_CHECKED]
+    verdicts = [c.checked.verdict for c in told], [c.verdict for c in told]
+    local, by_model = ([v is Verdict.SUPPORTED for v in kind] for kind in verdicts)
+    labels = [c.labelled.is_supported for c in told]
+    has_both = len(set(labels)) > 1
+    differ = Counter(f"{a} / {b}" for a, b in zip(*verdicts, strict=True) if a != b)
+    figures: Row = {
+        "model": model,
+        "claims": len(judged),
+        "judged": sum(c.verdict is not None for c in judged),
+        "agreement": _share(local, by_model),
+        "kappa": cohens_kappa(local, by_model) if told else None,
+        "agreement_verdicts": _share(*verdicts),
+        "kappa_verdicts": cohens_kappa(*verdicts) if told else None,
+        "local_balanced_accuracy": balanced_accuracy(local, labels) if has_both else None,
+        "model_balanced_accuracy": balanced_accuracy(by_model, labels) if has_both else None,
+        "differ": dict(differ.most_common()),
+        "tokens_asked": tokens[0] if tokens else None,
+        "tokens_answered": tokens[1] if tokens else None,
+    }
+    rows: list[Row] = [
+        {
+            "id": claim.labelled.claim_id,
+            "claim": claim.labelled.claim,
+            "label": claim.label,
+            "local": str(claim.checked.verdict),
+            "model": str(claim.verdict or ""),
+            "reason": claim.reason,
+        }
+        for claim in judged
+    ]
+    return Measured("agreement", [rounded(figures)], rows)
+
+
+def _share(one: Sequence[object], other: Sequence[object]) -> float | None:
+    return mean([float(a == b) for a, b in zip(one, other, strict=True)]) if one else None

@@ -1,18 +1,22 @@
 """Measures the recognition of intents by examples, and by a model for the rest."""
 
-import json
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.evaluation.measures.measurement import percentile
-from desktop_rag.features.evaluation.measures.query_sets import numbered_lines
+from desktop_rag.features.evaluation.experiments.set_files import json_objects
+from desktop_rag.features.evaluation.measures.measurement import (
+    Measured,
+    Row,
+    Say,
+    percentile,
+    rounded,
+)
 from desktop_rag.features.rails.intent.intent_recognition import (
     Embed,
     IntentExample,
@@ -27,7 +31,6 @@ from desktop_rag.models.ports import Vectors
 COUNTS = (1, 3, 5, None)
 DRAWS = 5
 _SEED = 25
-_DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,82 +60,75 @@ class ExamplesAsked:
     out_of_scope: Sequence[RecognisedIntent]
     fit_s: float
 
-    def to_json(self) -> dict[str, Any]:
-        """The keys of the command line; shares of the sentences, None without any."""
+    def figures(self) -> Row:
+        """Shares of the sentences, None without any."""
         accepted = [one for one in self.asked if one.found.is_accepted]
         by_model = [one for one in self.asked if one.by_model is not None]
+        nearest = [
+            any(_is_right(one, n.intent) for n in one.found.nearest[:1]) for one in self.asked
+        ]
         figures = {
             "examples": self.examples or "all",
             "accuracy": _share([_is_right(one, one.found.intent) for one in self.asked]),
-            "nearest_example": _share(
-                [
-                    any(_is_right(one, near.intent) for near in one.found.nearest[:1])
-                    for one in self.asked
-                ]
-            ),
+            "nearest_example": _share(nearest),
             "settled": _share([one.found.is_accepted for one in self.asked]),
             "settled_right": _share([_is_right(one, one.found.intent) for one in accepted]),
             "out_of_scope_settled": _share([one.is_accepted for one in self.out_of_scope]),
-            "ms": round(percentile([one.ms for one in self.asked], 0.5), 2),
-            "fit_s": round(self.fit_s, 2),
+            "ms": percentile([one.ms for one in self.asked], 0.5),
+            "fit_s": self.fit_s,
         }
         if by_model:
             figures["with_model"] = _share([_is_right(one, one.intent) for one in self.asked])
-            figures["calls_a_turn"] = round(len(by_model) / len(self.asked), _DIGITS)
-        return figures
+            figures["calls_a_turn"] = len(by_model) / len(self.asked)
+        return rounded(figures)
 
-
-@dataclass(slots=True)
-class IntentFigures:
-    """The figures of one set, for each number of examples an intent."""
-
-    rows: list[ExamplesAsked] = field(default_factory=list[ExamplesAsked])
-
-    @property
-    def kind(self) -> str:
-        """The kind of the stored run."""
-        return "rails"
-
-    def to_json(self) -> list[dict[str, Any]]:
-        """One object for each number of examples."""
-        return [row.to_json() for row in self.rows]
-
-    def query_rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         """One object for each sentence asked."""
         return [
             {
-                "examples": row.examples or "all",
+                "examples": self.examples or "all",
                 "text": one.sentence.text,
                 "expected": one.sentence.intent,
                 "intent": one.found.intent,
-                "score": round(one.found.score, _DIGITS),
+                "score": round(one.found.score, 4),
                 "is_accepted": one.found.is_accepted,
                 "model": one.by_model,
             }
-            for row in self.rows
-            for one in row.asked
+            for one in self.asked
         ]
 
 
-def load_sentences(path: Path) -> list[IntentExample]:
-    """Read rows {text, intent}; AppError names the first line that is none."""
-    return [IntentExample(text, intent) for text, intent in _rows(path, needs_intent=True)]
+def measured(asked: Sequence[ExamplesAsked]) -> Measured:
+    """The figures of one set, an object for each number of examples."""
+    rows = [row for each in asked for row in each.rows()]
+    return Measured("rails", [each.figures() for each in asked], rows)
 
 
-def load_texts(path: Path) -> list[str]:
-    """Read the texts of rows {text}; AppError names the first line that is none."""
-    return [text for text, _ in _rows(path, needs_intent=False)]
+def load_sentences(path: Path, *, needs_intent: bool = True) -> list[IntentExample]:
+    """Read rows {text, intent}; AppError names the first line that is none.
+
+    Without `needs_intent` a row may be {text} alone.
+    """
+    found: list[IntentExample] = []
+    for _, row, bad in json_objects(path):
+        text, intent = row.get("text"), row.get("intent")
+        if not isinstance(text, str) or (needs_intent and not isinstance(intent, str)):
+            raise bad(f"It needs {'a text and an intent' if needs_intent else 'a text'}.")
+        found.append(IntentExample(text, str(intent or "")))
+    if not found:
+        raise AppError(f"{path} has no sentences.", 'A line is {"text": …, "intent": …}.')
+    return found
 
 
 def evaluate(
     examples: Sequence[IntentExample],
     tests: Sequence[IntentExample],
     embed: Embed,
-    say: Callable[[str], None],
+    say: Say,
     *,
     out_of_scope: Sequence[str] = (),
     complete: Callable[[str], str] | None = None,
-) -> IntentFigures:
+) -> list[ExamplesAsked]:
     """Ask every test with 1, 3, 5 and all examples an intent; fewer than all are drawn five times.
 
     With `complete`, a model is asked with all examples about what they don't settle. What `embed`
@@ -150,7 +146,7 @@ def evaluate(
         # Examples once for all draws, a sentence each time, as in a conversation.
         return embed(texts) if len(texts) == 1 else embed_once(texts)
 
-    figures = IntentFigures()
+    found: list[ExamplesAsked] = []
     for count in COUNTS:
         asked: list[AskedSentence] = []
         foreign: list[RecognisedIntent] = []
@@ -162,9 +158,9 @@ def evaluate(
             fit_s = max(fit_s, time.monotonic() - began_at)
             asked += [_ask(recogniser, test, complete if count is None else None) for test in tests]
             foreign += [recogniser.recognise(text) for text in out_of_scope]
-        figures.rows.append(ExamplesAsked(count, asked, foreign, fit_s))
+        found.append(ExamplesAsked(count, asked, foreign, fit_s))
         say(f"{count or 'all'} examples an intent: done")
-    return figures
+    return found
 
 
 def draws(examples: Sequence[IntentExample], count: int | None) -> Iterator[list[IntentExample]]:
@@ -204,21 +200,4 @@ def _is_right(one: AskedSentence, intent: str) -> bool:
 
 
 def _share(told: Sequence[bool]) -> float | None:
-    return round(sum(told) / len(told), _DIGITS) if told else None
-
-
-def _rows(path: Path, *, needs_intent: bool) -> list[tuple[str, str]]:
-    rows: list[tuple[str, str]] = []
-    for number, line in numbered_lines(path):
-        try:
-            row: Any = json.loads(line)
-        except ValueError as exc:
-            raise AppError(f"Line {number} of {path} is no JSON.", str(exc)) from exc
-        text, intent = (row.get(k) if isinstance(row, dict) else None for k in ("text", "intent"))
-        if not isinstance(text, str) or (needs_intent and not isinstance(intent, str)):
-            wanted = "a text and an intent" if needs_intent else "a text"
-            raise AppError(f"Line {number} of {path} is no sentence.", f"It needs {wanted}.")
-        rows.append((text, str(intent or "")))
-    if not rows:
-        raise AppError(f"{path} has no sentences.", 'A line is {"text": …, "intent": …}.')
-    return rows
+    return sum(told) / len(told) if told else None

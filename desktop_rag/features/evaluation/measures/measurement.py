@@ -2,12 +2,11 @@
 
 import math
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import DocumentState, Passage, SearchMode
@@ -32,14 +31,6 @@ def recall(ranked: Sequence[str], relevant: Mapping[str, int], depth: int = 5) -
     """The share of the relevant ids among the first `depth`."""
     wanted = {i for i, grade in relevant.items() if grade > 0}
     return len(wanted & set(ranked[:depth])) / len(wanted) if wanted else 0.0
-
-
-def reciprocal_rank(ranked: Sequence[str], relevant: Mapping[str, int]) -> float:
-    """One over the rank of the first relevant id; 0 when there is none."""
-    for rank, i in enumerate(ranked, start=1):
-        if relevant.get(i, 0) > 0:
-            return 1 / rank
-    return 0.0
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -78,31 +69,17 @@ def _discounted(grade: int, rank: int) -> float:
 
 
 Say = Callable[[str], None]
+Row = dict[str, Any]
 
 _REPORT_S = 5.0
+_DIGITS = 4
 _UNREAD = (DocumentState.FAILED, DocumentState.SKIPPED)
 
 
-@dataclass(frozen=True, slots=True)
-class IndexFigures:
-    """The cost of indexing: seconds in total and until words were searchable, and the passages."""
-
-    seconds: float
-    words_seconds: float
-    passages: int
-
-    def to_json(self) -> dict[str, Any]:
-        """The keys of the command line."""
-        return {
-            "index_seconds": round(self.seconds, 2),
-            "words_seconds": round(self.words_seconds, 2),
-            "passages": self.passages,
-        }
-
-
-def index_folder(library: Library, folder: Path, say: Say) -> IndexFigures:
+def index_folder(library: Library, folder: Path, say: Say) -> Row:
     """Add the folder to a started library, and wait until all of it is searchable.
 
+    Returns its cost: seconds in total and until words were searchable, and the number of passages.
     AppError when indexing stops, say because the disk is full. `say` hears how far it is.
     """
     with Waiting(library, say, report_s=_REPORT_S) as waiting:
@@ -112,103 +89,82 @@ def index_folder(library: Library, folder: Path, say: Say) -> IndexFigures:
         seconds = time.monotonic() - began_at
     documents = library.documents.all()
     words_seconds = max(0.0, library.indexing.searchable_at - began_at)
-    figures = IndexFigures(seconds, words_seconds, sum(d.chunk_count for d in documents))
-    say(f"{figures.passages:,} passages of {len(documents):,} documents in {seconds:.1f} s")
+    passages = sum(d.chunk_count for d in documents)
+    say(f"{passages:,} passages of {len(documents):,} documents in {seconds:.1f} s")
     if unread := [d for d in documents if d.state in _UNREAD]:
         say(f"{len(unread):,} were not read, the first: {unread[0].name}: {unread[0].reason}")
-    return figures
+    return {
+        "index_seconds": round(seconds, 2),
+        "words_seconds": round(words_seconds, 2),
+        "passages": passages,
+    }
 
 
 MODES: tuple[SearchMode, ...] = ("hybrid", "lexical", "dense")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A query with its passages, best first; `ms` is the time of the search call."""
+class Measured:
+    """A measurement: its kind in one word, and its JSON values.
 
-    query_id: str
-    text: str
-    found: tuple[Passage, ...]
-    ms: float
-
-
-class QueryFigures(Protocol):
-    """The figures of one query."""
-
-    @property
-    def ms(self) -> float:
-        """The time of the search call in milliseconds."""
-        ...
-
-    def to_json(self) -> dict[str, Any]:
-        """The row of this query, to compare two runs."""
-        ...
-
-
-Query_co = TypeVar("Query_co", bound=QueryFigures, covariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class ModeFigures(ABC, Generic[Query_co]):
-    """The queries of one mode, each for the same number of passages."""
-
-    mode: SearchMode
-    passages: int
-    queries: tuple[Query_co, ...]
-
-    @abstractmethod
-    def measures(self) -> dict[str, float]:
-        """The measures over all queries, by their keys on the command line."""
-
-    def to_json(self) -> dict[str, Any]:
-        """The keys of the command line."""
-        return {
-            "mode": self.mode,
-            "queries": len(self.queries),
-            **self.measures(),
-            **times_json([query.ms for query in self.queries]),
-        }
-
-    def query_rows(self) -> list[dict[str, Any]]:
-        """One object for each query."""
-        return [{"mode": self.mode, **query.to_json()} for query in self.queries]
-
-
-@dataclass(frozen=True, slots=True)
-class Measurements:
-    """One measurement: its kind, the figures of each mode, and the cost of indexing."""
+    `results` are the figures, an object for each mode where there are modes, `rows` an object for
+    each query or claim, to compare two runs.
+    """
 
     kind: str
-    modes: tuple[ModeFigures[QueryFigures], ...]
-    index: IndexFigures
+    results: list[Row]
+    rows: list[Row]
 
-    def to_json(self, index_bytes: int) -> list[dict[str, Any]]:
-        """One object for each mode; `index_bytes` is the size of the closed library file."""
-        index = {**self.index.to_json(), "index_bytes": index_bytes}
-        return [{**figures.to_json(), **index} for figures in self.modes]
+    @classmethod
+    def of_modes(
+        cls,
+        kind: str,
+        searched: Mapping[SearchMode, Sequence[Row]],
+        figures: Callable[[Sequence[Row]], Row],
+        index: Row,
+    ) -> "Measured":
+        """The figures of each mode, made of its rows, with the cost of indexing."""
+        results = [
+            {"mode": mode, "queries": len(rows), **rounded(figures(rows)), **_times(rows), **index}
+            for mode, rows in searched.items()
+        ]
+        every = [{"mode": mode, **row} for mode, rows in searched.items() for row in rows]
+        return cls(kind, results, [rounded(row) for row in every])
 
-    def query_rows(self) -> list[dict[str, Any]]:
-        """One object for each query and mode."""
-        return [row for figures in self.modes for row in figures.query_rows()]
 
+def search_each(
+    queries: Sequence[tuple[str, str]],
+    modes: Sequence[SearchMode],
+    chat: Chat,
+    passages: int,
+    judged: Callable[[str, Sequence[Passage]], Row],
+) -> dict[SearchMode, list[Row]]:
+    """Ask (id, text) one by one in each mode, each for so many passages.
 
-def ask_each(
-    queries: Sequence[tuple[str, str]], mode: SearchMode, chat: Chat, passages: int
-) -> Iterator[Asked]:
-    """Ask (id, text) one by one, each for the same number of passages."""
-    for query_id, text in queries:
+    `judged` gives the measures of a query, by its id and what was found, best first. `ms` is the
+    time of the search call.
+    """
+
+    def asked(query_id: str, text: str, mode: SearchMode) -> Row:
         began_at = time.perf_counter()
         found = chat.search(text, mode=mode, limit=passages)
         ms = 1000 * (time.perf_counter() - began_at)
-        yield Asked(query_id, text, tuple(found), ms)
+        return {"query": query_id, "text": text, **judged(query_id, found), "ms": ms}
+
+    return {mode: [asked(*query, mode) for query in queries] for mode in modes}
 
 
-def times_json(times_ms: Sequence[float]) -> dict[str, float]:
-    """The keys of the command line for the times of search calls."""
+def _times(rows: Sequence[Row]) -> Row:
+    times_ms = [row["ms"] for row in rows]
     return {
         "p50_ms": round(percentile(times_ms, 0.5), 2),
         "p95_ms": round(percentile(times_ms, 0.95), 2),
     }
+
+
+def rounded(row: Row) -> Row:
+    """The numbers of a row with the digits that mean something."""
+    return {key: round(v, _DIGITS) if isinstance(v, float) else v for key, v in row.items()}
 
 
 def mean(values: Sequence[float]) -> float:

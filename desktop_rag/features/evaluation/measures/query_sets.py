@@ -1,15 +1,13 @@
-"""Reads and writes sets of queries with their known answers. Worker threads."""
+"""Reads sets of queries with their known answers. Worker threads."""
 
 import json
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.evaluation.experiments.feedback_questions import feedback_rows
 
 Query = tuple[str, str]
 
@@ -176,53 +174,3 @@ def _row(path: Path, number: int, line: str) -> dict[str, Any]:
         return json.loads(line)
     except ValueError as exc:
         raise ValueError(f"{path.name}, line {number}: {exc}") from exc
-
-
-def numbered_lines(path: Path) -> list[tuple[int, str]]:
-    """The lines that are not blank, with their numbers. AppError for an unreadable file."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            return [(n, line.rstrip("\n")) for n, line in enumerate(file, 1) if line.strip()]
-    except (OSError, UnicodeDecodeError) as exc:
-        why = exc.strerror if isinstance(exc, OSError) else "It is no text in UTF-8"
-        raise AppError(f"{path} cannot be read.", f"{why}.") from exc
-
-
-def json_object(line: str, wrong: Callable[[str], AppError]) -> dict[str, Any]:
-    """The JSON object in a line; raises what `wrong` makes of the reason when there is none."""
-    try:
-        row: Any = json.loads(line)
-    except ValueError as exc:
-        raise wrong(f"It is no JSON: {exc}.") from exc
-    if not isinstance(row, dict):
-        raise wrong("It is no object.")
-    return cast("dict[str, Any]", row)
-
-
-_PRIVATE = 0o600
-
-
-def write_feedback_set(chat: Chat, file: Path) -> dict[str, Any]:
-    """Write a set for `eval answers` from the person's feedback; returns what is in it.
-
-    The new file is readable by its owner only. AppError when there is no feedback, or the file
-    exists or can't be written.
-    """
-    rows = feedback_rows(chat)
-    if not rows:
-        hint = "Press 👍 or 👎 below answers, or write your own version, and come back."
-        raise AppError("There is no feedback on answers yet.", hint)
-    try:
-        file.touch(_PRIVATE, exist_ok=False)
-        with file.open("w", encoding="utf-8") as opened:
-            opened.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    except FileExistsError as exc:
-        raise AppError(f"{file} exists.", "Choose another name; nothing was written.") from exc
-    except OSError as exc:
-        raise AppError(f"{file} cannot be written.", f"{exc.strerror}.") from exc
-    return {
-        "file": str(file),
-        "questions": len(rows),
-        "expected": sum("answer" in row for row in rows),
-        "wrong": sum("wrong" in row for row in rows),
-    }

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ParsedDocument
-from desktop_rag.features.evaluation.experiments.chunk_measurement import proposals
+from desktop_rag.features.evaluation.experiments.document_questions import proposals
 from desktop_rag.features.evaluation.experiments.feedback_questions import questions_of_feedback
 from desktop_rag.features.evaluation.experiments.reports import report_html, write_report
 from desktop_rag.features.evaluation.experiments.set_files import read_questions
@@ -48,7 +48,7 @@ from desktop_rag.features.evaluation.values.run import (
     SetQuestion,
     SetUp,
 )
-from desktop_rag.features.evaluation.values.scoring import RunScores, model_of
+from desktop_rag.features.evaluation.values.scoring import RunScores, SetResults, model_of
 from desktop_rag.ui.documents.document_beside import DialogReading
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
@@ -58,7 +58,7 @@ from desktop_rag.ui.widgets.form_fields import SettingsSection, fit_height, note
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
-    from desktop_rag.features.evaluation.experiments.experiments import Experiments, SetResults
+    from desktop_rag.features.evaluation.experiments.experiments import Experiments
     from desktop_rag.ingest.library import Library
 
 _SIZE_PX = (640, 480)
@@ -342,15 +342,8 @@ class ExperimentActions(QObject):
 
     def add_from_chats(self, into: QuestionSet | None) -> None:
         """Make or extend a set by the questions with feedback."""
-
-        def work() -> QuestionSet:
-            found = questions_of_feedback(self._chat)
-            if not found:
-                hint = tr("Press 👍 or 👎 below answers, or write your own version.")
-                raise AppError(tr("There is no feedback on answers yet."), hint)
-            return self._put(into, tr("From my chats"), found)
-
-        self._make(work)
+        name = tr("From my chats")
+        self._make(lambda: self._put(into, name, questions_of_feedback(self._chat)))
 
     def add_from_file(self, into: QuestionSet | None) -> None:
         """Make or extend a set by a file."""
@@ -481,14 +474,17 @@ class ExperimentActions(QObject):
         rows: Sequence[MatrixRow],
         at: int,
         chosen: Collection[str],
-        set_id: str,
+        question_set: QuestionSet,
     ) -> None:
         """Show the answers of the `chosen` runs to a question beside each other."""
         dialog = AnswersDialog(matrix, rows, at, chosen, self._theme, self._window)
+        dialog.set_correctable(is_wanted=not question_set.is_measured)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         said, correct = tr("Expected from the next run on."), self.experiments.correct
         dialog.corrected.connect(
-            lambda question_id, text: self.run(lambda: correct(set_id, question_id, text), said)
+            lambda question_id, text: self.run(
+                lambda: correct(question_set.set_id, question_id, text), said
+            )
         )
         self._let_read(dialog)
         dialog.open()
@@ -522,7 +518,7 @@ class ExperimentActions(QObject):
 
         self._start_judging(len(tasks), None, begin)
 
-    def judge_by_model(self, results: "SetResults", run_ids: Sequence[str]) -> None:
+    def judge_by_model(self, results: SetResults, run_ids: Sequence[str]) -> None:
         """Have the helper model judge two runs, each pair in both orders."""
         asked, scores = results.question_set, {each.run.run_id: each for each in results.runs}
         first, second = (scores[run_id] for run_id in run_ids)
@@ -557,7 +553,7 @@ class ExperimentActions(QObject):
 
     def _let_judge(
         self,
-        results: "SetResults",
+        results: SetResults,
         first: RunScores,
         second: RunScores,
         rubric: str,
@@ -573,7 +569,7 @@ class ExperimentActions(QObject):
 
         self._bridge.run(self, work, self.said.emit, self.failed.emit)
 
-    def save_report(self, results: "SetResults") -> None:
+    def save_report(self, results: SetResults) -> None:
         """Let the person choose a file, whose ending decides the format."""
         dialog = QFileDialog(self._window, tr("Save a report"))
         dialog.setObjectName("reportDialog")

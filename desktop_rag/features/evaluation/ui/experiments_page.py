@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import (
     QAbstractTableModel,
@@ -45,7 +45,7 @@ from desktop_rag.features.evaluation.values.answer_matrix import (
 from desktop_rag.features.evaluation.values.experiment_events import RunWentOn, SetsChanged
 from desktop_rag.features.evaluation.values.run import QuestionSet, Run, RunState
 from desktop_rag.features.evaluation.values.run_summary import compare_runs, summary
-from desktop_rag.features.evaluation.values.scoring import RunScores, model_of
+from desktop_rag.features.evaluation.values.scoring import RunScores, SetResults, model_of
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.days import clock_in_words
 from desktop_rag.ui.foundation.theme import Theme
@@ -53,9 +53,6 @@ from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_tooltip
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.item_list import ItemList
-
-if TYPE_CHECKING:
-    from desktop_rag.features.evaluation.experiments.experiments import SetResults
 
 # The runs that somebody wants to compare first.
 _NEWEST = 2
@@ -91,6 +88,15 @@ class RunList(ItemList):
                 item.setData(_ID_ROLE, scores.run.run_id)
                 item.setToolTip(plain_tooltip(_details(scores)))
                 item.setSelected(scores.run.run_id in chosen)
+
+
+def _set_in_words(question_set: QuestionSet) -> str:
+    """The name with the number of questions, which those of measurements read late."""
+    name = one_line(question_set.name)
+    if question_set.is_measured:
+        return name
+    count = count_of(len(question_set.questions), tr("question"), tr("questions"))
+    return f"{name} · {count}"
 
 
 def run_in_words(scores: RunScores) -> str:
@@ -308,7 +314,7 @@ class _Shown:
     """The content of the page, read on a worker thread."""
 
     sets: Sequence[QuestionSet]
-    results: "SetResults | None"
+    results: SetResults | None
     matrix: AnswerMatrix
     charts: ChartValues
 
@@ -470,11 +476,13 @@ class ExperimentsPage(QWidget):
             self._is_stale = True
             return
         wanted = self._wanted_id or (self._chosen_set.set_id if self._chosen_set else "")
+        # What is chosen while this is read counts for the next time.
+        self._wanted_id = ""
         self._job = self._bridge.run(self, lambda: self._read(wanted), self._show, self._on_failed)
 
     def _read(self, wanted: str) -> _Shown:
         experiments = self._actions.experiments
-        sets = experiments.sets()
+        sets = experiments.every_set()
         chosen = next((s for s in sets if s.set_id == wanted), sets[0] if sets else None)
         if chosen is None:
             return _Shown(sets, None, _EMPTY, ChartValues((), {}))
@@ -483,16 +491,15 @@ class ExperimentsPage(QWidget):
         return _Shown(sets, results, matrix, chart_values(results.runs))
 
     def _show(self, shown: _Shown) -> None:
-        self._job, self._wanted_id = None, ""
+        self._job = None
         self._shown = shown
-        self._empty.setVisible(not shown.sets)
+        self._empty.setVisible(all(each.is_measured for each in shown.sets))
         self._body.setVisible(bool(shown.sets))
         if results := shown.results:
             with QSignalBlocker(self._sets):
                 self._sets.clear()
                 for each in shown.sets:
-                    count = count_of(len(each.questions), tr("question"), tr("questions"))
-                    self._sets.addItem(f"{one_line(each.name)} · {count}", each.set_id)
+                    self._sets.addItem(_set_in_words(each), each.set_id)
                 ids = [each.set_id for each in shown.sets]
                 self._sets.setCurrentIndex(ids.index(results.question_set.set_id))
             self._show_tags(results.question_set.tags)
@@ -530,12 +537,15 @@ class ExperimentsPage(QWidget):
         can_resume = any(run.state in {RunState.PAUSED, RunState.FAILED} for run in chosen)
         self._pause.setText(tr("Pause") if is_waiting or not can_resume else tr("Resume"))
         self._pause.setEnabled(is_waiting or can_resume)
-        self._remove.setEnabled(bool(chosen))
-        self._judge.setEnabled(len(chosen) in {1, _PAIR})
-        self._let_judge.setEnabled(len(chosen) == _PAIR)
+        is_own = bool(self._chosen_set and not self._chosen_set.is_measured)
+        for button in (self._edit, self._more, self._delete):
+            button.setEnabled(is_own)
+        self._remove.setEnabled(is_own and bool(chosen))
+        self._judge.setEnabled(is_own and len(chosen) in {1, _PAIR})
+        self._let_judge.setEnabled(is_own and len(chosen) == _PAIR)
         for button in (self._report, self._beside):
             button.setEnabled(bool(self._shown.matrix.runs))
-        self._ask.setEnabled(bool(self._chosen_set and self._chosen_set.questions))
+        self._ask.setEnabled(is_own and bool(self._chosen_set and self._chosen_set.questions))
         self._compared.setText(self._comparison())
         self._compared.setVisible(bool(self._compared.text()))
 
@@ -627,7 +637,7 @@ class ExperimentsPage(QWidget):
     def _on_row_opened(self, at: int) -> None:
         if (rows := self._model.rows) and (chosen := self._chosen_set):
             runs, at = self._runs.chosen_ids, min(at, len(rows) - 1)
-            self._actions.show_answers(self._model.matrix, rows, at, runs, chosen.set_id)
+            self._actions.show_answers(self._model.matrix, rows, at, runs, chosen)
 
 
 def _row(*widgets: QWidget) -> FlowRow:

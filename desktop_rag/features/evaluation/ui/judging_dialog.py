@@ -317,6 +317,11 @@ class AnswersDialog(QDialog):
             sources.read_requested.connect(self.read_requested)
         self._go(0)
 
+    def set_correctable(self, *, is_wanted: bool) -> None:
+        """Let the person write a right answer, or don't."""
+        for widget in (self._correction, self._expect):
+            widget.setVisible(is_wanted)
+
     def _side(
         self, matrix: AnswerMatrix, theme: Theme, side: int
     ) -> tuple[QComboBox, AnswerText, PlainLabel]:

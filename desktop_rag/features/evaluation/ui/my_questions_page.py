@@ -22,7 +22,7 @@ from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.parsed import ChunkSettings
-from desktop_rag.features.evaluation.experiments.chunk_measurement import (
+from desktop_rag.features.evaluation.experiments.chunk_trials import (
     MOST_QUESTIONS,
     USUAL_QUESTIONS,
     ChunkPlan,

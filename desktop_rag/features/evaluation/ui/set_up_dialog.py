@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.answer_costs import RunEstimate
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.settings import Room
+from desktop_rag.features.evaluation.values.chunk_advice import CHUNKINGS, in_words
 from desktop_rag.features.evaluation.values.run import SetUp
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
@@ -34,10 +34,6 @@ _LIST_PX = 92
 _LINES_PX = 64
 _MOST_SET_UPS = 6
 _BALANCES = (-1.0, 0.0, 0.25, 0.75, 1.0)
-_CHUNKINGS = (
-    None, ChunkSettings(), ChunkSettings(max_tokens=200), ChunkSettings(max_tokens=100),
-    ChunkSettings("tokens", 200), ChunkSettings("words", 200),
-)  # fmt: skip
 _CHUNKS = tr("Other chunks are made in a library of their own, which takes long.")
 _NO_MODEL = tr("Excerpts ask no model, so instructions change nothing.")
 _INTRO = tr(
@@ -96,15 +92,19 @@ class SetUpDialog(QDialog):
         self._name = QLineEdit()
         usual = tr("As usual")
         answering = tr("As usual ({model})", model=choices.usual)
-        self._model = _choice(tr("Model"), [(answering, ("", "")), *choices.models])
         self._add_endpoint = TextButton(tr("Add endpoint"))
-        self._assistant = _choice(tr("Assistant"), [(tr("None"), ""), *choices.assistants])
         every = (tr("All documents"), "")
-        self._collection = _choice(tr("Documents"), [every, *choices.collections])
         rooms = [(word, Room(value)) for value, word in ROOMS.items()]
-        self._room = _choice(tr("What a model reads"), [(usual, None), *rooms])
-        self._balance = _choice(tr("Search by"), _balances(usual))
-        self._chunking = _choice(tr("Chunks"), _chunkings(usual))
+        chunkings = [(in_words(each), each) for each in CHUNKINGS]
+        # By the fields of a SetUp; the model is chosen with its address.
+        self._fields = {
+            "model": _choice(tr("Model"), [(answering, ("", "")), *choices.models]),
+            "assistant_id": _choice(tr("Assistant"), [(tr("None"), ""), *choices.assistants]),
+            "collection_id": _choice(tr("Documents"), [every, *choices.collections]),
+            "room": _choice(tr("What a model reads"), [(usual, None), *rooms]),
+            "lexical_weight": _choice(tr("Search by"), _balances(usual)),
+            "chunking": _choice(tr("Chunks"), [(usual, None), *chunkings]),
+        }
         self._instructions = QPlainTextEdit()
         self._instructions.setFixedHeight(_LINES_PX)
         self._instructions.setTabChangesFocus(True)
@@ -122,12 +122,9 @@ class SetUpDialog(QDialog):
     def _build(self) -> None:
         section = SettingsSection(tr("Set-up"))
         section.add_row(tr("Name"), self._name, is_wide=True)
-        section.add_row(tr("Model"), self._model, self._add_endpoint, is_wide=True)
-        section.add_row(tr("Assistant"), self._assistant, is_wide=True)
-        section.add_row(tr("Documents"), self._collection, is_wide=True)
-        section.add_row(tr("What a model reads"), self._room, is_wide=True)
-        section.add_row(tr("Search by"), self._balance, is_wide=True)
-        section.add_row(tr("Chunks"), self._chunking, is_wide=True)
+        for name, field in self._fields.items():
+            more = [self._add_endpoint] if name == "model" else []
+            section.add_row(field.accessibleName(), field, *more, is_wide=True)
         section.add_note(note(_CHUNKS))
         section.add_row(tr("Instructions"), self._instructions, is_wide=True)
         section.add_note(self._no_model)
@@ -156,17 +153,10 @@ class SetUpDialog(QDialog):
         self._remove.clicked.connect(self._on_remove_clicked)
         self._name.textEdited.connect(self._on_edited)
         self._instructions.textChanged.connect(self._on_edited)
-        for field in self._choices:
+        for field in self._fields.values():
             field.activated.connect(self._on_edited)
         self._start.clicked.connect(self._on_start_clicked)
         self._cancel.clicked.connect(self.reject)
-
-    @property
-    def _choices(self) -> tuple[QComboBox, ...]:
-        return (
-            self._model, self._assistant, self._collection, self._room, self._balance,
-            self._chunking,
-        )  # fmt: skip
 
     def _fill(self, chosen: int) -> None:
         with QSignalBlocker(self._list):
@@ -181,10 +171,9 @@ class SetUpDialog(QDialog):
     @Slot()
     def _on_chosen(self) -> None:
         chosen = self._set_ups[max(0, self._list.currentRow())]
-        values = ((chosen.base_url, chosen.model), chosen.assistant_id, chosen.collection_id,
-                  chosen.room, chosen.lexical_weight, chosen.chunking)  # fmt: skip
-        for field, value in zip(self._choices, values, strict=True):
-            _choose(field, value)
+        for name, field in self._fields.items():
+            is_model = name == "model"
+            _choose(field, (chosen.base_url, chosen.model) if is_model else getattr(chosen, name))
         with QSignalBlocker(self._instructions):
             self._instructions.setPlainText(chosen.instructions)
         self._name.setText(chosen.name)
@@ -193,18 +182,14 @@ class SetUpDialog(QDialog):
     @Slot()
     def _on_edited(self) -> None:
         row = max(0, self._list.currentRow())
-        address, model = self._model.currentData()
+        changed = {name: field.currentData() for name, field in self._fields.items()}
+        changed["base_url"], model = changed["model"]
         before = self._set_ups[row]
         name = self._name.text()
         if name == before.name and model != before.model:
             name = model or self._offered.usual
-        self._set_ups[row] = replace(
-            before, name=name, base_url=address, model=model,
-            assistant_id=self._assistant.currentData(),
-            collection_id=self._collection.currentData(), room=self._room.currentData(),
-            lexical_weight=self._balance.currentData(), chunking=self._chunking.currentData(),
-            instructions=self._instructions.toPlainText(),
-        )  # fmt: skip
+        changed |= {"name": name, "model": model, "instructions": self._instructions.toPlainText()}
+        self._set_ups[row] = replace(before, **changed)
         if name != self._name.text():
             self._name.setText(name)
         self._list.item(row).setText(one_line(name))
@@ -280,11 +265,3 @@ def _choose(field: QComboBox, value: object) -> None:
 def _balances(usual: str) -> list[tuple[str, object]]:
     words = (usual, tr("Meaning alone"), tr("Meaning more"), tr("Words more"), tr("Words alone"))
     return list(zip(words, _BALANCES, strict=True))
-
-
-def _chunkings(usual: str) -> list[tuple[str, object]]:
-    said = (
-        usual, tr("By structure"), tr("By structure, up to 200 tokens"),
-        tr("By structure, up to 100 tokens"), tr("200 tokens each"), tr("By words"),
-    )  # fmt: skip
-    return list(zip(said, _CHUNKINGS, strict=True))

@@ -5,17 +5,12 @@ from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True)
-class ExperimentEvent:
-    """What happened to sets of questions or their runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class SetsChanged(ExperimentEvent):
+class SetsChanged:
     """A set, a run or a judgement was added, changed or removed."""
 
 
 @dataclass(frozen=True, slots=True)
-class RunWentOn(ExperimentEvent):
+class RunWentOn:
     """A run has another answer, or is `doing` something else; "" for asking."""
 
     run_id: str
@@ -37,7 +32,7 @@ class TrialStage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkTrialChanged(ExperimentEvent):
+class ChunkTrialChanged:
     """A comparison of chunk settings went on or ended; `done` of `total` steps of `doing`."""
 
     stage: TrialStage

@@ -42,7 +42,8 @@ class SetQuestion:
 class QuestionSet:
     """A named set; each change makes it the next version. Runs keep the questions as asked.
 
-    `rubric` is what a model judges the answers by, "" for the usual one.
+    `rubric` is what a model judges the answers by, "" for the usual one. `documents` is a folder
+    that the questions are asked of, "" for the person's library.
     """
 
     set_id: str
@@ -51,6 +52,12 @@ class QuestionSet:
     version: int = 1
     changed_at: float = 0.0
     rubric: str = ""
+    documents: str = ""
+
+    @property
+    def is_measured(self) -> bool:
+        """True for a set of measurements, which nobody edits, asks or judges."""
+        return not self.version
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -106,7 +113,8 @@ class SetUp:
 
     `lexical_weight` is that of the fusion, from meaning (0) to words (1); -1 leaves it.
     `instructions` replace those of the assistant. With `chunking` or `embedder`, the folder or
-    address of a model, the documents are indexed into a scratch library for the run.
+    address of a model, the documents are indexed into a scratch library for the run, as are
+    `documents`, a folder that is asked in place of the person's library.
     """
 
     name: str
@@ -119,11 +127,12 @@ class SetUp:
     instructions: str = ""
     chunking: ChunkSettings | None = None
     embedder: str = ""
+    documents: str = ""
 
     @property
     def needs_library(self) -> bool:
         """True when the documents have to be indexed for it."""
-        return self.chunking is not None or bool(self.embedder)
+        return self.chunking is not None or bool(self.embedder or self.documents)
 
 
 class RunState(StrEnum):
@@ -172,6 +181,7 @@ class RunAnswer:
     `seconds` are from the question to the finished answer, `cost` is in the currency of the prices
     that the person entered, -1 where there are none. `grade` is a model's comparison with the
     expected answer, "" for none. `server` is the memory of a model server on this computer.
+    `measured` is the score of a measurement, from 0 to 1, -1 for an answer.
     """
 
     answer_id: str
@@ -193,6 +203,7 @@ class RunAnswer:
     grade: str = ""
     error_title: str = ""
     error_hint: str = ""
+    measured: float = -1.0
 
     @property
     def has_failed(self) -> bool:
@@ -226,6 +237,14 @@ class Preference(StrEnum):
     SAME = "same"
 
 
+# The same choice between the two in the other order.
+TURNED = {
+    Preference.FIRST: Preference.SECOND,
+    Preference.SECOND: Preference.FIRST,
+    Preference.SAME: Preference.SAME,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """What a judge said of one answer, or of two to the same question.
@@ -252,6 +271,5 @@ class Judgement:
         if (self.first_run, self.second_run) == (first, second):
             return self.preference
         if (self.first_run, self.second_run) == (second, first) and self.preference:
-            turned = {Preference.FIRST: Preference.SECOND, Preference.SECOND: Preference.FIRST}
-            return turned.get(self.preference, Preference.SAME)
+            return TURNED[self.preference]
         return None

@@ -2,16 +2,24 @@
 
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.features.evaluation.values.paired_comparison import Outcome, PairedComparison
-from desktop_rag.features.evaluation.values.run import Judgement
-from desktop_rag.features.evaluation.values.scoring import RunScores, backed, compared, differences
+from desktop_rag.features.evaluation.values.run import Judgement, RunAnswer, SetQuestion
+from desktop_rag.features.evaluation.values.scoring import (
+    RunScores,
+    backed,
+    compared,
+    differences,
+    token_f1,
+)
 
 _DIGITS = 4
+# The token F1 from which an answer counts as the same.
+_NEARLY_THE_SAME = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +31,9 @@ class RunSummary:
     that sources back, which is no measure of quality. `excerpts` is the number of its answers that
     no model wrote, in which nothing is checked. `seconds` is the median of an answer,
     `peak_bytes` the most memory that the app took while it answered, `server_bytes` that of a model
-    server on this computer.
+    server on this computer. `cited` is the share of answers that cite a source, `sourced` that of
+    those which cite a source that the set names, `repeats_wrong` that of answers which are nearly
+    one that the set calls wrong, each of the answers to which it applies.
     """
 
     run_id: str
@@ -44,10 +54,9 @@ class RunSummary:
     peak_bytes: int
     mean_bytes: int
     server_bytes: int
-
-    def to_json(self) -> dict[str, Any]:
-        """The keys of the command line."""
-        return asdict(self)
+    cited: float | None
+    sourced: float | None
+    repeats_wrong: float | None
 
 
 def summary(scores: RunScores) -> RunSummary:
@@ -58,6 +67,8 @@ def summary(scores: RunScores) -> RunSummary:
     counted = [answer for answer in answers if answer.tokens_in >= 0]
     priced = [answer.cost for answer in answers if answer.cost >= 0]
     score = scores.mean()
+    asked = {question.question_id: question for question in run.questions}
+    pairs = [(asked[a.question_id], a) for a in given if a.question_id in asked and a.measured < 0]
     supported = sum((a.supported_share or 0.0) * len(a.claims) for a in given)
     return RunSummary(
         run.run_id, scores.name, run.state.value, len(run.questions), len(answers),
@@ -74,7 +85,25 @@ def summary(scores: RunScores) -> RunSummary:
         peak_bytes=max((a.app.peak for a in answers), default=0),
         mean_bytes=sum(a.app.mean for a in answers) // len(answers) if answers else 0,
         server_bytes=max((a.server.peak for a in answers), default=0),
+        cited=_share(any(s.is_cited for s in a.sources) for _, a in pairs),
+        sourced=_share(_is_sourced(q, a) for q, a in pairs if q.sources),
+        repeats_wrong=_share(_repeats_wrong(q, a) for q, a in pairs if q.wrong),
     )  # fmt: skip
+
+
+def _share(told: Iterable[bool]) -> float | None:
+    """The share of those that are true; None of none."""
+    known = list(told)
+    return round(sum(known) / len(known), _DIGITS) if known else None
+
+
+def _is_sourced(question: SetQuestion, answer: RunAnswer) -> bool:
+    cited = {place for s in answer.sources if s.is_cited for place in (s.path, s.url)}
+    return not cited.isdisjoint(question.sources)
+
+
+def _repeats_wrong(question: SetQuestion, answer: RunAnswer) -> bool:
+    return any(token_f1(answer.text, text) >= _NEARLY_THE_SAME for text in question.wrong)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,13 @@ from enum import StrEnum
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.text import words
 from desktop_rag.features.evaluation.values.paired_comparison import PairedComparison, compare
-from desktop_rag.features.evaluation.values.run import Judgement, Preference, Run, RunAnswer
+from desktop_rag.features.evaluation.values.run import (
+    Judgement,
+    Preference,
+    QuestionSet,
+    Run,
+    RunAnswer,
+)
 
 _MARKER = re.compile(r"\s*\[\d{1,3}\]")
 
@@ -56,6 +62,7 @@ _GRADES = {"correct": 1.0, "partly": 0.5, "wrong": 0.0}
 class Basis(StrEnum):
     """The basis of a score, the most telling first."""
 
+    MEASURED = "measured"
     PEOPLE = "people"
     JUDGE = "judge"
     GRADE = "grade"
@@ -64,6 +71,7 @@ class Basis(StrEnum):
     def in_words(self) -> str:
         """The basis as shown to people."""
         return {
+            Basis.MEASURED: tr("the known answers of the set"),
             Basis.PEOPLE: tr("your judgement"),
             Basis.JUDGE: tr("the model's judgement"),
             Basis.GRADE: tr("the model's comparison with the expected answer"),
@@ -123,6 +131,8 @@ def scored(run: Run, answers: Iterable[RunAnswer], judgements: Sequence[Judgemen
 def _scores(
     answer: RunAnswer, expected: Sequence[str], ratings: Sequence[Judgement]
 ) -> Mapping[Basis, float]:
+    if answer.measured >= 0:
+        return {Basis.MEASURED: answer.measured}
     found: dict[Basis, float] = {}
     for rating in ratings:
         basis = Basis.JUDGE if rating.judge else Basis.PEOPLE
@@ -240,3 +250,12 @@ def model_of(scores: RunScores) -> str:
     answers = scores.answers.values()
     counted = Counter(a.model for a in answers if a.model and not a.is_excerpts)
     return counted.most_common(1)[0][0] if counted else scores.run.set_up.model
+
+
+@dataclass(frozen=True, slots=True)
+class SetResults:
+    """A set with the scores of its runs, the oldest first, and all judgements."""
+
+    question_set: QuestionSet
+    runs: tuple[RunScores, ...]
+    judgements: tuple[Judgement, ...] = ()

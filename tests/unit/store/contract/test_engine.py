@@ -11,7 +11,7 @@ import pytest
 
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.evaluation.measures.stored_runs import EvaluationStore
+from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import NamedDocuments, Scope
 from desktop_rag.store.contract.sources import WebPage
@@ -221,7 +221,7 @@ def test_after_closing_everything_is_refused(engine: Engine) -> None:
         lambda: engine.models.vectors("model", 4, "spec"),
         lambda: engine.web_pages.put("a", WebPage()),
         lambda: engine.conversations.add("Lamps", ""),
-        engine.store(EvaluationStore).all,
+        engine.store(ExperimentStore).measurements,
     ):
         with pytest.raises(AppError, match="closed"):
             work()

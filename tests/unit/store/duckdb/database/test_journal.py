@@ -12,7 +12,7 @@ import pytest
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Conversation, Feedback, Image, Message, Role
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.evaluation.measures.stored_runs import EvaluationStore
+from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
 from desktop_rag.store.contract.database import Entity
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.precious import Entry
@@ -287,7 +287,7 @@ def test_rows_that_do_not_fit_are_left_out(open_engine: Open, library: Path) -> 
     library.unlink()
     engine = open_engine()
     assert [a.name for a in engine.assistants.all()] == ["Keeper"]
-    assert engine.store(EvaluationStore).all() == []
+    assert engine.store(ExperimentStore).measurements() == []
 
 
 @pytest.mark.slow
