@@ -9884,16 +9884,16 @@ Was kostet der Eintritt?</translation>
         <translation>Seine Dateien können nicht gelesen werden ({strerror})</translation>
     </message>
     <message>
-        <source>Its format is version {content}, this app has {version}.</source>
-        <translation>Ihr Format hat Version {content}, das dieser App {version}.</translation>
+        <source>Its format is version {given}, this app has {version}.</source>
+        <translation>Ihr Format hat Version {given}, das dieser App {version}.</translation>
     </message>
     <message>
         <source>Its format is version {version}, this app reads {version2}. Update the app.</source>
         <translation>Ihr Format hat Version {version}, diese App liest {version2}. Aktualisieren Sie die App.</translation>
     </message>
     <message>
-        <source>Its library is version {content}, this app has {schema}.</source>
-        <translation>Ihre Bibliothek hat Version {content}, die dieser App {schema}.</translation>
+        <source>Its library is version {schema}, this app has {schema2}.</source>
+        <translation>Ihre Bibliothek hat Version {schema}, die dieser App {schema2}.</translation>
     </message>
     <message>
         <source>Its model.toml is missing or incomplete ({exc})</source>
