@@ -12412,10 +12412,6 @@ Was kostet der Eintritt?</translation>
         <translation>gespeicherte Vorlagen</translation>
     </message>
     <message>
-        <source>sources of one number</source>
-        <translation>Quellen mit derselben Nummer</translation>
-    </message>
-    <message>
         <source>temporary files</source>
         <translation>temporäre Dateien</translation>
     </message>
