@@ -517,9 +517,9 @@ class Bot:
                 device = message.device_id or "unknown"
                 said = f"I don't know your device {device}: whoever runs me can verify it."
                 return self._said_once(message, said, _MINUTE_S)
-        wait_s = self._pace.wait_s(sender, settings.person_rate)
+        wait_s = self._pace.wait_s(sender, settings.rates.person)
         if not wait_s:
-            wait_s = self._pace.wait_s(message.room_id, settings.room_rate)
+            wait_s = self._pace.wait_s(message.room_id, settings.rates.room)
         if wait_s:
             said = f"That is too much for me. Ask again in {wait_s:.0f} seconds."
             return self._said_once(message, said, _MINUTE_S)
