@@ -19,7 +19,7 @@ from desktop_rag.app import Services, Verb
 from desktop_rag.backup.contents import BackupMerged
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError, put_off
-from desktop_rag.core.files.own_files import read_object, write_object
+from desktop_rag.core.files.own_files import read_object, update_object
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import resources_dir
@@ -197,7 +197,7 @@ class WindowApp:
         self.services.settings_changes.leave_to(None)
         self._stop_hearing()
         self.presence.end()
-        write_object(self.services.home.window, place_of(self.window))
+        update_object(self.services.home.window, **place_of(self.window))
         # First the services that jobs of the bridge may be waiting for, then the bridge.
         self.services.chat.stop()
         self.services.stop()

@@ -6,9 +6,11 @@ of a document, a question, an answer, or a key.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, cast
+from typing import Annotated, ClassVar
 
-_LARGEST = 2**53
+from desktop_rag.core.records import MOST_NUMBER, AsObject, Named, Record, Within
+
+_Number = Annotated[int, Within(0, MOST_NUMBER)]
 
 
 class EventKind(StrEnum):
@@ -60,7 +62,7 @@ class Opinion(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ActivityEvent:
+class ActivityEvent(Record):
     """One event; fields that don't apply to its kind are empty.
 
     `at` is Unix time. `subject` is a Purpose, an Opinion, the name of a source or the title of a
@@ -68,71 +70,22 @@ class ActivityEvent:
     response, by the app's own estimate if `is_estimate`. `counts` are numbers by name.
     """
 
-    at: float
+    is_brief: ClassVar = True
+    needed: ClassVar = frozenset({"outcome"})
+    at: Annotated[float, Within(1, MOST_NUMBER)]
     kind: EventKind
     subject: str = ""
     detail: str = ""
     outcome: Outcome = Outcome.DONE
-    chat_id: str = ""
+    chat_id: Annotated[str, Named("chat")] = ""
     model: str = ""
     host: str = ""
-    tokens_in: int = 0
-    tokens_out: int = 0
-    is_estimate: bool = False
-    seconds: float = 0.0
-    counts: tuple[tuple[str, int], ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """The stored form, without empty fields."""
-        fields: dict[str, Any] = {
-            "at": self.at,
-            "kind": self.kind.value,
-            "subject": self.subject,
-            "detail": self.detail,
-            "outcome": self.outcome.value,
-            "chat": self.chat_id,
-            "model": self.model,
-            "host": self.host,
-            "tokens_in": self.tokens_in,
-            "tokens_out": self.tokens_out,
-            "estimate": self.is_estimate,
-            "seconds": self.seconds,
-            "counts": dict(self.counts),
-        }
-        return {name: value for name, value in fields.items() if value}
-
-    @classmethod
-    def from_json(cls, value: object) -> "ActivityEvent | None":
-        """The inverse of `to_json`; None for anything else. A field of the wrong type is empty."""
-        if not isinstance(value, dict):
-            return None
-        fields = cast("dict[str, Any]", value)
-        at, kind = _number(fields.get("at")), fields.get("kind")
-        if not at or kind not in list(EventKind):
-            return None
-        outcome = fields.get("outcome")
-        counts = fields.get("counts")
-        pairs = cast("dict[str, Any]", counts).items() if isinstance(counts, dict) else ()
-        return cls(
-            at, EventKind(kind), _text(fields.get("subject")), _text(fields.get("detail")),
-            Outcome(outcome) if outcome in list(Outcome) else Outcome.DONE,
-            _text(fields.get("chat")), _text(fields.get("model")), _text(fields.get("host")),
-            int(_number(fields.get("tokens_in"))), int(_number(fields.get("tokens_out"))),
-            fields.get("estimate") is True, _number(fields.get("seconds")),
-            tuple((name, int(_number(count))) for name, count in pairs),
-        )  # fmt: skip
+    tokens_in: _Number = 0
+    tokens_out: _Number = 0
+    is_estimate: Annotated[bool, Named("estimate")] = False
+    seconds: Annotated[float, Within(0, MOST_NUMBER)] = 0.0
+    counts: Annotated[tuple[tuple[str, _Number], ...], AsObject] = ()
 
     def count(self, name: str) -> int:
         """The number of this name, 0 without one."""
         return dict(self.counts).get(name, 0)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _number(value: object) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return 0.0
-    # The comparison is False for NaN too.
-    return float(value) if 0 <= value <= _LARGEST else 0.0

@@ -12,6 +12,7 @@ from desktop_rag.activity.activity_event import ActivityEvent
 from desktop_rag.activity.event_files import EventFiles
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.records import readable
 
 log = logging.getLogger(__name__)
 
@@ -113,6 +114,6 @@ def _line_of(event: ActivityEvent) -> bytes:
 
 def _event_of(line: bytes) -> ActivityEvent | None:
     try:
-        return ActivityEvent.from_json(json.loads(line))
+        return readable(ActivityEvent, json.loads(line), mends=True)
     except (ValueError, RecursionError):
         return None

@@ -15,7 +15,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import IO, Any
+from typing import IO, Annotated, Any, Literal
 
 from desktop_rag.backup.manifest import (
     ENTRIES,
@@ -27,42 +27,36 @@ from desktop_rag.backup.manifest import (
 )
 from desktop_rag.backup.selection import coherent
 from desktop_rag.backup.value_rules import (
-    ANCHOR,
     LONGEST_NAME,
-    LONGEST_PATH,
-    LONGEST_TITLE,
-    MOST_NUMBER,
     MOST_WHOLE,
-    SCOPE,
-    WrongValueError,
-    data,
-    either,
+    Base64,
     exactly,
     fields,
     flag,
     identifier,
     json_of,
-    list_of,
     moment,
     number,
-    one_of,
+    record,
     strict_json,
     text,
     whole,
 )
-from desktop_rag.core.assistant import LONGEST_INSTRUCTIONS
-from desktop_rag.core.assistant import LONGEST_NAME as LONGEST_ASSISTANT_NAME
-from desktop_rag.core.claims import Basis, DifferenceKind, Verdict
+from desktop_rag.core.assistant import Assistant
+from desktop_rag.core.claims import Claim
 from desktop_rag.core.conversation import (
-    AttachmentKind,
+    Attachment,
     Feedback,
     InteractionOutcome,
     MessageState,
     Role,
+    SearchNotes,
 )
-from desktop_rag.core.domain import LONGEST_TAG, MOST_TAGS, distinct_tags
+from desktop_rag.core.domain import LONGEST_TAG, MOST_TAGS, SourceRules, WebLinks, distinct_tags
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.settings import LaterSources, Room
+from desktop_rag.core.parsed import Anchor, ChunkSettings
+from desktop_rag.core.question_scope import QuestionScope
+from desktop_rag.core.records import LONGEST_PATH, MOST_NUMBER, Address, Within, WrongValueError
 from desktop_rag.store.contract.kinds import backup_rules, kinds
 from desktop_rag.store.contract.precious import Check, Entry
 
@@ -72,7 +66,6 @@ log = logging.getLogger(__name__)
 
 _MOST_IMAGE_BYTES = 64 * 1024 * 1024
 _HOST_LINE = re.compile(r"[\w.:\[\]-]{1,300}(?:/\d{1,3})?(?: [0-9a-fA-F.:]{2,45}/\d{1,3})?")
-_ADDRESS = re.compile(r"https?://[^\s/@\\]{1,300}(?:/\S*)?", re.IGNORECASE)
 
 
 def _path(value: object, place: str) -> None:
@@ -92,12 +85,6 @@ def _tags(value: object, place: str) -> None:
         raise WrongValueError(place)
 
 
-def _address(value: object, place: str) -> None:
-    text(LONGEST_PATH)(value, place)
-    if not _ADDRESS.fullmatch(str(value)):
-        raise WrongValueError(place)
-
-
 def _hosts(value: object, place: str) -> None:
     """Hosts of the local network, one a line; what they allow is judged at each connection."""
     text(LONGEST_PATH)(value, place)
@@ -105,133 +92,16 @@ def _hosts(value: object, place: str) -> None:
         raise WrongValueError(place)
 
 
-_NOTHING = fields({})
 _NAME = text(LONGEST_NAME)
 _ID, _ID_OR_NONE = identifier(), identifier(may_be_empty=True)
-_SPAN = list_of(whole(), length=2)
-_CHUNKING = fields(
-    {
-        "method": exactly("structure", "tokens", "words"),
-        "max_tokens": whole(0, 1_000_000),
-        "overlap_tokens": whole(0, 1_000_000),
-    }
-)
-_RULES = fields(
-    {
-        "uses_gitignore": flag,
-        "includes_hidden": flag,
-        "excluded": list_of(text(LONGEST_TITLE)),
-        "max_file_mb": whole(0, 1_000_000),
-        "excluded_files": list_of(text(LONGEST_PATH)),
-    },
-    # A backup of an earlier version knows no single files.
-    ("uses_gitignore", "includes_hidden", "excluded", "max_file_mb"),
-)
-_LINKS = fields(
-    {
-        "urls": list_of(_address),
-        "page_limit": whole(1, 1_000_000),
-        "refresh_hours": number(0.0, 1e6),
-        "follow_depth": whole(0, 1_000),
-        "path_limit": text(LONGEST_PATH),
-    },
-    # A backup of an earlier version follows no links.
-    ("urls", "page_limit", "refresh_hours"),
-)
-_RETRIEVAL = fields(
-    {
-        "room": one_of(Room),
-        "lexical_weight": number(0.0, 1.0),
-        "later_sources": one_of(LaterSources),
-        "passages": whole(1, 1_000),
-        "source_tokens": whole(1, 10_000_000),
-    },
-    # A backup of an earlier version counts passages.
-    ("lexical_weight", "later_sources"),
-)
-_ASSISTANT: Mapping[str, Check] = {
-    "assistant_id": _ID,
-    "name": text(LONGEST_ASSISTANT_NAME, is_needed=True),
-    "instructions": text(LONGEST_INSTRUCTIONS),
-    "base_url": either(exactly(""), _address),
-    "model": _NAME,
-    "collection_ids": list_of(_ID),
-    "filters": text(),
-    "retrieval": either(exactly(None), _RETRIEVAL),
-    "is_open": flag,
-    "uses_memory": flag,
-    "changed_at": moment(),
-    "own_collection_id": _ID_OR_NONE,
-    "rails": text(LONGEST_PATH),
-}
-_ASSISTANT_NEEDS = ("assistant_id", "name", "collection_ids")
-_ATTACHMENT = fields(
-    {
-        "attachment_id": _ID,
-        "name": _NAME,
-        "kind": one_of(AttachmentKind),
-        "document_id": text(LONGEST_PATH),
-        "words": whole(),
-        "pages": whole(),
-    }
-)
-_ATTACHMENTS = json_of(list_of(_ATTACHMENT))
-_EVIDENCE = fields({"source": whole(), "start": whole(), "end": whole()})
-_DIFFERENCE = fields(
-    {
-        "kind": one_of(DifferenceKind),
-        "in_claim": either(exactly(None), _SPAN),
-        "in_source": either(exactly(None), _SPAN),
-    }
-)
-_CHECKED = fields(
-    {
-        "claim": text(),
-        "verdict": one_of(Verdict),
-        "support": number(-1e6, 1e6),
-        "evidence": either(exactly(None), _EVIDENCE),
-        "differences": list_of(_DIFFERENCE),
-        "explanation": text(),
-        "basis": one_of(Basis),
-    },
-    ("claim", "verdict", "support", "evidence", "differences", "explanation"),
-)
-_CLAIM = fields(
-    {
-        "start": whole(),
-        "end": whole(),
-        "checked": _CHECKED,
-        "n": whole(),
-        "judge": text(LONGEST_NAME),
-        "reason": text(),
-        "is_mended": flag,
-        "judged": one_of(Verdict),
-    },
-    ("start", "end", "checked", "n"),
-)
-_NOTES = fields(
-    {
-        "repaired": list_of(list_of(text(), length=2)),
-        "filters": text(),
-        "searched": whole(0, MOST_NUMBER),
-        "hints": list_of(text()),
-        "files": fields(
-            {name: whole(0, MOST_NUMBER) for name in ("matched", "read", "total")},
-            ("matched", "read"),
-        ),
-        "asked": text(),
-        "scope": list_of(text()),
-        "rails": list_of(text()),
-    },
-    ("repaired", "filters", "searched"),
-)
+_ATTACHMENTS = json_of(record(tuple[Attachment, ...]))
 
 _OF_CORE: Mapping[str, Mapping[str, Check]] = {
     "collections": {
         "collection_id": _ID,
         "name": text(LONGEST_NAME, is_needed=True),
         "created_at": moment(),
-        "chunking": json_of(either(_NOTHING, _CHUNKING)),
+        "chunking": json_of(record(ChunkSettings)),
         "embedder": text(LONGEST_PATH),
         "intranet_hosts": _hosts,
     },
@@ -240,17 +110,18 @@ _OF_CORE: Mapping[str, Mapping[str, Check]] = {
         "collection_id": _ID_OR_NONE,
         "path": _path,
         "added_at": moment(),
-        "rules": json_of(either(_NOTHING, _RULES)),
-        "links": json_of(_LINKS, may_be_empty=True),
+        "rules": json_of(record(SourceRules)),
+        "links": json_of(record(WebLinks), may_be_empty=True),
         "refreshed_at": moment(),
         "program": text(LONGEST_NAME),
         "is_attached": flag,
-        "base_address": either(exactly(""), _address),
+        "base_address": record(Address | Literal[""]),
     },
     "file_tags": {"tagging_id": _ID, "path": _path, "tags": _tags},
+    # An assistant of an earlier version counts passages.
     "assistants": {
         "assistant_id": _ID,
-        "made_of": json_of(fields(_ASSISTANT, _ASSISTANT_NEEDS)),
+        "made_of": json_of(record(Assistant, is_open=True)),
         "is_deleted": flag,
     },
     "conversations": {
@@ -270,24 +141,24 @@ _OF_CORE: Mapping[str, Mapping[str, Check]] = {
         "message_id": _ID,
         "conversation_id": _ID,
         "position": whole(),
-        "role": one_of(Role),
+        "role": record(Role),
         "text": text(),
         "created_at": moment(),
-        "state": one_of(MessageState),
+        "state": record(MessageState),
         "model": _NAME,
         "is_excerpts": flag,
         "seconds": number(),
         "error_title": text(),
         "error_hint": text(),
         "thinking": text(),
-        "notes": json_of(_NOTES, may_be_empty=True),
-        "follow_ups": json_of(list_of(text())),
-        "claims": json_of(list_of(_CLAIM)),
+        "notes": json_of(record(SearchNotes), may_be_empty=True),
+        "follow_ups": json_of(record(tuple[str, ...])),
+        "claims": json_of(record(tuple[Claim, ...])),
         "is_own_knowledge": flag,
-        "remembered": json_of(list_of(list_of(text(), length=2))),
+        "remembered": json_of(record(tuple[tuple[str, str], ...])),
         "attachments": _ATTACHMENTS,
         "copy_of": _ID_OR_NONE,
-        "scope": json_of(SCOPE),
+        "scope": json_of(record(QuestionScope)),
     },
     "citations": {
         "message_id": _ID,
@@ -295,7 +166,7 @@ _OF_CORE: Mapping[str, Mapping[str, Check]] = {
         "document_id": text(LONGEST_PATH),
         "path": text(LONGEST_PATH),
         "title": text(),
-        "anchor": json_of(ANCHOR),
+        "anchor": json_of(record(Anchor)),
         "text": text(),
         "score": number(),
         "quote": text(),
@@ -304,14 +175,14 @@ _OF_CORE: Mapping[str, Mapping[str, Check]] = {
         "is_cited": flag,
         "part": text(),
         "url": text(),
-        "also_in": json_of(list_of(text())),
+        "also_in": json_of(record(tuple[str, ...])),
         "is_nearest": flag,
         "query": text(),
     },
     "feedback": {
         "number": whole(0, MOST_NUMBER),
         "message_id": _ID,
-        "value": one_of(Feedback),
+        "value": record(Feedback),
         "noted_at": moment(),
     },
     "interactions": {
@@ -321,7 +192,7 @@ _OF_CORE: Mapping[str, Mapping[str, Check]] = {
         "question": text(),
         "asked": text(),
         "answer": text(),
-        "outcome": one_of(InteractionOutcome),
+        "outcome": record(InteractionOutcome),
         "ended_at": moment(),
         "model": _NAME,
         "has_several_steps": flag,
@@ -330,7 +201,7 @@ _OF_CORE: Mapping[str, Mapping[str, Check]] = {
     "attached_images": {
         "attachment_id": _ID,
         "mime": exactly("image/png", "image/jpeg"),
-        "data": data(_MOST_IMAGE_BYTES),
+        "data": record(Annotated[Base64, Within(0, _MOST_IMAGE_BYTES)]),
         "kept_at": moment(),
     },
 }

@@ -3,11 +3,9 @@
 The same format serves for a file that the person keeps or moves, and for the daily snapshot.
 """
 
-import base64
 import errno
 import json
 import os
-import re
 import secrets
 import shutil
 import time
@@ -19,7 +17,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Event
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 from desktop_rag.backup.archive_reader import Archive, opened_archive
 from desktop_rag.backup.archive_writer import ArchiveWriter, Write
@@ -28,19 +26,12 @@ from desktop_rag.backup.home_files import TakenFiles, add_home_files, settings_o
 from desktop_rag.backup.manifest import ENTRIES, IMAGES, INDEX, PROMPTS, REWRITES, SENT, Manifest
 from desktop_rag.backup.merging import Merge, merge, path_here, places_of
 from desktop_rag.backup.selection import Selection, selected
-from desktop_rag.backup.value_rules import (
-    WrongValueError,
-    data,
-    fields,
-    identifier,
-    moment,
-    strict_json,
-    text,
-)
+from desktop_rag.backup.value_rules import Base64, strict_json
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.paths import Home
+from desktop_rag.core.records import Id, Matching, Moment, Record, Within, WrongValueError, checked
 from desktop_rag.core.settings import Settings
 from desktop_rag.store.contract.kinds import backup_rules
 from desktop_rag.store.contract.precious import Entry, KeptFile, PreciousStore
@@ -49,25 +40,17 @@ from desktop_rag.store.contract.precious import Entry, KeptFile, PreciousStore
 
 _MOST_BYTES = 64 << 20
 # A content, or its description; no path leads out of the folder of its source.
-_NAME = re.compile(r"(?:about/)?[\w-][\w.-]{0,150}")
-_LINE = fields(
-    {
-        "source_id": identifier(),
-        "name": text(200, is_needed=True),
-        "changed_at": moment(),
-        "content": data(_MOST_BYTES),
-    }
-)
+_NAME = r"(?:about/)?[\w-](?!.*\.\.)[\w.-]{0,150}"
 
 
 @dataclass(frozen=True, slots=True)
-class SentFile:
-    """A file of what a program sent."""
+class SentFile(Record):
+    """A file of what a program sent: a content or its description, in the folder of its source."""
 
-    source_id: str
-    name: str
-    changed_at: float
-    content: bytes
+    source_id: Id
+    name: Annotated[str, Matching(_NAME)]
+    changed_at: Moment
+    content: Annotated[Base64, Within(0, _MOST_BYTES)]
 
 
 def add_sent(archive: ArchiveWriter, home: Home, source_ids: Sequence[str], cancel: Event) -> None:
@@ -109,7 +92,7 @@ def take_sent(archive: Archive, home: Home, cancel: Event) -> None:
             path = home.sent / sent.source_id / sent.name
             if not path.exists() or path.stat().st_mtime < sent.changed_at:
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                path.write_bytes(sent.content)
+                path.write_bytes(sent.content.content)
                 os.utime(path, (sent.changed_at, sent.changed_at))
     except OSError as exc:
         hint = f"{exc.filename}: {exc.strerror}. Import the backup again to complete it."
@@ -122,12 +105,8 @@ def _document_line(folder: Path, file: Path) -> bytes:
     except FileNotFoundError:
         # Replaced or removed since the folder was listed.
         return b""
-    line = {
-        "source_id": folder.name,
-        "name": file.relative_to(folder).as_posix(),
-        "changed_at": changed_at,
-        "content": {"base64": base64.b64encode(content).decode()},
-    }
+    name = file.relative_to(folder).as_posix()
+    line = SentFile(folder.name, name, changed_at, Base64(content)).to_json()
     return json.dumps(line, ensure_ascii=False).encode() + b"\n"
 
 
@@ -136,11 +115,7 @@ def _file(line: bytes, place: str) -> SentFile:
         found = strict_json(line)
     except ValueError:
         raise WrongValueError(place) from None
-    _LINE(found, place)
-    if not _NAME.fullmatch(found["name"]) or ".." in found["name"]:
-        raise WrongValueError(place)
-    content = base64.b64decode(found["content"]["base64"])
-    return SentFile(found["source_id"], found["name"], found["changed_at"], content)
+    return checked(SentFile, found, place)
 
 
 T = TypeVar("T")

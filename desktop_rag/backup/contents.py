@@ -1,11 +1,11 @@
 """What a backup holds and what an import changed, as values for people. Frozen."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any
 
+from desktop_rag.core.records import Record
 from desktop_rag.core.settings import Settings
 from desktop_rag.store.contract.kinds import nouns_of_features
 
@@ -26,7 +26,7 @@ _NOUNS = {
 
 
 @dataclass(frozen=True, slots=True)
-class BackupContents:
+class BackupContents(Record):
     """A checked backup. `day` is the local day it was made on; `counts` has things by kind.
 
     `missing` are paths of sources that this computer does not have, `addresses` those of the
@@ -43,13 +43,9 @@ class BackupContents:
     missing: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """All fields by name."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Record):
     """The result of an import: what was added or changed, by kind.
 
     `overlapping` are sources left out because a part of them is in the library already. `has_index`
@@ -63,23 +59,15 @@ class Imported:
     no_index: str = ""
     takes_settings: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        """All fields by name."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Record):
     """A daily snapshot: its number, which only grows, its local day, and its file."""
 
     number: int
     day: str
     file: Path
     size: int
-
-    def to_json(self) -> dict[str, Any]:
-        """All fields by name."""
-        return asdict(self) | {"file": str(self.file)}
 
 
 @dataclass(frozen=True, slots=True)

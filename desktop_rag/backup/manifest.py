@@ -1,25 +1,27 @@
 """What a backup says of itself: version, day, counts, and the size and hash of each file. Pure."""
 
+import dataclasses
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, cast
+from typing import Annotated, Any, ClassVar
 
-from desktop_rag.backup.value_rules import (
-    MOST_NUMBER,
-    WrongValueError,
-    any_json,
-    exactly,
-    fields,
-    moment,
-    text,
-    whole,
-)
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.records import (
+    LONGEST_LABEL,
+    LONGEST_PATH,
+    MOST_NUMBER,
+    Matching,
+    Moment,
+    Record,
+    Within,
+    WrongValueError,
+    checked,
+)
 from desktop_rag.core.saved_prompts import plain_name
 from desktop_rag.store.contract.kinds import backup_rules
-from desktop_rag.store.contract.precious import SCHEMA_BEFORE, Check
+from desktop_rag.store.contract.precious import SCHEMA_BEFORE
 
 FORMAT, VERSION = "desktop-rag backup", 1
 ENDING = ".desktop-rag-backup"
@@ -42,38 +44,45 @@ _MOST_TEXT_FILE, _MOST_TEXT = 1 << 22, 1 << 28
 _TEXT_FILE = re.compile(
     r"[^\x00-\x1f/\\:*?\"<>|.\ud800-\udfff][^\x00-\x1f/\\:*?\"<>|\ud800-\udfff]{0,199}"
 )
-_HASH = re.compile(r"[0-9a-f]{64}")
 # The names of kinds and files that absent features may have.
-_KIND = re.compile(r"[a-z_]{1,40}")
+_Kind = Annotated[str, Matching("[a-z_]{1,40}")]
 _FILE_OF_FEATURE = re.compile(r"[a-z_]{1,40}\.jsonl?")
+
+
+_Number = Annotated[int, Within(0, MOST_NUMBER)]
 
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
     """A file in the archive: unpacked size, SHA-256, and when it was last changed (or 0)."""
 
-    size: int
-    sha256: str
-    changed_at: float = 0.0
+    size: _Number
+    sha256: Annotated[str, Matching("[0-9a-f]{64}")]
+    changed_at: Moment = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Record):
     """The first file of the archive. `day` is local; `collection` is empty for everything.
 
     `home` is the folder it was made from: sources below it lie below the home that takes it in.
     `counts` has the number of things of each kind, `change_number` the store's at that moment.
     """
 
-    schema: int
-    app: str
-    made_at: float
+    needed: ClassVar = frozenset(
+        {"format", "version", "collection", "change_number", "counts", "files"}
+    )
+    schema: _Number
+    app: Annotated[str, Within(0, 100)]
+    made_at: Moment
     day: str
-    home: str
-    collection: str = ""
-    change_number: int = 0
-    counts: Mapping[str, int] = field(default_factory=dict[str, int])
+    home: Annotated[str, Within(0, LONGEST_PATH)]
+    collection: Annotated[str, Within(0, LONGEST_LABEL)] = ""
+    change_number: _Number = 0
+    counts: Mapping[_Kind, _Number] = field(default_factory=dict[str, int])
     files: Mapping[str, FileFacts] = field(default_factory=dict[str, FileFacts])
+    format: str = FORMAT
+    version: int = VERSION
 
     @property
     def has_index(self) -> bool:
@@ -84,29 +93,28 @@ class Manifest:
         """The files in a folder of the archive."""
         return [name for name in self.files if name.startswith(folder)]
 
-    def to_json(self) -> dict[str, Any]:
-        """The content of the file."""
-        return {"format": FORMAT, "version": VERSION, **asdict(self)}
-
 
 def manifest_from(content: object, schema: int) -> Manifest:
     """The inverse of `to_json`. AppError for another version, WrongValueError for a bad value."""
-    fields(
-        {"format": exactly(FORMAT), "version": whole(), **dict.fromkeys(_FIELDS, any_json)},
-        ("format", "version"),
-    )(content, "the manifest")
-    assert isinstance(content, dict)
-    if content["version"] != VERSION:
-        raise _other_version(f"Its format is version {content['version']}, this app has {VERSION}.")
-    fields({"format": exactly(FORMAT), "version": whole(), **_FIELDS})(content, "the manifest")
-    if content["schema"] not in range(1, schema + 1) and content["schema"] != SCHEMA_BEFORE:
-        raise _other_version(f"Its library is version {content['schema']}, this app has {schema}.")
-    files = {name: _facts(name, facts) for name, facts in content["files"].items()}
-    texts = [facts.size for name, facts in files.items() if name not in _MOST_BYTES]
-    if ENTRIES not in files or len(files) > MOST_FILES or sum(texts) > _MOST_TEXT:
-        raise WrongValueError("the manifest, files")
-    values: dict[str, Any] = {name: content[name] for name in _FIELDS} | {"files": files}
-    return Manifest(**values)
+    place = "the manifest"
+    known = {field.name for field in dataclasses.fields(Manifest)}
+    given = checked(dict[str, Any], content, place)
+    if not given.keys() <= known or given.get("format") != FORMAT:
+        raise WrongValueError(place)
+    if checked(int, given.get("version"), place) != VERSION:
+        raise _other_version(f"Its format is version {given['version']}, this app has {VERSION}.")
+    found = checked(Manifest, given, place)
+    if found.schema not in range(1, schema + 1) and found.schema != SCHEMA_BEFORE:
+        raise _other_version(f"Its library is version {found.schema}, this app has {schema}.")
+    if not _is_day(found.day):
+        raise WrongValueError(f"{place}, day")
+    for name, facts in found.files.items():
+        if not is_known(name) or facts.size > most_bytes(name):
+            raise WrongValueError(f"{place}, {name}")
+    texts = [facts.size for name, facts in found.files.items() if name not in _MOST_BYTES]
+    if ENTRIES not in found.files or len(found.files) > MOST_FILES or sum(texts) > _MOST_TEXT:
+        raise WrongValueError(f"{place}, files")
+    return found
 
 
 def most_bytes(name: str) -> int:
@@ -125,50 +133,11 @@ def is_known(name: str) -> bool:
     return is_text and bool(_TEXT_FILE.fullmatch(stem)) and bool(plain_name(stem))
 
 
-def _facts(name: str, facts: dict[str, Any]) -> FileFacts:
-    place = f"the manifest, {name}"
-    if not is_known(name):
-        raise WrongValueError(place)
-    fields({"size": whole(0, most_bytes(name)), "sha256": text(64), "changed_at": moment()})(
-        facts, place
-    )
-    if not _HASH.fullmatch(facts["sha256"]):
-        raise WrongValueError(place)
-    return FileFacts(**facts)
-
-
-def _day(value: object, place: str) -> None:
-    text(10)(value, place)
+def _is_day(written: str) -> bool:
     try:
-        date.fromisoformat(str(value))
+        return bool(date.fromisoformat(written))
     except ValueError:
-        raise WrongValueError(place) from None
-
-
-def _counts(value: object, place: str) -> None:
-    _object(value, place)
-    for kind, count in cast("dict[str, object]", value).items():
-        if not _KIND.fullmatch(kind):
-            raise WrongValueError(place)
-        whole(0, MOST_NUMBER)(count, place)
-
-
-def _object(value: object, place: str) -> None:
-    if not isinstance(value, dict):
-        raise WrongValueError(place)
-
-
-_FIELDS: Mapping[str, Check] = {
-    "schema": whole(1),
-    "app": text(100),
-    "made_at": moment(),
-    "day": _day,
-    "home": text(4_096),
-    "collection": text(1_000),
-    "change_number": whole(0, MOST_NUMBER),
-    "counts": _counts,
-    "files": _object,
-}
+        return False
 
 
 def _other_version(reason: str) -> AppError:

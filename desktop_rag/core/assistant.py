@@ -1,18 +1,29 @@
 """Assistants: named sets of instructions, a model, collections and filters. Frozen values, pure."""
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import Query, parse_query, strip_invalid_characters
-from desktop_rag.core.settings import LaterSources, RetrievalSettings, Room
+from desktop_rag.core.records import (
+    FILLED,
+    LONGEST_LABEL,
+    LONGEST_PATH,
+    Address,
+    Id,
+    IdOrNone,
+    Moment,
+    Record,
+    Within,
+)
+from desktop_rag.core.settings import RetrievalSettings
 
 LONGEST_NAME = 80
 LONGEST_INSTRUCTIONS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Assistant:
+class Assistant(Record):
     """A named way of answering; empty fields fall back to the behaviour without an assistant.
 
     `instructions` follow the app's own rules, which take precedence. The model is identified by its
@@ -24,41 +35,25 @@ class Assistant:
     both may be empty. `changed_at` decides which of two backups is newer.
     """
 
-    assistant_id: str
-    name: str
-    instructions: str = ""
-    base_url: str = ""
-    model: str = ""
-    collection_ids: tuple[str, ...] = ()
+    needed: ClassVar = frozenset({"collection_ids"})
+    assistant_id: Id
+    name: Annotated[str, Within(1, LONGEST_NAME), FILLED]
+    instructions: Annotated[str, Within(0, LONGEST_INSTRUCTIONS)] = ""
+    base_url: Address | Literal[""] = ""
+    model: Annotated[str, Within(0, LONGEST_LABEL)] = ""
+    collection_ids: tuple[Id, ...] = ()
     filters: str = ""
     retrieval: RetrievalSettings | None = None
     is_open: bool = False
     uses_memory: bool = True
-    changed_at: float = 0.0
-    own_collection_id: str = ""
-    rails: str = ""
+    changed_at: Moment = 0.0
+    own_collection_id: IdOrNone = ""
+    rails: Annotated[str, Within(0, LONGEST_PATH)] = ""
 
     @property
     def has_model(self) -> bool:
         """True when the assistant names a model of its own."""
         return bool(self.base_url and self.model)
-
-    def to_json(self) -> dict[str, Any]:
-        """All fields by name."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, fields: dict[str, Any]) -> "Assistant":
-        """The inverse of `to_json`; fields added since get their defaults."""
-        values: dict[str, Any] = dict(fields)
-        values["collection_ids"] = tuple(fields["collection_ids"])
-        if retrieval := fields.get("retrieval"):
-            values["retrieval"] = RetrievalSettings(
-                Room(retrieval.get("room", Room.BALANCED)),
-                retrieval["lexical_weight"],
-                LaterSources(retrieval["later_sources"]),
-            )
-        return cls(**values)
 
 
 def validated_assistant(assistant: Assistant) -> Assistant:

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, ClassVar
 
 from desktop_rag.core.markup.formulas import formulas
+from desktop_rag.core.records import LONGEST_LABEL, Count, Record, Within
 
 
 class Verdict(StrEnum):
@@ -60,17 +61,17 @@ class Difference:
     """
 
     kind: DifferenceKind
-    in_claim: tuple[int, int] | None
-    in_source: tuple[int, int] | None
+    in_claim: tuple[Count, Count] | None
+    in_source: tuple[Count, Count] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The part [start, end) of a source closest to a claim; `source` is its index."""
 
-    source: int
-    start: int
-    end: int
+    source: Count
+    start: Count
+    end: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ _MAX_WHOLE_CHARS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Record):
     """A checkable sentence of an answer, at [start, end) of the answer's text.
 
     `n` is the number of the source with the evidence, or 0; `is_mended` if the answer cites another
@@ -138,11 +139,13 @@ class Claim:
     `reason` its sentence about it; without one they are empty.
     """
 
-    start: int
-    end: int
+    is_brief: ClassVar = True
+    needed: ClassVar = frozenset({"start", "end", "checked", "n"})
+    start: Count
+    end: Count
     checked: CheckedClaim
-    n: int = 0
-    judge: str = ""
+    n: Count = 0
+    judge: Annotated[str, Within(0, LONGEST_LABEL)] = ""
     reason: str = ""
     is_mended: bool = False
     judged: Verdict | None = None
@@ -156,27 +159,6 @@ class Claim:
     def is_disputed(self) -> bool:
         """True when the model reads it otherwise than the verdict says."""
         return self.judged not in (None, self.verdict)
-
-    def to_json(self) -> dict[str, Any]:
-        """The stored form, without the judge if there is none."""
-        fields = asdict(self)
-        told = {name: fields.pop(name) for name in ("judge", "reason", "judged")}
-        mended = {"is_mended": True} if fields.pop("is_mended") else {}
-        return fields | (told if self.judge else {}) | mended
-
-    @classmethod
-    def from_json(cls, fields: dict[str, Any]) -> "Claim":
-        """The inverse of `to_json`."""
-        return cls(
-            fields["start"],
-            fields["end"],
-            _checked(fields["checked"]),
-            fields["n"],
-            fields.get("judge") or "",
-            fields.get("reason") or "",
-            is_mended=bool(fields.get("is_mended")),
-            judged=Verdict(fields["judged"]) if fields.get("judged") else None,
-        )
 
 
 def place_of_sign(text: str, claim: Claim) -> int:
@@ -236,24 +218,3 @@ def _up_to_last_word(said: str) -> str:
     if fences and "\n" not in said[fences[-1] :].rstrip():
         said = said[: fences[-2:][0]]
     return said.rstrip(_CLOSING)
-
-
-def _checked(fields: dict[str, Any]) -> CheckedClaim:
-    differences = tuple(
-        Difference(DifferenceKind(d["kind"]), _span(d["in_claim"]), _span(d["in_source"]))
-        for d in fields["differences"]
-    )
-    evidence = fields["evidence"]
-    return CheckedClaim(
-        fields["claim"],
-        Verdict(fields["verdict"]),
-        fields["support"],
-        Evidence(**evidence) if evidence else None,
-        differences,
-        fields["explanation"],
-        Basis(fields.get("basis", Basis.READ)),
-    )
-
-
-def _span(span: list[int] | None) -> tuple[int, int] | None:
-    return (span[0], span[1]) if span else None

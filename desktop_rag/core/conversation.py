@@ -1,10 +1,10 @@
 """Conversations, messages, and the events of an answer in progress. Frozen values."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 from desktop_rag.core.claims import Claim
 from desktop_rag.core.domain import Passage
@@ -12,6 +12,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
+from desktop_rag.core.records import LONGEST_LABEL, LONGEST_PATH, Count, Id, Offset, Record, Within
 
 
 class AttachmentKind(StrEnum):
@@ -30,7 +31,7 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(Record):
     """A file or image attached to a chat.
 
     Its text is stored as the document `document_id`, with `words` words on `pages` pages (0 for
@@ -38,12 +39,12 @@ class Attachment:
     conversation.
     """
 
-    attachment_id: str
-    name: str
+    attachment_id: Id
+    name: Annotated[str, Within(0, LONGEST_LABEL)]
     kind: AttachmentKind = AttachmentKind.FILE
-    document_id: str = ""
-    words: int = 0
-    pages: int = 0
+    document_id: Annotated[str, Within(0, LONGEST_PATH)] = ""
+    words: Count = 0
+    pages: Count = 0
 
     @property
     def has_text(self) -> bool:
@@ -55,16 +56,6 @@ class Attachment:
         parts = [_count(self.pages, "page"), _count(self.words, "word")]
         is_image = self.kind is AttachmentKind.IMAGE
         return " · ".join(["image"] * is_image + [part for part in parts if part])
-
-    def to_json(self) -> dict[str, Any]:
-        """The form in the store and in exports."""
-        return asdict(self) | {"kind": self.kind.value}
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "Attachment":
-        """The inverse of `to_json`."""
-        taken: dict[str, Any] = {**fields, "kind": AttachmentKind(fields["kind"])}
-        return cls(**taken)
 
 
 def in_words(attachments: Sequence[Attachment]) -> str:
@@ -103,16 +94,16 @@ class SourceRef:
     covers the rows it is based on.
     """
 
-    n: int
-    document_id: str
-    path: str
-    title: str
-    anchor: Anchor
-    text: str
-    score: float
+    n: Count
+    document_id: Annotated[str, Within(0, LONGEST_PATH)] = ""
+    path: Annotated[str, Within(0, LONGEST_PATH)] = ""
+    title: str = ""
+    anchor: Anchor = field(default_factory=Anchor)
+    text: str = ""
+    score: float = 0.0
     quote: str = ""
-    start: int = 0
-    end: int = 0
+    start: Offset = 0
+    end: Offset = 0
     is_cited: bool = False
     part: str = ""
     url: str = ""
@@ -147,9 +138,9 @@ class FileCounts:
     With a `total`, each of so many files was to be asked separately, and `read` of them were.
     """
 
-    matched: int
-    read: int
-    total: int = 0
+    matched: Count
+    read: Count
+    total: Count = 0
 
     def in_words(self) -> str:
         """A phrase: `12 files fit, passages of 4 were read`; `6 of 91 files asked, 4 matched`."""
@@ -177,9 +168,19 @@ class AnswerStep:
     said: str
     sources: tuple[int, ...] = ()
 
+    def to_json(self) -> list[str | int]:
+        """The phrase, then the numbers."""
+        return [self.said, *self.sources]
+
+    @classmethod
+    def from_json(cls, value: Any) -> "AnswerStep":  # noqa: ANN401  a value of JSON
+        """The inverse of `to_json`."""
+        said, *sources = value
+        return cls(str(said), tuple(map(int, sources)))
+
 
 @dataclass(frozen=True, slots=True)
-class SearchNotes:
+class SearchNotes(Record):
     """How the search interpreted a question.
 
     `asked` is the standalone form of a follow-up question, else empty. `repaired` pairs each
@@ -191,9 +192,11 @@ class SearchNotes:
     the sentences of a weak model that no source has.
     """
 
+    is_brief: ClassVar = True
+    needed: ClassVar = frozenset({"repaired", "filters", "searched"})
     repaired: tuple[tuple[str, str], ...] = ()
     filters: str = ""
-    searched: int = 0
+    searched: Count = 0
     hints: tuple[str, ...] = ()
     asked: str = ""
     files: FileCounts | None = None
@@ -223,37 +226,6 @@ class SearchNotes:
         used = dict(self.repaired)
         whole_words = "|".join(map(re.escape, used))
         return re.sub(rf"(?<!\w)(?:{whole_words})(?!\w)", lambda m: used.get(m[0], m[0]), text)
-
-    def to_json(self) -> dict[str, Any]:
-        """The form on the command line and in the store."""
-        fields: dict[str, Any] = {
-            "repaired": [list(pair) for pair in self.repaired],
-            "filters": self.filters,
-            "searched": self.searched,
-        }
-        fields |= {"hints": list(self.hints)} if self.hints else {}
-        fields |= {"files": asdict(self.files)} if self.files else {}
-        fields |= {"scope": list(self.scope)} if self.scope else {}
-        fields |= {"rails": list(self.rails)} if self.rails else {}
-        fields |= {"proposal": self.proposal} if self.proposal else {}
-        fields |= {"steps": [[s.said, *s.sources] for s in self.steps]} if self.steps else {}
-        fields |= {"unbacked": list(self.unbacked)} if self.unbacked else {}
-        return fields | ({"asked": self.asked} if self.asked else {})
-
-    @classmethod
-    def from_json(cls, fields: dict[str, Any]) -> "SearchNotes":
-        """The inverse of `to_json`."""
-        repaired = tuple((written, used) for written, used in fields["repaired"])
-        hints = tuple(fields.get("hints", ()))
-        asked = fields.get("asked", "")
-        files = FileCounts(**fields["files"]) if fields.get("files") else None
-        scope, rails = tuple(fields.get("scope", ())), tuple(fields.get("rails", ()))
-        return cls(
-            repaired, fields["filters"], fields["searched"], hints, asked, files, scope, rails,
-            fields.get("proposal", ""),
-            tuple(AnswerStep(said, tuple(numbers)) for said, *numbers in fields.get("steps", ())),
-            tuple(fields.get("unbacked", ())),
-        )  # fmt: skip
 
 
 def _listed(names: tuple[str, ...]) -> str:

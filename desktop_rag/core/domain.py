@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
 from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor, ChunkSettings, Heading, Mark
 from desktop_rag.core.pictures import waiting_in
 from desktop_rag.core.places import places_from_json
+from desktop_rag.core.records import Address, Record, Within
 
 LONGEST_TAG = 100
 MOST_TAGS = 50
@@ -128,7 +129,7 @@ class SourceRules:
     uses_gitignore: bool = False
     includes_hidden: bool = False
     excluded: tuple[str, ...] = ()
-    max_file_mb: int = 0
+    max_file_mb: Annotated[int, Within(0, 1_000_000)] = 0
     excluded_files: tuple[str, ...] = ()
 
 
@@ -141,10 +142,10 @@ class WebLinks:
     default below the folder of the link.
     """
 
-    urls: tuple[str, ...]
-    page_limit: int = 100
-    refresh_hours: float = 24.0
-    follow_depth: int = 0
+    urls: tuple[Address, ...]
+    page_limit: Annotated[int, Within(1, 1_000_000)] = 100
+    refresh_hours: Annotated[float, Within(0, 1e6)] = 24.0
+    follow_depth: Annotated[int, Within(0, 1_000)] = 0
     path_limit: str = ""
 
 
@@ -347,13 +348,16 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class ListedModel:
+class ListedModel(Record):
     """A model as an endpoint's list describes it.
 
     `context_tokens` is 0 and the prices, in US dollars per million tokens, are None where the list
     doesn't state them.
     """
 
+    # A price of 0 says that it is free.
+    is_brief: ClassVar = True
+    needed: ClassVar = frozenset({"name", "context_tokens"})
     name: str
     context_tokens: int = 0
     price_in: float | None = None

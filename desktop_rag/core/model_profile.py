@@ -3,12 +3,12 @@
 They shape every request (`request_shape`). Unknown values are None and get common defaults.
 """
 
-import dataclasses
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, ClassVar
+
+from desktop_rag.core.records import MOST_WHOLE, Count, Moment, Record, Share, Within, readable
 
 # Token ratios outside this range are not counts of a whole request: some servers leave out tokens
 # they have cached.
@@ -38,8 +38,6 @@ _LEAST_JUDGING = 0.75
 _LEAST_ANSWERING = 0.8
 # No model reads more tokens a second.
 _FASTEST = 1e6
-# The end of the year 9999, the last that a calendar has.
-_LATEST = 253_402_300_800
 # A limit that the server stated is tried again after a day, a guessed one after an hour.
 _STATED_AGE_S, _GUESSED_AGE_S = 86_400.0, 3_600.0
 
@@ -51,8 +49,8 @@ class LearnedLimit:
     It `is_stated` if the server named the number; otherwise it is a guess.
     """
 
-    tokens: int
-    learned_at: float
+    tokens: Annotated[int, Within(1, MOST_WHOLE)]
+    learned_at: Moment
     is_stated: bool
 
     @property
@@ -78,7 +76,7 @@ class LearnedLimit:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelProfile:
+class ModelProfile(Record):
     """Measured capabilities of a model.
 
     `examined_at` is 0 before the examination; single values may be known by then. `tokens_ratio` is
@@ -91,13 +89,14 @@ class ModelProfile:
     while and never changes what was measured.
     """
 
-    examined_at: float = 0.0
+    is_brief: ClassVar = True
+    examined_at: Moment = 0.0
     streams: bool | None = None
     takes_system: bool | None = None
     must_alternate: bool | None = None
-    context_tokens: int = 0
+    context_tokens: Count = 0
     is_context_open: bool = False
-    stated_tokens: int = 0
+    stated_tokens: Count = 0
     thinking: Thinking | None = None
     length_field: LengthField | None = None
     counts_usage: bool | None = None
@@ -106,11 +105,18 @@ class ModelProfile:
     embeds: bool | None = None
     calls_tools: bool | None = None
     tells_progress: bool | None = None
-    tokens_ratio: float = 0.0
-    read_tokens_per_s: float = 0.0
-    judging: float | None = None
-    answering: float | None = None
+    tokens_ratio: Annotated[float, Within(LEAST_RATIO, MOST_RATIO)] = 0.0
+    read_tokens_per_s: Annotated[float, Within(0, _FASTEST)] = 0.0
+    judging: Share | None = None
+    answering: Share | None = None
     learned_limit: LearnedLimit | None = None
+
+    @classmethod
+    def from_json(cls, value: object) -> "ModelProfile":
+        """What can be read of it; values of the wrong kind count as unknown."""
+        found = readable(cls, value, mends=True) or cls()
+        # Earlier versions put there what they had learned from a refusal.
+        return found if found.examined_at else replace(found, context_tokens=0)
 
     @property
     def is_examined(self) -> bool:
@@ -171,28 +177,6 @@ class ModelProfile:
         is_other = self.stated_tokens and self.stated_tokens != self.context_tokens
         return f"{read}; the server states {self.stated_tokens:,}." if is_other else f"{read}."
 
-    def to_json(self) -> dict[str, Any]:
-        """The known values as JSON fields."""
-        empty = ModelProfile()
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        known = {name: value for name, value in fields.items() if value != getattr(empty, name)}
-        if self.learned_limit:
-            known["learned_limit"] = dataclasses.asdict(self.learned_limit)
-        return known
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, object]) -> "ModelProfile":
-        """The inverse of `to_json`; values of the wrong type count as unknown."""
-        known: dict[str, Any] = {}
-        for name, value in fields.items():
-            take = _DECODERS.get(name)
-            if take and (taken := take(value)) is not None:
-                known[name] = taken
-        if not known.get("examined_at"):
-            # Earlier versions put there what they had learned from a refusal.
-            known.pop("context_tokens", None)
-        return cls(**known)
-
 
 @dataclass(frozen=True, slots=True)
 class ExaminationChanged:
@@ -218,72 +202,3 @@ def judges_well(judging: float | None) -> bool:
 
 def _sentence(is_so: bool | None, yes: str, no: str) -> str:
     return "" if is_so is None else yes if is_so else no
-
-
-def _flag(value: object) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
-def _count(value: object) -> int | None:
-    return value if type(value) is int and value >= 0 else None
-
-
-def _moment(value: object) -> float | None:
-    if isinstance(value, int | float) and 0 <= value < _LATEST:
-        return float(value)
-    return None
-
-
-def _ratio(value: object) -> float | None:
-    if isinstance(value, int | float) and LEAST_RATIO <= value <= MOST_RATIO:
-        return float(value)
-    return None
-
-
-def _speed(value: object) -> float | None:
-    if isinstance(value, int | float) and 0 <= value < _FASTEST:
-        return float(value)
-    return None
-
-
-def _share(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else None
-
-
-def _thinking(value: object) -> Thinking | None:
-    return Thinking(value) if value in list(Thinking) else None
-
-
-def _length_field(value: object) -> LengthField | None:
-    return LengthField(value) if value in list(LengthField) else None
-
-
-def _limit(value: object) -> LearnedLimit | None:
-    match value:
-        case {"tokens": int() as tokens, "learned_at": at, "is_stated": bool() as is_stated} if (
-            tokens > 0 and (learned_at := _moment(at)) is not None
-        ):
-            return LearnedLimit(tokens, learned_at, is_stated)
-        case _:
-            return None
-
-
-_DECODERS = {
-    "learned_limit": _limit,
-    "examined_at": _moment,
-    "context_tokens": _count,
-    "stated_tokens": _count,
-    "tokens_ratio": _ratio,
-    "read_tokens_per_s": _speed,
-    "judging": _share,
-    "answering": _share,
-    "thinking": _thinking,
-    "length_field": _length_field,
-    **dict.fromkeys(
-        (
-            "streams", "takes_system", "must_alternate", "is_context_open", "counts_usage",
-            "takes_schema", "takes_images", "embeds", "calls_tools", "tells_progress",
-        ),
-        _flag,
-    ),
-}  # fmt: skip

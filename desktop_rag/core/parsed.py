@@ -4,13 +4,15 @@ Offsets are indices into a document's extracted text, in code points, end exclus
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from desktop_rag.core.records import Count, Record, Within
 
 HEADING_SEPARATOR = " › "
 
 
 @dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(Record):
     """A location inside a file. Pages, slides and lines count from 1, seconds from 0.
 
     `page_label` is the printed page number where it differs from the page's position (`iv`, `A-3`).
@@ -19,26 +21,27 @@ class Anchor:
     text, which is no evidence.
     """
 
-    page: int | None = None
+    is_brief: ClassVar = True
+    page: Count | None = None
     page_label: str | None = None
-    slide: int | None = None
+    slide: Count | None = None
     sheet: str | None = None
     cells: str | None = None
     heading: str | None = None
-    line: int | None = None
-    second: int | None = None
+    line: Count | None = None
+    second: Count | None = None
     by_app: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Only the fields that are set, as the command line and the store write them."""
+        """Only the fields that are set. By hand, as there may be one for each row of a sheet."""
         return {
             name: value for name in self.__slots__ if (value := getattr(self, name)) is not None
         }
 
     @classmethod
-    def from_json(cls, fields: dict[str, Any]) -> "Anchor":
+    def from_json(cls, value: Any) -> "Anchor":  # noqa: ANN401  a value of JSON
         """The inverse of `to_json`. Unknown fields are a bug and raise TypeError."""
-        return cls(**fields)
+        return cls(**value)
 
     def label(self) -> str:
         """A readable location: `page 4`, `Budget!A5:D9`, `Fees › Members`, `line 12`, `12:34`."""
@@ -205,8 +208,8 @@ class ChunkSettings:
     """
 
     method: ChunkMethod = "structure"
-    max_tokens: int = 0
-    overlap_tokens: int = 16
+    max_tokens: Annotated[int, Within(0, 1_000_000)] = 0
+    overlap_tokens: Annotated[int, Within(0, 1_000_000)] = 16
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,13 +90,9 @@ class Home:
     requests = _Below("server/requests")
     """The log of requests to the local server, JSON lines; created with the first request."""
     window = _Below("window.json")
-    """The size and place of the window."""
+    """The size and place of the window, the quick ask, and the document beside the chat, JSON."""
     shared_library = _Below("shared_library.json")
     """The last known collection names of the shared library."""
-    popup = _Below("popup.json")
-    """The size of the quick ask."""
-    reading = _Below("reading.json")
-    """The width of the document beside the chat."""
 
     def create(self) -> None:
         """Create the folders and close them to other users.

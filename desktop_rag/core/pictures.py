@@ -4,10 +4,8 @@ The number waiting is part of the row's reason, which people read too.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 # Begins the hint where pictures are not read.
 TO_HAVE_THEM_READ = "To have them read, "
@@ -64,13 +62,3 @@ class PictureText:
                 return cls(text, failure)
             case _:
                 raise TypeError("not the text of a picture")
-
-
-def texts_to_json(texts: Mapping[str, PictureText]) -> dict[str, Any]:
-    """The texts of a file's pictures by place, as JSON."""
-    return {place: text.to_json() for place, text in texts.items()}
-
-
-def texts_from_json(fields: Mapping[str, Any]) -> dict[str, PictureText]:
-    """The inverse of `texts_to_json`; TypeError for anything else."""
-    return {str(place): PictureText.from_json(values) for place, values in fields.items()}

@@ -1,15 +1,16 @@
 """The documents that a question is about, as the person chose them. Frozen values, pure."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path, PurePath
-from typing import Any, cast
+from typing import Annotated, ClassVar
 
 from desktop_rag.core.domain import Collection, Document, Source
+from desktop_rag.core.records import LONGEST_PATH, Record, Within
 
 _SHOWN = 2
 _LONGEST_SHOWN = 48
+_Path = Annotated[str, Within(0, LONGEST_PATH)]
 
 
 class ScopeKind(StrEnum):
@@ -35,9 +36,9 @@ class ScopeItem:
     """
 
     kind: ScopeKind
-    key: str
-    name: str
-    path: str = ""
+    key: _Path
+    name: _Path
+    path: _Path = ""
 
     @classmethod
     def of_document(cls, document: Document) -> "ScopeItem":
@@ -73,13 +74,14 @@ class ScopeItem:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionScope:
+class QuestionScope(Record):
     """What a question is about: only these parts of the library, or no document at all.
 
     Without items it covers all documents, or those of the chosen collection. With
     `is_without_documents` the model answers from its own knowledge, and nothing is searched.
     """
 
+    is_brief: ClassVar = True
     items: tuple[ScopeItem, ...] = ()
     is_without_documents: bool = False
 
@@ -102,19 +104,6 @@ class QuestionScope:
         if self.is_without_documents:
             return "Without documents"
         return f"About: {names_of(self.items)}" if self.items else ""
-
-    def to_json(self) -> dict[str, Any]:
-        """The form in the store and in exports; empty for all documents."""
-        items = [asdict(item) | {"kind": item.kind.value} for item in self.items]
-        fields: dict[str, Any] = {"items": items} if items else {}
-        return fields | ({"is_without_documents": True} if self.is_without_documents else {})
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "QuestionScope":
-        """The inverse of `to_json`."""
-        stored = cast("list[dict[str, Any]]", fields.get("items", []))
-        items = [ScopeItem(**{**item, "kind": ScopeKind(item["kind"])}) for item in stored]
-        return cls(tuple(items), bool(fields.get("is_without_documents")))
 
 
 def names_of(items: tuple[ScopeItem, ...]) -> str:

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Annotated, ClassVar
+
+from desktop_rag.core.records import Matching
 
 Metadata = Mapping[str, str | int | float | bool]
 
@@ -15,6 +18,7 @@ class SentDocument:
     that named it.
     """
 
+    needed: ClassVar = frozenset({"file_name", "metadata"})
     own_id: str
     document_id: str
     name: str
@@ -23,7 +27,7 @@ class SentDocument:
     url: str = ""
     metadata: Metadata = field(default_factory=dict[str, str | int | float | bool])
     content_hash: str = ""
-    file_name: str = ""
+    file_name: Annotated[str, Matching(r"[\w-]{1,80}\.[a-z0-9]{1,10}")] = ""
     sent_at: float = 0.0
     round: int = 0
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from urllib.parse import urlsplit
 
+from desktop_rag.core.records import Share
+
 # The context length assumed for an unknown model.
 ASSUMED_CONTEXT_TOKENS = 8192
 # The sizes of text that can be chosen, in percent of the desktop's own.
@@ -205,7 +207,7 @@ class RetrievalSettings:
     """
 
     room: Room = Room.BALANCED
-    lexical_weight: float = 0.5
+    lexical_weight: Share = 0.5
     later_sources: LaterSources = LaterSources.FRESH
 
 

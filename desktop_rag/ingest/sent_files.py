@@ -12,14 +12,14 @@ import re
 import shutil
 import threading
 from collections.abc import Generator, Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import read_object, write_atomically
 from desktop_rag.core.parsed import ParsedDocument
+from desktop_rag.core.records import checked, encoded
 from desktop_rag.core.sent_document import SentDocument
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,6 @@ _ABOUT = "about"
 _ROUND = "round.json"
 _NAME_CHARS = 40
 _NO_NAME = re.compile(r"[^\w]+")
-_FILE_NAME = re.compile(r"[\w-]{1,80}\.[a-z0-9]{1,10}")
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,10}")
 
 
@@ -50,8 +49,9 @@ def read_all(folder: Path) -> list[SentDocument]:
     found: list[SentDocument] = []
     for file in sorted((folder / _ABOUT).glob("*.json")):
         try:
-            found.append(_document(json.loads(file.read_text(encoding="utf-8"))))
-        except (OSError, ValueError, TypeError, KeyError, RecursionError) as exc:
+            # A backup of somebody else may have brought it.
+            found.append(checked(SentDocument, json.loads(file.read_bytes()), "it"))
+        except (OSError, ValueError, RecursionError) as exc:
             log.warning("a sent document can't be read (%s): %s", file.name, type(exc).__name__)
     return found
 
@@ -76,7 +76,7 @@ def write(folder: Path, document: SentDocument, content: bytes | None) -> None:
         (folder / _ABOUT).mkdir(mode=0o700, exist_ok=True)
         if content is not None:
             write_atomically(folder / document.file_name, content)
-        made_of = json.dumps(asdict(document), ensure_ascii=False)
+        made_of = json.dumps(encoded(document), ensure_ascii=False)
         write_atomically(_about(folder, document.own_id), made_of)
 
 
@@ -101,18 +101,6 @@ def drop_others(folder: Path, known: Iterable[SentDocument]) -> None:
         if file.name not in kept:
             with contextlib.suppress(OSError):
                 file.unlink()
-
-
-def _document(made_of: dict[str, Any]) -> SentDocument:
-    """A description; a backup of somebody else may have brought it, so nothing is trusted."""
-    texts = ("own_id", "document_id", "name", "title", "language", "url", "content_hash")
-    if not all(isinstance(made_of[name], str) for name in (*texts, "file_name")):
-        raise TypeError("not a text")
-    if not all(isinstance(made_of[name], int | float) for name in ("sent_at", "round")):
-        raise TypeError("not a number")
-    if not _FILE_NAME.fullmatch(made_of["file_name"]) or not isinstance(made_of["metadata"], dict):
-        raise ValueError("not the name of a file of this folder")
-    return SentDocument(**made_of)
 
 
 def _about(folder: Path, own_id: str) -> Path:

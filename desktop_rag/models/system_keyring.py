@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from desktop_rag.core.files.own_files import read_object, texts_in, write_atomically
+from desktop_rag.core.files.own_files import read_object, write_atomically
+from desktop_rag.core.records import readable_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -199,7 +200,7 @@ class FilePasswords:
 
 
 def _read_list(path: Path | None) -> set[Path]:
-    return set(map(Path, texts_in(read_object(path), _PLACES))) if path else set()
+    return set(readable_rows(Path, read_object(path).get(_PLACES))) if path else set()
 
 
 def _user(place: Path) -> str:

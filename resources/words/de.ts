@@ -7758,6 +7758,18 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>1 Ordner wird überwacht, von {most:,}, die das System erlaubt</translation>
     </message>
     <message>
+        <source>It is asked again in {wait_s} s.</source>
+        <translation>In {wait_s} s wird noch einmal gefragt.</translation>
+    </message>
+    <message>
+        <source>Its format is version {given}, this app has {version}.</source>
+        <translation>Ihr Format hat Version {given}, das dieser App {version}.</translation>
+    </message>
+    <message>
+        <source>Its library is version {schema}, this app has {schema2}.</source>
+        <translation>Ihre Bibliothek hat Version {schema}, die dieser App {schema2}.</translation>
+    </message>
+    <message>
         <source>Its version is {version}, this app has {schema}.</source>
         <translation>Seine Version ist {version}, die dieser App {schema}.</translation>
     </message>
@@ -9676,10 +9688,6 @@ Was kostet der Eintritt?</translation>
         <translation>Sie ist ein Bild.</translation>
     </message>
     <message>
-        <source>It is asked again in {pause_s} s.</source>
-        <translation>In {pause_s} s wird noch einmal gefragt.</translation>
-    </message>
-    <message>
         <source>It is cut short or altered.</source>
         <translation>Sie ist abgeschnitten oder verändert.</translation>
     </message>
@@ -9928,16 +9936,8 @@ Was kostet der Eintritt?</translation>
         <translation>Seine Dateien können nicht gelesen werden ({strerror})</translation>
     </message>
     <message>
-        <source>Its format is version {content}, this app has {version}.</source>
-        <translation>Ihr Format hat Version {content}, das dieser App {version}.</translation>
-    </message>
-    <message>
         <source>Its format is version {version}, this app reads {version2}. Update the app.</source>
         <translation>Ihr Format hat Version {version}, diese App liest {version2}. Aktualisieren Sie die App.</translation>
-    </message>
-    <message>
-        <source>Its library is version {content}, this app has {schema}.</source>
-        <translation>Ihre Bibliothek hat Version {content}, die dieser App {schema}.</translation>
     </message>
     <message>
         <source>Its model.toml is missing or incomplete ({exc})</source>
@@ -12466,10 +12466,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>saved prompts</source>
         <translation>gespeicherte Vorlagen</translation>
-    </message>
-    <message>
-        <source>sources of one number</source>
-        <translation>Quellen mit derselben Nummer</translation>
     </message>
     <message>
         <source>temporary files</source>

@@ -24,6 +24,7 @@ from desktop_rag.answer.conversations.conversation_import import (
 )
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import (
+    AnswerStep,
     Conversation,
     Feedback,
     Message,
@@ -55,7 +56,8 @@ fractions = st.floats(-1e6, 1e6)
 moments = st.integers(0, 4_000_000_000_000_000).map(lambda microseconds: microseconds / 1e6)
 anchors = st.builds(
     Anchor, page=st.none() | small, sheet=st.none() | texts, cells=st.none() | texts,
-    heading=st.none() | texts, line=st.none() | small,
+    heading=st.none() | texts, line=st.none() | small, second=st.none() | small,
+    by_app=st.none() | st.just(True),
 )  # fmt: skip
 refs = st.builds(
     SourceRef, n=st.integers(1, 999), document_id=texts, path=texts, title=texts, anchor=anchors,
@@ -66,6 +68,8 @@ many_refs = st.lists(refs, max_size=3, unique_by=lambda ref: ref.n).map(tuple)
 notes = st.builds(
     SearchNotes, repaired=st.lists(st.tuples(texts, texts), max_size=2).map(tuple), filters=texts,
     searched=small, hints=st.lists(texts, max_size=2).map(tuple), asked=texts,
+    steps=st.lists(st.builds(AnswerStep, texts, st.lists(small).map(tuple)), max_size=2).map(tuple),
+    unbacked=st.lists(texts, max_size=2).map(tuple),
 )  # fmt: skip
 questions = st.builds(
     Message, st.just(""), st.just(""), st.just(Role.USER), text=texts, created_at=moments

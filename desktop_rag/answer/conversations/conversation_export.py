@@ -8,30 +8,69 @@ import html
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 from markdown_it import MarkdownIt
 
 from desktop_rag.core.claims import with_signs
 from desktop_rag.core.conversation import (
     OWN_KNOWLEDGE,
-    Attachment,
+    AttachmentKind,
     Conversation,
+    Feedback,
     Message,
     MessageState,
     Role,
+    SearchNotes,
     SourceRef,
     in_words,
 )
 from desktop_rag.core.markup.inert_markdown import inert_file, safe_address
 from desktop_rag.core.markup.own_words import EXPORTED_CHAT
-from desktop_rag.core.question_scope import ALL_DOCUMENTS
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
+from desktop_rag.core.records import LONGEST_LABEL, MOST_WHOLE, Count, Within, encoded
 
 # The marks by which `conversation_import` recognises our files.
 FORMAT = EXPORTED_CHAT
 VERSION = 1
+_OF_QUESTIONS = frozenset(("role", "text", "created_at", "scope", "attachments"))
+_IF_ANY = frozenset(("scope", "attachments"))
+
+
+@dataclass(frozen=True, slots=True)
+class AttachedFile:
+    """The name and size of an attachment; its content is not in the file."""
+
+    name: Annotated[str, Within(0, LONGEST_LABEL)]
+    kind: AttachmentKind
+    words: Count = 0
+    pages: Count = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedMessage:
+    """A message in a file. Its claims are written too, and not read: nobody checked them there."""
+
+    role: Role
+    created_at: str
+    text: str = ""
+    state: MessageState = MessageState.DONE
+    model: Annotated[str, Within(0, LONGEST_LABEL)] = ""
+    is_excerpts: bool = False
+    is_own_knowledge: bool = False
+    seconds: Annotated[float, Within(-MOST_WHOLE, MOST_WHOLE)] = 0.0
+    error_title: str = ""
+    error_hint: str = ""
+    thinking: str = ""
+    sources: tuple[SourceRef, ...] = ()
+    nearest: tuple[SourceRef, ...] = ()
+    notes: SearchNotes | None = None
+    feedback: Feedback = Feedback.NONE
+    follow_ups: tuple[str, ...] = ()
+    attachments: tuple[AttachedFile, ...] = ()
+    scope: QuestionScope = ALL_DOCUMENTS
 
 
 class _Parser(MarkdownIt):
@@ -144,44 +183,14 @@ def _as_json(conversation: Conversation, messages: Sequence[Message]) -> str:
 
 def message_to_json(message: Message) -> dict[str, Any]:
     """The message as an object, without its id and conversation."""
-    fields: dict[str, Any] = {
-        "role": message.role.value,
-        "text": message.text,
-        "created_at": _exactly(message.created_at),
-    }
-    fields |= {"scope": message.scope.to_json()} if message.scope != ALL_DOCUMENTS else {}
+    taken: dict[str, Any] = {f.name: getattr(message, f.name) for f in fields(ExportedMessage)}
+    taken["created_at"] = _exactly(message.created_at)
+    attached = (AttachedFile(a.name, a.kind, a.words, a.pages) for a in message.attachments)
+    taken["attachments"] = tuple(attached)
+    told: dict[str, Any] = encoded(ExportedMessage(**taken)) | {"claims": encoded(message.claims)}
     if message.role is Role.USER:
-        attached = [_json_attachment(attachment) for attachment in message.attachments]
-        return fields | ({"attachments": attached} if attached else {})
-    return fields | {
-        "state": message.state.value,
-        "model": message.model,
-        "is_excerpts": message.is_excerpts,
-        "is_own_knowledge": message.is_own_knowledge,
-        "seconds": message.seconds,
-        "error_title": message.error_title,
-        "error_hint": message.error_hint,
-        "thinking": message.thinking,
-        "feedback": message.feedback.value,
-        "notes": message.notes.to_json() if message.notes else None,
-        "follow_ups": list(message.follow_ups),
-        "claims": [claim.to_json() for claim in message.claims],
-        "sources": [_json_source(source) for source in message.sources],
-        "nearest": [_json_source(source) for source in message.nearest],
-    }
-
-
-def _json_attachment(attachment: Attachment) -> dict[str, Any]:
-    return {
-        "name": attachment.name,
-        "kind": attachment.kind.value,
-        "words": attachment.words,
-        "pages": attachment.pages,
-    }
-
-
-def _json_source(source: SourceRef) -> dict[str, Any]:
-    return asdict(source) | {"anchor": source.anchor.to_json()}
+        told = {name: value for name, value in told.items() if name in _OF_QUESTIONS}
+    return {name: value for name, value in told.items() if value or name not in _IF_ANY}
 
 
 def _exactly(seconds: float) -> str:

@@ -73,20 +73,6 @@ def read_object(path: Path) -> dict[str, Any]:
         return {}
 
 
-def rows_in(content: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """The objects in the list of this name; whatever else is there is left out."""
-    found = content.get(name)
-    rows = cast("list[object]", found) if isinstance(found, list) else []
-    return [cast("dict[str, Any]", row) for row in rows if isinstance(row, dict)]
-
-
-def texts_in(content: Mapping[str, Any], name: str) -> list[str]:
-    """The texts in the list of this name; whatever else is there is left out."""
-    found = content.get(name)
-    values = cast("list[object]", found) if isinstance(found, list) else []
-    return [value for value in values if isinstance(value, str)]
-
-
 def pixels_in(content: Mapping[str, Any], *names: str) -> list[int]:
     """The lengths of these names, none unless all are whole numbers that a screen can have."""
     found = [content.get(name) for name in names]
@@ -125,6 +111,22 @@ def write_object(path: Path, content: dict[str, Any]) -> None:
         write_atomically(path, json.dumps(content, ensure_ascii=False, indent=1))
     except OSError as exc:
         log.info("%s could not be saved: %s", path.name, exc.strerror)
+
+
+_updating = threading.Lock()
+
+
+def update_object(path: Path, **parts: object) -> None:
+    """Write these parts of an object and leave the others; failures are logged, not raised."""
+    with _updating:
+        write_object(path, read_object(path) | parts)
+
+
+def read_part(path: Path, name: str) -> dict[str, Any]:
+    """One part of an object, itself an object; an empty one when it is missing or unreadable."""
+    # Earlier versions kept it in a file of its own.
+    part = read_object(path).get(name) or read_object(path.with_name(f"{name}.json"))
+    return cast("dict[str, Any]", part) if isinstance(part, dict) else {}
 
 
 class ContentFolder:

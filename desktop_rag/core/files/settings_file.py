@@ -2,7 +2,6 @@
 
 import dataclasses
 import tomllib
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -11,6 +10,7 @@ import tomlkit
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.core.library_events import Notice
+from desktop_rag.core.records import decoded, encoded, readable
 from desktop_rag.core.settings import EndpointSettings, Settings
 
 if TYPE_CHECKING:
@@ -128,22 +128,10 @@ def _from_table(table: object, default: _Section, name: str, wrong: list[str]) -
     if table is not None and not isinstance(table, dict):
         wrong.append(name)
     given = cast("dict[str, Any]", table) if isinstance(table, dict) else {}
-    values: dict[str, Any] = {f.name: getattr(default, f.name) for f in dataclasses.fields(default)}
-    for field_name, fallback in values.items():
-        value = given.get(field_name, fallback)
-        if _has_type_of(value, fallback):
-            values[field_name] = type(fallback)(value)
-        else:
+    kind, values = type(default), encoded(default)
+    for field_name in values.keys() & given.keys():
+        if readable(kind, {field_name: given[field_name]}) is None:
             wrong.append(f"{name}.{field_name}")
-    return type(default)(**values)
-
-
-def _has_type_of(value: object, example: object) -> bool:
-    if isinstance(example, StrEnum):
-        return value in list(type(example))
-    if isinstance(example, tuple):
-        rows = cast("list[object]", value) if isinstance(value, list | tuple) else [None]
-        return all(isinstance(row, str) for row in rows)
-    if isinstance(example, float):
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    return type(value) is type(example)
+        else:
+            values[field_name] = given[field_name]
+    return decoded(kind, values)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.own_files import object_in, rows_in
+from desktop_rag.core.files.own_files import object_in
+from desktop_rag.core.records import readable_rows
 from desktop_rag.features.local_model.gguf_header import ModelHeader, is_later_part, read_header
 
 log = logging.getLogger(__name__)
@@ -123,7 +124,8 @@ def _model_digest(manifest: Path) -> str:
             content = object_in(file.read(_LONGEST_MANIFEST_BYTES))
     except (OSError, ValueError):
         return ""
-    layers = [row for row in rows_in(content, "layers") if row.get("mediaType") == _MODEL_LAYER]
+    rows = readable_rows(dict[str, object], content.get("layers"))
+    layers = [row for row in rows if row.get("mediaType") == _MODEL_LAYER]
     named = _DIGEST.fullmatch(str(layers[0].get("digest"))) if layers else None
     return named[1] if named else ""
 

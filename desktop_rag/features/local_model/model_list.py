@@ -1,25 +1,26 @@
 """The chosen models of this computer, by their names, and events about them. Any thread."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Annotated
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.own_files import read_object, rows_in, write_object
+from desktop_rag.core.files.own_files import read_object, write_object
+from desktop_rag.core.records import LONGEST_LABEL, Within, encoded, readable_rows
 
-_FASTEST = 1e6
+_Speed = Annotated[float, Within(0, 1e6)]
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenModel:
     """A model file that was chosen, with its measured speeds in tokens a second, 0 if unknown."""
 
-    name: str
+    name: Annotated[str, Within(1, LONGEST_LABEL)]
     path: Path
-    read_per_s: float = 0.0
-    written_per_s: float = 0.0
+    read_per_s: _Speed = 0.0
+    written_per_s: _Speed = 0.0
 
 
 class ModelState(StrEnum):
@@ -47,8 +48,8 @@ class ModelList:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = Lock()
-        rows = rows_in(read_object(path), "models")
-        self._models = {model.name: model for model in map(_model_in, rows) if model}
+        known = readable_rows(ChosenModel, read_object(path).get("models"), mends=True)
+        self._models = {model.name: model for model in known}
 
     def all(self) -> tuple[ChosenModel, ...]:
         """Every model, the last chosen last."""
@@ -91,17 +92,4 @@ class ModelList:
         return next(name for name in names if name not in taken)
 
     def _save(self) -> None:
-        rows = [{**asdict(model), "path": str(model.path)} for model in self._models.values()]
-        write_object(self._path, {"models": rows})
-
-
-def _model_in(row: dict[str, Any]) -> ChosenModel | None:
-    name, path = row.get("name"), row.get("path")
-    if not (isinstance(name, str) and name and isinstance(path, str) and path):
-        return None
-    return ChosenModel(name, Path(path), _speed(row, "read_per_s"), _speed(row, "written_per_s"))
-
-
-def _speed(row: dict[str, Any], name: str) -> float:
-    speed = row.get(name)
-    return float(speed) if isinstance(speed, int | float) and 0 <= speed < _FASTEST else 0.0
+        write_object(self._path, {"models": encoded(list(self._models.values()))})

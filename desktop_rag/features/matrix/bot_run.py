@@ -8,7 +8,6 @@ import re
 import secrets
 import signal
 import time
-from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from filelock import FileLock, Timeout
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import read_object, write_atomically
+from desktop_rag.core.waits import MinuteLimits
 from desktop_rag.features.matrix.bot_settings import BotFile, LiveSettings, RoomRule
 from desktop_rag.features.matrix.growing_message import (
     GrowingMessage,
@@ -326,37 +326,6 @@ def _counted(given: Discussion) -> str:
     return f"Summary of {count} message{'' if count == 1 else 's'}{left_out}, by a model."
 
 
-_PACE_WINDOW_S = 60.0
-_MOST_NAMES = 10_000
-
-
-class Pace:
-    """Limits the questions of a person or a room in a minute."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._passed: defaultdict[str, deque[float]] = defaultdict(deque)
-
-    def wait_s(self, name: str, most: int) -> float:
-        """0 when `name` may go on, which is counted; otherwise the seconds until it may."""
-        now = self._clock()
-        self._forget(now)
-        passed = self._passed[name]
-        while passed and now - passed[0] >= _PACE_WINDOW_S:
-            passed.popleft()
-        if len(passed) >= most:
-            return _PACE_WINDOW_S - (now - passed[0])
-        passed.append(now)
-        return 0.0
-
-    def _forget(self, now: float) -> None:
-        if len(self._passed) > _MOST_NAMES:
-            for name in [
-                n for n, p in self._passed.items() if not p or now - p[-1] > _PACE_WINDOW_S
-            ]:
-                del self._passed[name]
-
-
 _AT_ONCE = 4
 _END_WITHIN_S = 20.0
 # Nobody waits any longer for an answer to an older message.
@@ -395,7 +364,7 @@ class Bot:
         self._handled = parts.handled
         self._mark_file = mark_file
         self._mark = str(read_object(mark_file).get("mark", ""))
-        self._pace = Pace()
+        self._pace = MinuteLimits()
         self._places = asyncio.Semaphore(_AT_ONCE)
         self._answers: set[asyncio.Task[None]] = set()
         self._refused: dict[tuple[str, str, str], float] = {}
@@ -517,9 +486,9 @@ class Bot:
                 device = message.device_id or "unknown"
                 said = f"I don't know your device {device}: whoever runs me can verify it."
                 return self._said_once(message, said, _MINUTE_S)
-        wait_s = self._pace.wait_s(sender, settings.person_rate)
+        wait_s = self._pace.take(sender, settings.rates.person)
         if not wait_s:
-            wait_s = self._pace.wait_s(message.room_id, settings.room_rate)
+            wait_s = self._pace.take(message.room_id, settings.rates.room)
         if wait_s:
             said = f"That is too much for me. Ask again in {wait_s:.0f} seconds."
             return self._said_once(message, said, _MINUTE_S)

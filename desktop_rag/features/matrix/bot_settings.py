@@ -3,20 +3,20 @@
 import logging
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, cast
 
 import tomlkit
 from tomlkit.items import Table
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import write_atomically
+from desktop_rag.core.records import MOST_WHOLE, Named, Within, WrongValueError, checked, encoded
 
 log = logging.getLogger(__name__)
 
 LIBRARY = "http://127.0.0.1:8642"
-_PERSON_RATE, _ROOM_RATE = 6, 20
 _EVERYBODY_OF = "*:"
 _FORM = "docs/matrix.md shows its form."
 
@@ -30,7 +30,7 @@ class RoomRule:
     `shows_all` an answer may hold what the one who asks may read and others in the room may not.
     """
 
-    room_id: str
+    room_id: str = ""
     users: tuple[str, ...] = ()
     collections: tuple[str, ...] = ()
     stores_in: tuple[str, ...] = ()
@@ -64,17 +64,24 @@ class Signing:
 
 
 @dataclass(frozen=True, slots=True)
+class Rates:
+    """The questions that are answered in a minute."""
+
+    person: Annotated[int, Within(1, MOST_WHOLE)] = 6
+    room: Annotated[int, Within(1, MOST_WHOLE)] = 20
+
+
+@dataclass(frozen=True, slots=True)
 class BotSettings:
-    """All settings. `library` is the address of the local server; rates are for a minute."""
+    """All settings. `library` is the address of the local server."""
 
     homeserver: str
-    user_id: str
-    device_id: str
+    user_id: Annotated[str, Named("user")]
+    device_id: Annotated[str, Named("device")]
     library: str = LIBRARY
     verified_devices_only: bool = True
     summary_model: str = ""
-    person_rate: int = _PERSON_RATE
-    room_rate: int = _ROOM_RATE
+    rates: Annotated[Rates, Named("questions_per_minute")] = field(default_factory=Rates)
     people: Mapping[str, Person] = field(default_factory=dict[str, Person])
     signing: Signing = field(default_factory=Signing)
     rooms: Mapping[str, RoomRule] = field(default_factory=dict[str, RoomRule])
@@ -101,10 +108,12 @@ class BotFile:
         except (OSError, ValueError) as exc:
             raise AppError("The settings of the bot can't be read.", f"{self.path}: {exc}") from exc
         try:
-            return _settings(content)
-        except (KeyError, TypeError, ValueError, AttributeError) as exc:
-            hint = f"{self.path}: {exc}. {_FORM}"
+            found = checked(BotSettings, content, "the settings", is_open=True)
+        except WrongValueError as exc:
+            hint = f"{self.path}: something is wrong at {exc}. {_FORM}"
             raise AppError("The settings of the bot can't be understood.", hint) from exc
+        rooms = {room_id: replace(rule, room_id=room_id) for room_id, rule in found.rooms.items()}
+        return replace(found, library=found.library.rstrip("/"), rooms=rooms)
 
     def log_in(self, homeserver: str, user_id: str, device_id: str, library: str) -> None:
         """Enter the account."""
@@ -117,9 +126,7 @@ class BotFile:
         """Enter what may be asked in a room, in place of an earlier rule."""
         document = self._document()
         entry = tomlkit.table()
-        entry.update({"users": list(rule.users), "collections": list(rule.collections)})
-        entry.update({"stores_in": list(rule.stores_in), "summarises": rule.summarises})
-        entry["shows_all"] = rule.shows_all
+        entry.update({name: value for name, value in encoded(rule).items() if name != "room_id"})
         _table_in(document, "rooms")[rule.room_id] = entry
         self._write(document)
 
@@ -186,68 +193,3 @@ def _table_in(table: tomlkit.TOMLDocument | Table, name: str) -> Table:
     if name not in table:
         table[name] = tomlkit.table()
     return cast("Table", table[name])
-
-
-def _settings(content: Mapping[str, Any]) -> BotSettings:
-    signing = content.get("signing", {})
-    people = content.get("people", {})
-    rooms = content.get("rooms", {})
-    rates = content.get("questions_per_minute", {})
-    return BotSettings(
-        homeserver=_text(content["homeserver"]),
-        user_id=_text(content["user"]),
-        device_id=_text(content["device"]),
-        library=_text(content.get("library", LIBRARY)).rstrip("/"),
-        verified_devices_only=_truth(content.get("verified_devices_only", True)),
-        summary_model=_text(content.get("summary_model", "")),
-        person_rate=_number(rates.get("person", _PERSON_RATE)),
-        room_rate=_number(rates.get("room", _ROOM_RATE)),
-        people={user: _person(entry) for user, entry in people.items()},
-        signing=Signing(
-            _text(signing.get("issuer", "")),
-            _text(signing.get("audience", "")),
-            _texts(signing.get("servers", [])),
-        ),
-        rooms={room_id: _rule(room_id, entry) for room_id, entry in rooms.items()},
-    )
-
-
-def _person(entry: Mapping[str, Any]) -> Person:
-    devices = {str(name): _text(key) for name, key in entry.get("devices", {}).items()}
-    return Person(_text(entry.get("subject", "")), devices)
-
-
-def _rule(room_id: str, entry: Mapping[str, Any]) -> RoomRule:
-    return RoomRule(
-        room_id,
-        _texts(entry.get("users", [])),
-        _texts(entry.get("collections", [])),
-        _texts(entry.get("stores_in", [])),
-        _truth(entry.get("summarises", True)),
-        _truth(entry.get("shows_all", False)),
-    )
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
-    return value
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    # A single text would be read as a list of its letters.
-    if not isinstance(value, list):
-        raise TypeError(f"{value!r} is not a list")
-    return tuple(_text(each) for each in cast("list[object]", value))
-
-
-def _truth(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"{value!r} is neither true nor false")
-    return value
-
-
-def _number(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise TypeError(f"{value!r} is not a number above 0")
-    return value

@@ -11,13 +11,13 @@ import os
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import write_atomically
+from desktop_rag.core.records import decoded, encoded
 from desktop_rag.features.matrix.heard_message import HeardMessage
 from desktop_rag.features.matrix.message_text import (
     MessageText,
@@ -104,8 +104,8 @@ class HandledEvents:
             return
         for line in lines:
             try:
-                yield _handled(json.loads(line))
-            except (ValueError, TypeError, KeyError):
+                yield decoded(Handled, json.loads(line))
+            except ValueError:
                 # Cut off by a crash; nothing was said for it yet.
                 log.info("a line of %s can't be read", self._path.name)
 
@@ -117,13 +117,8 @@ class HandledEvents:
         return [each for each in latest.values() if each.at >= begin][-_MOST_KEPT:]
 
 
-def _handled(row: Any) -> Handled:  # noqa: ANN401  JSON
-    event_id, room_id, thread_id = (str(row[n]) for n in ("event_id", "room_id", "thread_id"))
-    return Handled(event_id, room_id, thread_id, Progress(row["progress"]), float(row["at"]))
-
-
 def _line(handled: Handled) -> str:
-    return json.dumps(asdict(handled)) + "\n"
+    return json.dumps(encoded(handled)) + "\n"
 
 
 def _failed(path: Path, exc: OSError) -> AppError:

@@ -12,6 +12,7 @@ from typing import Any, cast
 import httpx2
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.waits import wait_s_in
 
 _API = "/api/v1"
 _USER_HEADER = "X-Desktop-Rag-User"
@@ -143,8 +144,8 @@ def _refusal(status: int, headers: Mapping[str, str], content: bytes) -> Library
         said = _message(json.loads(content))
     except (ValueError, AttributeError):
         said = f"The library answered with status {status}."
-    after = headers.get("Retry-After", "") if status == _TOO_MANY else ""
-    return LibraryRefusedError(said, float(after) if after.isdecimal() else 0.0)
+    wait_s = wait_s_in("", headers=headers) if status == _TOO_MANY else None
+    return LibraryRefusedError(said, wait_s or 0.0)
 
 
 def _message(told: Mapping[str, Any]) -> str:

@@ -23,6 +23,7 @@ from nio.crypto import OlmDevice
 from nio.store import SqliteMemoryStore, SqliteStore
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.records import decoded
 from desktop_rag.features.matrix.bot_settings import LiveSettings
 from desktop_rag.features.matrix.heard_message import (
     Heard,
@@ -71,10 +72,8 @@ class SecretKeeper:
         """The secrets of an account; those in the environment come first. AppError for none."""
         kept = os.environ.get(VARIABLE, "") or self._keyring.get(user_id)
         try:
-            content: Any = json.loads(kept) if kept else None
-            names = BotSecrets.__slots__
-            return BotSecrets(**{name: str(content[name]) for name in names})
-        except (ValueError, KeyError, TypeError) as exc:
+            return decoded(BotSecrets, json.loads(kept or "null"))
+        except ValueError as exc:
             hint = f"Log in again: desktop-rag matrix login. Without a keyring, set {VARIABLE}."
             raise AppError(f"The secrets of {user_id} are not there.", hint) from exc
 

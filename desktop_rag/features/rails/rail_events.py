@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, cast, get_args
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.records import Record, WrongValueError, checked, encoded
 
 _MOST_ITEMS = 10_000
 _DEEPEST = 20
@@ -37,10 +38,11 @@ class UserIntent:
 
 
 @dataclass(frozen=True, slots=True)
-class BotIntent:
+class BotIntent(Record):
     """The canonical form of what the bot says next, with the flow's instruction to the model."""
 
     kind: ClassVar[str] = "bot_intent"
+    is_brief: ClassVar = True
     intent: str
     instruction: str = ""
 
@@ -131,34 +133,19 @@ def event_fields(event: RailEvent) -> dict[str, Any]:
 
 def event_json(event: RailEvent) -> dict[str, Any]:
     """The event for JSON, `type` first; an empty instruction is left out."""
-    found = {part.name: getattr(event, part.name) for part in fields(event)}
-    if not found.get("instruction", True):
-        del found["instruction"]
-    if isinstance(event, ActionFinished):
-        found["status"] = event.status.value
-    return {"type": event.kind, **found}
+    return {"type": event.kind, **encoded(event)}
 
 
 def event_from_json(row: Mapping[str, Any]) -> RailEvent:
     """The inverse of `event_json`; AppError for anything else."""
-    known = dict(row)
+    known = {str(name): plain(value) for name, value in row.items()}
     cls = _KINDS.get(str(known.pop("type", "")))
     try:
         if cls is None:
-            raise ValueError("an unknown type")
-        if cls is ActionFinished:
-            known["status"] = ActionStatus(known.get("status", "success"))
-        for name in ("data", "parameters"):
-            if not isinstance(known.get(name, {}), dict):
-                raise ValueError(f"{name} is no object")
-        for name in ("content", "intent", "action_name", "name", "instruction", "command_id"):
-            if not isinstance(known.get(name, ""), str):
-                raise ValueError(f"{name} is no text")
-        if not isinstance(known.get("is_agreed", False), bool):
-            raise ValueError("is_agreed is neither true nor false")
-        return cls(**{name: plain(value) for name, value in known.items()})
-    except (TypeError, ValueError) as exc:
-        raise AppError("This is no event of rails.", f"{exc}.") from exc
+            raise WrongValueError("type")
+        return checked(cls, known, cls.kind)
+    except WrongValueError as exc:
+        raise AppError("This is no event of rails.", f"Something is wrong at {exc}.") from exc
 
 
 def plain(value: object, depth: int = 0) -> Any:  # noqa: ANN401  a JSON value

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import psutil
 
+from desktop_rag.core.waits import doubled_s
+
 
 @dataclass(frozen=True, slots=True)
 class RetryTimes:
@@ -43,7 +45,7 @@ class RetryWait:
     def begin(self) -> bool:
         """Wait after a failure; False unless it is the first since `forget`."""
         is_news = not self._delay_s
-        self._delay_s = min(2 * self._delay_s or self._times.first_s, self._times.longest_s)
+        self._delay_s = doubled_s(self._delay_s, self._times.first_s, self._times.longest_s)
         now = self._clock()
         self._looks_at, self._ends_at = now + self._times.look_s, now + self._delay_s
         self._full_bytes = self._free()

@@ -21,6 +21,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.parsed import Chunk, embedded_text
 from desktop_rag.core.text import sentences
+from desktop_rag.core.waits import doubled_s
 from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.embedding.embedder_registry import (
@@ -201,7 +202,7 @@ class EmbedderBackoff:
         """A request to this model failed: delay the next one."""
         with self._lock:
             is_news = spec not in self._delays_s
-            delay_s = min(2 * self._delays_s.get(spec, self._first_s / 2), _LONGEST_S)
+            delay_s = doubled_s(self._delays_s.get(spec, 0.0), self._first_s, _LONGEST_S)
             self._delays_s[spec] = delay_s
             self._until[spec] = self._clock() + max(delay_s, error.wait_s or 0.0)
             self._set_timer()

@@ -13,14 +13,15 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
 from desktop_rag.core.crawling import PageLinks
 from desktop_rag.core.parsed import Box, Mark, PageView, PageWish, ParsedDocument
-from desktop_rag.core.pictures import PictureText, texts_from_json, texts_to_json
+from desktop_rag.core.pictures import PictureText
+from desktop_rag.core.records import decoded, encoded
 from desktop_rag.ingest.read.foundation.source_file import MAX_BOXES
 
 MAX_FRAME_BYTES = 256 * 1024
@@ -106,36 +107,12 @@ class Request:
 
     def to_line(self) -> bytes:
         """The request as it is sent, without the newline."""
-        fields: dict[str, Any] = {
-            "path": "" if self.path is None else str(self.path),
-            "limits": asdict(self.limits),
-            "is_safe": self.is_safe,
-            "web_page": self.web_page,
-            "ocr": self.ocr,
-            "view": None if self.view is None else asdict(self.view),
-            "passwords": self.passwords,
-            "only_opens": self.only_opens,
-            "colours": self.colours,
-            "links": self.links,
-            "pictures": texts_to_json(self.pictures.known),
-            "only_known": self.pictures.only_known,
-        }
-        return json.dumps(fields).encode("ascii")
+        return json.dumps(encoded(self)).encode("ascii")
 
     @classmethod
     def from_line(cls, line: bytes) -> "Request":
         """The inverse of `to_line`. The parent is trusted."""
-        fields = json.loads(line)
-        path, view = fields.pop("path"), fields.pop("view", None)
-        known = texts_from_json(fields.pop("pictures", {}))
-        return cls(
-            Path(path) if path else None,
-            Limits(**fields.pop("limits")),
-            view=PageWish(**view) if view else None,
-            passwords=tuple(fields.pop("passwords", ())),
-            pictures=PictureWish(known, bool(fields.pop("only_known", False))),
-            **fields,
-        )
+        return decoded(cls, json.loads(line))
 
 
 class ProtocolError(Exception):

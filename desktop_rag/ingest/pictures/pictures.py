@@ -13,13 +13,8 @@ from typing import Any, cast, get_args
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.files.own_files import ContentFolder
 from desktop_rag.core.parsed import ParsedDocument
-from desktop_rag.core.pictures import (
-    PictureHold,
-    PictureText,
-    WaitingPictures,
-    texts_from_json,
-    texts_to_json,
-)
+from desktop_rag.core.pictures import PictureHold, PictureText, WaitingPictures
+from desktop_rag.core.records import decoded, encoded
 from desktop_rag.core.settings import LongReading
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.parsing.parser_process import ParseFailed
@@ -56,7 +51,7 @@ class PictureFolder:
         """Keep what is known of a content; OSError when that fails."""
         failed = kept.failed
         fields: dict[str, Any] = {
-            "texts": texts_to_json(kept.texts),
+            "texts": encoded(kept.texts),
             "is_settled": kept.is_settled,
             "failed": [failed.reason, failed.title, failed.hint] if failed else [],
         }
@@ -73,7 +68,7 @@ class PictureFolder:
 
 def _kept_in(fields: Mapping[str, Any]) -> KeptPictures:
     try:
-        texts = texts_from_json(fields.get("texts", {}))
+        texts = decoded(dict[str, PictureText], fields.get("texts", {}))
         return KeptPictures(texts, fields.get("is_settled") is True, _failed_in(fields["failed"]))
     except (KeyError, TypeError, ValueError, AttributeError):
         return KeptPictures()

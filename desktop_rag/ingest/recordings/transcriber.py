@@ -21,6 +21,7 @@ from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.errors import AppError, Cancelled, without_quotation
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.recordings import Transcript, joined
+from desktop_rag.core.waits import doubled_s
 from desktop_rag.ingest.background.background_thread import BackgroundThread, PipelineCallbacks
 from desktop_rag.ingest.parsing.parser_process import ParseFailed
 from desktop_rag.ingest.recordings.recordings import WAITING, RecordingKit, Recordings
@@ -317,7 +318,7 @@ class Transcriber:
     def _wait(self, error: AppError, least_s: float) -> None:
         """The server is away: try again after a pause, each twice as long as the one before."""
         is_news = not self._pause_s
-        self._pause_s = min(2 * self._pause_s or self._kit.retry_s, _LONGEST_S)
+        self._pause_s = doubled_s(self._pause_s, self._kit.retry_s, _LONGEST_S)
         wait_s = max(self._pause_s, least_s)
         with self._background.condition:
             self._until = time.monotonic() + wait_s

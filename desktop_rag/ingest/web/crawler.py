@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes
 
 from desktop_rag.core.errors import Cancelled
+from desktop_rag.core.waits import doubled_s, pause_s, wait_s_in
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.web.intranet_hosts import NO_HOSTS, IntranetHosts
 from desktop_rag.ingest.web.page_address import (
@@ -371,14 +371,18 @@ class Crawler:
     def _wait_or_close(self, site: _Site, answer: "WebResponse") -> None:
         """Raise _SiteBusy when the site may be asked again; else leave it alone from now on."""
         site.busy += 1
-        named_s = retry_after_s(answer.headers.get("retry-after", ""), time.time())
-        wait_s = self.limits.busy_s * 2 ** (site.busy - 1) if named_s is None else named_s
-        if site.busy > self.limits.busy_tries or wait_s > self.limits.max_busy_s:
+        planned_s = self.limits.busy_s * 2 ** (site.busy - 1)
+        wait_s = pause_s(
+            planned_s if site.busy <= self.limits.busy_tries else None,
+            wait_s_in("", headers=answer.headers),
+            self.limits.max_busy_s,
+        )
+        if wait_s is None:
             site.closed = _refused_by(answer.status)
             return
         site.next_at = time.monotonic() + wait_s
         # It was asked too often: from now on half as often.
-        site.slow_s = min(2 * self._delay_s(site), self.limits.max_delay_s)
+        site.slow_s = doubled_s(self._delay_s(site), 0.0, self.limits.max_delay_s)
         raise _SiteBusy
 
     def _delay_s(self, site: _Site) -> float:
@@ -413,18 +417,6 @@ def _robots_failed(status: int) -> PageRefused:
         RefusalKind.FAILING, f"The site failed to say what may be read ({status} for robots.txt).",
         "Its pages are left alone until it does.",
     )  # fmt: skip
-
-
-def retry_after_s(written: str, now: float) -> float | None:
-    """The seconds that a Retry-After asks to wait, None for another text."""
-    text = written.strip()[:_MAX_STAMP_CHARS]
-    if text.isascii() and text.isdecimal():
-        return float(text[:9])
-    try:
-        moment = parsedate_to_datetime(text)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-    return max(0.0, moment.timestamp() - now)
 
 
 def _validators(headers: Mapping[str, str]) -> CacheValidators:

@@ -19,6 +19,7 @@ from desktop_rag.activity.recorder import Recorder
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.core.text import rough_token_counts
+from desktop_rag.core.waits import pause_s
 from desktop_rag.models.endpoint_address import host_of, normalise_base_url
 from desktop_rag.models.endpoints.client.chat_stream import Usage, load_json, read_usage, read_whole
 from desktop_rag.models.endpoints.client.endpoint_errors import mapping_endpoint_errors
@@ -179,10 +180,8 @@ class RemoteEmbedder:
             try:
                 return self._request(texts, _SILENCES * self._endpoint.timeout_s)
             except EndpointFaultError as exc:
-                pause_s = next(pauses_s, None)
-                wait_s = pause_s if exc.wait_s is None else exc.wait_s
-                is_over = pause_s is None or wait_s is None or wait_s > _LONGEST_PAUSE_S
-                if is_over or not exc.is_passing:
+                wait_s = pause_s(next(pauses_s, None), exc.wait_s, _LONGEST_PAUSE_S)
+                if wait_s is None or not exc.is_passing:
                     raise self._remember(exc) from exc
                 log.info("Embedding: %s Asking again in %.1f s.", exc.title, wait_s)
             except AppError as exc:

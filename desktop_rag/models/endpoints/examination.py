@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import LengthField, ModelProfile, Thinking
 from desktop_rag.core.paths import resources_dir
+from desktop_rag.core.waits import pause_s
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoint_address import is_near, normalise_base_url
 from desktop_rag.models.endpoints.client.chat_client import learned_from, schema_json, tool_json
@@ -432,10 +433,10 @@ class Examination:
                 continue
             except EndpointFaultError as exc:
                 tries_left -= 1
-                pause_s = _PAUSE_S if exc.wait_s is None else exc.wait_s
-                if not tries_left or not exc.is_passing or pause_s > _LONGEST_PAUSE_S:
+                wait_s = pause_s(_PAUSE_S if tries_left else None, exc.wait_s, _LONGEST_PAUSE_S)
+                if wait_s is None or not exc.is_passing:
                     raise
-            self._priority.sleep(pause_s)
+            self._priority.sleep(wait_s)
 
     def _ask(self, messages: list[dict[str, Any]], max_tokens: int, **more: object) -> _ExamAnswer:
         """An answer of limited length; determines the name of the field that limits it."""

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from desktop_rag.core.model_profile import LengthField, ModelProfile
 from desktop_rag.core.paths import resources_dir
+from desktop_rag.core.records import AsObject, checked
 from desktop_rag.models.endpoint_address import MODEL_SLOT, normalise_base_url
 
 # A part of an address that only the person knows.
 _BLANK = re.compile(r"YOUR-[A-Z]+")
 _ANY_PART = r"[^/?#]+"
 _THIS_COMPUTER = re.compile(r"^(https?://)(?:127\.0\.0\.1|\[::1\])(?=[:/]|$)")
-_Table = TypeVar("_Table")
 
 
 class Auth(StrEnum):
@@ -58,7 +58,7 @@ class ListShape:
 
     path: str = "models"  # "" for none; with a leading slash it starts at the host
     auth: Auth | None = None  # None means that of the provider
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: Annotated[tuple[tuple[str, str], ...], AsObject] = ()
     name: str = ""
     context: str = ""  # "" means the usual fields
     price_in: str = ""
@@ -180,48 +180,11 @@ def _providers() -> tuple[Provider, ...]:
 
 def _read_row(table: Mapping[str, Any], where: str) -> Provider:
     where = f"{where} ({table.get('name', 'without a name')})"
-    row = _read(table, Provider, where)
+    row = checked(Provider, table, where)
     for address in (row.address, *row.also):
         if normalise_base_url(address).casefold() != address.casefold():
             raise ValueError(f"{where}: {address} is not a normalised address")
     return row
-
-
-def _read(table: Mapping[str, Any], kind: type[_Table], where: str) -> _Table:
-    """A value of this dataclass from a table, every field checked."""
-    fields = {f.name: f for f in dataclasses.fields(cast("Any", kind))}
-    if unknown := sorted(table.keys() - fields):
-        raise ValueError(f"{where}: unknown: {', '.join(unknown)}")
-    needed = {n for n, f in fields.items() if f.default is f.default_factory is dataclasses.MISSING}
-    if missing := sorted(needed - table.keys()):
-        raise ValueError(f"{where}: missing: {', '.join(missing)}")
-    values = {name: _value(name, given, f"{where}, {name}") for name, given in table.items()}
-    return kind(**values)
-
-
-def _value(name: str, given: object, where: str) -> object:
-    try:
-        match name, given:
-            case "list", dict():
-                return _read(cast("dict[str, Any]", given), ListShape, where)
-            case "headers", dict():
-                return tuple((n, str(v)) for n, v in cast("dict[str, Any]", given).items())
-            case "auth", str():
-                return Auth(given)
-            case "quirks", list():
-                return tuple(Quirk(word) for word in cast("list[Any]", given))
-            case "also", list():
-                return tuple(str(address) for address in cast("list[Any]", given))
-            case "dollars", int() | float():
-                return float(given)
-            case (("list" | "headers" | "auth" | "quirks" | "also" | "dollars"), _):
-                raise ValueError("of the wrong kind")
-            case _, str():
-                return given
-            case _:
-                raise ValueError("no text")
-    except ValueError as exc:
-        raise exc if str(exc).startswith(where) else ValueError(f"{where}: {exc}") from exc
 
 
 @cache

@@ -11,7 +11,7 @@ from shiboken6 import isValid
 
 from desktop_rag.core.conversation import Attachment, AttachmentKind, Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.own_files import pixels_in, read_object, write_object
+from desktop_rag.core.files.own_files import pixels_in, read_part, update_object
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
@@ -275,7 +275,7 @@ class SourceReading(QObject):
         self._panel.open_requested.connect(self.open_elsewhere)
         self.sides.reading_width_chosen.connect(self._on_width_chosen)
         if remembered is not None:
-            bridge.run(self, lambda: read_object(remembered), self._on_width_read)
+            bridge.run(self, lambda: read_part(remembered, "reading"), self._on_width_read)
 
     def follow(self, model: MessageModel) -> None:
         """Show the sources of the last answer of a conversation."""
@@ -361,7 +361,7 @@ class SourceReading(QObject):
     @Slot(int)
     def _on_width_chosen(self, width_px: int) -> None:
         if (path := self._remembered) is not None:
-            self._bridge.run(self, lambda: write_object(path, {"width": width_px}))
+            self._bridge.run(self, lambda: update_object(path, reading={"width": width_px}))
 
 
 class ChatAttachments(QObject):

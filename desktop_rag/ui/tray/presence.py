@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.domain import Source, SourceState
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.own_files import pixels_in, read_object, write_object
+from desktop_rag.core.files.own_files import pixels_in, read_part, update_object
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import ProgressChanged, SourcesChanged, Stage
 from desktop_rag.core.paths import Home
@@ -376,7 +376,8 @@ class Presence(QObject):
         self._notifier.close()
         if self._popup:
             size = self._popup.remembered_size()
-            write_object(self._home.popup, {"width": size.width(), "height": size.height()})
+            kept = {"width": size.width(), "height": size.height()}
+            update_object(self._home.window, popup=kept)
             self._popup.close()
             self._popup.deleteLater()
             self._popup = None
@@ -433,7 +434,7 @@ class Presence(QObject):
     def _build_popup(self) -> QuickAsk:
         sessions = self._window.chats.sessions
         popup = QuickAsk(self._bridge, self._library, self._chat, self._theme, sessions)
-        if size := pixels_in(read_object(self._home.popup), "width", "height"):
+        if size := pixels_in(read_part(self._home.window, "popup"), "width", "height"):
             popup.set_remembered_size(QSize(*size))
         self._about = AboutFiles(self._bridge, self._library, self._chat, popup.field.about)
         self._about.folder_requested.connect(self._on_unknown_folder_requested)

@@ -189,7 +189,7 @@ class WindowPages(QStackedWidget):
 
             self.built_chat = ChatPage(
                 self._bridge, self._library, self._chat, self._theme, self._state,
-                self._home.reading,
+                self._home.window,
             )  # fmt: skip
             self.built_chat.apply(self._settings.value)
             self._add(CHAT, self.built_chat)

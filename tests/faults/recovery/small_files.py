@@ -11,7 +11,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QMainWindow
 
-from desktop_rag.core.files.own_files import read_object
+from desktop_rag.core.files.own_files import pixels_in, read_object, read_part
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings
@@ -108,12 +108,16 @@ CONTENTS: dict[str, tuple[Any, Callable[[Path], object]]] = {
         lambda path: AccessRules(path).all(),
     ),
     "window": (
-        {"left": 10, "top": 10, "width": 900, "height": 700, "is_maximized": False},
-        lambda path: place_window(QMainWindow(), read_object(path)),
+        {
+            "left": 10, "top": 10, "width": 900, "height": 700, "is_maximized": False,
+            "popup": {"width": 500, "height": 300}, "reading": {"width": 500},
+        },
+        lambda path: [
+            place_window(QMainWindow(), read_object(path)),
+            *(pixels_in(read_part(path, name), "width") for name in ("popup", "reading")),
+        ],
     ),
     "shared_library": ({"library": "a/b", "collections": {"c": "C"}}, read_object),
-    "popup": ({"width": 500, "height": 300}, read_object),
-    "reading": ({"width": 500}, read_object),
     "settings": (None, load_settings),
     "rail_vectors": (None, Path.exists),
     "link_key": (None, Path.exists),

@@ -10,6 +10,7 @@ from PySide6.QtGui import QHelpEvent, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QTableView, QToolTip
 
+from desktop_rag.core.files.own_files import read_part
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
@@ -203,8 +204,8 @@ def test_the_width_is_remembered(
     assert right
     sides.moveSplitter(right.x() - 60, 2)
     width = pane.width()
-    remembered = reader.app.services.home.reading
-    reader.waits_until(remembered.exists)
+    kept = reader.app.services.home.window
+    reader.waits_until(lambda: bool(read_part(kept, "reading")))
     reader.closes_the_window()
     again = open_window()
     again.window.resize(1366, 768)

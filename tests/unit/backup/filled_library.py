@@ -16,6 +16,7 @@ from desktop_rag.core.claims import (
     Verdict,
 )
 from desktop_rag.core.conversation import (
+    AnswerStep,
     Attachment,
     AttachmentKind,
     Conversation,
@@ -275,10 +276,18 @@ def _answer_fields() -> dict[str, Any]:
         "When?",
         FileCounts(3, 2),
         rails=("1 listen",),
+        proposal="c1",
+        steps=(AnswerStep("Looked up the lamp.", (1, 2)),),
+        unbacked=("It is red.",),
     )
     return {
         "model": "keeper", "seconds": 1.25, "thinking": "Hm.", "sources": (source,),
-        "nearest": (SourceRef(1, "", "/x", "X", Anchor(page=2), "t", -1.5),), "notes": notes,
+        "nearest": (
+            SourceRef(1, "", "/x", "X", Anchor(page=2), "t", -1.5),
+            SourceRef(2, "", "/y.ogg", "Y", Anchor(second=12), "t", 0.5),
+            SourceRef(3, "", "/z.md", "Z", Anchor(line=1, by_app=True), "t", 0.5),
+        ),
+        "notes": notes,
         "follow_ups": ("And at dawn?",), "claims": (Claim(0, 7, checked, 1),),
         "remembered": (PastAnswer("p1", "Before?"),), "is_own_knowledge": True,
     }  # fmt: skip

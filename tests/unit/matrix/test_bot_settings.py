@@ -7,7 +7,6 @@ import jwt
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.matrix.bot_run import Pace
 from desktop_rag.features.matrix.bot_settings import BotFile, BotSettings, LiveSettings, RoomRule
 from desktop_rag.features.matrix.room_readers import (
     PeopleTokens,
@@ -112,14 +111,3 @@ def test_only_addresses_that_the_room_can_open_are_shown(
 ) -> None:
     settings = BotSettings(homeserver, "@bot:here", "DEVICE")
     assert address_for_room(url, settings) == (url if kept else "")
-
-
-def test_the_pace_is_that_of_the_last_minute() -> None:
-    now = [0.0]
-    pace = Pace(lambda: now[0])
-    assert [pace.wait_s("ann", 2) for _ in range(3)] == [0, 0, 60]
-    assert pace.wait_s("ben", 2) == 0
-    now[0] = 59.0
-    assert pace.wait_s("ann", 2) == 1
-    now[0] = 60.0
-    assert pace.wait_s("ann", 2) == 0

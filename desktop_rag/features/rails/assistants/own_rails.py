@@ -5,7 +5,7 @@ Any worker thread. Only the file of topics is ever written, and only where it ho
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, cast
@@ -13,6 +13,7 @@ from typing import Any, cast
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import read_object, write_atomically, write_object
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.records import Record, readable
 from desktop_rag.features.rails.actions.rails_world import DocumentAnswer, Passage, RailsWorld
 from desktop_rag.features.rails.assistants.rail_names import is_built_in
 from desktop_rag.features.rails.assistants.rail_sets import OUR_ACTIONS
@@ -20,7 +21,7 @@ from desktop_rag.features.rails.configuration.rails_folder import read_rails, re
 from desktop_rag.features.rails.rail_engine import Rails, transcript
 from desktop_rag.features.rails.rail_events import ActionFinished, UserIntent
 from desktop_rag.features.rails.runtime.run_files import shown_run
-from desktop_rag.features.rails.topics.rail_topic import RailTopic, TopicReply, problems
+from desktop_rag.features.rails.topics.rail_topic import RailTopic, problems
 from desktop_rag.features.rails.topics.topic_file import read_topics, write_topics
 
 
@@ -120,36 +121,12 @@ class OpenedRails:
 
 
 @dataclass(frozen=True, slots=True)
-class RailsDraft:
+class RailsDraft(Record):
     """Unsaved topics of a folder; `text` is that of the file they began with."""
 
     folder: Path
     text: str
     topics: tuple[RailTopic, ...]
-
-
-def draft_to_json(draft: RailsDraft) -> dict[str, Any]:
-    """The JSON object that `draft_of` reads."""
-    topics = [asdict(topic) for topic in draft.topics]
-    return {"folder": str(draft.folder), "text": draft.text, "topics": topics}
-
-
-def draft_of(kept: Mapping[str, Any]) -> RailsDraft | None:
-    """The draft in a JSON object; None for anything else."""
-    try:
-        topics = tuple(_topic(row) for row in kept["topics"])
-        return RailsDraft(Path(str(kept["folder"])), str(kept["text"]), topics)
-    except (KeyError, TypeError, ValueError):
-        return None
-
-
-def _topic(row: Mapping[str, Any]) -> RailTopic:
-    texts = {
-        key: tuple(map(str, cast("list[object]", row[key])))
-        for key in ("examples", "texts", "then")
-    }
-    words = {key: str(row[key]) for key in ("name", "said_form", "then_form")}
-    return RailTopic(reply=TopicReply(row["reply"]), **texts, **words)  # type: ignore[arg-type]
 
 
 TOPICS_FILE = "topics.co"
@@ -262,11 +239,11 @@ class OwnRails:
             self._draft_path.unlink(missing_ok=True)
             return
         self._root.mkdir(parents=True, exist_ok=True)
-        write_object(self._draft_path, draft_to_json(draft))
+        write_object(self._draft_path, draft.to_json())
 
     def draft(self) -> RailsDraft | None:
         """The unsaved topics that were kept last; None without any."""
-        return draft_of(read_object(self._draft_path))
+        return readable(RailsDraft, read_object(self._draft_path))
 
     @property
     def _draft_path(self) -> Path:

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from desktop_rag.core.files.own_files import rows_in
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.records import Id, IdOrNone, Moment, Record, encoded, readable_rows
 
 
 class CommandState(StrEnum):
@@ -49,13 +49,8 @@ class CommandKind(StrEnum):
     PROGRAM = "program"
 
 
-_TEXTS = ("command_id", "title", "prompt", "conversation_id", "assistant_id", "outcome", "said")
-_MOMENTS = ("proposed_at", "decided_at", "ended_at")
-_LATEST_S = 1e11
-
-
 @dataclass(frozen=True, slots=True)
-class Command:
+class Command(Record):
     """A change that was proposed to the person, and its outcome.
 
     `prompt` is the sentence that asked for it. `details` are names with values, which show exactly
@@ -63,45 +58,26 @@ class Command:
     an empty `undo` it can't be. `said` is what the assistant said after it.
     """
 
-    command_id: str
+    command_id: Id
     kind: CommandKind
     title: str
     prompt: str
     details: tuple[tuple[str, str], ...]
     target: Mapping[str, Any]
-    proposed_at: float
-    conversation_id: str = ""
-    assistant_id: str = ""
+    proposed_at: Moment
+    conversation_id: IdOrNone = ""
+    assistant_id: IdOrNone = ""
     state: CommandState = CommandState.PROPOSED
     outcome: str = ""
     said: str = ""
-    decided_at: float = 0.0
-    ended_at: float = 0.0
+    decided_at: Moment = 0.0
+    ended_at: Moment = 0.0
     undo: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def can_be_undone(self) -> bool:
         """True when what was done can be taken back."""
         return self.state is CommandState.DONE and bool(self.undo)
-
-    def to_json(self) -> dict[str, Any]:
-        """All fields by name."""
-        values = asdict(self) | {"kind": self.kind.value, "state": self.state.value}
-        return values | {"details": [list(pair) for pair in self.details]}
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "Command":
-        """The inverse of `to_json`; KeyError, TypeError or ValueError for anything else."""
-        values: dict[str, Any] = dict(fields)
-        values["kind"] = CommandKind(values["kind"])
-        values["state"] = CommandState(values["state"])
-        values["details"] = tuple((str(name), str(value)) for name, value in values["details"])
-        made = cls(**values)
-        if not all(isinstance(getattr(made, name), str) for name in _TEXTS):
-            raise TypeError("not a text")
-        if not all(0 <= getattr(made, name) < _LATEST_S for name in _MOMENTS):
-            raise ValueError("not a moment")
-        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +109,9 @@ def merged(present: Sequence[Command], taken: Iterable[Command]) -> list[Command
 
 def to_text(commands: Iterable[Command]) -> str:
     """The content of the file."""
-    content = {"commands": [command.to_json() for command in commands]}
-    return json.dumps(content, ensure_ascii=False)
+    return json.dumps({"commands": encoded(list(commands))}, ensure_ascii=False)
 
 
 def from_content(content: Mapping[str, Any]) -> list[Command]:
     """The commands in the content of the file, without those that can't be read."""
-    found: list[Command] = []
-    for row in rows_in(content, "commands"):
-        try:
-            found.append(Command.from_json(row))
-        except (KeyError, TypeError, ValueError):
-            continue
-    return found
+    return readable_rows(Command, content.get("commands"))

@@ -6,70 +6,53 @@ file.
 
 import json
 import logging
+from dataclasses import fields
 from typing import Any
 
-from desktop_rag.backup.value_rules import (
-    WrongValueError,
-    exactly,
-    fields,
-    identifier,
-    list_of,
-    moment,
-    one_of,
-    strict_json,
-    text,
-)
+from desktop_rag.backup.value_rules import strict_json
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import read_object, write_atomically
 from desktop_rag.core.paths import Home
+from desktop_rag.core.records import WrongValueError, checked
 from desktop_rag.features.rails.commands.command import (
     MOST_KEPT,
     Command,
-    CommandKind,
-    CommandState,
     from_content,
     merged,
     settled,
     to_text,
 )
-from desktop_rag.store.contract.precious import BackupRules, Check, KeptFile
+from desktop_rag.store.contract.precious import BackupRules, KeptFile
 
 log = logging.getLogger(__name__)
 
 COMMANDS = "commands.json"
 
-_OVER = exactly(*(state.value for state in CommandState if state.is_over))
 _LEFT_OUT = ("target", "undo")
-_FIELDS: dict[str, Check] = {
-    "command_id": identifier(),
-    "kind": one_of(CommandKind),
-    "title": text(),
-    "prompt": text(),
-    "details": list_of(list_of(text(), length=2)),
-    "proposed_at": moment(),
-    "conversation_id": identifier(may_be_empty=True),
-    "assistant_id": identifier(may_be_empty=True),
-    "state": _OVER,
-    "outcome": text(),
-    "said": text(),
-    "decided_at": moment(),
-    "ended_at": moment(),
-}
-_ROW = fields(_FIELDS)
-_CONTENT = fields({"commands": list_of(_ROW, MOST_KEPT)})
 
 
 def commands_in(content: str) -> list[Command]:
     """The history in a backup; WrongValueError for anything that the app does not write."""
     try:
-        found = strict_json(content)
+        found = checked(dict[str, tuple[Any, ...]], strict_json(content), COMMANDS)
     except ValueError:
         raise WrongValueError(COMMANDS) from None
-    _CONTENT(found, COMMANDS)
-    rows = found["commands"]
-    if len({row["command_id"] for row in rows}) != len(rows):
+    rows = found.get("commands", ())
+    commands = [_in_backup(row, f"{COMMANDS} {n}") for n, row in enumerate(rows, start=1)]
+    are_distinct = len({command.command_id for command in commands}) == len(commands)
+    if found.keys() != {"commands"} or len(rows) > MOST_KEPT or not are_distinct:
         raise WrongValueError(COMMANDS)
-    return [Command.from_json({**row, "target": {}}) for row in rows]
+    return commands
+
+
+def _in_backup(row: object, place: str) -> Command:
+    """A command of a backup, with nothing that could be carried out or taken back."""
+    given = checked(dict[str, Any], row, place)
+    command = checked(Command, {**given, "target": {}}, place)
+    known = {field.name for field in fields(Command)} - {*_LEFT_OUT}
+    if not command.state.is_over or given.keys() != known:
+        raise WrongValueError(place)
+    return command
 
 
 def _text_of(home: Home) -> str:
@@ -100,7 +83,7 @@ def _rows_of(home: Home) -> list[dict[str, Any]]:
         for name in _LEFT_OUT:
             del row[name]
         try:
-            _ROW(row, COMMANDS)
+            _in_backup(row, COMMANDS)
         except WrongValueError as exc:
             log.info("a command was left out: %s", exc)
             continue

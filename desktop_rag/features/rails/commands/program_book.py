@@ -8,12 +8,14 @@ import json
 import os
 import stat
 import uuid
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.own_files import read_object, rows_in, write_atomically
+from desktop_rag.core.files.own_files import read_object, write_atomically
+from desktop_rag.core.records import encoded, readable_rows
 from desktop_rag.features.rails.commands.registered_program import (
     RegisteredProgram,
     checked_program,
@@ -35,13 +37,10 @@ class ProgramBook:
     def all(self) -> list[RegisteredProgram]:
         """All programs, by name."""
         found: list[RegisteredProgram] = []
-        for row in rows_in(read_object(self._file), "programs"):
-            try:
-                program = RegisteredProgram.from_json(row)
+        for program in readable_rows(RegisteredProgram, read_object(self._file).get("programs")):
+            with suppress(AppError):  # changed by hand into something else: it is not run
                 checked_program(program)
-            except (AppError, KeyError, TypeError, ValueError):
-                continue  # changed by hand into something else: it is not run
-            found.append(program)
+                found.append(program)
         return sorted(found, key=lambda program: (program.name.casefold(), program.program_id))
 
     def get(self, program_id: str) -> RegisteredProgram:
@@ -89,7 +88,7 @@ class ProgramBook:
             self._write([each for each in self.all() if each.program_id != program_id])
 
     def _write(self, programs: list[RegisteredProgram]) -> None:
-        content = {"programs": [program.to_json() for program in programs]}
+        content = {"programs": encoded(programs)}
         try:
             write_atomically(self._file, json.dumps(content, ensure_ascii=False, indent=1))
         except OSError as exc:

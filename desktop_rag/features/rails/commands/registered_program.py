@@ -5,9 +5,9 @@ There is no shell: each line of the template is one argument, and a slot's value
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import ClassVar
 
 from desktop_rag.core.errors import AppError
 
@@ -40,6 +40,7 @@ class RegisteredProgram:
     `folder`, "" for one of its own. `digest` is the hash of its file when it was registered.
     """
 
+    needed: ClassVar = frozenset({"arguments", "sentences"})
     program_id: str
     name: str
     path: str
@@ -78,18 +79,6 @@ class RegisteredProgram:
                 if match := re.fullmatch(_expression(pattern), form, re.IGNORECASE):
                     return {name: _bare(value) for name, value in match.groupdict().items()}
         return None
-
-    def to_json(self) -> dict[str, Any]:
-        """All fields by name."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "RegisteredProgram":
-        """The inverse of `to_json`."""
-        values: dict[str, Any] = dict(fields)
-        values["arguments"] = tuple(map(str, values["arguments"]))
-        values["sentences"] = tuple(map(str, values["sentences"]))
-        return cls(**values)
 
 
 def checked_program(program: RegisteredProgram) -> None:

@@ -14,11 +14,12 @@ from desktop_rag.core.claims import Verdict, with_signs
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.domain import Source
 from desktop_rag.core.errors import AppError, InterruptedAnswer
-from desktop_rag.core.files.own_files import read_object, texts_in, write_atomically, write_object
+from desktop_rag.core.files.own_files import read_object, write_atomically, write_object
 from desktop_rag.core.language.languages import language_of, likely_language
 from desktop_rag.core.markup.own_words import hash_of
 from desktop_rag.core.question import SearchScope
 from desktop_rag.core.question_scope import QuestionScope
+from desktop_rag.core.records import readable_rows
 from desktop_rag.core.text import words
 from desktop_rag.features.schedules.background_answers import BackgroundAnswers
 from desktop_rag.features.schedules.values.note_page import (
@@ -98,7 +99,7 @@ class NoteFiles:
         return bool(self._holding(folder))
 
     def _paths(self) -> list[str]:
-        return texts_in(read_object(self._register), "paths")
+        return readable_rows(str, read_object(self._register).get("paths"))
 
     def _holding(self, folder: Path) -> list[Source]:
         sources = [s for s in self._library.sources.all() if s.is_on_disk]

@@ -5,15 +5,15 @@ latest occasion is not the one that was settled. So one run makes up for all tha
 the app was off, and neither a changed clock nor a journey asks twice.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Annotated
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
+from desktop_rag.core.records import FILLED, Count, Id, IdOrNone, Moment, Record, Within
 
 LONGEST_NAME = 120
 LONGEST_QUESTION = 8_000
@@ -32,38 +32,27 @@ class Rhythm(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduledQuestion:
+class ScheduledQuestion(Record):
     """A question that the app asks by itself.
 
     `minute` is the minute of the day in local time, `weekday` counts from 0 on Monday; a rhythm
     that needs neither keeps them. The later `changed_at` wins when a backup is merged.
     """
 
-    question_id: str
-    name: str
-    question: str
+    question_id: Id
+    name: Annotated[str, Within(1, LONGEST_NAME), FILLED]
+    question: Annotated[str, Within(1, LONGEST_QUESTION), FILLED]
     rhythm: Rhythm = Rhythm.DAILY
-    minute: int = 8 * 60
-    weekday: int = 0
+    minute: Annotated[int, Within(0, _MINUTES_A_DAY - 1)] = 8 * 60
+    weekday: Annotated[int, Within(0, _DAYS_A_WEEK - 1)] = 0
     scope: QuestionScope = ALL_DOCUMENTS
-    assistant_id: str = ""
+    assistant_id: IdOrNone = ""
     is_paused: bool = False
-    changed_at: float = 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        """All fields by name."""
-        return asdict(self) | {"rhythm": self.rhythm.value, "scope": self.scope.to_json()}
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "ScheduledQuestion":
-        """The inverse of `to_json`."""
-        scope = QuestionScope.from_json(fields.get("scope", {}))
-        values: dict[str, Any] = {**fields, "rhythm": Rhythm(fields["rhythm"]), "scope": scope}
-        return cls(**values)
+    changed_at: Moment = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleState:
+class ScheduleState(Record):
     """The state of a schedule.
 
     `settled` names the occasion that was dealt with last: a local date and time, or the
@@ -72,9 +61,9 @@ class ScheduleState:
     """
 
     settled: str = ""
-    failures: int = 0
-    failed_at: float = 0.0
-    retry_at: float = 0.0
+    failures: Count = 0
+    failed_at: Moment = 0.0
+    retry_at: Moment = 0.0
     error_title: str = ""
     error_hint: str = ""
 
@@ -82,15 +71,6 @@ class ScheduleState:
     def has_failed(self) -> bool:
         """True when the latest try failed."""
         return self.failures > 0
-
-    def to_json(self) -> dict[str, Any]:
-        """All fields by name."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "ScheduleState":
-        """The inverse of `to_json`."""
-        return cls(**fields)
 
 
 def validated_question(question: ScheduledQuestion) -> ScheduledQuestion:

@@ -1,12 +1,11 @@
 """The answers to scheduled questions with their changes, and events. Frozen values, pure."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.parsed import Anchor
+from desktop_rag.core.records import Count, Id, Moment, Record
 from desktop_rag.features.schedules.values.scheduled_question import ScheduledQuestion
 
 
@@ -29,20 +28,20 @@ class ComparedSentence:
     change: SentenceChange
     text: str
     before: str = ""
-    numbers: tuple[int, ...] = ()
+    numbers: tuple[Count, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduledRun:
+class ScheduledRun(Record):
     """One answer to a scheduled question, as `question` asked it then.
 
     `sources` are those that it cites. `compared` holds its sentences against the run before it; it
     is empty for the first run, and where a `note` says why they were not compared.
     """
 
-    run_id: str
-    question_id: str
-    ran_at: float
+    run_id: Id
+    question_id: Id
+    ran_at: Moment
     question: str
     answer: str
     model: str = ""
@@ -57,38 +56,10 @@ class ScheduledRun:
         """True when the answer says something else than the one before it."""
         return is_changed(self.compared)
 
-    def to_json(self) -> dict[str, Any]:
-        """All fields by name."""
-        sources = [{**asdict(source), "anchor": source.anchor.to_json()} for source in self.sources]
-        compared = [{**asdict(each), "change": each.change.value} for each in self.compared]
-        return asdict(self) | {"sources": sources, "compared": compared}
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "ScheduledRun":
-        """The inverse of `to_json`."""
-        sources = tuple(_source(each) for each in fields["sources"])
-        compared = tuple(map(_compared, fields["compared"]))
-        values: dict[str, Any] = {**fields, "sources": sources, "compared": compared}
-        return cls(**values)
-
 
 def is_changed(compared: Sequence[ComparedSentence]) -> bool:
     """True when a sentence was added, is gone or says something else."""
     return any(each.change is not SentenceChange.SAME for each in compared)
-
-
-def _compared(fields: Mapping[str, Any]) -> ComparedSentence:
-    # Runs of earlier versions have no numbers.
-    numbers = tuple(fields.get("numbers", ()))
-    change = SentenceChange(fields["change"])
-    return ComparedSentence(change, fields["text"], fields["before"], numbers)
-
-
-def _source(fields: Mapping[str, Any]) -> SourceRef:
-    values: dict[str, Any] = dict(fields)
-    values["anchor"] = Anchor.from_json(fields["anchor"])
-    values["also_in"] = tuple(fields["also_in"])
-    return SourceRef(**values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from filelock import FileLock, Timeout
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import object_in, write_atomically
+from desktop_rag.core.records import decoded, encoded
 from desktop_rag.features.server.values.access_values import ALGORITHMS, AccessRule
 from desktop_rag.models.endpoint_address import is_this_computer
 
@@ -116,7 +117,7 @@ class AccessRules:
     def _read(self) -> tuple[AccessRule, ...]:
         try:
             content = object_in(self._path.read_bytes())
-            rules = tuple(AccessRule.from_json(row) for row in content["rules"])
+            rules = decoded(tuple[AccessRule, ...], content.get("rules"))
             for rule in rules:
                 check_rule(rule)
             return rules
@@ -124,11 +125,11 @@ class AccessRules:
             raise _unreadable(f"{exc.strerror}.") from exc
         except AppError as error:
             raise _unreadable(f"{error.title} {error.hint}") from error
-        except (ValueError, TypeError, KeyError, AttributeError) as exc:
+        except ValueError as exc:
             raise _unreadable(_FORM) from exc
 
     def _write(self, rules: Sequence[AccessRule]) -> None:
-        stored = {"rules": [rule.to_json() for rule in rules]}
+        stored = {"rules": encoded(rules)}
         write_atomically(self._path, json.dumps(stored, ensure_ascii=False, indent=1))
 
     @contextmanager

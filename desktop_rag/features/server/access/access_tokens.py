@@ -3,10 +3,12 @@
 import hashlib
 import secrets
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import ClassVar
+
+from desktop_rag.core.records import Record
 
 # The beginning of every secret, by which scanners for leaked secrets can know it.
 PREFIX = "drag-"
@@ -32,7 +34,7 @@ _INCLUDED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class Token(Record):
     """A token without its secret, of which only the SHA-256 `digest` is kept.
 
     The secret has 256 random bits, so its hash needs no salt. Without `collection_ids` the token
@@ -41,6 +43,10 @@ class Token:
     their sources, with `passes_markup` images and HTML in answers stay. `expires_at` 0 means never.
     """
 
+    # Without these a token would allow more than was meant.
+    needed: ClassVar = frozenset(
+        {"collection_ids", "origins", "requests_per_minute", "created_at", "expires_at"}
+    )
     token_id: str
     name: str
     digest: str
@@ -70,28 +76,6 @@ class Token:
     def is_expired(self, now: float) -> bool:
         """True from the moment at which it expires."""
         return bool(self.expires_at) and now >= self.expires_at
-
-    def to_json(self) -> dict[str, Any]:
-        """The stored form; it has no secret."""
-        return asdict(self) | {"scopes": sorted(scope.value for scope in self.scopes)}
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "Token":
-        """The inverse of `to_json`; ValueError, TypeError or KeyError for anything else."""
-        return cls(
-            str(fields["token_id"]),
-            str(fields["name"]),
-            str(fields["digest"]),
-            frozenset(TokenScope(scope) for scope in fields["scopes"]),
-            tuple(str(each) for each in fields["collection_ids"]),
-            tuple(str(each) for each in fields["origins"]),
-            int(fields["requests_per_minute"]),
-            float(fields["created_at"]),
-            float(fields["expires_at"]),
-            tuple(str(each) for each in fields.get("models", ())),
-            bool(fields.get("lists_sources", False)),
-            bool(fields.get("passes_markup", False)),
-        )
 
 
 def new_token(

@@ -13,6 +13,7 @@ from filelock import FileLock, Timeout
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import object_in, read_object, write_atomically
+from desktop_rag.core.records import decoded, encoded
 from desktop_rag.features.server.access.access_tokens import Token, digest_of
 
 log = logging.getLogger(__name__)
@@ -91,17 +92,17 @@ class TokenBook:
             if stamp == self._stamp:
                 return
             content = object_in(self._path.read_bytes())
-            self._known = tuple(Token.from_json(fields) for fields in content["tokens"])
+            self._known = decoded(tuple[Token, ...], content.get("tokens"))
             self._stamp = stamp
         except FileNotFoundError:
             self._known, self._stamp = (), None
-        except (OSError, ValueError, TypeError, KeyError) as exc:
+        except (OSError, ValueError) as exc:
             log.info("the tokens can't be read: %s", type(exc).__name__)
             hint = f"Remove {self._path} and make new tokens. Until then nobody is let in."
             raise AppError("The tokens of the server can't be read.", hint) from exc
 
     def _write(self, tokens: Sequence[Token]) -> None:
-        content = {"tokens": [token.to_json() for token in tokens]}
+        content = {"tokens": encoded(tokens)}
         self._path.touch(mode=0o600)
         write_atomically(self._path, json.dumps(content, ensure_ascii=False, indent=1))
         self._path.chmod(0o600)

@@ -6,9 +6,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from desktop_rag.activity.event_files import EventFiles, LogLimits
 from desktop_rag.core.conversation import (
@@ -22,6 +22,7 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.markup.inert_markdown import InertStream, inert
+from desktop_rag.core.records import readable
 from desktop_rag.features.server.access.authority import Authority, RateLimits
 from desktop_rag.features.server.access.callers import Exchange
 from desktop_rag.features.server.access.token_book import TokenUses
@@ -84,27 +85,16 @@ def _stored(record: RequestRecord) -> dict[str, Any]:
     longest = {"question": _LONGEST_TEXT, "answer": _LONGEST_TEXT}
     return {
         name: value[: longest.get(name, _LONGEST_NAME)] if isinstance(value, str) else value
-        for name, value in asdict(record).items()
-        if value
+        for name, value in record.to_json().items()
     }
 
 
 def _record_in(line: bytes) -> RequestRecord | None:
     """The record of a line; None for anything else: others may edit the file."""
     try:
-        found = json.loads(line)
+        return readable(RequestRecord, json.loads(line), mends=True)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or not isinstance(found.get("at"), int | float):  # pyright: ignore[reportUnknownMemberType]
-        return None
-    given = cast("dict[str, Any]", found)
-    kept: dict[str, Any] = {}
-    for field in fields(RequestRecord):
-        wanted = str if isinstance(field.default, str) else int
-        value = given.get(field.name)
-        if isinstance(value, wanted) and not isinstance(value, bool) and field.name != "at":
-            kept[field.name] = value
-    return RequestRecord(float(given["at"]), **kept)
 
 
 class AuthoriseFilter(RequestFilter):

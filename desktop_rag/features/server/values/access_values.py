@@ -1,8 +1,10 @@
 """Access rules, certificates and tokens of the local server. Frozen values, pure."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from desktop_rag.core.records import Record
 
 # Only with a public key: with the others, whoever can check a token can make one.
 Algorithm = Literal[
@@ -13,7 +15,7 @@ USUAL_ALGORITHMS: tuple[Algorithm, ...] = ("RS256", "ES256", "EdDSA")
 
 
 @dataclass(frozen=True, slots=True)
-class AccessRule:
+class AccessRule(Record):
     """The application that says who may read which documents of a collection.
 
     Its users come with a token signed with the key in `key_file`, a public key in PEM or a JWKS, by
@@ -27,20 +29,6 @@ class AccessRule:
     issuer: str
     audience: str
     address: str
-
-    def to_json(self) -> dict[str, Any]:
-        """The stored form."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "AccessRule":
-        """The inverse of `to_json`. TypeError or KeyError for anything else."""
-        names = ("collection_id", "key_file", "issuer", "audience", "address")
-        texts = {name: fields[name] for name in names}
-        algorithms = fields["algorithms"]
-        if not all(isinstance(value, str) for value in (*texts.values(), *algorithms)):
-            raise TypeError("not a text")
-        return cls(algorithms=tuple(algorithms), **texts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
+from typing import ClassVar
+
+from desktop_rag.core.records import Record
 
 _CLIENT_FAULT, _SERVER_FAULT = 400, 500
 
@@ -20,7 +23,7 @@ class RequestKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class RequestRecord:
+class RequestRecord(Record):
     """One request. `at` is Unix time, `ms` the milliseconds until its last byte was sent.
 
     `token` is the name of the token, "" for a request without a valid one; `user` tells the users
@@ -29,6 +32,7 @@ class RequestRecord:
     of the question and the answer, which are themselves "" unless they are logged.
     """
 
+    is_brief: ClassVar = True
     at: float
     method: str = ""
     path: str = ""

@@ -29,6 +29,7 @@ from desktop_rag.core.model_profile import (
 )
 from desktop_rag.core.settings import ASSUMED_CONTEXT_TOKENS, EndpointSettings
 from desktop_rag.core.text import rough_token_counts
+from desktop_rag.core.waits import pause_s
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoint_address import OWN_ADDRESS
 from desktop_rag.models.endpoints.client.chat_stream import (
@@ -243,18 +244,15 @@ class Retries:
         """Seconds to wait before the next try, as the server asks; None when the error is final."""
         if error.fault is Fault.LOADING:
             return self._loading_pause(error)
-        pause_s = next(self._pauses_s, None)
-        if pause_s is None or not _may_pass(error):
-            return None
-        pause_s = pause_s if error.wait_s is None else error.wait_s
-        return pause_s if pause_s <= _LONGEST_PAUSE_S else None
+        wait_s = pause_s(next(self._pauses_s, None), error.wait_s, _LONGEST_PAUSE_S)
+        return wait_s if _may_pass(error) else None
 
     def _loading_pause(self, error: EndpointFaultError) -> float | None:
         """The pause while a model is loaded: no longer than ours, however long the server asks."""
-        pause_s = next(self._loading_pauses_s, _LOADING_PAUSE_S)
-        pause_s = pause_s if error.wait_s is None else min(pause_s, error.wait_s)
-        self._loading_s += max(pause_s, _LOADING_PAUSES_S[0])
-        return pause_s if self._loading_s <= _LONGEST_LOADING_S else None
+        wait_s = next(self._loading_pauses_s, _LOADING_PAUSE_S)
+        wait_s = wait_s if error.wait_s is None else min(wait_s, error.wait_s)
+        self._loading_s += max(wait_s, _LOADING_PAUSES_S[0])
+        return wait_s if self._loading_s <= _LONGEST_LOADING_S else None
 
 
 def _may_pass(error: EndpointFaultError) -> bool:
@@ -488,14 +486,14 @@ class ChatClient:
                 self._check_images(exc, turns, has_begun)
                 if self._has_learned(exc, turns, has_begun) and not has_begun:
                     continue
-                pause_s = None if has_begun else retries.pause_after(exc)
-                if pause_s is None:
+                wait_s = None if has_begun else retries.pause_after(exc)
+                if wait_s is None:
                     self._raise_if_too_long(exc, turns, has_begun)
                     raise
-                log.info("Endpoint: %s Asking again in %.1f s.", exc.title, pause_s)
-                status = f"{exc.title} It is asked again in {math.ceil(pause_s)} s."
+                log.info("Endpoint: %s Asking again in %.1f s.", exc.title, wait_s)
+                status = f"{exc.title} It is asked again in {math.ceil(wait_s)} s."
             yield Delta("", status=status)
-            pause(pause_s, cancel)
+            pause(wait_s, cancel)
 
     def _check_images(
         self, exc: EndpointFaultError, turns: Sequence[ChatTurn], has_begun: bool

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from desktop_rag.core.errors import SERVER_SAYS, AppError, Cancelled
 from desktop_rag.core.settings import ASSUMED_CONTEXT_TOKENS, EndpointSettings
+from desktop_rag.core.waits import wait_s_in
 from desktop_rag.models.endpoint_address import host_of, normalise_base_url, with_version
 from desktop_rag.models.endpoints.client.endpoint_faults import (
     EndpointFaultError,
@@ -27,7 +28,6 @@ from desktop_rag.models.endpoints.client.refusals.refusal_kinds import (
     fault_of,
     limit_in,
 )
-from desktop_rag.models.endpoints.client.refusals.wait_hints import wait_s_in
 
 if TYPE_CHECKING:
     import openai

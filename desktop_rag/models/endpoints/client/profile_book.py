@@ -5,14 +5,15 @@ without it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 from typing import Any, cast
 
 from desktop_rag.core.domain import ListedModel
-from desktop_rag.core.files.own_files import read_object, rows_in, write_object
+from desktop_rag.core.files.own_files import read_object, write_object
 from desktop_rag.core.model_profile import ModelProfile
+from desktop_rag.core.records import encoded, readable, readable_rows
 
 _Key = tuple[str, str]
 
@@ -25,7 +26,7 @@ class ProfileBook:
         self._path = path
         self._lock = RLock()
         content = read_object(path) if path else {}
-        self._profiles = _read_profiles(rows_in(content, "models"))
+        self._profiles = _read_profiles(readable_rows(dict[str, Any], content.get("models")))
         self._offers = _read_offers(content.get("offered"))
 
     def get(self, base_url: str, model: str) -> ModelProfile:
@@ -68,7 +69,7 @@ class ProfileBook:
     def _save(self) -> None:
         if self._path:
             models = [*map(_row, self._profiles.items())]
-            offers = {url: [*map(_offer_row, offer)] for url, offer in self._offers.items()}
+            offers = encoded(self._offers)
             write_object(self._path, {"models": models, "offered": offers})
 
 
@@ -82,11 +83,6 @@ def _read_profiles(rows: Sequence[Mapping[str, object]]) -> dict[_Key, ModelProf
     return dict(zip(keys, map(ModelProfile.from_json, rows), strict=True))
 
 
-def _offer_row(model: ListedModel) -> dict[str, Any]:
-    # A price of 0 says that it is free, none that it isn't stated.
-    return {name: value for name, value in asdict(model).items() if value is not None}
-
-
 def _read_offers(offered: object) -> dict[str, tuple[ListedModel, ...]]:
     offers = cast("dict[str, Any]", offered) if isinstance(offered, dict) else {}
     return {
@@ -98,11 +94,6 @@ def _read_offers(offered: object) -> dict[str, tuple[ListedModel, ...]]:
 
 def _read_offer(row: object) -> ListedModel:
     """From a row, or from the name alone, as earlier versions wrote it."""
-    if not isinstance(row, dict):
-        return ListedModel(str(row))
-    fields = cast("dict[str, Any]", row)
-    tokens = fields.get("context_tokens")
-    prices = (fields.get("price_in"), fields.get("price_out"))
-    price_in, price_out = (float(p) if isinstance(p, int | float) else None for p in prices)
-    is_count = type(tokens) is int
-    return ListedModel(str(fields.get("name", "")), tokens if is_count else 0, price_in, price_out)
+    return readable(ListedModel, row, mends=True) or ListedModel(
+        "" if isinstance(row, dict) else str(row)
+    )

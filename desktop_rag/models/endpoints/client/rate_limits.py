@@ -8,17 +8,19 @@ import json
 import logging
 import math
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
-from typing import Any, cast
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import read_object, write_atomically
+from desktop_rag.core.records import readable
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoints.client.chat_stream import Usage
 
@@ -58,6 +60,17 @@ def _try_lock(path: Path, held: ExitStack) -> None:
         held.enter_context(lock)
     except (Timeout, OSError, NotImplementedError) as exc:
         log.info("%s is used without a lock: %s", path.name, type(exc).__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """The content of the file: costs of the day, and times and tokens of the last minute."""
+
+    day: str = ""
+    spent: Mapping[str, float] = field(default_factory=dict[str, float])
+    lately: Mapping[str, tuple[tuple[float, int], ...]] = field(
+        default_factory=dict[str, tuple[tuple[float, int], ...]]
+    )
 
 
 class Allowances:
@@ -163,16 +176,9 @@ class Allowances:
             yield
 
     def _load(self, content: dict[str, Any]) -> None:
-        self._day = str(content.get("day", ""))
-        self._spent = {
-            url: float(amount)
-            for url, amount in _object(content.get("spent")).items()
-            if isinstance(amount, int | float)
-        }
-        self._lately = {
-            url: [(float(at), int(tokens)) for at, tokens in _pairs(counts)]
-            for url, counts in _object(content.get("lately")).items()
-        }
+        found = readable(_Counts, content, mends=True) or _Counts()
+        self._day, self._spent = found.day, dict(found.spent)
+        self._lately = {url: list(counts) for url, counts in found.lately.items()}
 
     def _save(self) -> None:
         if self._path is None:
@@ -240,22 +246,6 @@ class Allowances:
 def _is_limited(endpoint: EndpointSettings) -> bool:
     per_minute = endpoint.requests_per_minute or endpoint.tokens_per_minute
     return bool(per_minute or endpoint.spend_per_day)
-
-
-def _object(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _pairs(value: object) -> list[tuple[float, float]]:
-    """The pairs of numbers in a list from the file, which others may have changed."""
-    pairs: list[tuple[float, float]] = []
-    for pair in cast("list[object]", value) if isinstance(value, list) else []:
-        match pair:
-            case [int() | float() as at, int() as tokens]:
-                pairs.append((at, tokens))
-            case _:
-                pass
-    return pairs
 
 
 def limits_in_words(endpoint: EndpointSettings) -> str:

@@ -35,7 +35,7 @@ def done(**message):
 send({"ready": True})
 for line in sys.stdin:
     request = json.loads(line)
-    name = pathlib.Path(request["path"]).name
+    name = pathlib.Path(request["path"] or "").name
 """
 
 Build = Callable[..., ParserProcess]

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from desktop_rag.core.waits import wait_s_in
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault
 from desktop_rag.models.endpoints.client.refusals.refusal_kinds import (
     REFUSALS,
@@ -11,7 +12,6 @@ from desktop_rag.models.endpoints.client.refusals.refusal_kinds import (
     fault_of,
     limit_in,
 )
-from desktop_rag.models.endpoints.client.refusals.wait_hints import wait_s_in
 from tests.dialects.heard_refusals import HeardRefusal, heard_refusals
 
 TPM = "Request too large for `m` on tokens per minute (TPM): Limit 6000, Requested 6530"

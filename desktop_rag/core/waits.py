@@ -1,12 +1,17 @@
-"""Finds how many seconds a server asks to wait: in headers, fields of the body, or words. Pure."""
+"""How long to wait before asking again, and how often one may ask. Any thread.
+
+A server says it in headers, fields of the body, or words; without a word the waits double.
+"""
 
 import email.utils
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
+from threading import RLock
 from typing import Any, cast
 
 _LONGEST_WAIT_S = 86_400.0
@@ -52,6 +57,60 @@ _FIELD_UNITS_S = {
     "secondsuntilreset": 1.0,
 }  # fmt: skip
 _DEEPEST = 8
+
+
+_MINUTE_S = 60.0
+_MOST_NAMES = 10_000
+
+
+def pause_s(planned_s: float | None, asked_s: float | None, longest_s: float) -> float | None:
+    """The pause before the next try: what the server asks for, else the planned one.
+
+    None when no try is planned, or the pause is longer than anybody waits.
+    """
+    wait_s = planned_s if asked_s is None else asked_s
+    return None if planned_s is None or wait_s is None or wait_s > longest_s else wait_s
+
+
+def doubled_s(before_s: float, first_s: float, longest_s: float) -> float:
+    """The next of waits that double; `before_s` is 0 at the first."""
+    return min(2 * before_s or first_s, longest_s)
+
+
+class MinuteLimits:
+    """Limits how often something is done in a sliding minute, by the name of who does it."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` gives seconds."""
+        self._clock = clock
+        self._lock = RLock()
+        self._done: dict[str, deque[float]] = {}
+
+    def take(self, name: str, most: int) -> float:
+        """0 when `name` may go on, which is counted; otherwise the seconds until it may."""
+        with self._lock:
+            wait_s = self.wait_s(name, most)
+            if not wait_s:
+                self.count(name)
+            return wait_s
+
+    def count(self, name: str) -> None:
+        """It is done once more."""
+        with self._lock:
+            if len(self._done) > _MOST_NAMES:
+                self._done = {each: done for each, done in self._done.items() if self._recent(done)}
+            self._done.setdefault(name, deque()).append(self._clock())
+
+    def wait_s(self, name: str, most: int) -> float:
+        """The seconds until `name` may go on, 0 for now."""
+        with self._lock:
+            done = self._recent(self._done.get(name, deque()))
+            return done[-most] + _MINUTE_S - self._clock() if len(done) >= most else 0.0
+
+    def _recent(self, done: deque[float]) -> deque[float]:
+        while done and done[0] <= self._clock() - _MINUTE_S:
+            done.popleft()
+        return done
 
 
 def wait_s_in(

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from desktop_rag.models.endpoints.client.refusals.wait_hints import wait_s_in
+from desktop_rag.core.waits import MinuteLimits, doubled_s, pause_s, wait_s_in
 
 
 @pytest.mark.parametrize(
@@ -105,3 +105,39 @@ def test_headers_are_believed_before_fields_and_fields_before_words() -> None:
     said, body = "Try again in 3s", {"retry_after": 2}
     assert wait_s_in(said, body, {"retry-after": "1"}) == 1
     assert wait_s_in(said, body) == 2
+
+
+def test_the_pace_is_that_of_the_last_minute() -> None:
+    now = [0.0]
+    limits = MinuteLimits(lambda: now[0])
+    assert [limits.take("ann", 2) for _ in range(3)] == [0, 0, 60]
+    assert limits.take("ben", 2) == 0
+    now[0] = 59.0
+    assert limits.take("ann", 2) == 1
+    now[0] = 60.0
+    assert limits.take("ann", 2) == 0
+
+
+def test_what_happens_anyway_counts_too() -> None:
+    now = [0.0]
+    limits = MinuteLimits(lambda: now[0])
+    for second in range(4):
+        now[0] = float(second)
+        limits.count("ann")
+    assert limits.wait_s("ann", 2) == 59
+    now[0] = 62.0
+    assert limits.wait_s("ann", 2) == 0
+
+
+def test_a_server_is_believed_before_a_plan_unless_it_asks_for_long() -> None:
+    assert pause_s(2.0, None, 10.0) == 2
+    assert pause_s(2.0, 5.0, 10.0) == 5
+    assert pause_s(2.0, 11.0, 10.0) is None
+    assert pause_s(None, 1.0, 10.0) is None
+
+
+def test_waits_double_up_to_the_longest() -> None:
+    waits_s = [0.0]
+    for _ in range(4):
+        waits_s.append(doubled_s(waits_s[-1], 30.0, 100.0))
+    assert waits_s[1:] == [30, 60, 100, 100]
