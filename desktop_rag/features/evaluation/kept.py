@@ -22,8 +22,8 @@ from desktop_rag.backup.value_rules import (
     text,
     whole,
 )
+from desktop_rag.core.records import checked
 from desktop_rag.features.evaluation.values.chunk_trial import ChunkComparison
-from desktop_rag.features.evaluation.values.record_json import decoded
 from desktop_rag.features.evaluation.values.run import Judgement, QuestionSet, Run, RunAnswer
 from desktop_rag.store.contract.precious import BackupRules, Check, Entry, Incoming, Present
 
@@ -64,7 +64,7 @@ def _check(entry: Entry, place: str) -> None:
     row = entry.row
     value, key, owner = _KINDS[row["kind"]]
     try:
-        found = decoded(value, strict_json(row["made_of"]))
+        found = checked(value, strict_json(row["made_of"]), place)
     except (TypeError, ValueError):
         raise WrongValueError(f"{place}, its content") from None
     ids = getattr(found, key), getattr(found, owner) if owner else ""

@@ -5,9 +5,9 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.records import decoded
 from desktop_rag.features.evaluation.values.chunk_trial import ChunkComparison
 from desktop_rag.features.evaluation.values.measurement import Measurement
-from desktop_rag.features.evaluation.values.record_json import decoded
 from desktop_rag.features.evaluation.values.run import Judgement, QuestionSet, Run, RunAnswer
 from desktop_rag.store.contract.database import Connection, Database, Entity
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ParsedDocument
-from desktop_rag.features.evaluation.values.record_json import decoded
+from desktop_rag.core.records import checked
 from desktop_rag.features.evaluation.values.run import SetQuestion, SetUp
 
 WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xls", ".ods"})
@@ -139,7 +139,7 @@ def _set_up(number: int, row: object, ids: Callable[[str, str], str]) -> SetUp:
         for kind in ("assistant", "collection"):
             if name := given.pop(kind, ""):
                 given[f"{kind}_id"] = ids(kind, str(name))
-        return decoded(SetUp, {"name": f"set-up {number}"} | given)
+        return checked(SetUp, {"name": f"set-up {number}"} | given, "")
     except (TypeError, ValueError) as exc:
         known = "name, assistant, model, base_url, collection, room"
         more = "lexical_weight, instructions, chunking {method, max_tokens, overlap_tokens}"
