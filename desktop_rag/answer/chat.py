@@ -404,6 +404,12 @@ class Chat:
         """Where each source says what the answer cites it for, in the text of the source."""
         return cited_places(message.text, message.sources)
 
+    def cautions(self, message: Message) -> Mapping[str, str]:
+        """What to know of the files of an answer, as of letters that were guessed, by their id."""
+        sources = (*message.sources, *message.nearest)
+        ids = dict.fromkeys(source.document_id for source in sources if source.is_in_library)
+        return {d.document_id: d.reason for d in self._documents.get(list(ids)) if d.reason}
+
     def document_text(self, document_id: str) -> str:
         """All text that was read from a document; AppError when it is gone."""
         text = self._documents.text(document_id)

@@ -1,4 +1,5 @@
-"""What a source says of itself in a prompt: its file, folder, date, and the columns of its table.
+"""What a source says of itself in a prompt: its file, folder, date, what was hard to read in it,
+and the columns of its table.
 
 Without these a model can't tell the expired lease from the current one, or what a figure is of. The
 lines are made from the library when the prompt is, and are no part of the source that is kept.
@@ -21,6 +22,7 @@ from desktop_rag.store.contract.documents import DocumentStore
 
 _FOLDERS_SHOWN = 2
 _LONGEST_COLUMNS_CHARS = 600
+_LONGEST_CAUTION_CHARS = 200
 # Two texts that share this part of their runs of words are versions of one.
 _VERSION_SHARE = 0.6
 _RUN_WORDS = 5
@@ -50,6 +52,8 @@ class SourceHeadings:
         facts = [source.title, *self._whereabouts(document, source.anchor)]
         if newer := self._newer.get(source.document_id):
             facts.append(f"an older version of {newer}")
+        if document.reason:
+            facts.append(f"as read: {document.reason[:_LONGEST_CAUTION_CHARS]}")
         head = " · ".join(dict.fromkeys(" ".join(fact.split()) for fact in facts if fact))
         columns = "" if source.query else self._columns(source)
         return f"{head}\n{columns}" if columns else head

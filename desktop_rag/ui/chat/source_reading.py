@@ -184,7 +184,7 @@ class AnswerSources:
     ) -> None:
         self._bridge = bridge
         self._chat = chat
-        self._marking = Job()
+        self._marking, self._warning = Job(), Job()
         self._panel = panel
         self._sides = sides
         self._model: MessageModel | None = None
@@ -235,8 +235,13 @@ class AnswerSources:
         self._sides.set_right_content(has_content=has_content)
 
     def _mark(self, message: Message | None) -> None:
-        """Mark what each sentence of the answer cites in the cards."""
+        """Mark what each sentence of the answer cites in the cards, and warn of their files."""
         self._marking.cancel()
+        self._warning.cancel()
+        if message and (message.sources or message.nearest):
+            self._warning = self._bridge.run(
+                self._panel, lambda: self._chat.cautions(message), self._panel.warn
+            )
         if message and any(source.is_cited for source in message.sources):
             self._marking = self._bridge.run(
                 self._panel, lambda: self._chat.cited_places(message), self._panel.mark_cited

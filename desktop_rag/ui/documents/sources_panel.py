@@ -12,7 +12,7 @@ from PySide6.QtGui import QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import NEAREST, SourceRef
-from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.language.translation import count_of, told, tr
 from desktop_rag.core.markup.plain_markdown import is_markdown, plain_markdown
 from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.quotes import Span
@@ -291,6 +291,9 @@ class SourceCard(Card):
         if also_in := self.source.also_in:
             text, everywhere = _copies_in_words(also_in), "\n".join(also_in)
             column.addWidget(_muted(text, Qt.TextElideMode.ElideMiddle, everywhere))
+        self._caution = PlainLabel(tone="muted", scale="small", wrap=True)
+        self._caution.hide()
+        column.addWidget(self._caution)
         column.addLayout(foot)
         self._show_buttons()
 
@@ -344,6 +347,12 @@ class SourceCard(Card):
         start, end = (_shown(self.source, self.source.text[:place]) for place in span)
         return len(start), len(end)
 
+    def warn(self, caution: str) -> None:
+        """Say what to know of the file, unless the card above says it."""
+        text = one_line(told(caution)) if caution and not self._follows else ""
+        self._caution.setText(text)
+        self._caution.setVisible(bool(text))
+
     def set_chosen(self, is_chosen: bool) -> None:
         """Highlight the card a citation points to."""
         set_property(self, "chosen", is_chosen)
@@ -387,6 +396,7 @@ class SourcesPanel(QWidget):
         self._sources: tuple[SourceRef, ...] = ()
         self._nearest: tuple[SourceRef, ...] = ()
         self._places: Mapping[int, Sequence[Span]] = {}
+        self._cautions: Mapping[str, str] = {}
         self._cards: dict[int, SourceCard] = {}
         # Headings and sources without a widget yet.
         self._waiting: deque[str | SourceRef] = deque()
@@ -447,7 +457,7 @@ class SourcesPanel(QWidget):
         if (tuple(sources), tuple(nearest)) == (self._sources, self._nearest):
             return
         self._sources, self._nearest = tuple(sources), tuple(nearest)
-        self._places = {}
+        self._places, self._cautions = {}, {}
         self._clear()
         cited = [s for s in sources if s.is_cited]
         others = [s for s in sources if not s.is_cited]
@@ -469,6 +479,12 @@ class SourcesPanel(QWidget):
         self._places = places
         for n, card in self._cards.items():
             card.mark(places.get(n, ()))
+
+    def warn(self, cautions: Mapping[str, str]) -> None:
+        """Say what to know of the files of the sources on show, by the ids of their documents."""
+        self._cautions = cautions
+        for card in self._cards.values():
+            card.warn(cautions.get(card.source.document_id, ""))
 
     def choose(self, n: int) -> None:
         """Highlight card n and scroll to it."""
@@ -511,6 +527,7 @@ class SourcesPanel(QWidget):
             follows = is_same and bool(place_in_words(item.anchor))
             widget = self._cards[item.n] = SourceCard(self._theme, item, follows=follows)
             widget.mark(self._places.get(item.n, ()))
+            widget.warn(self._cautions.get(item.document_id, ""))
             self._last_document_id = item.document_id
             widget.ask_requested.connect(self.ask_requested)
             widget.read_requested.connect(self.read_requested)

@@ -93,6 +93,17 @@ def test_other_copies_of_the_text_are_named(panel: SourcesPanel, qtbot: QtBot) -
     assert "&lt;b&gt;" in label.toolTip()
 
 
+def test_a_card_says_what_to_know_of_its_file(panel: SourcesPanel, qtbot: QtBot) -> None:
+    caution = "Hidden rows of the sheet S are not read: 2."
+    panel.show_sources([FOUND, replace(FOUND, n=4, anchor=Anchor(page=9))])
+    qtbot.waitUntil(lambda: set(cards(panel)) >= {1, 4})
+    panel.warn({FOUND.document_id: caution})
+    labels = {
+        n: [label.text() for label in c.findChildren(QLabel)] for n, c in cards(panel).items()
+    }
+    assert [caution in labels[n] for n in (1, 4)] == [True, False], "the second goes on in its file"
+
+
 def test_nearest_passages_have_their_own_heading(panel: SourcesPanel, qtbot: QtBot) -> None:
     panel.show_sources([], [FOUND, replace(FOUND, n=2, document_id="d9")])
 
