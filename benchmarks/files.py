@@ -65,7 +65,8 @@ def main() -> int:
     parser.add_argument("--only-reasons", action="store_true", help="reasons and garbage alone")
     arguments = parser.parse_args()
     shared = arguments.shared.absolute()
-    names = arguments.only or sorted(p.name for p in (shared / "files").iterdir() if p.is_dir())
+    manifests = (shared / "files").glob("*/manifest.jsonl")
+    names = arguments.only or sorted(path.parent.name for path in manifests)
     roots = [shared / "files" / name / "files" for name in names]
     bench = None if arguments.without_financebench else shared / "bench" / "financebench"
     report = Report()

@@ -338,3 +338,17 @@ def test_the_examination_finds_out_whether_a_model_calls_tools(
     assert profile.calls_tools is calls
     ask(indexed, QUESTION)
     assert ("tools" in server.chats[-1]) is calls
+
+
+@pytest.mark.slow
+def test_a_model_is_told_what_was_hard_to_read(
+    indexed: Services, server: ChatServer, folder: Path
+) -> None:
+    text = "Der Leuchtturm am Südhafen wurde gestrichen; die Kosten trägt der Förderverein."
+    (folder / "logs" / "paint.txt").write_bytes(text.encode("cp1252"))
+    indexed.library.sources.look_again()
+    assert indexed.library.indexing.wait_until_idle(60)
+    reason = document(indexed, "paint.txt").reason
+    assert reason, "its letters were guessed"
+    ask(indexed, "Wer trägt die Kosten des Leuchtturms am Südhafen?")
+    assert f"as read: {reason}" in server.chats[-1]["messages"][1]["content"]
