@@ -228,9 +228,7 @@ class SourceFinder:
         if (earlier := self._earlier(request, reader)) and _is_same(request):
             draft.sources = earlier
             return
-        draft.query, found, may_stay = self._first_relevant(request, helper, reader)
-        if may_stay:
-            found, draft.home = self._staying(request, found)
+        draft.query, found, draft.home = self._first_relevant(request, helper, reader)
         named = self._retriever.named_documents(draft.query, request.setup.reach)
         found = replace(found, passages=not_by_app(found.passages, named))
         if draft.query != request.query:
@@ -319,9 +317,9 @@ class SourceFinder:
 
     def _first_relevant(
         self, request: AnswerRequest, helper: ChatModel | None, reader: Reader | None
-    ) -> tuple[Query, SearchResult, bool]:
-        """The first reading of the question with relevant passages, these, and whether it may be
-        about the documents of the previous answer.
+    ) -> tuple[Query, SearchResult, frozenset[str]]:
+        """The first reading of the question with relevant passages, these, and the documents of the
+        previous answer if it may be about them.
 
         When no reading has any, the question as it was asked, or the first way it is completed.
         """
@@ -333,9 +331,11 @@ class SourceFinder:
             if query not in tried:
                 tried[query] = self.look_up(query, settings, limit=limit, reach=reach)
                 if tried[query].is_relevant:
-                    return query, tried[query], reading.may_stay
+                    found = tried[query]
+                    stays = self._staying(request, found) if reading.may_stay else None
+                    return query, *(stays or (found, frozenset()))
         asked = request.query if request.query in tried else next(iter(tried))
-        return asked, tried[asked], False
+        return asked, tried[asked], frozenset()
 
     def _staying(
         self, request: AnswerRequest, found: SearchResult

@@ -33,6 +33,11 @@ def is_exported(text: str) -> bool:
     return bool(_EXPORTED.search(text, 0, _HEAD_CHARS))
 
 
+def is_own_front(block: str) -> bool:
+    """True for the front matter of a note or an exported file, which is of use to the app alone."""
+    return bool(_WRITTEN.search(block) or _EXPORTED.search(block))
+
+
 def hash_of(body: str) -> str:
     """Identifies the text of a section; spaces at the ends of lines don't count."""
     plain = "\n".join(line.rstrip() for line in body.strip().splitlines())

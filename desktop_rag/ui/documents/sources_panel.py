@@ -242,6 +242,8 @@ class SourceCard(Card):
         self.source = source
         self._follows = follows
         self.setProperty("cited", source.is_cited)
+        self._caution = PlainLabel(tone="muted", scale="small", wrap=True)
+        self._caution.hide()
         self._build()
         self._connect()
 
@@ -291,8 +293,6 @@ class SourceCard(Card):
         if also_in := self.source.also_in:
             text, everywhere = _copies_in_words(also_in), "\n".join(also_in)
             column.addWidget(_muted(text, Qt.TextElideMode.ElideMiddle, everywhere))
-        self._caution = PlainLabel(tone="muted", scale="small", wrap=True)
-        self._caution.hide()
         column.addWidget(self._caution)
         column.addLayout(foot)
         self._show_buttons()

@@ -2,6 +2,7 @@
 
 import csv
 import datetime
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -74,6 +75,13 @@ def is_same(cell: str, value: object) -> bool:
         case bool():
             return cell == str(value).upper()
         case float() | int():
+            shown = re.search(r"-?[\d,]*\.?\d+", cell)
+            if shown and shown[0] != cell and "e" not in cell:
+                # As its format shows it.
+                unit = 0.01 if "%" in cell else 1.0
+                rounding = 0.51 * unit * 10.0 ** -len(shown[0].partition(".")[2])
+                number = float(shown[0].replace(",", "")) * unit
+                return number == pytest.approx(float(value), abs=rounding)
             return float(cell) == pytest.approx(float(value), rel=1e-14)
         case datetime.datetime():
             return datetime.datetime.fromisoformat(cell) == value

@@ -16,6 +16,7 @@ from desktop_rag.core.settings import Room, Settings
 from tests.asking import answer_of, ask, events_of
 from tests.indexed import index
 from tests.servers.chat_server import ChatServer
+from tests.unit.ingest.read.samples import cell, make_xlsx
 
 QUESTION = "When is the lamp lit?"
 # More than a prompt holds, so that something is left to be searched for.
@@ -344,11 +345,11 @@ def test_the_examination_finds_out_whether_a_model_calls_tools(
 def test_a_model_is_told_what_was_hard_to_read(
     indexed: Services, server: ChatServer, folder: Path
 ) -> None:
-    text = "Der Leuchtturm am Südhafen wurde gestrichen; die Kosten trägt der Förderverein."
-    (folder / "logs" / "paint.txt").write_bytes(text.encode("cp1252"))
+    rows = f'<row r="1">{cell("A1", "Paint of the buoy")}{cell("B1", "Harbour trust")}</row>'
+    rows += f'<row r="2" hidden="1">{cell("A2", "Former payer")}</row>'
+    (folder / "logs" / "paint.xlsx").write_bytes(make_xlsx({"Paint": rows}))
     indexed.library.sources.look_again()
     assert indexed.library.indexing.wait_until_idle(60)
-    reason = document(indexed, "paint.txt").reason
-    assert reason, "its letters were guessed"
-    ask(indexed, "Wer trägt die Kosten des Leuchtturms am Südhafen?")
-    assert f"as read: {reason}" in server.chats[-1]["messages"][1]["content"]
+    ask(indexed, "Who pays for the paint of the buoy?")
+    told = "as read: Hidden rows of the sheet Paint are not read: 1."
+    assert told in server.chats[-1]["messages"][1]["content"]

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.domain import MOST_TAGS, distinct_tags
-from desktop_rag.core.markup.own_words import written_by_app
+from desktop_rag.core.markup.own_words import is_own_front, written_by_app
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.markup import plain_text
@@ -89,7 +89,7 @@ def parse_front_matter(text: str) -> FrontMatter:
         dated=_day(_text(_first(entries, _DATES))),
         tags=_tags(_first(entries, _TAGS)),
         end=end,
-        others=tuple(_others(match["block"])),
+        others=() if is_own_front(match["block"]) else tuple(_others(match["block"])),
     )
 
 
