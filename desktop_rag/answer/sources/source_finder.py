@@ -332,8 +332,9 @@ class SourceFinder:
                 tried[query] = self.look_up(query, settings, limit=limit, reach=reach)
                 if tried[query].is_relevant:
                     found = tried[query]
-                    stays = self._staying(request, found) if reading.may_stay else None
-                    return query, *(stays or (found, frozenset()))
+                    if reading.may_stay:
+                        return query, *self._staying(request, found)
+                    return query, found, frozenset()
         asked = request.query if request.query in tried else next(iter(tried))
         return asked, tried[asked], frozenset()
 
