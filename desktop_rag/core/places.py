@@ -5,6 +5,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -175,3 +176,25 @@ def _unpacked(column: list[Any]) -> list[Any]:
         values, indices = column
         return [values[index] for index in indices]
     return column
+
+
+_LETTERS = 26
+
+
+@cache
+def column_letters(column: int) -> str:
+    """The letters of a column of a sheet, counted from 0: A … Z, AA …"""
+    name, column = "", column + 1
+    while column:
+        column, letter = divmod(column - 1, _LETTERS)
+        name = chr(ord("A") + letter) + name
+    return name
+
+
+@cache
+def column_number(letters: str) -> int:
+    """The inverse of `column_letters`, for capitals."""
+    number = 0
+    for letter in letters:
+        number = number * _LETTERS + ord(letter) - ord("A") + 1
+    return number - 1

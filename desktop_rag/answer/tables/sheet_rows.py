@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from desktop_rag.core.parsed import Anchor, Mark, TableHeader
-from desktop_rag.core.places import places_from_json
+from desktop_rag.core.places import column_number, places_from_json
 
 _BORDER = " | "
 # The readers shorten a longer run of empty cells to this many.
 _GAP_CELLS = 8
-_LETTERS = 26
 # A share as its sheet rounds it, with the exact one.
 _EXACT = re.compile(r"^-?[\d.,]+ ?% \((-?[\d.]+%)\)$")
 _RANGE = re.compile(r"([A-Z]{1,3})(\d{1,7})(?::([A-Z]{1,3})(\d{1,7}))?")
@@ -54,22 +53,6 @@ def row_blocks(text: str, places: str) -> list[RowBlock]:
     for sheet, lines in _sheets(text, marks):
         found += _blocks(sheet, lines, headers)
     return found
-
-
-def column_letters(column: int) -> str:
-    """The letters of a column counted from 0: A … Z, AA …"""
-    name, column = "", column + 1
-    while column:
-        column, letter = divmod(column - 1, _LETTERS)
-        name = chr(ord("A") + letter) + name
-    return name
-
-
-def _column_number(letters: str) -> int:
-    number = 0
-    for letter in letters:
-        number = number * _LETTERS + ord(letter) - ord("A") + 1
-    return number - 1
 
 
 @dataclass(slots=True)
@@ -114,8 +97,8 @@ def _lines(anchor: Anchor, text: str, start: int) -> list[_Line]:
     found = _RANGE.fullmatch(anchor.cells or "")
     if not found or text.startswith(f"Comment on {anchor.cells}"):
         return []
-    first, top = _column_number(found[1]), int(found[2])
-    last = _column_number(found[3]) if found[3] else first
+    first, top = column_number(found[1]), int(found[2])
+    last = column_number(found[3]) if found[3] else first
     bottom = int(found[4]) if found[4] else top
     lines: list[_Line] = []
     written = text.rstrip("\n").split("\n")
@@ -135,7 +118,7 @@ def _blocks(
     base = bases.most_common(1)[0][0]
     own = {header.start for header in headers}
     names: tuple[str, ...] = ()
-    for block in _parted(lines):
+    for block in _parted(lines, headers):
         rows = [_row(line, base) for line in block]
         at = next((n for n, line in enumerate(block) if line.start + len(line.text) in own), None)
         if at is not None and (header_row := rows[at]):
@@ -147,11 +130,12 @@ def _blocks(
             yield RowBlock(sheet, base, names, kept, len(rows) - len(kept))
 
 
-def _parted(lines: list[_Line]) -> Iterator[list[_Line]]:
-    """The lines, split at empty rows."""
+def _parted(lines: list[_Line], headers: Sequence[TableHeader]) -> Iterator[list[_Line]]:
+    """The lines, split at empty rows, but not at hidden ones inside a table."""
     block = lines[:1]
     for before, line in pairwise(lines):
-        if line.number > before.number + 1:
+        is_parted = line.number > before.number + 1
+        if is_parted and not any(h.start < line.start < h.end for h in headers):
             yield block
             block = []
         block.append(line)

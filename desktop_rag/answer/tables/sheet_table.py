@@ -15,8 +15,9 @@ from desktop_rag.answer.tables.cell_values import (
     notation_of,
     table_words,
 )
-from desktop_rag.answer.tables.sheet_rows import RowBlock, SheetRow, column_letters
+from desktop_rag.answer.tables.sheet_rows import RowBlock, SheetRow
 from desktop_rag.core.parsed import Anchor
+from desktop_rag.core.places import column_letters
 from desktop_rag.store.contract.tables import QueryResult, QueryTable, TableColumn
 
 MOST_CELLS = 1_000_000

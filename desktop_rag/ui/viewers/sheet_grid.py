@@ -8,16 +8,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 from desktop_rag.core.domain import StoredText
-from desktop_rag.core.places import mark_columns
+from desktop_rag.core.places import column_number, mark_columns
 from desktop_rag.ui.viewers.viewer import Span
 
 _BAR = " | "
 # One match for each line: a line without a range has empty groups.
 _RANGE = re.compile(r"^(?:([A-Z]{1,3})(\d{1,7})(?::([A-Z]{1,3})(\d{1,7}))?|.*)$", re.MULTILINE)
-_LETTERS = 26
 # Readers shorten longer runs of empty cells to this many.
 _GAP_CELLS = 8
 _MAX_COLUMNS = 2_000
@@ -55,7 +53,9 @@ class SheetGrid:
         self.name = name
         self._text = text
         self._rows = rows
-        last = max((_column(letters) for letters in {last for _, last in rows.columns}), default=0)
+        last = max(
+            (column_number(letters) for letters in {last for _, last in rows.columns}), default=0
+        )
         self.column_count = min(1 + last, _MAX_COLUMNS)
 
     @property
@@ -85,7 +85,7 @@ class SheetGrid:
     def cells(self, row: int) -> dict[int, Cell]:
         """The non-empty cells of a row by column."""
         offset = self._rows.starts[row]
-        first, last = map(_column, self._rows.columns[row])
+        first, last = map(column_number, self._rows.columns[row])
         written = self._text[offset : self._rows.ends[row]].split(_BAR)
         found: dict[int, Cell] = {}
         # The mark begins at the line's first non-empty cell.
@@ -144,26 +144,9 @@ def _add(rows: _Rows, text: str, start: int, end: int, found: tuple[str, ...]) -
         start += len(line) + 1
 
 
-def column_letters(column: int) -> str:
-    """The letters of a column counted from 0: A … Z, AA …"""
-    name, column = "", column + 1
-    while column:
-        column, letter = divmod(column - 1, _LETTERS)
-        name = chr(ord("A") + letter) + name
-    return name
-
-
 def is_within(cell: Cell, span: Span) -> bool:
     """True if the span overlaps the cell."""
     return cell.start < span[1] and span[0] < cell.end
-
-
-@cache
-def _column(letters: str) -> int:
-    number = 0
-    for letter in letters:
-        number = number * _LETTERS + ord(letter) - ord("A") + 1
-    return number - 1
 
 
 def _gap(written: Sequence[str]) -> int:

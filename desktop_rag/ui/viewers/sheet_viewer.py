@@ -26,9 +26,10 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.places import column_letters
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import literal, one_line
-from desktop_rag.ui.viewers.sheet_grid import Cell, SheetGrid, column_letters, is_within
+from desktop_rag.ui.viewers.sheet_grid import Cell, SheetGrid, is_within
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import plain_tooltip
 

@@ -12,13 +12,13 @@ from typing import Any, cast
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ParsedDocument
+from desktop_rag.core.places import column_number
 from desktop_rag.core.records import checked
 from desktop_rag.features.evaluation.values.run import SetQuestion, SetUp
 
 WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xls", ".ods"})
 _BORDER = " | "
 _CELLS = re.compile(r"([A-Z]+)(\d+)(?::([A-Z]+)(\d+))?")
-_LETTERS = 26
 
 
 def workbook_rows(document: ParsedDocument | None) -> list[Mapping[str, str]]:
@@ -38,20 +38,15 @@ def workbook_rows(document: ParsedDocument | None) -> list[Mapping[str, str]]:
         last_row = int(place[4] or place[2])
         split = [line.split(_BORDER) for line in lines]
         if not rows:
-            first_column = _column(place[1]) - sum(not cell.strip() for cell in split[0])
-        elif len(lines) == 1 and len(split[0]) > _column(place[3] or place[1]) - first_column + 1:
+            first_column = column_number(place[1]) - sum(not cell.strip() for cell in split[0])
+        elif (
+            len(lines) == 1
+            and len(split[0]) > column_number(place[3] or place[1]) - first_column + 1
+        ):
             hint = "Write several answers of a cell with | and no spaces around it."
             raise AppError(f"Row {last_row} can't be told apart.", hint)
         rows += split
     return [dict(zip(rows[0], cells, strict=False)) for cells in rows[1:]]
-
-
-def _column(letters: str) -> int:
-    """The number of a column, from 1."""
-    number = 0
-    for letter in letters:
-        number = number * _LETTERS + ord(letter) - ord("A") + 1
-    return number
 
 
 Parse = Callable[[Path], ParsedDocument | None]

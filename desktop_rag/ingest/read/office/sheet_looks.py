@@ -8,8 +8,10 @@ Runs in the parser process.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from functools import cache, partial
 
+from desktop_rag.core.places import column_number
 from desktop_rag.ingest.read.foundation.ooxml import (
     Element,
     OfficePackage,
@@ -24,16 +26,16 @@ from desktop_rag.ingest.read.foundation.ooxml import (
 _BUILT_IN = {"9": "0%", "10": "0.00%"}
 _MAX_COLUMNS = 16_384
 _MAX_ROWS = 1_048_576
-_TAG = re.compile(rb"<(?:\w+:)?(row|c)\b([^>]*)>")
+_TAG = re.compile(rb"<(?:\w+:)?(row|c)\b([^>]{0,2000})>")
 _CELL = re.compile(rb'\br="([A-Z]{1,3})\d*"')
 _ROW = re.compile(rb'\br="(\d{1,7})"')
 _STYLE = re.compile(rb'\bs="(\d{1,5})"')
 _HIDDEN = re.compile(rb'\bhidden="(?:1|true)"')
 _OUTLINE = re.compile(rb'\boutlineLevel="[1-9]')
-_COLUMN = re.compile(rb"<(?:\w+:)?col\b([^>]*)>")
+_COLUMN = re.compile(rb"<(?:\w+:)?col\b([^>]{0,2000})>")
 _SPAN = re.compile(rb'\b(min|max)="(\d{1,5})"')
 _FILTERED = re.compile(rb"<(?:\w+:)?filterColumn\b")
-_UNSTORED = re.compile(rb"(?:<f\b[^>]*/>|</f>)(?:<v\s*/>|<v></v>)?</c>")
+_UNSTORED = re.compile(rb"(?:<f\b[^>]{0,2000}/>|</f>)(?:<v\s*/>|<v></v>)?</c>")
 
 Show = Callable[[float], str]
 
@@ -104,7 +106,7 @@ def _rows(content: bytes, formats: Mapping[int, str], heeds_hidden: bool) -> Ite
     for tag in _TAG.finditer(content):
         if tag[1] == b"c":
             place = _CELL.search(tag[2])
-            column = _column(place[1]) if place else column + 1
+            column = column_number(place[1].decode()) if place else column + 1
             style = _STYLE.search(tag[2])
             if style and (code := formats.get(int(style[1]))):
                 shows[column] = partial(number_shown, code=code)
@@ -117,14 +119,6 @@ def _rows(content: bytes, formats: Mapping[int, str], heeds_hidden: bool) -> Ite
         is_hidden = heeds_hidden and not is_closed and _HIDDEN.search(tag[2]) is not None
     if shows or is_hidden:
         yield RowLooks(row, is_hidden, shows)
-
-
-@cache
-def _column(letters: bytes) -> int:
-    number = 0
-    for letter in letters:
-        number = number * 26 + letter - ord("A") + 1
-    return number - 1
 
 
 # --- number formats -------------------------------------------------------------------------------
@@ -214,7 +208,7 @@ def _in_runs(size: float, runs: list[str]) -> list[str]:
     """The digits for each run of places: as one number, or those of a code from the right."""
     if len(runs) == 1:
         return [_written(size, runs[0], ",")]
-    digits = f"{size:.0f}".zfill(sum(run.count("0") for run in runs))
+    digits = _rounded(size, 0).zfill(sum(run.count("0") for run in runs))
     found: list[str] = []
     for run in reversed(runs[1:]):
         places = min(len(run), len(digits))
@@ -229,12 +223,19 @@ def _written(size: float, run: str, mark: str) -> str:
         return f"{size:.{_DIGITS}g}"
     whole, _, decimals = run.rstrip(",").partition(".")
     size /= 1000 ** (len(run) - len(run.rstrip(",")))
-    text = f"{size:{mark if ',' in whole else ''}.{len(decimals)}f}"
+    text = _rounded(size, len(decimals), mark if "," in whole else "")
     digits, point, rest = text.partition(".")
     fewest = len(decimals.rstrip("#?"))
     rest = rest[:fewest] + rest[fewest:].rstrip("0")
     padded = digits.zfill(whole.count("0")) if "," not in whole else digits
     return padded + (point + rest if rest else "")
+
+
+def _rounded(size: float, places: int, mark: str = "") -> str:
+    """Rounds halves up, as spreadsheets do, from the digits that they keep."""
+    kept = Decimal(f"{size:.{_DIGITS}g}")
+    with localcontext(prec=400):
+        return f"{kept.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP):{mark}f}"
 
 
 # --- OpenDocument ---------------------------------------------------------------------------------

@@ -10,11 +10,11 @@ import struct
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.parsed import Anchor
+from desktop_rag.core.places import column_letters
 from desktop_rag.ingest.read.foundation.addresses import behind
 from desktop_rag.ingest.read.foundation.blocks import SAMPLE_ROWS, header_row
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
@@ -35,19 +35,7 @@ if TYPE_CHECKING:
 _BORDER = " | "
 # A longer stretch of empty cells is written as one: nobody reads sixteen thousand bars.
 _MAX_EMPTY = 8
-_LETTERS = 26
 _MAX_HEADER_CELLS = 200
-
-
-@cache
-def column_name(column: int) -> str:
-    """The letters of a column counted from 0: A … Z, AA …"""
-    name = ""
-    column += 1
-    while column:
-        column, letter = divmod(column - 1, _LETTERS)
-        name = chr(ord("A") + letter) + name
-    return name
 
 
 class RowWriter:
@@ -108,8 +96,8 @@ class RowWriter:
     def _end_mark(self) -> None:
         if self._offset is None:
             return
-        start = f"{column_name(self._columns[0])}{self._rows[0]}"
-        end = f"{column_name(self._columns[1])}{self._rows[1]}"
+        start = f"{column_letters(self._columns[0])}{self._rows[0]}"
+        end = f"{column_letters(self._columns[1])}{self._rows[1]}"
         cells = start if start == end else f"{start}:{end}"
         self._draft.mark(Anchor(sheet=self._sheet, cells=cells), self._offset)
         self._offset = None
@@ -396,7 +384,7 @@ def _write_rows(draft: DocumentDraft, name: str, sheet: "CalamineSheet", looks: 
             for n, cell in enumerate(cells)
         ]
         for n, text in enumerate(texts if looks.addresses else ()):
-            cell = f"{column_name(first_column + n)}{row + 1}"
+            cell = f"{column_letters(first_column + n)}{row + 1}"
             texts[n] += behind(text, looks.addresses.get(cell, ""))
         texts = merged.filled(row, texts)
         if look.is_hidden:

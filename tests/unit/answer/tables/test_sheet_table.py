@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from desktop_rag.answer.tables.sheet_rows import RowBlock, column_letters, row_blocks
+from desktop_rag.answer.tables.sheet_rows import RowBlock, row_blocks
 from desktop_rag.answer.tables.sheet_table import SheetTable, describe_table, result_text, table_at
 from desktop_rag.core.parsed import Anchor
-from desktop_rag.core.places import places_to_json
+from desktop_rag.core.places import column_letters, places_to_json
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.office.spreadsheet import RowWriter
 from desktop_rag.store.contract.tables import QueryResult
@@ -129,6 +129,20 @@ def test_rows_of_totals_are_left_out_and_told(total: str) -> None:
     assert table.totals == (5,)
     result = QueryResult(("sum",), ((6,),), False, {table.name: (0, 1, 2)}, frozenset({"pounds"}))
     assert "Left out as totals: row 5." in result_text(result, [table])
+
+
+def test_a_hidden_row_does_not_end_its_table() -> None:
+    draft = DocumentDraft(1_000_000)
+    writer = RowWriter(draft)
+    for number, row in enumerate([*ORDERS, ["West", "4"]], 1):
+        if number == 3:
+            writer.skip(number)
+        else:
+            writer.add(number, 0, row)
+    writer.close()
+    document = draft.finish("csv", "")
+    table = first_table(row_blocks(document.text, places_to_json(document)))
+    assert cells(table) == {"Region": ["North", "North", "West"], "Pounds": ["1", "3", "4"]}
 
 
 def test_a_name_that_begins_like_a_total_is_none() -> None:

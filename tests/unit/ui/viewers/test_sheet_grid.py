@@ -1,8 +1,8 @@
 """The rows of spreadsheets, found in the stored text."""
 
 from desktop_rag.core.domain import Document, StoredText
-from desktop_rag.core.places import places_to_json
-from desktop_rag.ui.viewers.sheet_grid import column_letters, is_within, sheet_grids
+from desktop_rag.core.places import column_letters, places_to_json
+from desktop_rag.ui.viewers.sheet_grid import is_within, sheet_grids
 from tests.unit.ingest.read.samples import cell, make_xlsx, parse
 from tests.unit.ui.rooms import make_document
 

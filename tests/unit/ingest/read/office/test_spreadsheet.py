@@ -8,9 +8,10 @@ from xml.sax.saxutils import escape
 import pytest
 
 from desktop_rag.core.parsed import Anchor, ParsedDocument
+from desktop_rag.core.places import column_letters
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.office.spreadsheet import column_name, read
+from desktop_rag.ingest.read.office.spreadsheet import read
 from tests.conftest import SHARED
 from tests.unit.ingest.read.samples import (
     cell,
@@ -113,13 +114,15 @@ def test_a_workbook_without_cells_has_no_text() -> None:
     ("column", "name"), [(0, "A"), (25, "Z"), (26, "AA"), (701, "ZZ"), (702, "AAA"), (16383, "XFD")]
 )
 def test_columns_are_named_as_in_spreadsheets(column: int, name: str) -> None:
-    assert column_name(column) == name
+    assert column_letters(column) == name
 
 
 def rows_of(*rows: Sequence[str | float]) -> str:
     """The rows of a sheet from A1 on; an empty row leaves its number out."""
     return "".join(
-        f'<row r="{n}">{"".join(cell(f"{column_name(c)}{n}", v) for c, v in enumerate(row))}</row>'
+        f'<row r="{n}">'
+        + "".join(cell(f"{column_letters(c)}{n}", v) for c, v in enumerate(row))
+        + "</row>"
         for n, row in enumerate(rows, 1)
     )
 
@@ -253,6 +256,10 @@ def shown(values: Sequence[tuple[str, float]]) -> ParsedDocument:
         ("#,##0.00 €", 1234.5, "1,234.50 €"),
         ("[$€-407] #,##0.00;[Red]-[$€-407] #,##0.00", -1234.5, "-€ 1,234.50"),
         ('_("$"* #,##0.00_);_("$"* (#,##0.00);_("$"* "-"??_);_(@_)', -50.0, "-$50.00"),
+        ("0%", 0.125, "13% (12.5%)"),
+        ("0%", 0.145, "15% (14.5%)"),
+        ("0.00 €", 1.005, "1.01 €"),
+        ("#,##0 €", 1e300, f"1{',000' * 100} €"),
         ("00000", 501.0, "00501"),
         ('"ORD-"0000', 7.0, "ORD-0007"),
         ("000-00-0000", 12345678.0, "012-34-5678"),
