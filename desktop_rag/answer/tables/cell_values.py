@@ -143,13 +143,17 @@ class Notation:
 
 @dataclass(frozen=True, slots=True)
 class ColumnValues:
-    """Cells as values of one type; `odd` ones, of another type, count as empty."""
+    """Cells as values of one type; `odd` ones, of another type, count as empty.
+
+    `form` writes a number with the unit as the cells have it: "{} kg", "${}".
+    """
 
     kind: ColumnKind
     values: tuple[str | None, ...]
     unit: str = ""
     odd: tuple[str, ...] = ()
     odd_count: int = 0
+    form: str = "{}"
 
 
 def is_currency(unit: str) -> bool:
@@ -187,7 +191,8 @@ def column_values(cells: Sequence[str], notation: Notation) -> ColumnValues:
         count = sum(counted[cell] for cell in odd)
         if count <= most_odd and (found is None or count < found.odd_count):
             made = tuple(values.get(cell) for cell in cells)
-            found = ColumnValues(kind, made, unit, tuple(odd[:_SHOWN_ODD]), count)
+            form = _form_of(counted, unit)
+            found = ColumnValues(kind, made, unit, tuple(odd[:_SHOWN_ODD]), count, form)
             if not odd:
                 break
     if found:
@@ -244,6 +249,16 @@ def _number_conversions(
     if len(marks) == 1:
         [mark] = marks
         yield "DOUBLE", lambda cell: _as_number(cell, mark), max(units)
+
+
+def _form_of(cells: Iterable[str], unit: str) -> str:
+    """How the first cell with the unit is written, without its number."""
+    for match in filter(None, map(_NUMBER.fullmatch, cells)) if unit else ():
+        if unit in (match["before"], match["after"]):
+            before = match.string[: match.start("digits")].strip("(+-−")
+            after = match.string[match.end("digits") :].removeprefix(match["exponent"] or "")
+            return f"{before}{{}}{after.rstrip(')')}"
+    return "{}"
 
 
 def _certain_mark(cell: str) -> str:

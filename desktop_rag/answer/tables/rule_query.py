@@ -14,7 +14,7 @@ from desktop_rag.answer.counting.conditions import NUMBER, number_in
 from desktop_rag.answer.counting.counting_words import counting_question, counting_words
 from desktop_rag.answer.counting.record_names import is_alike, is_form
 from desktop_rag.answer.tables.cell_values import is_currency, table_words
-from desktop_rag.answer.tables.sheet_table import SheetColumn, SheetTable
+from desktop_rag.answer.tables.sheet_table import AGGREGATED, SheetColumn, SheetTable
 from desktop_rag.core.language.languages import function_words, likely_language
 
 _TOKEN = re.compile(r"[^\W_]+(?:[.,:'’-][^\W_]+)*")
@@ -651,9 +651,8 @@ def _aggregate(made: str, column: SheetColumn) -> str:
     places = max((len(value.partition(".")[2]) for value in _distinct(column)), default=0)
     places = min(places, 6) if made == "sum" else max(2, min(places, 6))
     call = "sum" if made == "sum" else "avg"
-    return (
-        f"round({call}({_quoted(column.name)}), {places}) AS {_quoted(f'{call} of {column.name}')}"
-    )
+    name = _quoted(AGGREGATED[call].format(column.name))
+    return f"round({call}({_quoted(column.name)}), {places}) AS {name}"
 
 
 def _quoted(name: str) -> str:

@@ -8,10 +8,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from desktop_rag.answer.tables.cell_values import (
     ColumnValues,
     column_values,
+    is_currency,
     notation_of,
     table_words,
 )
@@ -233,6 +235,8 @@ _LONGEST_VALUE_CHARS = 40
 _LONGEST_CELL_CHARS = 300
 _LONGEST_RESULT_CHARS = 4_000
 _DIGITS = 15
+# How the columns of sums and means are called.
+AGGREGATED = {"sum": "sum of {}", "avg": "avg of {}"}
 _MOST_SHEETS = 12
 
 
@@ -284,8 +288,8 @@ def result_text(result: QueryResult, tables: Sequence[SheetTable]) -> str:
         " | ".join(_short(c, _LONGEST_CELL_CHARS) for c in result.columns),
     ]
     length, shown = 0, 0
-    for row in result.rows:
-        line = " | ".join(_short(cell_text(cell), _LONGEST_CELL_CHARS) for cell in row)
+    for row in result_cells(result, tables):
+        line = " | ".join(_short(cell, _LONGEST_CELL_CHARS) for cell in row)
         length += len(line)
         if shown and length > _LONGEST_RESULT_CHARS:
             break
@@ -298,13 +302,31 @@ def result_text(result: QueryResult, tables: Sequence[SheetTable]) -> str:
     return "\n".join([*lines, *_left_out(result, tables)])
 
 
-def cell_text(value: object) -> str:
+def result_cells(result: QueryResult, tables: Sequence[SheetTable]) -> list[list[str]]:
+    """The cells of a result as texts, numbers with the units of their columns."""
+    forms = {
+        named.format(column.name): column.values.form
+        for table in tables
+        for column in table.columns
+        for named in ("{}", *AGGREGATED.values())
+    }
+    own = [forms.get(name, "{}") for name in result.columns]
+    return [
+        [_cell_text(cell, form) for cell, form in zip(row, own, strict=True)] for row in result.rows
+    ]
+
+
+def _cell_text(value: object, form: str) -> str:
     """A value of a result, written as in a spreadsheet."""
     match value:
         case None:
             return ""
         case bool():
             return "TRUE" if value else "FALSE"
+        case int() | float() | Decimal() if form != "{}":
+            sign, size = "-" if value < 0 else "", abs(value)
+            has_cents = is_currency(form.format("").strip()) and size % 1
+            return sign + form.format(f"{size:.2f}" if has_cents else f"{size:.{_DIGITS}g}")
         case float():
             return f"{value:.{_DIGITS}g}"
         case datetime.datetime():

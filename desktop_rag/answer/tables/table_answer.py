@@ -22,8 +22,8 @@ from desktop_rag.answer.tables.rule_query import RuleQuery, read_by_rule
 from desktop_rag.answer.tables.sheet_rows import RowBlock, row_blocks
 from desktop_rag.answer.tables.sheet_table import (
     SheetTable,
-    cell_text,
     describe_table,
+    result_cells,
     result_text,
     table_at,
 )
@@ -379,7 +379,8 @@ def _text_of(read: RuleQuery, result: QueryResult, found: FoundTable, texts: Ans
         title=quoted(PurePath(found.source.path).name),
         where=texts.said("rule_where", conditions=where) if where else "",
     )
-    rows = [[quoted(cell_text(cell)) for cell in row] for row in result.rows[:_MOST_LISTED]]
+    shown = result_cells(result, [table])[:_MOST_LISTED]
+    rows = [list(map(quoted, row)) for row in shown]
     cells = list(dict.fromkeys(", ".join(filter(None, row)) for row in rows))
     is_ordered = read.made in ("highest", "lowest") and len(rows) == 1
     if is_ordered:

@@ -5,7 +5,13 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from desktop_rag.answer.tables.sheet_rows import RowBlock, row_blocks
-from desktop_rag.answer.tables.sheet_table import SheetTable, describe_table, result_text, table_at
+from desktop_rag.answer.tables.sheet_table import (
+    SheetTable,
+    describe_table,
+    result_cells,
+    result_text,
+    table_at,
+)
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.places import column_letters, places_to_json
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
@@ -235,3 +241,18 @@ def test_sums_of_amounts_have_no_digits_of_the_machine() -> None:
         ("sum",), ((0.1 + 0.2,), (None,), (True,)), False, {table.name: None}, None
     )
     assert result_text(result, [table]).splitlines()[2:] == ["0.3", "", "TRUE"]
+
+
+def test_numbers_come_with_the_unit_of_their_column() -> None:
+    rows = [
+        ["Thing", "Weight", "Price", "Share", "Count"],
+        ["oven", "12 kg", "€250.00", "12.5%", "3"],
+        ["pot", "5 kg", "-€19.90", "8%", "4"],
+    ]
+    table = first_table(written((None, rows)))
+    names = ("Weight", "Price", "Share", "Count", "sum of Weight", "avg of Price", "Kilos")
+    row = (12.0, -19.9, 12.5, 3, 17.0, 115.05, 17.0)
+    result = QueryResult(names, (row,), False, {table.name: (0, 1)}, None)
+    shown = ["12 kg", "-€19.90", "12.5%", "3", "17 kg", "€115.05", "17"]
+    assert result_cells(result, [table]) == [shown]
+    assert result_text(result, [table]).splitlines()[2] == " | ".join(shown)
