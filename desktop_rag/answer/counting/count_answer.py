@@ -444,6 +444,9 @@ class CountAnswer:
         choice, found = _by_value(choice, found)
         asked = yield from _ask_about_open(choice, found, request, model)
         counted = _counted(question, choice, found, asked, counted_set)
+        if counted.is_unknown and not (model or counted_set.is_given):
+            # A passage may say it: "14 of 96 positions are vacant".
+            return False
         _write(draft, counted, counted_set, texts)
         yield SourcesFound(draft.sources, draft.notes)
         yield TextDelta(draft.text)

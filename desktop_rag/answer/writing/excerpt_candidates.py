@@ -132,7 +132,7 @@ LONGEST = 600
 _ASKING = frozenset(
     terms(
         "who whom whose what which when where why how much many do does did is are was were be been"
-        " have has had can could will would shall should may might must there"
+        " have has had can could will would shall should may might must there a an the"
     )
 )
 _SHORTEST = 4
@@ -228,11 +228,13 @@ def candidates_of(
             continue
         listed = _listed_below(units, place)
         is_unfinished = unit.text.endswith(":") and not listed
-        is_short = len(terms(unit.text)) < _SHORTEST or bool(_MAIL_HEAD.match(unit.text))
+        is_mail_head = not unit.lead and bool(_MAIL_HEAD.match(unit.text))
+        is_short = is_mail_head or len(terms(unit.text)) < _SHORTEST
         if is_unfinished or not _is_quotable(unit, is_short=is_short):
             continue
         text = _shortened(unit.text)
-        text = _cut_marked(text) if place == len(units) - 1 else text
+        is_last = place == len(units) - 1
+        text = _cut_marked(text) if is_last and not label_of(text) else text
         text = f"… {text}" if unit.start == 0 and _goes_on(around.above, text) else text
         cut = replace(unit, text=text, title=unit.title or source.anchor.heading or "")
         if place and (before := _gone_on_from(units[place - 1], unit)):

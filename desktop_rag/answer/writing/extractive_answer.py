@@ -29,7 +29,7 @@ from desktop_rag.answer.writing.excerpt_candidates import (
     telling_words,
     whole_passage,
 )
-from desktop_rag.answer.writing.excerpt_units import Unit
+from desktop_rag.answer.writing.excerpt_units import Unit, label_of
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.languages import ENGLISH_MODEL, OTHER_LATIN, question_language
 from desktop_rag.core.markup.formulas import formulas
@@ -162,6 +162,8 @@ _ASKED_SHARE = 0.5
 _BESIDE_SHARE = 0.7
 # Passages with less of the score of the best one are not about the question.
 _LEAST_SCORE = 0.4
+# A form of more lines is quoted in part.
+_MOST_LINES = 6
 # A comparison quotes so many pieces, of files with this share of the best score.
 _MOST_SIDED = 4
 _SIDE_SHARE = 0.5
@@ -379,7 +381,23 @@ def _best(
         is_near = words[index] >= fewest or candidate.n in across
         if is_near and not any(_is_repeat(candidate, other) for other in chosen):
             chosen.append(candidate)
-    return chosen
+    return _with_whole_form(chosen, candidates, asked)
+
+
+def _with_whole_form(
+    chosen: list[Candidate], candidates: Sequence[Candidate], asked: set[str]
+) -> list[Candidate]:
+    """The chosen pieces; a short form whose heading alone was asked for is whole.
+
+    "When does the board meet?" has no word of "Date: 3 May" below "Board meeting".
+    """
+    first = chosen[0]
+    if not first.unit.lead or not label_of(first.text) or asked & first.said:
+        return chosen
+    form = [c for c in candidates if (c.n, c.unit.lead) == (first.n, first.unit.lead)]
+    if len(form) > _MOST_LINES or not all(label_of(c.text) for c in form):
+        return chosen
+    return [*form, *(c for c in chosen if c not in form)]
 
 
 def central_sentences(sources: Sequence[SourceRef], embedder: Embedder | None, most: int) -> str:

@@ -148,6 +148,19 @@ def test_the_heading_above_a_sentence_has_words_of_the_question_for_it() -> None
     )
 
 
+def test_a_short_form_is_whole_where_its_heading_alone_is_asked_for() -> None:
+    meeting = source(
+        1,
+        "Board meeting\nDate: 3 May 2026, 18:00\nPlace: Salt house\nPeople: Bo Lind\n\n"
+        "Oar race\nDate: 9 May 2026\nPlace: East pier",
+    )
+    whole = ["Board meeting: [1]", "- Date: 3 May 2026, 18:00 [1]", "- Place: Salt house [1]",
+             "- People: Bo Lind [1]"]  # fmt: skip
+    for question in ("When does the board meet?", "Where does the board meet?"):
+        assert excerpts(question, [meeting], None).split("\n")[-5:] == [whole[0], "", *whole[1:]]
+    assert "East pier [1]" in excerpts("Where is the oar race?", [meeting], None)
+
+
 def test_a_date_is_more_than_its_numbers() -> None:
     text = "Lamp | 2026-01-02 | 10\nLamp | 2026-01-10 | 7\nLamp | 2026-10-01 | 2"
     said = excerpts("How many lamps on 2026-01-10?", [source(1, text)], None,
