@@ -130,6 +130,7 @@ class Chat:
         self._answers = AnswerPriority()
         self._stopping = Event()
         follow_ups, retitle = FollowUps(self._finder, documents), conversations.retitle
+        self.first_questions = follow_ups.to_begin_with
         self._post_answer = PostAnswerJobs(
             conversations, follow_ups, check, models, self._answers, retitle=retitle
         )

@@ -500,12 +500,20 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
         <translation>Modell verbinden…</translation>
     </message>
     <message>
+        <source>Summarise the documents</source>
+        <translation>Die Dokumente zusammenfassen</translation>
+    </message>
+    <message>
         <source>Add a folder of documents, then ask anything about them. They stay on this computer, and changes are picked up automatically.</source>
         <translation>Fügen Sie einen Ordner mit Dokumenten hinzu und stellen Sie beliebige Fragen dazu. Die Dokumente bleiben auf diesem Computer, und Änderungen werden automatisch übernommen.</translation>
     </message>
     <message>
         <source>Ask anything about your {count_of}. Every answer has numbered sources that open at the right page or section.</source>
         <translation>Stellen Sie beliebige Fragen zu Ihrer Bibliothek ({count_of}). Jede Antwort hat nummerierte Quellen, die sich an der richtigen Seite oder im richtigen Abschnitt öffnen.</translation>
+    </message>
+    <message>
+        <source>Your question is asked once the files can be searched.</source>
+        <translation>Ihre Frage wird gestellt, sobald die Dateien durchsucht werden können.</translation>
     </message>
     <message>
         <source>{read:,} of {files} asked, {matched:,} matched</source>

@@ -4,6 +4,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from PySide6.QtWidgets import QFileDialog
+
 from desktop_rag.core.conversation import NEAREST
 from desktop_rag.core.settings import Settings
 from tests.servers.chat_server import ChatServer
@@ -47,3 +49,17 @@ def test_in_an_empty_library_the_answer_offers_to_add_a_folder(person: Person) -
     person.waits_until(lambda: not person.window.chat_page.is_answering)
     person.sees("Add folder…")
     assert "No file" not in person.screen()
+
+
+def test_a_question_waits_for_the_first_folder(person: Person, papers: Path) -> None:
+    person.asks("When is the lamp lit?")
+    person.clicks("Add folder…")
+    person.waits_until(lambda: bool(person.window.findChildren(QFileDialog)))
+    [dialog] = person.window.findChildren(QFileDialog)
+    dialog.filesSelected.emit([str(papers)])
+    dialog.close()
+    person.clicks("Add folder")
+    person.waits_until(lambda: person.window.pages.currentWidget() is person.window.chat_page)
+    person.sees("The lamp is lit at dusk by the keeper.")
+    person.sees_no_longer("There are no documents yet.")
+    assert "Undo" not in person.screen()

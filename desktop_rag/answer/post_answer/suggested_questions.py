@@ -212,6 +212,8 @@ _MOST_BY_PATTERN = 3
 _MOST_TRIED = 12
 _MOST_DOCUMENTS = 4
 _MOST_HEADINGS = 8
+# The documents looked at for the first questions.
+_MOST_BEGUN = 20
 _LANGUAGE_CHARS = 3_000
 _FIRST_PASSAGES = 3
 # Passages among whose documents a heading is looked for again.
@@ -264,6 +266,17 @@ class FollowUps:
     def __init__(self, finder: SourceFinder, documents: DocumentStore) -> None:
         self._finder = finder
         self._documents = documents
+
+    def to_begin_with(self) -> tuple[str, ...]:
+        """A question about a heading of each of up to three of the newest documents."""
+        chosen = _Chosen(())
+        for document in self._documents.newest(_MOST_BEGUN):
+            new = (p for p in self._of_document(document, (), "") if chosen.is_new(p))
+            if proposal := next(new, None):
+                chosen.add(proposal)
+            if len(chosen.questions) == _MOST_BY_PATTERN:
+                break
+        return tuple(chosen.questions)
 
     def find(
         self,
@@ -379,7 +392,8 @@ class FollowUps:
             )
             if not any(s.start < found.end and found.start < s.end for s in sources)
         ]
-        others.sort(key=lambda found: abs(found.start - sources[0].start))
+        near = sources[0].start if sources else 0
+        others.sort(key=lambda found: abs(found.start - near))
         for found in (*defined[:1], *others[:_MOST_HEADINGS]):
             # A heading may look like a filter.
             if as_question(found.text):

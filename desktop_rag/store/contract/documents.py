@@ -349,6 +349,15 @@ class DocumentStore:
             [chunking, collection_id, limit],
         )
 
+    def newest(self, limit: int) -> list[Document]:
+        """Up to `limit` searchable files of the library, the last changed first."""
+        return self._selected(
+            f"{_OF_LIBRARY} AND chunk_count > 0"
+            " AND state IN ('searchable', 'searchable by words')"
+            " ORDER BY mtime_ns DESC, document_id LIMIT ?",
+            [limit],
+        )
+
     def with_reason(self, words: str) -> list[Document]:
         """Files of the library whose reason, or that of a part, contains these words; as LIKE."""
         return self._selected(

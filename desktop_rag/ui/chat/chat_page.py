@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
 _COLUMN_PX = 440
+# A question waits so long for the words of the first files, then for their meaning.
+_WORDS_S, _MEANING_S = 120.0, 20.0
 _MAX_EXAMPLES = 4
 _TITLE = tr("Ask your documents")
 _LIMITED = tr("Nothing else is read for your questions.")
@@ -84,6 +86,7 @@ class EmptyChat(QScrollArea):
     """The page of an empty chat, with examples to ask; `question_chosen` carries one."""
 
     question_chosen = Signal(str)
+    summary_requested = Signal()
     folder_requested = Signal()
     settings_requested = Signal()
 
@@ -94,6 +97,7 @@ class EmptyChat(QScrollArea):
         self.setAccessibleName(tr("Getting started"))
         self._examples: list[QuestionButton] = []
         self._is_empty = True
+        self._has_files = False
         self._library_words = ""
         self._scope = ALL_DOCUMENTS
         self._has_model = True
@@ -103,6 +107,7 @@ class EmptyChat(QScrollArea):
         self._library_words = tr("Opening the library…")
         self._words.setText(self._library_words)
         self._add.hide()
+        self._summary.hide()
 
     def _build(self, theme: Theme) -> None:
         self._words = PlainLabel(tone="muted", wrap=True)
@@ -124,6 +129,8 @@ class EmptyChat(QScrollArea):
         column.addSpacing(8)
         self._questions = QVBoxLayout()
         column.addLayout(self._questions)
+        self._summary = TextButton(tr("Summarise the documents"), kind="quiet")
+        column.addWidget(self._summary, 0, middle)
         column.addWidget(self._add, 0, middle)
         column.addSpacing(8)
         column.addWidget(self._without_model)
@@ -136,6 +143,7 @@ class EmptyChat(QScrollArea):
         outer.addStretch(2)
         outer.addLayout(centred(inner, _COLUMN_PX))
         outer.addStretch(3)
+        self._summary.clicked.connect(self.summary_requested)
         self._add.clicked.connect(self.folder_requested)
         self._endpoint.clicked.connect(self.settings_requested)
 
@@ -153,7 +161,7 @@ class EmptyChat(QScrollArea):
 
     def show_library(self, sources: int, files: int) -> None:
         """Show the number of sources and searchable files."""
-        self._is_empty = sources == 0
+        self._is_empty, self._has_files = sources == 0, files > 0
         if self._is_empty:
             words = tr(
                 "Add a folder of documents, then ask anything about them. They stay on this "
@@ -190,8 +198,8 @@ class EmptyChat(QScrollArea):
         self._words.setText(words)
         is_plain = not (has_none or scope.is_limited)
         self._add.setVisible(is_plain and self._is_empty)
-        for button in self._examples:
-            button.setVisible(is_plain and not self._is_empty)
+        for button in (*self._examples, self._summary):
+            button.setVisible(is_plain and self._has_files)
         if self._has_choice:
             self._without_model.setText(_EXCERPTS_AT_ALL if has_none else _EXCERPTS)
         else:
@@ -323,8 +331,10 @@ class ChatPage(QWidget):
         """`remembered` is the file that keeps the width of the document beside the chat."""
         super().__init__()
         self._bridge = bridge
+        self._library = library
         self._chat = chat
         self._theme = theme
+        self._is_library_empty, self._files = False, 0
         self._opener = DocumentOpener(bridge, library, theme, self)
         self._state = state
         self.feed, self.sessions, self.overview = state.feed, state.sessions, state.overview
@@ -410,6 +420,7 @@ class ChatPage(QWidget):
         self._header.pin_requested.connect(self._on_pin_requested)
         self._header.export_requested.connect(self._on_export_requested)
         self._empty.question_chosen.connect(self.ask)
+        self._empty.summary_requested.connect(lambda: self.summarise(ALL_DOCUMENTS))
         for part in (self._empty, self.messages):
             part.folder_requested.connect(self.folder_requested)
             part.settings_requested.connect(self.settings_requested)
@@ -476,10 +487,6 @@ class ChatPage(QWidget):
         self.messages.hide_unsupported(
             is_wanted=answers.checks_claims and answers.hides_unsupported
         )
-
-    def show_examples(self, questions: Sequence[str]) -> None:
-        """Show example questions in empty chats."""
-        self._empty.show_examples(questions)
 
     def refresh(self) -> None:
         """Load the conversations, the assistants and the library overview."""
@@ -656,3 +663,24 @@ class ChatPage(QWidget):
         self._composer.set_collections(collections)
         self.assistants.set_collections(collections)
         self._empty.show_library(sources, files)
+        if files != self._files:
+            self._bridge.run(self, self._chat.first_questions, self._empty.show_examples)
+        self._files = files
+        if sources and self._is_library_empty:
+            self._ask_what_waits()
+        self._is_library_empty = not sources
+
+    def _ask_what_waits(self) -> None:
+        """Answer a question asked of an empty library again, once the first files are read."""
+        session, indexing = self._session, self._library.indexing
+
+        def wait() -> bool:
+            return indexing.wait_until_searchable(_WORDS_S) and indexing.wait_until_idle(_MEANING_S)
+
+        def retry(_is_read: bool) -> None:
+            if session.waits_for_documents:
+                session.retry()
+
+        if session.waits_for_documents:
+            self.notified.emit(Notice(tr("Your question is asked once the files can be searched.")))
+            self._bridge.run(self, wait, retry)

@@ -26,7 +26,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import Question
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.ui.foundation.bridge import Bridge, Job
-from desktop_rag.ui.messages.message_model import MessageModel
+from desktop_rag.ui.messages.message_model import MessageModel, is_of_empty_library
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -111,6 +111,14 @@ class ChatSession(QObject):
         """True while an answer is being written."""
         return self._job is not None
 
+    @property
+    def waits_for_documents(self) -> bool:
+        """True when the last question was asked of an empty library."""
+        if self.is_busy or not self.model.rowCount():
+            return False
+        last = self.model.turn(-1).message
+        return last.role is Role.ASSISTANT and is_of_empty_library(last)
+
     def rename(self, conversation: Conversation) -> None:
         """Use a newer version of the conversation, from the list."""
         self._conversation = conversation
@@ -144,6 +152,7 @@ class ChatSession(QObject):
         is_below = every_file and last.role is Role.ASSISTANT and not last.is_of_every_file
         every_file = every_file or last.is_of_every_file
         is_whole = bool(last.text) and last.state is MessageState.DONE
+        is_whole = is_whole and not self.waits_for_documents
         self._previous = last if is_whole and not is_below else None
         self.model.begin_retry(below=is_below)
         if not self._is_question_stored:

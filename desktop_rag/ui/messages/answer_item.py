@@ -21,7 +21,7 @@ from desktop_rag.ui.messages.collapsible_parts import (
     CollapsibleThinking,
     CollapsibleUnbacked,
 )
-from desktop_rag.ui.messages.message_model import Phase, Turn
+from desktop_rag.ui.messages.message_model import Phase, Turn, is_of_empty_library
 from desktop_rag.ui.messages.question_item import QuestionButton
 from desktop_rag.ui.widgets.controls import (
     Card,
@@ -217,13 +217,6 @@ class HiddenAnswerNotice(Card):
 def may_be_supported(claims: Sequence[Claim]) -> bool:
     """True if a claim is supported or not checked yet, or if there are no claims."""
     return not claims or any(claim.verdict in _POSSIBLY_SUPPORTED for claim in claims)
-
-
-def is_of_empty_library(message: Message) -> bool:
-    """True for the answer that there are no documents yet, for which no files were counted."""
-    is_of_others = message.sources or message.nearest or message.model or message.error_title
-    is_counted = message.notes is None or message.notes.files or message.notes.rails
-    return not (is_of_others or is_counted)
 
 
 # A longer name is elided before the buttons move to a line of their own.

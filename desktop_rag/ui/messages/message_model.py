@@ -70,6 +70,13 @@ class Turn:
         return self.phase is not Phase.DONE
 
 
+def is_of_empty_library(message: Message) -> bool:
+    """True for the answer that there are no documents yet, for which no files were counted."""
+    is_of_others = message.sources or message.nearest or message.model or message.error_title
+    is_counted = message.notes is None or message.notes.files or message.notes.rails
+    return not (is_of_others or is_counted)
+
+
 class MessageModel(QAbstractListModel):
     """Turns, oldest first. It assembles the current answer from its events."""
 

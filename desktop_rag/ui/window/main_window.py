@@ -305,6 +305,8 @@ class MainWindow(QMainWindow):
         super().__init__()
         self._bridge = bridge
         self._theme = theme
+        # Whether the first folder was asked for in the chat.
+        self._returns_to_chat = False
         self._saving = SettingsSaving(bridge, on_settings_changed, self)
         # What shows the ways to written answers; a wing may know more of them.
         self.ways_to_write: Callable[[], None] = self.show_models
@@ -368,7 +370,8 @@ class MainWindow(QMainWindow):
         self._bridge.hear(Notice, self._notices.show_notice)
         self._bridge.hear(ProgressChanged, self._on_progress)
         self._bridge.hear(AskAboutRequested, self._on_ask_about)
-        self._rail.page_chosen.connect(self.show_page)
+        self._rail.page_chosen.connect(self._on_page_chosen)
+        self.chats.overview.loaded.connect(self._on_overview_loaded)
         self._rail.shortcuts_requested.connect(self.show_shortcuts)
         self._strip.clicked.connect(self._on_strip_clicked)
         self.settings.changed.connect(self._on_settings_changed)
@@ -393,7 +396,7 @@ class MainWindow(QMainWindow):
         page.models.settings_requested.connect(self.show_models)
         page.models.chosen.connect(self.settings.use_model)
         page.model_check_chosen.connect(self.settings.use_model_check)
-        page.folder_requested.connect(self._on_folder_requested)
+        page.folder_requested.connect(self._on_first_folder_requested)
         page.library_requested.connect(self._on_strip_clicked)
 
     @Slot()
@@ -551,6 +554,22 @@ class MainWindow(QMainWindow):
     def _zoom(self, steps: int) -> None:
         settings = self.settings.value
         self.settings.change(replace(settings, appearance=settings.appearance.zoomed(steps)))
+
+    @Slot(int)
+    def _on_page_chosen(self, position: int) -> None:
+        self._returns_to_chat = False
+        self.show_page(position)
+
+    @Slot()
+    def _on_first_folder_requested(self) -> None:
+        self._on_folder_requested()
+        self._returns_to_chat = True
+
+    @Slot(object, int, int)
+    def _on_overview_loaded(self, _collections: object, sources: int, _files: int) -> None:
+        if sources and self._returns_to_chat:
+            self._returns_to_chat = False
+            self.show_page(CHAT)
 
     @Slot()
     def _on_new_chat(self) -> None:
