@@ -11,6 +11,7 @@ from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.paths import Home, find_home, resources_dir
 from desktop_rag.desktop.entries import desktop_entries
 from desktop_rag.desktop.entries.linux_files import ICON_SIZES_PX
+from desktop_rag.desktop.launching import check_qt_libraries
 from desktop_rag.desktop.requests import DesktopRequest, request_of_verb
 from desktop_rag.running_app import ask_running_app
 
@@ -23,6 +24,7 @@ def open_window(
     first_event: DesktopRequest | None = None,
 ) -> int:
     """Run the app over the home until the person quits; returns the exit code. Qt thread."""
+    check_qt_libraries()
     # Imported late: the verbs that reach a running app do without Qt.
     from desktop_rag.ui.foundation.module_sources import leave_sources_unread
 

@@ -1,5 +1,8 @@
-"""The app's names on the desktop, its command line, and its start at login. Any thread."""
+"""The app's names on the desktop, its command line, its start at login, and what a window needs
+of the system. Any thread.
+"""
 
+import ctypes
 import os
 import plistlib
 import sys
@@ -17,6 +20,47 @@ URL_SCHEME = "desktop-rag"
 ASK_ABOUT = f"Ask {APP_NAME} about this"
 SUMMARY = "Ask questions about the documents on your own computer"
 _WITHOUT_CONSOLE = "desktop-rag-window.exe"
+
+
+# The libraries of the system that Qt loads, with their packages on Debian and Ubuntu.
+_QT_LIBRARIES = {
+    "libEGL.so.1": "libegl1",
+    "libGL.so.1": "libgl1",
+    "libxkbcommon.so.0": "libxkbcommon0",
+    "libdbus-1.so.3": "libdbus-1-3",
+    "libfontconfig.so.1": "libfontconfig1",
+}
+_X11_LIBRARIES = {
+    "libxcb-cursor.so.0": "libxcb-cursor0",
+    "libxcb-icccm.so.4": "libxcb-icccm4",
+    "libxcb-image.so.0": "libxcb-image0",
+    "libxcb-keysyms.so.1": "libxcb-keysyms1",
+    "libxcb-render-util.so.0": "libxcb-render-util0",
+    "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
+}
+
+
+def check_qt_libraries() -> None:
+    """AppError with what is missing: without it, Qt ends the process with a word of its own."""
+    if sys.platform != "linux":
+        return
+    platform = os.environ.get("QT_QPA_PLATFORM", "" if "WAYLAND_DISPLAY" in os.environ else "xcb")
+    is_x11 = platform.startswith("xcb") and "DISPLAY" in os.environ
+    needed = _QT_LIBRARIES | (_X11_LIBRARIES if is_x11 else {})
+    if missing := [name for name in needed if not _is_there(name)]:
+        raise AppError(
+            f"The window needs {', '.join(missing)}, which this system lacks.",
+            f"Install {' '.join(needed[name] for name in missing)} (as Debian and Ubuntu call it),"
+            " then start again.",
+        )
+
+
+def _is_there(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
 
 
 def app_command(*arguments: str) -> list[str]:
