@@ -9,7 +9,7 @@ import threading
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -215,17 +215,20 @@ def _suffix(location: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ConfirmedChanges:
-    """The changes to store. `gone` files vanished with many others and are kept for a while."""
+    """The changes to store. `gone` files are missing: they are not searched, and kept for `keep_s`,
+    longer where many are.
+    """
 
     changes: Changes
     gone: tuple[KnownFile, ...] = ()
+    keep_s: float = 0.0
 
 
 class ChangeConfirmation:
     """Delays changes that may be temporary until a second scan confirms them.
 
     Editors delete a file and write it again, copies grow for a while, and a whole tree may vanish
-    by mistake.
+    by mistake. Until then a missing file is not searched.
     """
 
     def __init__(
@@ -255,22 +258,26 @@ class ChangeConfirmation:
 
         `known` are all files of the source in the store.
         """
-        absent = [file for file in changes.vanished if not file.gone_at]
+        tracked = self._missing.get(source_id, {})
+        absent = [f for f in changes.vanished if not f.gone_at or f.document_id in tracked]
         self._found_again(source_id, absent, parts)
         missing = [file for file in absent if self._is_confirmed_missing(source_id, file)]
-        is_many = self._are_many(source_id, len(missing), known)
+        is_many = self._are_many(source_id, missing, known)
         now = self._wall_clock()
         outlived = [
             file for file in changes.vanished
             if file.gone_at and now - file.gone_at >= self._times.keep_gone_s
         ]  # fmt: skip
+        removed = set() if is_many else {file.document_id for file in missing}
+        gone = [f for f in absent if not f.gone_at and f.document_id not in removed]
         confirmed = replace(
             changes,
             new=tuple(file for file in changes.new if self._has_settled(source_id, file)),
             changed=tuple(m for m in changes.changed if self._has_settled(source_id, m.found)),
             vanished=tuple(outlived if is_many else (*outlived, *missing)),
         )
-        return ConfirmedChanges(confirmed, tuple(missing) if is_many else ())
+        keep_s = self._times.keep_gone_s if is_many else self._times.missing_s
+        return ConfirmedChanges(confirmed, tuple(gone), keep_s)
 
     def forget(self, source_id: str) -> None:
         """Forget a source that was removed."""
@@ -300,12 +307,14 @@ class ChangeConfirmation:
         del tracked[file.document_id]
         return True
 
-    def _are_many(self, source_id: str, missing: int, known: Collection[KnownFile]) -> bool:
+    def _are_many(
+        self, source_id: str, missing: Sequence[KnownFile], known: Collection[KnownFile]
+    ) -> bool:
         """True when too many files vanished, with those tracked or kept already, to remove them."""
-        waiting = len(self._missing.get(source_id, ()))
-        kept = sum(1 for file in known if file.gone_at)
+        away = {file.document_id for file in known if file.gone_at}
+        away.update(self._missing.get(source_id, ()), (file.document_id for file in missing))
         times = self._times
-        return missing + waiting + kept > max(times.many_files, times.many_share * len(known))
+        return len(away) > max(times.many_files, times.many_share * len(known))
 
     def _has_settled(self, source_id: str, file: FoundFile) -> bool:
         """True when a file did not change just now; if it did, a recheck is scheduled.
@@ -446,7 +455,7 @@ class Scanner:
         }
         changed |= {m.known.document_id: partial(_changed, found=m.found) for m in changes.changed}
         changed |= {m.known.document_id: returned for m in changes.returned}
-        away = partial(gone, at=time.time(), keep_s=self._times.keep_gone_s)
+        away = partial(gone, at=time.time(), keep_s=confirmed.keep_s)
         changed |= {file.document_id: away for file in confirmed.gone}
         forgotten = [file.document_id for file in (*changes.vanished, *changes.left_out)]
         if not (added or changed or forgotten):
@@ -494,13 +503,14 @@ def _summary(confirmed: ConfirmedChanges, known: Iterable[KnownFile]) -> ChangeS
     changes = confirmed.changes
     before = {file.document_id for file in known if not file.gone_at}
     before.difference_update(m.known.document_id for m in (*changes.changed, *changes.moved))
-    away = (*changes.vanished, *changes.left_out, *confirmed.gone)
-    before.difference_update(file.document_id for file in away)
+    away = {file.document_id for file in (*changes.vanished, *changes.left_out, *confirmed.gone)}
+    went = len(before & away)
+    before -= away
     return ChangeSummary(
         added=len(changes.new) + len(changes.returned),
         changed=len(changes.changed),
         moved=len(changes.moved),
-        gone=len(changes.vanished) + len(changes.left_out) + len(confirmed.gone),
+        gone=went,
         unchanged=len(before),
     )
 
