@@ -362,9 +362,10 @@ def _make_models(
 def _make_personal(
     home: Home, engine: Engine, library: Library, dense: EmbedderRegistry
 ) -> Personal:
+    rewrites = Rewrites(home.rewrites, partial(_make_searchable, library))
     return Personal(
-        Rewrites(home.rewrites, partial(_make_searchable, library)),
-        Memory(engine.interactions, dense.embedder),
+        rewrites,
+        Memory(engine.interactions, dense.embedder, rewrites.text_of),
         PromptLibrary(home.prompts, resources_dir() / "prompts"),
     )
 

@@ -5,7 +5,8 @@ holds on the calibrated scale of each model.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from threading import Event
 
 from desktop_rag.answer.citing.citations import normalise
@@ -28,9 +29,18 @@ _BATCH = 32
 class Memory:
     """Records interactions, finds similar ones, and forgets them on request."""
 
-    def __init__(self, interactions: InteractionStore, embedder: Embedder | None) -> None:
-        """Without an embedder, interactions are recorded and never found."""
+    def __init__(
+        self,
+        interactions: InteractionStore,
+        embedder: Embedder | None,
+        own_text: Callable[[str], str] = lambda _id: "",
+    ) -> None:
+        """Without an embedder, interactions are recorded and never found.
+
+        `own_text` is the person's version of the answer with an id, "" without one.
+        """
         self._interactions = interactions
+        self._own_text = own_text
         self._embedder = embedder
         self._calibration = SimilarityCalibration()
         # The question embedded last, which is recorded next; any thread may replace it.
@@ -68,7 +78,10 @@ class Memory:
     def examples(
         self, asked: str, plain_question: str, *, conversation_id: str, assistant_id: str
     ) -> tuple[Interaction, ...]:
-        """Successful answers from other chats to similar questions; none when embedding fails."""
+        """Successful answers from other chats to similar questions; none when embedding fails.
+
+        An answer that the person rewrote is shown as rewritten.
+        """
         if self._embedder is None:
             return ()
         try:
@@ -84,7 +97,10 @@ class Memory:
         except AppError as error:
             log.info("earlier answers could not be searched: %s", error.title)
             return ()
-        return tuple(found)
+        return tuple(
+            replace(each, answer=self._own_text(each.interaction_id) or each.answer)
+            for each in found
+        )
 
     def record(
         self, question: str, answer: Message, *, has_several_steps: bool, assistant_id: str

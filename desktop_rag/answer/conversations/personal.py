@@ -51,10 +51,15 @@ class Rewrites:
 
     def text(self, message: Message) -> str:
         """The answer as rewritten, or as given."""
-        if path := self.file_of(message):
-            return _BODY.split(path.read_text(encoding="utf-8"), maxsplit=1)[-1].strip()
         # Without its sources, citations mean nothing.
-        return normalise(message.text, frozenset())[0].strip()
+        return self.text_of(message.message_id) or normalise(message.text, frozenset())[0].strip()
+
+    def text_of(self, message_id: str) -> str:
+        """The person's version of the answer with this id; "" when there is none."""
+        path = self._file(message_id)
+        if path is None:
+            return ""
+        return _BODY.split(path.read_text(encoding="utf-8"), maxsplit=1)[-1].strip()
 
     def write(self, question: str, message: Message, text: str) -> Path:
         """Keep the person's version, replacing an earlier one."""
@@ -79,7 +84,10 @@ class Rewrites:
 
     def file_of(self, message: Message) -> Path | None:
         """The file of the person's version, if there is one."""
-        return next(iter(self._folder.glob(f"*-{_id_of(message)}.md")), None)
+        return self._file(message.message_id)
+
+    def _file(self, message_id: str) -> Path | None:
+        return next(iter(self._folder.glob(f"*-{message_id[:_ID_CHARS]}.md")), None)
 
 
 def is_of(name: str, message: Message) -> bool:

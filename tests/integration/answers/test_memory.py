@@ -147,6 +147,19 @@ def test_a_liked_answer_comes_first(indexed: Services, server: ChatServer) -> No
 
 
 @pytest.mark.slow
+def test_an_answer_that_was_rewritten_is_shown_as_rewritten(
+    indexed: Services, server: ChatServer
+) -> None:
+    first = ask(indexed, FIRST)
+    indexed.chat.history.set_feedback(first.message_id, Feedback.LIKED)
+    indexed.chat.history.rewrite(first, "It is lit an hour before dusk.")
+    ask(indexed, ALIKE)
+    before = last_prompt(server).split("Sources, each between")[0]
+    assert f"Question: {FIRST}\nAnswer: It is lit an hour before dusk.\n" in before
+    assert "lit at dusk" not in before
+
+
+@pytest.mark.slow
 def test_what_is_forgotten_is_shown_no_more(indexed: Services, server: ChatServer) -> None:
     first = ask(indexed, FIRST)
     indexed.chat.memory.forget(first.message_id)
