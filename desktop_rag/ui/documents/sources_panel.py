@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import regex
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QMouseEvent
+from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import NEAREST, SourceRef
@@ -513,7 +513,23 @@ class SourcesPanel(QWidget):
             self._add_next()
             if time.perf_counter() > stop_at:
                 self._timer.start(0)
-                return
+                break
+        self._lay_out()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Give the cards their heights now: Qt would first draw them with those of before.
+
+        Widths come first: they give the passages their heights, and those then the cards theirs.
+        """
+        self._column.activate()
+        for card in self._cards.values():
+            if layout := card.layout():
+                layout.activate()
+        self._column.activate()
 
     def _add_next(self) -> None:
         item = self._waiting.popleft()
@@ -535,6 +551,8 @@ class SourcesPanel(QWidget):
         if not follows:
             self._column.insertSpacing(self._column.count() - 1, _EXTRA_GAP_PX)
         self._column.insertWidget(self._column.count() - 1, widget)
+        # The layout would show it later, and leaves out what is hidden.
+        widget.show()
 
 
 def _in_words(source: SourceRef) -> tuple[str, str]:

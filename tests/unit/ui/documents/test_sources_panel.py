@@ -275,3 +275,27 @@ def test_a_card_that_follows_is_no_higher_than_its_buttons(theme: Theme, qtbot: 
     [place] = card.findChildren(ElidedLabel)
     copy = next(b for b in card.findChildren(QAbstractButton) if "Copy" in b.accessibleName())
     qtbot.waitUntil(lambda: abs(place.geometry().center().y() - copy.geometry().center().y()) <= 1)
+
+
+def test_no_card_is_squashed_even_before_the_window_is_drawn(theme: Theme, qtbot: QtBot) -> None:
+    panel = SourcesPanel(theme)
+    qtbot.addWidget(panel)
+    panel.resize(340, 700)
+    panel.show()
+    qtbot.waitExposed(panel)
+    texts = [f"Passage {n} of the log. " + "The wick is cut level. " * n * 3 for n in range(1, 4)]
+    sources = [replace(FOUND, n=n, document_id=f"d{n}", text=t) for n, t in enumerate(texts, 1)]
+    panel.show_sources(sources)
+    assert all(map(is_laid_out, cards(panel).values()))
+    panel.resize(260, 700)
+    assert all(map(is_laid_out, cards(panel).values()))
+
+
+def is_laid_out(card: SourceCard) -> bool:
+    """True when the passage has its height, the buttons stand below it, and no space is left."""
+    [passage] = card.findChildren(PassageText)
+    buttons = card.findChildren(QAbstractButton)
+    copy = next(b for b in buttons if b.accessibleName().startswith("Copy source"))
+    is_high = passage.height() >= passage.document().size().height()
+    is_apart = copy.y() >= passage.y() + passage.height()
+    return is_high and is_apart and card.height() == card.sizeHint().height()
