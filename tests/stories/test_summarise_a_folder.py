@@ -24,6 +24,14 @@ def test_every_file_is_summarised(person: Person, papers: Path) -> None:
     person.sees("Only papers was read. Passages of 2 files were read")
 
 
+def test_all_documents_are_summarised_from_an_empty_chat(person: Person, papers: Path) -> None:
+    person.drops(papers)
+    person.sees("3 files: 2 searchable, 1 failed")
+    person.presses("Ctrl+1")
+    person.clicks("Summarise the documents")
+    person.sees("Lamp: The lamp is lit at dusk by the keeper.")
+
+
 def test_one_file_is_summarised_by_the_model(
     person: Person, papers: Path, server: ChatServer
 ) -> None:
