@@ -62,7 +62,7 @@ _SAMPLE_TEXTS = {
 # Hidden one after the other, in this order, where there is too little room.
 _DISPENSABLE = (Column.INDEXED, Column.PASSAGES, Column.SIZE, Column.FOLDER, Column.REASON)
 # The columns that share the remaining width, by weight.
-_SHARES = {Column.NAME: 3, Column.FOLDER: 2, Column.REASON: 3}
+_SHARES = {Column.NAME: 3, Column.FOLDER: 2, Column.REASON: 5}
 _TAG_KEYS = "Ctrl+T"
 _RETRY_KEYS = "Ctrl+R"
 _ASK_KEYS = "Ctrl+Shift+Return"
@@ -160,8 +160,10 @@ class DocumentsTable(RowTable):
 
     def set_hidden(self, columns: Iterable[Column], kept: Iterable[Column] = ()) -> None:
         """Hide these columns and show the others; those in `kept` stay in narrow windows."""
-        self._hidden, self._kept = frozenset(columns), frozenset(kept)
-        self._fit_columns()
+        wanted = frozenset(columns), frozenset(kept)
+        if wanted != (self._hidden, self._kept):
+            self._hidden, self._kept = wanted
+            self._fit_columns()
 
     def _set_up_columns(self) -> None:
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
@@ -411,6 +413,7 @@ _MOST_ASKED = 200
 _NARROW_CHARACTERS = 95
 # Files in these states are always shown with their reason.
 _WITH_REASONS = (StateGroup.FAILED, StateGroup.SKIPPED)
+_WITHOUT_REASON = frozenset({DocumentState.SEARCHABLE, DocumentState.SEARCHABLE_BY_WORDS})
 _HIDDEN_IN = {
     StateGroup.SEARCHABLE: (Column.REASON,),
     StateGroup.IN_PROGRESS: (Column.REASON, Column.PASSAGES, Column.INDEXED),
@@ -582,13 +585,20 @@ class DocumentsPanel(QWidget):
         self._typing.stop()
         self._filter = wanted
         self._model.set_filter(wanted)
-        states = [StateGroup(value) for value in wanted.values(Facet.STATE)]
-        only = states[0] if len(states) == 1 else None
-        kept = (Column.REASON,) if only in _WITH_REASONS else ()
-        self._table.set_hidden(_HIDDEN_IN.get(only, ()) if only else (), kept)
+        self._show_columns()
         self._show_active()
         self._show_emptiness()
         self._counting.start(0)
+
+    def _show_columns(self) -> None:
+        """Hide what is the same in all rows, and the reasons where no file has one."""
+        states = [StateGroup(value) for value in self._filter.values(Facet.STATE)]
+        only = states[0] if len(states) == 1 else None
+        kept = (Column.REASON,) if only in _WITH_REASONS else ()
+        hidden = _HIDDEN_IN.get(only, ()) if only else ()
+        counts = self._model.counts().by_state
+        has_reasons = any(count and state not in _WITHOUT_REASON for state, count in counts.items())
+        self._table.set_hidden(hidden if has_reasons else (*hidden, Column.REASON), kept)
 
     def _show_active(self) -> None:
         chosen = [
@@ -600,6 +610,7 @@ class DocumentsPanel(QWidget):
 
     @Slot()
     def _on_counts_changed(self) -> None:
+        self._show_columns()
         self._show_emptiness()
         self._show_password_button()
         if not self._counting.isActive():
