@@ -4,6 +4,7 @@ import copy
 import functools
 import logging
 import os
+import re
 import shutil
 import threading
 import time
@@ -57,6 +58,10 @@ _ABSENT = tuple(
     for prefix in ("desktop_rag.features.", "tests.unit.")
 )
 
+_ROOT = Path(__file__).parents[1]
+# What a module imports when it is imported.
+_IMPORTED = re.compile(r"^(?:from|import) ((?:desktop_rag\.features|tests)\.[\w.]+)", re.MULTILINE)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     text = "run the tests marked `deep`, too: whole measuring sets"
@@ -64,11 +69,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Leave out the tests of features that are not there; see `test_absent_wings.py`."""
-    if collection_path.suffix != ".py" or not _ABSENT:
+    """Leave out the tests of features that are not there; see `test_absent_wings.py`.
+
+    Those are files that name one, and files and folders that stand on a module that imports one.
+    """
+    if not _ABSENT:
+        return None
+    if collection_path.is_dir():
+        return _needs_absent(collection_path / "conftest.py") or None
+    if collection_path.suffix != ".py":
         return None
     text = collection_path.read_text("utf-8")
-    return any(name in text for name in _ABSENT) or None
+    return any(name in text for name in _ABSENT) or _needs_absent(collection_path) or None
+
+
+@functools.cache
+def _needs_absent(module: Path) -> bool:
+    """True when a module of the tests imports a feature that is not there, itself or by another."""
+    if not module.is_file():
+        return False
+    imported = _IMPORTED.findall(module.read_text("utf-8"))
+    if any(f"{name}.".startswith(f"{absent}.") for name in imported for absent in _ABSENT):
+        return True
+    files = [_ROOT.joinpath(*name.split(".")).with_suffix(".py") for name in imported]
+    return any(map(_needs_absent, files))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
