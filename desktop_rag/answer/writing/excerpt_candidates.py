@@ -268,6 +268,10 @@ def _gone_on_from(before: Unit, unit: Unit) -> str:
 def _subject(unit: Unit, name: str) -> str:
     """The heading above a piece, where neither the piece nor the name of its file says it."""
     title = unit.title.rpartition("›")[2].strip()
+    named = words(title)
+    # "For" may be the first line of a column that was taken for a heading.
+    if set(named) <= function_words([*named, ""]):
+        return ""
     said = _terms(f"{unit.text} {unit.lead} {PurePath(name).stem.replace('_', ' ')}")
     return "" if not name or _terms(title) <= said else title
 

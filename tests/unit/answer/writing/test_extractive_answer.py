@@ -337,6 +337,13 @@ def test_each_quote_says_what_it_is_about_and_where_it_stands() -> None:
     ]
 
 
+def test_a_heading_of_function_words_is_no_subject() -> None:
+    cut = replace(source(1, "The mast is 12 metres high."), anchor=Anchor(heading="For the"))
+    around = {1: Surroundings(name="boats.md")}
+    said = excerpts("How high is the mast?", [cut], None, surroundings=around)
+    assert said == "*boats.md*: The mast is 12 metres high. [1]"
+
+
 def test_the_title_of_the_first_record_is_not_that_of_the_others() -> None:
     text = "Address: Quay {n}, Oslo. Phone: 55 1{n} 20."
     sources = [
