@@ -83,16 +83,24 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return any(name in text for name in _ABSENT) or _needs_absent(collection_path) or None
 
 
-@functools.cache
 def _needs_absent(module: Path) -> bool:
     """True when a module of the tests imports a feature that is not there, itself or by another."""
-    if not module.is_file():
-        return False
-    imported = _IMPORTED.findall(module.read_text("utf-8"))
-    if any(f"{name}.".startswith(f"{absent}.") for name in imported for absent in _ABSENT):
-        return True
-    files = [_ROOT.joinpath(*name.split(".")).with_suffix(".py") for name in imported]
-    return any(map(_needs_absent, files))
+    known, waiting = set[Path](), [module]
+    while waiting:
+        if (path := waiting.pop()) not in known:
+            known.add(path)
+            waiting += _files_of(_imported(path))
+    names = {f"{name}." for path in known for name in _imported(path)}
+    return any(name.startswith(f"{absent}.") for name in names for absent in _ABSENT)
+
+
+@functools.cache
+def _imported(module: Path) -> tuple[str, ...]:
+    return tuple(_IMPORTED.findall(module.read_text("utf-8"))) if module.is_file() else ()
+
+
+def _files_of(names: tuple[str, ...]) -> list[Path]:
+    return [_ROOT.joinpath(*name.split(".")).with_suffix(".py") for name in names]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
