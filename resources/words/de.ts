@@ -2732,6 +2732,14 @@ Die vollständige Adresse lautet:
         <translation>Antwort kopieren</translation>
     </message>
     <message>
+        <source>Questions like this one get it as their first example.</source>
+        <translation>Ähnliche Fragen bekommen sie als erstes Beispiel.</translation>
+    </message>
+    <message>
+        <source>It is an example for no other question.</source>
+        <translation>Sie ist für keine andere Frage ein Beispiel.</translation>
+    </message>
+    <message>
         <source>Regenerate answer</source>
         <translation>Antwort neu erstellen</translation>
     </message>
@@ -9584,6 +9592,10 @@ Was kostet der Eintritt?</translation>
         <translation>Installieren Sie die App noch einmal.</translation>
     </message>
     <message>
+        <source>Install {needed} (as Debian and Ubuntu call it), then start again.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Is a directory</source>
         <translation>Ist ein Ordner</translation>
     </message>
@@ -11714,6 +11726,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The vectors of model {number} have other columns.</source>
         <translation>Die Vektoren von Modell {number} haben andere Spalten.</translation>
+    </message>
+    <message>
+        <source>The window needs {missing}, which this system lacks.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>There are more folders than the {most:,} that the system watches.</source>

@@ -225,6 +225,10 @@ _OPINIONS = {
     Feedback.LIKED: ("thumb-up", tr("Good answer")),
     Feedback.DISLIKED: ("thumb-down", tr("Bad answer")),
 }
+_CONSEQUENCES = {
+    Feedback.LIKED: tr("Questions like this one get it as their first example."),
+    Feedback.DISLIKED: tr("It is an example for no other question."),
+}
 _OUTCOMES = {MessageState.STOPPED: tr("stopped"), MessageState.CUT: tr("cut off")}
 EXCERPTS_BYLINE = tr("Excerpts from your documents")
 
@@ -334,10 +338,9 @@ class AnswerFooter(QWidget):
         for opinion, (icon, name) in _OPINIONS.items():
             is_held = message.feedback is opinion
             button = self._opinions[opinion]
-            button.show_as(
-                f"{icon}:{'accent' if is_held else 'muted'}",
-                tr("{name} (selected)", name=name) if is_held else name,
-            )
+            shown = tr("{name} (selected)", name=name) if is_held else name
+            button.show_as(f"{icon}:{'accent' if is_held else 'muted'}", shown)
+            set_tip(button, f"{shown}. {_CONSEQUENCES[opinion]}")
             button.setVisible(is_visible)
 
     def _toggle(self, opinion: Feedback) -> None:
