@@ -9593,7 +9593,7 @@ Was kostet der Eintritt?</translation>
     </message>
     <message>
         <source>Install {needed} (as Debian and Ubuntu call it), then start again.</source>
-        <translation type="unfinished"></translation>
+        <translation>Installieren Sie {needed} (so heißt es bei Debian und Ubuntu) und starten Sie dann neu.</translation>
     </message>
     <message>
         <source>Is a directory</source>
@@ -11729,7 +11729,7 @@ Was kostet der Eintritt?</translation>
     </message>
     <message>
         <source>The window needs {missing}, which this system lacks.</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Fenster braucht {missing}; auf diesem System fehlt das.</translation>
     </message>
     <message>
         <source>There are more folders than the {most:,} that the system watches.</source>
