@@ -118,11 +118,11 @@ def walk(step: Walk, papers: Path) -> None:
         step.open_dialogs(f"library, {view.name}", window.library_page)
     _look_at_search(step)
     window.show_page(_SETTINGS)
-    for position, page in enumerate(window.settings_page.pages):
-        window.settings_page.show_page(position)
-        place = f"settings {position}, {type(page).__name__}"
-        step.look_down(place, page)
-        step.open_dialogs(place, page)
+    for part in window.settings_page.parts:
+        shown = window.settings_page.show_part(part)
+        place = f"settings, {part.page}, {part.name}"
+        step.look_down(place, shown)
+        step.open_dialogs(place, shown)
     window.show_shortcuts()
     step.look_at_dialog("shortcuts")
     step.app.presence.popup.show()

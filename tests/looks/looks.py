@@ -108,9 +108,9 @@ def take_all(look: Look, folder: Path) -> None:
     window.show_page(2)
     look.take("search-empty")
     window.show_page(3)
-    for position, page in enumerate(window.settings_page.pages):
-        window.settings_page.show_page(position)
-        look.take(f"settings-{position}-{type(page).__name__.removesuffix('Page').lower()}")
+    for position, part in enumerate(window.settings_page.parts):
+        window.settings_page.show_part(part)
+        look.take(f"settings-{position}-{part.name.lower().replace(' ', '-')}")
     library.sources.add(folder)
     look.app.start_demo()
     history = look.app.services.chat.history

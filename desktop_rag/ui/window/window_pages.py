@@ -3,7 +3,7 @@
 The app in the background, with its tray icon and its quick ask, needs none of them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from desktop_rag.ui.library.library_page import LibraryPage
     from desktop_rag.ui.search.search_page import SearchPage
     from desktop_rag.ui.settings.settings_page import SettingsPage
+    from desktop_rag.ui.settings.settings_parts import Part
 
 _LEAST_PX = 62
 _ICON = QSize(22, 22)
@@ -143,7 +144,7 @@ class WindowPages(QStackedWidget):
         self._state = state
         self._settings = settings
         self._kinds_read = kinds_read
-        self._beside_settings: list[tuple[str, Callable[[], QWidget], str]] = []
+        self._beside_settings: list[Part] = []
         self._is_asked = False
         self.built_chat: ChatPage | None = None
         self.built_library: LibraryPage | None = None
@@ -153,11 +154,11 @@ class WindowPages(QStackedWidget):
             self.addWidget(QWidget())
         bridge.hear(ProgressChanged, self._on_progress)
 
-    def add_settings_page(self, name: str, build: Callable[[], QWidget], group: str) -> None:
-        """Add a page to a group of the settings; it is built when it is first shown."""
-        self._beside_settings.append((name, build, group))
+    def add_settings_part(self, part: "Part") -> None:
+        """Add a part to a page of the settings."""
+        self._beside_settings.append(part)
         if self.built_settings:
-            self.built_settings.add_page(name, build, group)
+            self.built_settings.add_part(part)
 
     def page_at(self, position: int) -> QWidget:
         """The page at this position, built if need be."""
@@ -228,8 +229,9 @@ class WindowPages(QStackedWidget):
 
             self.built_settings = SettingsPage(self._bridge, self._chat, self._settings, self._home)
             self.built_settings.prompts_requested.connect(self._on_prompts_requested)
-            for name, build, group in self._beside_settings:
-                self.built_settings.add_page(name, build, group)
+            self.built_settings.assistants_requested.connect(self._on_assistants_requested)
+            for part in self._beside_settings:
+                self.built_settings.add_part(part)
             self._add(SETTINGS, self.built_settings)
         return self.built_settings
 
@@ -242,6 +244,10 @@ class WindowPages(QStackedWidget):
     @Slot()
     def _on_prompts_requested(self) -> None:
         self.chat.prompts.manage()
+
+    @Slot()
+    def _on_assistants_requested(self) -> None:
+        self.chat.assistants.show_all()
 
     def _add(self, position: int, page: QWidget) -> None:
         page.setProperty(PLACE, PAGES[position][0])

@@ -13,7 +13,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.features.schedules.services import ScheduleServices
 from desktop_rag.features.schedules.values.scheduled_question import ScheduledQuestion
 from desktop_rag.features.schedules.values.scheduled_run import AnswerHasChanged
-from desktop_rag.ui.settings.page_list import QUESTIONS
+from desktop_rag.ui.settings.settings_parts import ANSWERS, DOCUMENTS, Part, Setting
 from desktop_rag.ui.window.window_pages import CHAT, LIBRARY, SETTINGS
 
 if TYPE_CHECKING:
@@ -26,13 +26,18 @@ _SCHEDULES = tr("Scheduled questions")
 _ASK = tr("Ask this regularly…")
 _CHANGED = tr("The answer to a scheduled question has changed.")
 
+_SCHEDULE_WORDS = tr("regularly, every day, weekly, timer, automatic, watch for changes, reminder")
+_SCHEDULING = (Setting(tr("New…"), tr("ask every day, weekly, timer, automatic")),)
+_NOTE_WORDS = tr("my notes, wiki, summaries, pages about a topic, write")
+_NOTES = (Setting(tr("Write a note about…"), tr("summary, topic, wiki page")),)
+
 
 def join(app: "WindowApp") -> None:
     """Add the pages, and listen for changed answers."""
     parts = _Parts(app)
-    add = app.window.pages.add_settings_page
-    add(_SCHEDULES, parts.schedules_page, QUESTIONS)
-    add(tr("Notes"), parts.notes_page, QUESTIONS)
+    add = app.window.pages.add_settings_part
+    add(Part(ANSWERS, _SCHEDULES, parts.schedules_page, _SCHEDULING, _SCHEDULE_WORDS))
+    add(Part(DOCUMENTS, tr("Notes"), parts.notes_page, _NOTES, _NOTE_WORDS))
 
 
 class _Parts(QObject):
