@@ -178,12 +178,14 @@ class PageList(QWidget):
     def show_found(self, found: Found) -> None:
         """Show the part of what was found, scrolled to its field, which gets the focus."""
         widget = self.show_part(found.part)
-        fields = fields_of(found.setting, widget) if found.setting else ()
+        places = self.pages[self._pages.currentIndex()].places_of(widget)
+        fields = fields_of(found.setting, places) if found.setting else ()
         for page in (widget, *widget.findChildren(ScrolledPage)):
             if fields and isinstance(page, ScrolledPage):
                 page.reveal(fields[0])
         inside = [part for field in fields for part in (field, *field.findChildren(QWidget))]
-        for control in (*inside, *widget.findChildren(QWidget)):
+        others = [part for place in places for part in place.findChildren(QWidget)]
+        for control in (*inside, *others):
             if _takes_focus(control):
                 control.setFocus(Qt.FocusReason.ShortcutFocusReason)
                 return

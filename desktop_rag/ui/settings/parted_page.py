@@ -79,6 +79,11 @@ class PartedPage(QWidget):
         assert shown is not None, "it has a part"
         return shown
 
+    def places_of(self, widget: QWidget) -> tuple[QWidget, ...]:
+        """The widget of a part that is built, and that of its actions beside the title."""
+        actions = self._actions.get(widget)
+        return (widget, actions) if actions else (widget,)
+
     def build(self) -> None:
         """Build the part that is shown, unless it is."""
         at = self._tabs.currentIndex()

@@ -68,17 +68,16 @@ def _sections(widgets: Iterable[QWidget]) -> Iterator[SettingsSection]:
         yield from widget.findChildren(SettingsSection)
 
 
-def fields_of(setting: Setting, widget: QWidget) -> Sequence[QWidget]:
+def fields_of(setting: Setting, places: Sequence[QWidget]) -> Sequence[QWidget]:
     """The fields of a setting in a part that is built; without them, what bears its name."""
-    for section in _sections([widget]):
+    for section in _sections(places):
         if setting.heading in {"", section.accessibleName()}:
             for row in section.rows:
                 if row.name == setting.name:
                     section.wanted.emit(row.fields[0])
                     return row.fields
-    named = (setting.name, setting.heading)
-    every = widget.findChildren(QWidget)
-    return [part for part in every if {_text(part), part.accessibleName()}.intersection(named)]
+    every = [part for place in places for part in place.findChildren(QWidget)]
+    return [part for part in every if setting.name in {_text(part), part.accessibleName()}]
 
 
 def _text(widget: QWidget) -> str:

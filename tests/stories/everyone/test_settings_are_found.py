@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QCheckBox, QRadioButton
+from PySide6.QtWidgets import QAbstractButton, QApplication
 
 from desktop_rag.activity.event_wording import SETTING_NAMES
 from desktop_rag.ui.settings.settings_parts import Found, Part, search, settings_in
@@ -46,7 +46,7 @@ def opens_first(person: Person, words: str) -> str:
     focused = QApplication.focusWidget()
     assert focused is not None
     assert not focused.visibleRegion().isEmpty()
-    text = focused.text() if isinstance(focused, QCheckBox | QRadioButton) else ""
+    text = focused.text() if isinstance(focused, QAbstractButton) else ""
     return focused.accessibleName() or text
 
 
@@ -108,6 +108,8 @@ def test_the_former_pages_are_found(person: Person) -> None:
         ("speech language", "Spoken language"),
         ("api switch", "Let other programs ask"),
         ("big files", "Maximum file size"),
+        ("test everything", "Check now"),
+        ("guardrails rules", "New rails…"),
     ],
 )
 def test_plain_words_lead_to_the_field(person: Person, words: str, name: str) -> None:
