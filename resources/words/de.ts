@@ -2768,22 +2768,6 @@ Die vollständige Adresse lautet:
         <translation>Regelmäßig fragen…</translation>
     </message>
     <message>
-        <source>regularly, every day, weekly, timer, automatic, watch for changes, reminder</source>
-        <translation>regelmäßig, jeden Tag, täglich, wöchentlich, automatisch, Änderungen beobachten, Erinnerung</translation>
-    </message>
-    <message>
-        <source>ask every day, weekly, timer, automatic</source>
-        <translation>täglich fragen, wöchentlich, Zeitplan, automatisch</translation>
-    </message>
-    <message>
-        <source>my notes, wiki, summaries, pages about a topic, write</source>
-        <translation>meine Notizen, Wiki, Zusammenfassungen, Seite zu einem Thema, schreiben</translation>
-    </message>
-    <message>
-        <source>summary, topic, wiki page</source>
-        <translation>Zusammenfassung, Thema, Wiki-Seite</translation>
-    </message>
-    <message>
         <source>Answer check: {words}. Press for details.</source>
         <translation>Prüfung der Antwort: {words}. Für Details drücken.</translation>
     </message>

@@ -3,7 +3,7 @@
 The app in the background, with its tray icon and its quick ask, needs none of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -145,6 +145,8 @@ class WindowPages(QStackedWidget):
         self._settings = settings
         self._kinds_read = kinds_read
         self._beside_settings: list[Part] = []
+        self._beside_files: dict[str, Callable[[], QWidget]] = {}
+        self._beside_chats: dict[str, Callable[[], QWidget]] = {}
         self._is_asked = False
         self.built_chat: ChatPage | None = None
         self.built_library: LibraryPage | None = None
@@ -159,6 +161,14 @@ class WindowPages(QStackedWidget):
         self._beside_settings.append(part)
         if self.built_settings:
             self.built_settings.add_part(part)
+
+    def add_library_view(self, name: str, build: Callable[[], QWidget]) -> None:
+        """Add a view to the library, before that is shown; it is built when first shown."""
+        self._beside_files[name] = build
+
+    def add_below_chats(self, name: str, build: Callable[[], QWidget]) -> None:
+        """Add what is shown in place of a chat, before there are any; built when first shown."""
+        self._beside_chats[name] = build
 
     def page_at(self, position: int) -> QWidget:
         """The page at this position, built if need be."""
@@ -192,6 +202,8 @@ class WindowPages(QStackedWidget):
                 self._bridge, self._library, self._chat, self._theme, self._state,
                 self._home.window,
             )  # fmt: skip
+            for name, build in self._beside_chats.items():
+                self.built_chat.add_below_chats(name, build)
             self.built_chat.apply(self._settings.value)
             self._add(CHAT, self.built_chat)
         return self.built_chat
@@ -203,7 +215,7 @@ class WindowPages(QStackedWidget):
             from desktop_rag.ui.library.library_page import LibraryPage
 
             self.built_library = LibraryPage(
-                self._bridge, self._library, self._theme, self._kinds_read
+                self._bridge, self._library, self._theme, self._kinds_read, self._beside_files
             )
             self.built_library.long_pictures_chosen.connect(self._on_long_pictures_chosen)
             self._add(LIBRARY, self.built_library)
