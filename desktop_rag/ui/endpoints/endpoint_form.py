@@ -468,6 +468,9 @@ class EndpointForm(SettingsSection):
             words=tr("password, token, secret, credentials, sign in"),
         )
         self.add_note(self._key)
+        self._add_model_rows()
+
+    def _add_model_rows(self) -> None:
         self.add_row(
             tr("Model"),
             self._model,
