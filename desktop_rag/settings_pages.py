@@ -1,7 +1,7 @@
-"""The pages of the core beside the settings, each built when it is first shown. Qt thread.
+"""What the core adds to the settings, each part built when it is first shown. Qt thread.
 
 Imported when the settings are first shown, so that neither the window nor the quick ask waits for
-the modules of all pages.
+the modules of all parts.
 """
 
 import threading
@@ -17,7 +17,7 @@ from desktop_rag.diagnosis.finding import Finding
 from desktop_rag.diagnosis.home_repair import RepairRequest
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.settings.page_list import CARE
+from desktop_rag.ui.settings.settings_parts import CARE, PRIVACY, Part, Setting
 from desktop_rag.ui.upkeep.activity_page import ActivityPage
 from desktop_rag.ui.upkeep.backup_page import BackupPage
 from desktop_rag.ui.upkeep.health_page import HealthPage
@@ -25,9 +25,41 @@ from desktop_rag.ui.upkeep.privacy_page import PrivacyPage
 from desktop_rag.ui.window.main_window import MainWindow
 from desktop_rag.upkeep import subject_of
 
+_PRIVACY_WORDS = tr(
+    "connections, network, internet, what is sent, online, offline, data protection, telemetry,"
+    " GDPR"
+)
+_HEALTH_WORDS = tr("check, diagnosis, doctor, problems, errors, repair, is everything all right")
+_HEALTH = (
+    Setting(tr("Check now"), tr("test everything, diagnosis, problems")),
+    Setting(tr("Copy report"), tr("support, bug report, send to somebody")),
+)
+_BACKUP_WORDS = tr("save, copy, move to another computer, export, import, restore, snapshot")
+_BACKUP = (
+    Setting(
+        tr("Last snapshot"), tr("restore, undo, go back, yesterday, lost chats"),
+        tr("Daily snapshots"),
+    ),
+    Setting(tr("With the index"), tr("faster, larger file"), tr("Back up to a file")),
+    Setting(
+        tr("Everything"), tr("save chats, export all, another computer, move, transfer"),
+        tr("Back up to a file"),
+    ),
+    Setting(tr("One collection"), tr("share, export a part, give away"), tr("Back up to a file")),
+    Setting(
+        tr("From a file"), tr("restore, load, another computer, merge, transfer"), tr("Import")
+    ),
+    Setting(tr("Latest"), tr("done, failed, cancel a backup"), tr("Progress and result")),
+)  # fmt: skip
+_ACTIVITY_WORDS = tr("history, log, events, what was sent to the model, what the app did, tokens")
+_ACTIVITY = (
+    Setting(tr("Export…"), tr("save the log, table, CSV")),
+    Setting(tr("Delete all…"), tr("clear history, forget, erase the log")),
+)
+
 
 class SettingsPages:
-    """Builds the pages of the core; the wings add their own."""
+    """Builds the parts of the core; the wings add their own."""
 
     def __init__(
         self, services: Services, bridge: Bridge, theme: Theme, window: MainWindow
@@ -38,13 +70,13 @@ class SettingsPages:
         self._window = window
 
     def add(self) -> None:
-        """Add all of them to the list, each to its group."""
-        add, services = self._window.pages.add_settings_page, self._services
-        add(tr("Health"), self._health, CARE)
-        add(tr("Privacy"), self._privacy, CARE)
+        """Add all of them, each to its page."""
+        add, services = self._window.pages.add_settings_part, self._services
         backup = partial(BackupPage, self._bridge, services.backups, services.snapshots)
-        add(tr("Backup"), backup, CARE)
-        add(tr("Activity"), self._activity, CARE)
+        add(Part(PRIVACY, PRIVACY, self._privacy, words=_PRIVACY_WORDS))
+        add(Part(CARE, tr("Health"), self._health, _HEALTH, _HEALTH_WORDS))
+        add(Part(CARE, tr("Backup"), backup, _BACKUP, _BACKUP_WORDS))
+        add(Part(CARE, tr("Activity"), self._activity, _ACTIVITY, _ACTIVITY_WORDS))
 
     def _health(self) -> HealthPage:
         def diagnose(cancel: threading.Event) -> Iterator[Finding]:

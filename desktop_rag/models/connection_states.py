@@ -32,19 +32,14 @@ class Reach(StrEnum):
 class Place(StrEnum):
     """The place in the window where a kind of connection is switched."""
 
-    MODEL = "Settings, Model"
-    HELPER = "Settings, Helper model"
-    INDEXING = "Settings, Indexing"
-    TRANSCRIPTION = "Settings, Transcription"
+    MODEL = "Settings, Models"
+    HELPER = "Settings, Models, Helper model"
+    INDEXING = "Settings, Advanced, Indexing"
+    TRANSCRIPTION = "Settings, Models, Transcription"
     LIBRARY = "Library"
-    SERVER = "Settings, Server"
-    SHARED_LIBRARY = "Settings, Shared library"
+    SERVER = "Settings, Advanced, Other programs"
+    SHARED_LIBRARY = "Settings, Advanced, Shared library"
     NOWHERE = ""
-
-    @property
-    def section(self) -> str:
-        """The heading of the section on the settings page; "" for another page."""
-        return self.value.partition(", ")[2]
 
 
 @dataclass(frozen=True, slots=True)

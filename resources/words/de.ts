@@ -3108,8 +3108,24 @@ Die vollständige Adresse lautet:
         <translation>Modell</translation>
     </message>
     <message>
+        <source>My questions, experiments, evaluation, benchmark, which model is better, test</source>
+        <translation>Meine Fragen, Versuche, Auswertung, Benchmark, welches Modell ist besser, Test</translation>
+    </message>
+    <message>
+        <source>question set, judge, run, two models, compare answers</source>
+        <translation>Fragenliste, beurteilen, Lauf, zwei Modelle, Antworten vergleichen</translation>
+    </message>
+    <message>
         <source>Chunks</source>
         <translation>Textstellen</translation>
+    </message>
+    <message>
+        <source>passages, chunk size, overlap, tokens, splitting, compare chunks</source>
+        <translation>Textstellen, Abschnittsgröße, Überlappung, Token, Aufteilung, Abschnitte vergleichen</translation>
+    </message>
+    <message>
+        <source>Compare models</source>
+        <translation>Modelle vergleichen</translation>
     </message>
     <message>
         <source>As usual ({model})</source>
@@ -3408,12 +3424,40 @@ Die vollständige Adresse lautet:
         <translation>Bei einer Ratenbegrenzung wartet eine Frage bis zu 20 Sekunden, bevor sie mit einer Erklärung fehlschlägt. Geben Sie Preise so ein, wie Ihr Anbieter sie nennt, in beliebiger Währung. Ohne Angabe gelten die aus der Modellliste des Endpunkts, sofern sie welche hat, in US-Dollar. Läufe von Meine Fragen und geplante Fragen, die mehr kosten können, als Sie festgelegt haben, beginnen nicht ohne Sie.</translation>
     </message>
     <message>
+        <source>too many requests, throttle, quota, 429, speed limit</source>
+        <translation>zu viele Anfragen, drosseln, Kontingent, 429, Begrenzung</translation>
+    </message>
+    <message>
+        <source>costs, money, dollars, fee, bill, per token</source>
+        <translation>Kosten, Geld, Euro, Gebühr, Rechnung, je Token</translation>
+    </message>
+    <message>
+        <source>costs, money, spending limit, cap, expensive</source>
+        <translation>Kosten, Geld, Ausgaben begrenzen, Obergrenze, teuer</translation>
+    </message>
+    <message>
         <source> requests per minute</source>
         <translation> Anfragen pro Minute</translation>
     </message>
     <message>
         <source> tokens per minute</source>
         <translation> Token pro Minute</translation>
+    </message>
+    <message>
+        <source>Requests per minute</source>
+        <translation>Anfragen je Minute</translation>
+    </message>
+    <message>
+        <source>Tokens per minute</source>
+        <translation>Token je Minute</translation>
+    </message>
+    <message>
+        <source>Price per million input tokens</source>
+        <translation>Preis je Million Token Eingabe</translation>
+    </message>
+    <message>
+        <source>Price per million output tokens</source>
+        <translation>Preis je Million Token Ausgabe</translation>
     </message>
     <message>
         <source>No request limit</source>
@@ -3502,6 +3546,46 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Gesucht wurde nach {join} unter den üblichen Adressen. Geben Sie für jeden anderen Server unten die Adresse ein.</translation>
     </message>
     <message>
+        <source>provider, service, switch model, add, remove, another server</source>
+        <translation>Anbieter, Dienst, Modell wechseln, hinzufügen, entfernen, anderer Server</translation>
+    </message>
+    <message>
+        <source>title, rename the endpoint</source>
+        <translation>Titel, Endpunkt umbenennen</translation>
+    </message>
+    <message>
+        <source>local, offline, Ollama, LM Studio, llama.cpp, own computer, private</source>
+        <translation>lokal, offline, Ollama, LM Studio, llama.cpp, eigener Computer, privat</translation>
+    </message>
+    <message>
+        <source>cloud, OpenAI, ChatGPT, Claude, Mistral, provider, internet</source>
+        <translation>Cloud, OpenAI, ChatGPT, Claude, Mistral, Anbieter, Internet</translation>
+    </message>
+    <message>
+        <source>URL, host, port, base URL, link</source>
+        <translation>URL, Host, Port, Basis-URL, Link</translation>
+    </message>
+    <message>
+        <source>password, token, secret, credentials, sign in</source>
+        <translation>Passwort, Token, Geheimnis, Zugangsdaten, anmelden</translation>
+    </message>
+    <message>
+        <source>AI, LLM, ChatGPT, which model, test the connection</source>
+        <translation>KI, LLM, ChatGPT, welches Modell, Verbindung testen</translation>
+    </message>
+    <message>
+        <source>what the model can, images, vision, tools, weak model</source>
+        <translation>was das Modell kann, Bilder, Werkzeuge, schwaches Modell</translation>
+    </message>
+    <message>
+        <source>tokens, context window, memory of the model, context length</source>
+        <translation>Token, Kontextfenster, Gedächtnis des Modells, Kontextlänge</translation>
+    </message>
+    <message>
+        <source>slow model, waits, takes too long, seconds</source>
+        <translation>langsames Modell, wartet, dauert zu lange, Sekunden</translation>
+    </message>
+    <message>
         <source>The helper model does small background tasks: it completes follow-up questions before the search, and suggests what to ask next. A small, fast model is enough.</source>
         <translation>Das Hilfsmodell übernimmt kleine Aufgaben im Hintergrund: Es vervollständigt Anschlussfragen vor der Suche und schlägt vor, was Sie als Nächstes fragen können. Ein kleines, schnelles Modell genügt.</translation>
     </message>
@@ -3520,6 +3604,10 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
     <message>
         <source>Choose or enter a model</source>
         <translation>Modell wählen oder eingeben</translation>
+    </message>
+    <message>
+        <source>helper, small model, background tasks, cheap model, fast model</source>
+        <translation>Helfer, kleines Modell, Hintergrundaufgaben, günstiges Modell, schnelles Modell</translation>
     </message>
     <message>
         <source>No model chosen yet. The model for answers is used.</source>
@@ -5118,8 +5206,16 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Version</translation>
     </message>
     <message>
+        <source>update, release, which version</source>
+        <translation>Aktualisierung, Update, welche Version</translation>
+    </message>
+    <message>
         <source>Licence</source>
         <translation>Lizenz</translation>
+    </message>
+    <message>
+        <source>license, copyright, open source</source>
+        <translation>Lizenz, Urheberrecht, Open Source</translation>
     </message>
     <message>
         <source>Data folder</source>
@@ -5140,6 +5236,10 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
     <message>
         <source>Event log</source>
         <translation>Ereignisprotokoll</translation>
+    </message>
+    <message>
+        <source>history, tracking, telemetry, logging, activity, stop recording</source>
+        <translation>Verlauf, Nachverfolgung, Telemetrie, Protokoll, Aktivität, Aufzeichnung beenden</translation>
     </message>
     <message>
         <source>not installed (running from source)</source>
@@ -5254,6 +5354,38 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Wenn das Fenster geschlossen wird</translation>
     </message>
     <message>
+        <source>shortcut, selection, highlighted text, clipboard, other program</source>
+        <translation>Tastenkürzel, Auswahl, markierter Text, Zwischenablage, anderes Programm</translation>
+    </message>
+    <message>
+        <source>Wayland, shortcut, permission</source>
+        <translation>Wayland, Tastenkürzel, Erlaubnis</translation>
+    </message>
+    <message>
+        <source>quit, exit, tray, background, minimize</source>
+        <translation>beenden, schließen, Infobereich, Hintergrund, minimieren</translation>
+    </message>
+    <message>
+        <source>alerts, messages, popups, do not disturb</source>
+        <translation>Hinweise, Meldungen, Popups, nicht stören</translation>
+    </message>
+    <message>
+        <source>dark mode, light mode, night, colours, brightness</source>
+        <translation>dunkler Modus, Dunkelmodus, heller Modus, Nacht, Farben, Helligkeit</translation>
+    </message>
+    <message>
+        <source>font, zoom, larger letters, bigger, small print, scaling</source>
+        <translation>Schrift, Schriftgröße, Zoom, größere Buchstaben, Skalierung</translation>
+    </message>
+    <message>
+        <source>German, English, translation, menus, language of the window</source>
+        <translation>Deutsch, Englisch, Übersetzung, Menüs, Sprache des Fensters</translation>
+    </message>
+    <message>
+        <source>where is my data, storage location, path, disk, log</source>
+        <translation>wo sind meine Daten, Speicherort, Pfad, Festplatte, Protokoll</translation>
+    </message>
+    <message>
         <source>A model that is measured to judge well reads the sentences that words leave open, and says in one sentence what agrees and what differs: one request for each answer. Online services are asked only after you agreed.</source>
         <translation>Ein Modell, das nachweislich gut urteilt, liest die Sätze, die ein Vergleich der Wörter offen lässt, und sagt in einem Satz, was übereinstimmt und was abweicht: eine Anfrage je Antwort. Online-Dienste werden erst gefragt, wenn Sie zugestimmt haben.</translation>
     </message>
@@ -5262,8 +5394,64 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Wo eine Frage höchstens {FEW_FILES} Dateien finden kann. Ihr Text braucht bis zu zwölf Anfragen an das Modell.</translation>
     </message>
     <message>
+        <source>verify, proof, badges, fact check, citations, correct, trust</source>
+        <translation>prüfen, Beleg, Abzeichen, Faktencheck, Zitate, richtig, Vertrauen</translation>
+    </message>
+    <message>
+        <source>remember, learning, history, examples, personalise, likes</source>
+        <translation>merken, lernen, Verlauf, Beispiele, anpassen, Bewertungen</translation>
+    </message>
+    <message>
+        <source>hallucination, wrong answers, made up, unproven</source>
+        <translation>Halluzination, falsche Antworten, erfunden, unbelegt</translation>
+    </message>
+    <message>
+        <source>what to ask next, ideas</source>
+        <translation>was als Nächstes fragen, Ideen</translation>
+    </message>
+    <message>
+        <source>whole files, full text, missed</source>
+        <translation>ganze Dateien, Volltext, übersehen</translation>
+    </message>
+    <message>
         <source>With the model</source>
         <translation>Mit dem Modell</translation>
+    </message>
+    <message>
+        <source>second opinion, judge, verify, proofread</source>
+        <translation>zweite Meinung, beurteilen, nachprüfen, gegenlesen</translation>
+    </message>
+    <message>
+        <source>forget, clear, erase, reset what it learned</source>
+        <translation>vergessen, leeren, löschen, Gelerntes zurücksetzen</translation>
+    </message>
+    <message>
+        <source>An assistant answers with instructions, documents and a model of its own. You choose one above a chat, or with @ in a question.</source>
+        <translation>Ein Assistent antwortet mit eigenen Anweisungen, Dokumenten und einem eigenen Modell. Sie wählen ihn über einem Chat oder mit @ in einer Frage.</translation>
+    </message>
+    <message>
+        <source>AI, LLM, language model, chat model, endpoint, connect, server, cloud</source>
+        <translation>KI, LLM, Sprachmodell, Chatmodell, Endpunkt, verbinden, Server, Cloud</translation>
+    </message>
+    <message>
+        <source>speech to text, dictation, recordings, audio, video, voice, whisper</source>
+        <translation>Sprache zu Text, Diktat, Aufnahmen, Audio, Video, Stimme, Whisper</translation>
+    </message>
+    <message>
+        <source>roles, persona, system prompt, instructions, custom GPT, bot</source>
+        <translation>Rollen, Persona, Systemprompt, Anweisungen, eigener GPT, Bot</translation>
+    </message>
+    <message>
+        <source>files, folders, indexing</source>
+        <translation>Dateien, Ordner, Indizierung</translation>
+    </message>
+    <message>
+        <source>desktop, window</source>
+        <translation>Desktop, Fenster</translation>
+    </message>
+    <message>
+        <source>info, license</source>
+        <translation>Info, Lizenz</translation>
     </message>
     <message>
         <source>Start at login, in the background</source>
@@ -5286,6 +5474,10 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Den Desktop um diese Tasten bitten</translation>
     </message>
     <message>
+        <source>shortcut, global hotkey, key combination, spotlight, popup</source>
+        <translation>Tastenkürzel, Hotkey, Tastenkombination, Popup</translation>
+    </message>
+    <message>
         <source>With selected text</source>
         <translation>Mit ausgewähltem Text</translation>
     </message>
@@ -5296,6 +5488,10 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
     <message>
         <source>Login</source>
         <translation>Anmeldung</translation>
+    </message>
+    <message>
+        <source>autostart, startup, boot, start with the computer</source>
+        <translation>Autostart, Systemstart, hochfahren, mit dem Computer starten</translation>
     </message>
     <message>
         <source>Notifications</source>
@@ -5370,6 +5566,14 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Bilder, die länger als eine Stunde dauern</translation>
     </message>
     <message>
+        <source>OCR, scans, photos, screenshots, pictures</source>
+        <translation>OCR, Scans, Fotos, Bildschirmfotos, Bilder</translation>
+    </message>
+    <message>
+        <source>OCR, scans, photos, takes long, later</source>
+        <translation>OCR, Scans, Fotos, dauert lange, später</translation>
+    </message>
+    <message>
         <source> threads</source>
         <translation> Threads</translation>
     </message>
@@ -5390,8 +5594,32 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Feinere Suche</translation>
     </message>
     <message>
+        <source>reply in German, translate, answer in another language</source>
+        <translation>auf Deutsch antworten, übersetzen, in anderer Sprache antworten</translation>
+    </message>
+    <message>
+        <source>short answers, long answers, brief, detailed</source>
+        <translation>kurze Antworten, lange Antworten, knapp, ausführlich</translation>
+    </message>
+    <message>
+        <source>style, formal, friendly, voice, wording, how answers sound</source>
+        <translation>Stil, förmlich, freundlich, Wortwahl, wie Antworten klingen</translation>
+    </message>
+    <message>
+        <source>templates, snippets, saved questions, slash commands, wordings</source>
+        <translation>Vorlagen, Bausteine, gespeicherte Fragen, Schrägstrich, Formulierungen</translation>
+    </message>
+    <message>
+        <source>big files, large files, limit, too large, skipped</source>
+        <translation>große Dateien, Grenze, zu groß, übersprungen</translation>
+    </message>
+    <message>
         <source>Battery</source>
         <translation>Akku</translation>
+    </message>
+    <message>
+        <source>laptop, energy, unplugged, save power, stop indexing</source>
+        <translation>Laptop, Akku, Energie, Strom sparen, Indizierung anhalten</translation>
     </message>
     <message>
         <source>Text recognition</source>
@@ -5594,6 +5822,42 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
         <translation>Ukrainisch</translation>
     </message>
     <message>
+        <source>Files and pictures</source>
+        <translation>Dateien und Bilder</translation>
+    </message>
+    <message>
+        <source>vectors, embeddings, meaning, ONNX, language of documents</source>
+        <translation>Vektoren, Einbettungen, Bedeutung, ONNX, Sprache der Dokumente</translation>
+    </message>
+    <message>
+        <source>details, sliding windows, overlap, disk space, precision</source>
+        <translation>Einzelheiten, Überlappung, Speicherplatz, Genauigkeit</translation>
+    </message>
+    <message>
+        <source>CPU, cores, slow computer, fan, speed of indexing, performance</source>
+        <translation>CPU, Kerne, langsamer Computer, Lüfter, Tempo der Indizierung, Leistung</translation>
+    </message>
+    <message>
+        <source>speech to text, whisper, URL, host, recordings</source>
+        <translation>Sprache zu Text, Whisper, URL, Host, Aufnahmen</translation>
+    </message>
+    <message>
+        <source>password, API key, token</source>
+        <translation>Passwort, API-Schlüssel, Token</translation>
+    </message>
+    <message>
+        <source>whisper model, speech recognition, test</source>
+        <translation>Whisper-Modell, Spracherkennung, testen</translation>
+    </message>
+    <message>
+        <source>language of speech, recordings, accent</source>
+        <translation>Sprache der Rede, Aufnahmen, Akzent</translation>
+    </message>
+    <message>
+        <source>upload limit, size of recordings, long recordings</source>
+        <translation>Grenze beim Hochladen, Größe der Aufnahmen, lange Aufnahmen</translation>
+    </message>
+    <message>
         <source>Brief</source>
         <translation>Knapp</translation>
     </message>
@@ -5670,12 +5934,24 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
         <translation>Wie viel Ihrer Dokumente mit einer Frage gesendet wird. Schnell: etwa vier Seiten. Ausgewogen: bis zu einem Viertel dessen, was das Modell lesen kann, bei einem langsamen weniger. Gründlich: bis zur Hälfte; Antworten dauern länger und kosten mehr.</translation>
     </message>
     <message>
+        <source>how many passages, context, number of sources, cost, speed, top k, tokens</source>
+        <translation>wie viele Textstellen, Kontext, Anzahl der Quellen, Kosten, Tempo, Token</translation>
+    </message>
+    <message>
         <source>Words</source>
         <translation>Wörter</translation>
     </message>
     <message>
         <source>Meaning</source>
         <translation>Bedeutung</translation>
+    </message>
+    <message>
+        <source>keywords, exact words, semantic, vector, hybrid, weight, ranking</source>
+        <translation>Stichwörter, genaue Wörter, semantisch, Vektor, hybrid, Gewichtung, Rangfolge</translation>
+    </message>
+    <message>
+        <source>next question, conversation, same sources, search again</source>
+        <translation>nächste Frage, Gespräch, gleiche Quellen, erneut suchen</translation>
     </message>
     <message>
         <source>Search by</source>
@@ -5688,10 +5964,6 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
     <message>
         <source>Models</source>
         <translation>Modelle</translation>
-    </message>
-    <message>
-        <source>Desktop</source>
-        <translation>Desktop</translation>
     </message>
     <message>
         <source>Saved. {change}</source>
@@ -6222,8 +6494,32 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
         <translation>Tägliche Sicherungsstände</translation>
     </message>
     <message>
+        <source>connections, network, internet, what is sent, online, offline, data protection, telemetry, GDPR</source>
+        <translation>Verbindungen, Netzwerk, Internet, was gesendet wird, online, offline, Datenschutz, Telemetrie, DSGVO</translation>
+    </message>
+    <message>
+        <source>check, diagnosis, doctor, problems, errors, repair, is everything all right</source>
+        <translation>prüfen, Diagnose, Probleme, Fehler, Reparatur, ist alles in Ordnung</translation>
+    </message>
+    <message>
+        <source>test everything, diagnosis, problems</source>
+        <translation>alles prüfen, Diagnose, Probleme</translation>
+    </message>
+    <message>
+        <source>support, bug report, send to somebody</source>
+        <translation>Hilfe, Fehlerbericht, jemandem schicken</translation>
+    </message>
+    <message>
+        <source>save, copy, move to another computer, export, import, restore, snapshot</source>
+        <translation>sichern, Kopie, auf einen anderen Computer umziehen, exportieren, importieren, wiederherstellen, Schnappschuss</translation>
+    </message>
+    <message>
         <source>Last snapshot</source>
         <translation>Letzter Sicherungsstand</translation>
+    </message>
+    <message>
+        <source>restore, undo, go back, yesterday, lost chats</source>
+        <translation>wiederherstellen, rückgängig, gestern, verlorene Chats</translation>
     </message>
     <message>
         <source>Back up to a file</source>
@@ -6232,6 +6528,34 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
     <message>
         <source>With the index</source>
         <translation>Mit dem Index</translation>
+    </message>
+    <message>
+        <source>faster, larger file</source>
+        <translation>schneller, größere Datei</translation>
+    </message>
+    <message>
+        <source>save chats, export all, another computer, move, transfer</source>
+        <translation>Chats sichern, alles exportieren, anderer Computer, umziehen, übertragen</translation>
+    </message>
+    <message>
+        <source>restore, load, another computer, merge, transfer</source>
+        <translation>wiederherstellen, laden, anderer Computer, zusammenführen, übertragen</translation>
+    </message>
+    <message>
+        <source>done, failed, cancel a backup</source>
+        <translation>fertig, gescheitert, Sicherung abbrechen</translation>
+    </message>
+    <message>
+        <source>history, log, events, what was sent to the model, what the app did, tokens</source>
+        <translation>Verlauf, Protokoll, Ereignisse, was an das Modell gesendet wurde, was die App getan hat, Token</translation>
+    </message>
+    <message>
+        <source>save the log, table, CSV</source>
+        <translation>Protokoll speichern, Tabelle, CSV</translation>
+    </message>
+    <message>
+        <source>clear history, forget, erase the log</source>
+        <translation>Verlauf leeren, vergessen, Protokoll löschen</translation>
     </message>
     <message>
         <source>Back up everything…</source>
@@ -6248,6 +6572,10 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
     <message>
         <source>One collection</source>
         <translation>Eine Sammlung</translation>
+    </message>
+    <message>
+        <source>share, export a part, give away</source>
+        <translation>teilen, einen Teil exportieren, weitergeben</translation>
     </message>
     <message>
         <source>Import</source>
@@ -7434,8 +7762,8 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Keine</translation>
     </message>
     <message>
-        <source>Rails of your own, from Settings → Rails or as docs/rails.md describes them. Programs in the folder are not run.</source>
-        <translation>Eigene Leitplanken, aus Einstellungen → Leitplanken oder wie docs/rails.md sie beschreibt. Programme in dem Ordner werden nicht ausgeführt.</translation>
+        <source>Rails of your own, from Settings → Assistants → Rails or as docs/rails.md describes them. Programs in the folder are not run.</source>
+        <translation>Eigene Leitplanken, aus Einstellungen → Assistenten → Leitplanken oder wie docs/rails.md sie beschreibt. Programme in dem Ordner werden nicht ausgeführt.</translation>
     </message>
     <message>
         <source>A folder…</source>
@@ -7774,6 +8102,18 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>1 Ordner wird überwacht, von {most:,}, die das System erlaubt</translation>
     </message>
     <message>
+        <source>Allow that they are sent to {host} under Settings → Models → Transcription.</source>
+        <translation>Erlauben Sie unter Einstellungen → Modelle → Transkription, dass sie an {host} gesendet werden.</translation>
+    </message>
+    <message>
+        <source>Choose a server under Settings → Models → Transcription.</source>
+        <translation>Wählen Sie unter Einstellungen → Modelle → Transkription einen Server.</translation>
+    </message>
+    <message>
+        <source>It has {size_bytes} MB, and a request may have {max_upload_mb} MB. Convert it to a smaller format such as MP3 or Opus, or to WAV, which is sent in pieces. Or raise the limit under Settings → Models → Transcription.</source>
+        <translation>Sie hat {size_bytes} MB, und eine Anfrage darf {max_upload_mb} MB haben. Wandeln Sie sie in ein kleineres Format wie MP3 oder Opus um, oder in WAV, das in Teilen gesendet wird. Oder erhöhen Sie die Grenze unter Einstellungen → Modelle → Transkription.</translation>
+    </message>
+    <message>
         <source>It is asked again in {wait_s} s.</source>
         <translation>In {wait_s} s wird noch einmal gefragt.</translation>
     </message>
@@ -7792,6 +8132,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>Line {number} of {path} can&apos;t be read.</source>
         <translation>Zeile {number} von {path} kann nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>Make one under Compare models in Settings.</source>
+        <translation>Legen Sie eine unter „Modelle vergleichen“ in den Einstellungen an.</translation>
     </message>
     <message>
         <source>No more programs can be registered.</source>
@@ -7836,6 +8180,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>name, assistant, model, base_url, collection, room</source>
         <translation>name, assistant, model, base_url, collection, room</translation>
+    </message>
+    <message>
+        <source>under Settings → Models → Transcription</source>
+        <translation>unter Einstellungen → Modelle → Transkription</translation>
     </message>
     <message>
         <source>{filename}: a change could not be saved.</source>
@@ -8246,12 +8594,36 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Ihre Leitplanken</translation>
     </message>
     <message>
+        <source>guardrails, topics, forbidden, refuse, small talk, flows, Colang, limits</source>
+        <translation>Leitplanken, Themen, verboten, ablehnen, Plaudern, Abläufe, Colang, Grenzen</translation>
+    </message>
+    <message>
         <source>New rails…</source>
         <translation>Neue Leitplanken…</translation>
     </message>
     <message>
+        <source>guardrails, make rules for an assistant</source>
+        <translation>Leitplanken, Regeln für einen Assistenten</translation>
+    </message>
+    <message>
         <source>Open a folder…</source>
         <translation>Ordner öffnen…</translation>
+    </message>
+    <message>
+        <source>guardrails, Colang files</source>
+        <translation>Leitplanken, Colang-Dateien</translation>
+    </message>
+    <message>
+        <source>programs, scripts, run, execute, actions, tools, consent</source>
+        <translation>Programme, Skripte, ausführen, Aktionen, Werkzeuge, Zustimmung</translation>
+    </message>
+    <message>
+        <source>script, run a program, allow, tools</source>
+        <translation>Skript, Programm ausführen, erlauben, Werkzeuge</translation>
+    </message>
+    <message>
+        <source>clear history of programs, erase</source>
+        <translation>Verlauf der Programme leeren, löschen</translation>
     </message>
     <message>
         <source>Read the folder again</source>
@@ -8570,6 +8942,14 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Consent</source>
         <translation>Einwilligung</translation>
+    </message>
+    <message>
+        <source>permission, allow, upload recordings, privacy</source>
+        <translation>Erlaubnis, erlauben, Aufnahmen hochladen, Datenschutz</translation>
+    </message>
+    <message>
+        <source>API, protocol, whisper</source>
+        <translation>API, Protokoll, Whisper</translation>
     </message>
     <message>
         <source>Server key</source>
@@ -8908,12 +9288,52 @@ Was kostet der Eintritt?</translation>
         <translation>Eine Datenbank kann mehrere enthalten. Meist heißt sie desktop_rag.</translation>
     </message>
     <message>
+        <source>PostgreSQL, team, colleagues, database server, share documents, together</source>
+        <translation>PostgreSQL, Team, Kollegen, Datenbankserver, Dokumente teilen, gemeinsam</translation>
+    </message>
+    <message>
+        <source>connect again, online, offline</source>
+        <translation>neu verbinden, online, offline</translation>
+    </message>
+    <message>
+        <source>host, URL, PostgreSQL server</source>
+        <translation>Host, URL, PostgreSQL-Server</translation>
+    </message>
+    <message>
+        <source>PostgreSQL, name</source>
+        <translation>PostgreSQL, Name</translation>
+    </message>
+    <message>
+        <source>schema, which library</source>
+        <translation>Schema, welche Bibliothek</translation>
+    </message>
+    <message>
         <source>Role</source>
         <translation>Rolle</translation>
     </message>
     <message>
+        <source>user name, account, sign in</source>
+        <translation>Benutzername, Konto, anmelden</translation>
+    </message>
+    <message>
+        <source>secret, credentials, sign in</source>
+        <translation>Geheimnis, Zugangsdaten, anmelden</translation>
+    </message>
+    <message>
         <source>Encryption</source>
         <translation>Verschlüsselung</translation>
+    </message>
+    <message>
+        <source>TLS, SSL, secure connection</source>
+        <translation>TLS, SSL, sichere Verbindung</translation>
+    </message>
+    <message>
+        <source>TLS, SSL, authority</source>
+        <translation>TLS, SSL, Zertifizierungsstelle</translation>
+    </message>
+    <message>
+        <source>connect, disconnect, try</source>
+        <translation>verbinden, trennen, ausprobieren</translation>
     </message>
     <message>
         <source>Certificate</source>
@@ -9112,10 +9532,6 @@ Was kostet der Eintritt?</translation>
         <translation>Alle {count} Dateien des mitgelieferten Modells sind unverändert.</translation>
     </message>
     <message>
-        <source>Allow that they are sent to {host} under Settings → Transcription.</source>
-        <translation>Erlauben Sie unter Einstellungen → Transkription, dass sie an {host} gesendet werden.</translation>
-    </message>
-    <message>
         <source>An error in the app interrupted indexing.</source>
         <translation>Ein Fehler in der App hat das Indizieren unterbrochen.</translation>
     </message>
@@ -9286,10 +9702,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Choose a name that is not empty and not in use.</source>
         <translation>Wählen Sie einen Namen, der nicht leer und noch frei ist.</translation>
-    </message>
-    <message>
-        <source>Choose a server under Settings → Transcription.</source>
-        <translation>Wählen Sie unter Einstellungen → Transkription einen Server.</translation>
     </message>
     <message>
         <source>Choose another assistant.</source>
@@ -9684,10 +10096,6 @@ Was kostet der Eintritt?</translation>
         <translation>Er hat {fault}.</translation>
     </message>
     <message>
-        <source>It has {size_bytes} MB, and a request may have {max_upload_mb} MB. Convert it to a smaller format such as MP3 or Opus, or to WAV, which is sent in pieces. Or raise the limit under Settings → Transcription.</source>
-        <translation>Sie hat {size_bytes} MB, und eine Anfrage darf {max_upload_mb} MB haben. Wandeln Sie sie in ein kleineres Format wie MP3 oder Opus um, oder in WAV, das in Teilen gesendet wird. Oder erhöhen Sie die Grenze unter Einstellungen → Transkription.</translation>
-    </message>
-    <message>
         <source>It holds more attachments than are read.</source>
         <translation>Sie enthält mehr Anhänge, als gelesen werden.</translation>
     </message>
@@ -10070,10 +10478,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Make one in the window, above the chat.</source>
         <translation>Legen Sie im Fenster einen an, über dem Chat.</translation>
-    </message>
-    <message>
-        <source>Make one on the page My questions.</source>
-        <translation>Legen Sie eine auf der Seite „Meine Fragen“ an.</translation>
     </message>
     <message>
         <source>Makes things up: answered {share} right. It adds to excerpts what they back.</source>
@@ -12520,10 +12924,6 @@ Was kostet der Eintritt?</translation>
         <translation>topics.co</translation>
     </message>
     <message>
-        <source>under Settings → Transcription</source>
-        <translation>unter Einstellungen → Transkription</translation>
-    </message>
-    <message>
         <source>web page</source>
         <translation>Webseite</translation>
     </message>
@@ -13228,12 +13628,84 @@ Was kostet der Eintritt?</translation>
         <translation>Eine Anwendung mit eigenen Benutzern, etwa ein Wiki, kann entscheiden, wer von ihnen welche Dokumente einer Sammlung lesen darf. Ihre Anfragen enthalten ein signiertes Token des Benutzers (JWT). Für alle anderen gibt es die Sammlung nicht.</translation>
     </message>
     <message>
+        <source>server, API, MCP, REST, OpenAI-compatible, connect an editor, share, host, hosts, LAN</source>
+        <translation>Server, API, MCP, REST, OpenAI-kompatibel, Editor verbinden, freigeben, Host, LAN</translation>
+    </message>
+    <message>
         <source>Users of other applications</source>
         <translation>Benutzer anderer Anwendungen</translation>
     </message>
     <message>
+        <source>turn on the server, API, switch, start, stop</source>
+        <translation>Server einschalten, API, Schalter, starten, anhalten</translation>
+    </message>
+    <message>
+        <source>URL of the server, localhost, endpoint</source>
+        <translation>URL des Servers, localhost, Endpunkt</translation>
+    </message>
+    <message>
+        <source>proxy, pass through, share</source>
+        <translation>Proxy, durchreichen, freigeben</translation>
+    </message>
+    <message>
+        <source>admin page, web page, dashboard</source>
+        <translation>Verwaltungsseite, Webseite, Übersicht</translation>
+    </message>
+    <message>
+        <source>network, LAN, other computers, phone, hosts, 0.0.0.0</source>
+        <translation>Netzwerk, LAN, andere Computer, Telefon, Host, 0.0.0.0</translation>
+    </message>
+    <message>
+        <source>host names, domain, DNS</source>
+        <translation>Hostnamen, Domain, DNS</translation>
+    </message>
+    <message>
+        <source>number, 8642, in use</source>
+        <translation>Nummer, 8642, belegt</translation>
+    </message>
+    <message>
+        <source>HTTPS, TLS, SSL, encryption</source>
+        <translation>HTTPS, TLS, SSL, Verschlüsselung</translation>
+    </message>
+    <message>
+        <source>HTTPS, TLS, SSL, private key</source>
+        <translation>HTTPS, TLS, SSL, privater Schlüssel</translation>
+    </message>
+    <message>
+        <source>apply, certificate, restart the server</source>
+        <translation>anwenden, Zertifikat, Server neu starten</translation>
+    </message>
+    <message>
+        <source>API key, password, access, allow a program</source>
+        <translation>API-Schlüssel, Passwort, Zugang, Programm erlauben</translation>
+    </message>
+    <message>
+        <source>period, statistics, how much was asked</source>
+        <translation>Zeitraum, Statistik, wie viel gefragt wurde</translation>
+    </message>
+    <message>
+        <source>record, logging, history, privacy</source>
+        <translation>aufzeichnen, Protokoll, Verlauf, Datenschutz</translation>
+    </message>
+    <message>
+        <source>log, who asked, history</source>
+        <translation>Protokoll, wer gefragt hat, Verlauf</translation>
+    </message>
+    <message>
         <source>New rule…</source>
         <translation>Neue Regel…</translation>
+    </message>
+    <message>
+        <source>permissions, rights, who may read what, users</source>
+        <translation>Berechtigungen, Rechte, wer was lesen darf, Benutzer</translation>
+    </message>
+    <message>
+        <source>functions, plugins, pipelines, code</source>
+        <translation>Funktionen, Erweiterungen, Pipelines, Code</translation>
+    </message>
+    <message>
+        <source>Claude Desktop, Cursor, VS Code, editor, tools</source>
+        <translation>Claude Desktop, Cursor, VS Code, Editor, Werkzeuge</translation>
     </message>
     <message>
         <source>Every token reads the collections that it is for.</source>
@@ -13368,20 +13840,16 @@ Was kostet der Eintritt?</translation>
         <translation>Keine Quelle ist zitiert.</translation>
     </message>
     <message>
-        <source>Answering</source>
-        <translation>Antworten geben</translation>
-    </message>
-    <message>
-        <source>Questions, notes</source>
-        <translation>Fragen, Notizen</translation>
-    </message>
-    <message>
         <source>App</source>
         <translation>App</translation>
     </message>
     <message>
         <source>Data and health</source>
         <translation>Daten und Zustand</translation>
+    </message>
+    <message>
+        <source>Advanced</source>
+        <translation>Erweitert</translation>
     </message>
     <message>
         <source>From: {value}</source>
@@ -13422,6 +13890,22 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>“{model}” repeated itself: the rest was cut.</source>
         <translation>„{model}“ hat sich wiederholt: der Rest wurde abgeschnitten.</translation>
+    </message>
+    <message>
+        <source>No setting has these words. Try fewer of them.</source>
+        <translation>Keine Einstellung hat diese Wörter. Versuchen Sie es mit weniger.</translation>
+    </message>
+    <message>
+        <source>Settings found</source>
+        <translation>Gefundene Einstellungen</translation>
+    </message>
+    <message>
+        <source>Found</source>
+        <translation>Gefunden</translation>
+    </message>
+    <message>
+        <source>Search the settings</source>
+        <translation>Einstellungen durchsuchen</translation>
     </message>
 </context>
 </TS>

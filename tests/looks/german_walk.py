@@ -23,7 +23,6 @@ from desktop_rag.ui.foundation.window_language import choose_language, translate
 from tests.looks.cut_off import cut_off
 
 if TYPE_CHECKING:
-    from desktop_rag.ui.library.library_header import LibraryView
     from desktop_rag.window_app import WindowApp
 
 _LANGUAGE = "de"
@@ -111,18 +110,22 @@ def walk(step: Walk, papers: Path) -> None:
     step.settle(lambda: any(services.chat.history.all()))
     step.look("chat")
     step.open_dialogs("chat", window.chat_page)
+    for name in window.chat_page.below_chats:
+        shown = window.chat_page.show_below_chats(name)
+        step.look_down(name, shown)
+        step.open_dialogs(name, shown)
     window.show_page(_LIBRARY)
-    for view in _views():
+    for view in window.library_page.views:
         window.library_page.show_view(view)
-        step.look(f"library, {view.name}")
-        step.open_dialogs(f"library, {view.name}", window.library_page)
+        step.look(f"library, {view}")
+        step.open_dialogs(f"library, {view}", window.library_page)
     _look_at_search(step)
     window.show_page(_SETTINGS)
-    for position, page in enumerate(window.settings_page.pages):
-        window.settings_page.show_page(position)
-        place = f"settings {position}, {type(page).__name__}"
-        step.look_down(place, page)
-        step.open_dialogs(place, page)
+    for part in window.settings_page.parts:
+        shown = window.settings_page.show_part(part)
+        place = f"settings, {part.page}, {part.name}"
+        step.look_down(place, shown)
+        step.open_dialogs(place, shown)
     window.show_shortcuts()
     step.look_at_dialog("shortcuts")
     step.app.presence.popup.show()
@@ -149,12 +152,6 @@ def write_pdf(path: Path) -> None:
     painter = QPainter(writer)
     painter.drawText(300, 300, _PAGE)
     painter.end()
-
-
-def _views() -> Iterator["LibraryView"]:
-    from desktop_rag.ui.library.library_header import LibraryView
-
-    return iter(LibraryView)
 
 
 @contextmanager

@@ -26,7 +26,6 @@ from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import WITHOUT_DOCUMENTS, QuestionScope, ScopeItem
 from desktop_rag.core.settings import AppearanceSettings, ColourScheme, EndpointSettings, Settings
-from desktop_rag.ui.library.library_header import LibraryView
 from desktop_rag.ui.search.filter_choices import FilterKind, SearchFilter, usual_dates
 from desktop_rag.window_app import WindowApp
 from tests.servers.chat_server import ChatServer
@@ -108,9 +107,9 @@ def take_all(look: Look, folder: Path) -> None:
     window.show_page(2)
     look.take("search-empty")
     window.show_page(3)
-    for position, page in enumerate(window.settings_page.pages):
-        window.settings_page.show_page(position)
-        look.take(f"settings-{position}-{type(page).__name__.removesuffix('Page').lower()}")
+    for position, part in enumerate(window.settings_page.parts):
+        window.settings_page.show_part(part)
+        look.take(f"settings-{position}-{part.name.lower().replace(' ', '-')}")
     library.sources.add(folder)
     look.app.start_demo()
     history = look.app.services.chat.history
@@ -137,10 +136,10 @@ def take_all(look: Look, folder: Path) -> None:
     look.take("chat-endpoint-fails")
     window.show_page(1)
     look.take("library")
-    for view in LibraryView:
+    for view in window.library_page.views:
         window.library_page.show_view(view)
         look.settle()
-        look.take(f"library-{view.name.lower()}")
+        look.take(f"library-{view.lower()}")
     take_scopes(look, folder)
 
 

@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
+    QTabBar,
     QTextBrowser,
     QTextEdit,
     QToolButton,
@@ -118,12 +119,23 @@ class Person:
         action.trigger()
 
     def opens_settings(self, page: str) -> None:
-        """Open this page of the settings by its name in the list."""
+        """Open this page of the settings by its name in the list, or a part by its tab."""
         self.presses("Ctrl+4")
-        names = self.view("Settings")
-        row = [cells[0] for cells in self.rows("Settings")].index(page)
-        place = names.visualRect(names.model().index(row, 0)).center()
-        QTest.mouseClick(names.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        names = [cells[0] for cells in self.rows("Settings")]
+        if page not in names:
+            known = self.window.settings_page.parts
+            of = next(part.page for part in known if part.name == page)
+            self.opens_row("Settings", names.index(of))
+            self.opens_tab(of, page)
+        else:
+            self.opens_row("Settings", names.index(page))
+
+    def opens_tab(self, name: str, tab: str) -> None:
+        """Click a tab of the row of tabs with this accessible name."""
+        bars = self.place.findChildren(QTabBar)
+        bar = next(b for b in bars if b.isVisible() and b.accessibleName() == name)
+        at = next(n for n in range(bar.count()) if bar.tabText(n) == tab)
+        QTest.mouseClick(bar, Qt.MouseButton.LeftButton, pos=bar.tabRect(at).center())
 
     def types(self, name: str, text: str) -> None:
         """Type into the field with this accessible name."""

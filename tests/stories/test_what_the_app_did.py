@@ -56,7 +56,7 @@ def test_a_question_is_found_among_the_events(
 
 def test_recording_is_switched_off(person: Person) -> None:
     activity = person.app.services.activity
-    person.opens_settings("Appearance")
+    person.opens_settings("App")
     person.clicks("Theme: Dark")
     person.opens_settings("About")
     person.clicks("Record what the app does")

@@ -75,7 +75,7 @@ def _transcript_in(fields: object) -> Transcript | None:
 
 
 _HEADER_BYTES = 512
-_SETTINGS = "under Settings → Transcription"
+_SETTINGS = "under Settings → Models → Transcription"
 WAITING = "Waits to be transcribed."
 
 

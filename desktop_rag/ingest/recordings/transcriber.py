@@ -90,7 +90,7 @@ def pieces_of(path: Path, max_upload_mb: int, longest_s: float = LONGEST_PIECE_S
             "The recording is too large for the transcription server",
             f"It has {size_bytes / _MEGABYTE:.0f} MB, and a request may have {max_upload_mb} MB."
             " Convert it to a smaller format such as MP3 or Opus, or to WAV, which is sent in"
-            " pieces. Or raise the limit under Settings → Transcription.",
+            " pieces. Or raise the limit under Settings → Models → Transcription.",
         )
     return [Piece(path)]
 

@@ -30,6 +30,7 @@ from desktop_rag.ui.chat.chat_state import ChatState
 from desktop_rag.ui.chat.conversation_actions import ConversationActions
 from desktop_rag.ui.chat.conversation_list import ConversationList, FoundMessages
 from desktop_rag.ui.chat.conversation_model import UNTITLED, title_of
+from desktop_rag.ui.chat.in_place_of_chat import InPlaceOfChat
 from desktop_rag.ui.chat.source_reading import ChatAttachments, SourceReading
 from desktop_rag.ui.composer.composer import Composer
 from desktop_rag.ui.composer.model_choice import AssistantChoice, Caution, ModelChoice
@@ -378,9 +379,10 @@ class ChatPage(QWidget):
         column.addLayout(self.above_composer)
         self._caution = Caution()
         column.addLayout(self._caution.below(self._composer))
+        self._places = InPlaceOfChat(self._list.below, centre)
         self.reading = SourceReading(
             self._bridge, library, self._chat, self._theme, self._opener,
-            self._list, centre, self, remembered,
+            self._list, self._places, self, remembered,
         )  # fmt: skip
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -405,6 +407,7 @@ class ChatPage(QWidget):
         self._list.opened.connect(
             lambda c: self._found.find_when_loaded(self._list.words_found_in(c))
         )
+        self._list.chosen_again.connect(self._places.show_chat)
         self._list.renamed.connect(self.feed.rename)
         self._list.delete_requested.connect(self._on_delete_requested)
         self._list.pinned.connect(self.feed.set_pinned)
@@ -429,6 +432,9 @@ class ChatPage(QWidget):
         self._composer.stop_requested.connect(self.stop)
         self.reading.library_requested.connect(self.library_requested)
         self._scope.library_requested.connect(self.library_requested)
+        self._places.other_shown.connect(
+            lambda is_shown: self.reading.sides.show_other(is_shown=is_shown)
+        )
 
     def _connect_messages(self) -> None:
         self.messages.retry_requested.connect(lambda e: self._session.retry(as_excerpts=e))
@@ -502,7 +508,8 @@ class ChatPage(QWidget):
 
     @Slot()
     def focus_composer(self) -> None:
-        """Move the focus to the question field."""
+        """Show the chat, and move the focus to the question field."""
+        self._places.show_chat()
         self._composer.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     @Slot()
@@ -518,6 +525,7 @@ class ChatPage(QWidget):
     @Slot(object)
     def open_conversation(self, conversation: Conversation) -> None:
         """Show a stored conversation."""
+        self._places.show_chat()
         self.sessions.show_conversation(conversation)
 
     @Slot(str)
@@ -554,6 +562,19 @@ class ChatPage(QWidget):
         self._composer.choose_documents("", scope)
         if question:
             self.ask(question)
+
+    def add_below_chats(self, name: str, build: Callable[[], QWidget]) -> None:
+        """Add a button below the list of chats for what is then shown in place of the chat."""
+        self._places.add(name, build)
+
+    @property
+    def below_chats(self) -> list[str]:
+        """The names of what was added."""
+        return self._places.names
+
+    def show_below_chats(self, name: str) -> QWidget:
+        """Show what was added under this name; returns its widget."""
+        return self._places.show_named(name)
 
     # --- sessions -------------------------------------------------------------------------------
 

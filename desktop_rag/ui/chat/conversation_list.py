@@ -107,12 +107,13 @@ class ConversationList(QWidget):
     """The list with its New button and search field.
 
     `renamed` carries an id and a title, `pinned` an id and True or False, `search_requested` the
-    text to search messages for.
+    text to search messages for. `chosen_again` follows when the open chat is clicked.
     """
 
     new_requested = Signal()
     import_requested = Signal()
     opened = Signal(object)
+    chosen_again = Signal()
     renamed = Signal(str, str)
     pinned = Signal(str, bool)
     search_requested = Signal(str)
@@ -159,12 +160,14 @@ class ConversationList(QWidget):
         top = QHBoxLayout()
         top.addWidget(self._new, 1)
         top.addWidget(self._import)
+        self.below = QVBoxLayout()
         column = QVBoxLayout(self)
         column.setContentsMargins(10, 12, 10, 8)
         column.setSpacing(8)
         column.addLayout(top)
         column.addWidget(self._search)
         column.addWidget(self._view, 1)
+        column.addLayout(self.below)
 
     def _connect(self) -> None:
         self._new.clicked.connect(self.new_requested)
@@ -253,6 +256,8 @@ class ConversationList(QWidget):
         is_new = conversation and conversation.conversation_id != self._current_id
         if conversation and (is_new or self.words_found_in(conversation)):
             self.opened.emit(conversation)
+        elif conversation:
+            self.chosen_again.emit()
 
     @Slot(QPoint)
     def _on_menu_requested(self, position: QPoint) -> None:

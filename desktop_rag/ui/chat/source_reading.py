@@ -73,6 +73,7 @@ class SidePanels(QSplitter):
         self._is_right_wanted = True
         self._has_right = False
         self._is_reading = False
+        self._is_other_shown = False
         self._reading_px = 0
         self._sources_px = _SOURCES_PX
         self.setHandleWidth(1)
@@ -90,6 +91,11 @@ class SidePanels(QSplitter):
     def set_right_content(self, *, has_content: bool) -> None:
         """Set whether there are sources to show."""
         self._has_right = has_content
+        self._arrange()
+
+    def show_other(self, *, is_shown: bool) -> None:
+        """Hide the right one while the middle shows something else than a chat."""
+        self._is_other_shown = is_shown
         self._arrange()
 
     @property
@@ -139,7 +145,8 @@ class SidePanels(QSplitter):
         self._arrange()
 
     def _arrange(self) -> None:
-        is_right_shown = self._is_reading or (self._is_right_wanted and self._has_right)
+        has_right = self._is_reading or (self._is_right_wanted and self._has_right)
+        is_right_shown = has_right and not self._is_other_shown
         self._right.setVisible(is_right_shown)
         is_narrow = self.width() < NARROW_PX
         self._left.setVisible(self._is_left_wanted and not (is_narrow and is_right_shown))

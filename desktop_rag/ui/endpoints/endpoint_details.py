@@ -41,6 +41,9 @@ _NOTE = tr(
     " list of models count, where it has any; they are in US dollars. Runs of My questions and"
     " scheduled questions that may cost more than you set are not begun without you."
 )
+_RATE_WORDS = tr("too many requests, throttle, quota, 429, speed limit")
+_PRICE_WORDS = tr("costs, money, dollars, fee, bill, per token")
+_BUDGET_WORDS = tr("costs, money, spending limit, cap, expensive")
 
 
 class EndpointLimits(QWidget):
@@ -62,12 +65,12 @@ class EndpointLimits(QWidget):
         self._ask_above = money_field(1_000_000.0)
         self._spent = note()
         named = {
-            "Requests per minute": self._requests,
-            "Tokens per minute": self._tokens,
-            "Price per million input tokens": self._price_in,
-            "Price per million output tokens": self._price_out,
-            "Daily budget": self._spend,
-            "Ask before a run above": self._ask_above,
+            tr("Requests per minute"): self._requests,
+            tr("Tokens per minute"): self._tokens,
+            tr("Price per million input tokens"): self._price_in,
+            tr("Price per million output tokens"): self._price_out,
+            tr("Daily budget"): self._spend,
+            tr("Ask before a run above"): self._ask_above,
         }
         for name, field in named.items():
             field.setAccessibleName(name)
@@ -78,15 +81,17 @@ class EndpointLimits(QWidget):
         self._ask_above.setSpecialValueText(tr("Never ask"))
         self._open = TextButton(tr("Set limits and prices"), kind="quiet")
         self._open.clicked.connect(self._on_open_clicked)
-        self._closed = [section.add_row(tr("Limits"), self._open), self._open]
+        limits = section.add_row(tr("Limits"), self._open, words=_BUDGET_WORDS)
+        self._closed = [limits, self._open]
+        section.wanted.connect(self._on_wanted)
         explained = note(_NOTE)
         self._opened: list[QWidget] = [
-            section.add_row(tr("Rate limit"), self._requests),
-            section.add_row("", self._tokens),
-            section.add_row(tr("Input price"), self._price_in),
-            section.add_row(tr("Output price"), self._price_out),
-            section.add_row(tr("Daily budget"), self._spend, self._spent),
-            section.add_row(tr("Ask before a run above"), self._ask_above),
+            section.add_row(tr("Rate limit"), self._requests, words=_RATE_WORDS),
+            section.add_row("", self._tokens, words=_RATE_WORDS),
+            section.add_row(tr("Input price"), self._price_in, words=_PRICE_WORDS),
+            section.add_row(tr("Output price"), self._price_out, words=_PRICE_WORDS),
+            section.add_row(tr("Daily budget"), self._spend, self._spent, words=_BUDGET_WORDS),
+            section.add_row(tr("Ask before a run above"), self._ask_above, words=_BUDGET_WORDS),
             *named.values(), explained, self._spent,
         ]  # fmt: skip
         section.add_note(explained)
@@ -145,6 +150,11 @@ class EndpointLimits(QWidget):
     def _on_open_clicked(self) -> None:
         self._show_rows(True)
         self._requests.setFocus()
+
+    @Slot(object)
+    def _on_wanted(self, field: QWidget) -> None:
+        if field in self._opened:
+            self._show_rows(True)
 
     def _show_rows(self, is_open: bool) -> None:
         for widget in self._opened:

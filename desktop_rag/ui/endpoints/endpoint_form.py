@@ -434,22 +434,66 @@ class EndpointForm(SettingsSection):
         self._order_stops()
 
     def _add_rows(self) -> None:
-        self._choice_label = self.add_row(tr("Endpoint"), self.choice, is_wide=True, is_tall=True)
-        self._name_label = self.add_row(tr("Name"), self._name, is_wide=True)
-        self.add_row(tr("On this computer"), self._servers, is_tall=True)
+        self._choice_label = self.add_row(
+            tr("Endpoint"),
+            self.choice,
+            is_wide=True,
+            is_tall=True,
+            words=tr("provider, service, switch model, add, remove, another server"),
+        )
+        self._name_label = self.add_row(
+            tr("Name"), self._name, is_wide=True, words=tr("title, rename the endpoint")
+        )
+        self.add_row(
+            tr("On this computer"),
+            self._servers,
+            is_tall=True,
+            words=tr("local, offline, Ollama, LM Studio, llama.cpp, own computer, private"),
+        )
         self.add_note(self._guide)
-        self.add_row(tr("Online service"), *self._services.fields)
+        self.add_row(
+            tr("Online service"),
+            *self._services.fields,
+            words=tr("cloud, OpenAI, ChatGPT, Claude, Mistral, provider, internet"),
+        )
         self.add_note(self._services)
-        self.add_row(tr("Address"), self._address, is_wide=True)
+        self.add_row(
+            tr("Address"), self._address, is_wide=True, words=tr("URL, host, port, base URL, link")
+        )
         self.add_note(self._address_note)
-        self.add_row(tr("API key"), *self._key.fields, is_wide=True)
+        self.add_row(
+            tr("API key"),
+            *self._key.fields,
+            is_wide=True,
+            words=tr("password, token, secret, credentials, sign in"),
+        )
         self.add_note(self._key)
-        self.add_row(tr("Model"), self._model, self._test, is_wide=True)
+        self._add_model_rows()
+
+    def _add_model_rows(self) -> None:
+        self.add_row(
+            tr("Model"),
+            self._model,
+            self._test,
+            is_wide=True,
+            words=tr("AI, LLM, ChatGPT, which model, test the connection"),
+        )
         self.add_note(self._model.facts)
         self.add_note(self._report)
-        self.add_row(tr("Capabilities"), self._findings, is_wide=True)
-        self.add_row(tr("Context size"), self._context)
-        self.add_row(tr("Timeout"), self._timeout)
+        self.add_row(
+            tr("Capabilities"),
+            self._findings,
+            is_wide=True,
+            words=tr("what the model can, images, vision, tools, weak model"),
+        )
+        self.add_row(
+            tr("Context size"),
+            self._context,
+            words=tr("tokens, context window, memory of the model, context length"),
+        )
+        self.add_row(
+            tr("Timeout"), self._timeout, words=tr("slow model, waits, takes too long, seconds")
+        )
         self.add_note(
             note(tr("The longest wait for a response. Large models on small computers need more."))
         )

@@ -50,8 +50,9 @@ class HelperForm(SettingsSection):
         self._note = note()
         for field in (self._endpoints, self._model):
             guard.guard(field)
-        self.add_row(tr("Endpoint"), self._endpoints, is_wide=True)
-        self._model_label = self.add_row(tr("Model"), self._model, is_wide=True)
+        helping = tr("helper, small model, background tasks, cheap model, fast model")
+        self.add_row(tr("Endpoint"), self._endpoints, is_wide=True, words=helping)
+        self._model_label = self.add_row(tr("Model"), self._model, is_wide=True, words=helping)
         self.add_note(self._note)
         self._endpoints.activated.connect(self._on_endpoint_chosen)
         self._model.activated.connect(self._on_model_edited)

@@ -1,6 +1,6 @@
 """The top of the library page, and the page of an empty library. Qt thread."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from PySide6.QtCore import QSize, Qt, Signal
@@ -167,7 +167,7 @@ class LibraryView(StrEnum):
     TODAY = "Changed today"
 
 
-_VIEWS = {
+_VIEWS: Mapping[str, str] = {
     LibraryView.FILES: tr("Files"),
     LibraryView.FOLDERS: tr("Folders"),
     LibraryView.OVERVIEW: tr("Overview"),
@@ -176,7 +176,10 @@ _VIEWS = {
 
 
 class LibraryHeader(QWidget):
-    """The title with the numbers of files, the views and actions; `view_chosen` carries a view."""
+    """The title with the numbers of files, the views and actions; `view_chosen` carries a view.
+
+    A view is a LibraryView, or one of the more views by its name.
+    """
 
     view_chosen = Signal(object)
     folder_requested = Signal()
@@ -186,11 +189,14 @@ class LibraryHeader(QWidget):
     rescan_requested = Signal()
     pause_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, more_views: Sequence[str] = (), parent: QWidget | None = None
+    ) -> None:
+        """`more_views`: the names of views beside those of the files."""
         super().__init__(parent)
         self._theme = theme
-        self._views: dict[LibraryView, TextButton] = {}
-        self._build()
+        self._views: dict[str, TextButton] = {}
+        self._build((*LibraryView, *more_views))
         self._connect()
         self.show_actions(False)
 
@@ -210,7 +216,7 @@ class LibraryHeader(QWidget):
             self._pause.setText(words)
             self._theme.set_icon(self._pause, "play:text" if is_paused else "pause:text")
 
-    def choose(self, view: LibraryView) -> None:
+    def choose(self, view: str) -> None:
         """Mark the current view."""
         self._views[view].setChecked(True)
 
@@ -219,7 +225,7 @@ class LibraryHeader(QWidget):
         """The last widget in the Tab order."""
         return self._pause
 
-    def _build(self) -> None:
+    def _build(self, views: Sequence[str]) -> None:
         # Created from left to right and top to bottom, which sets the Tab order.
         title = PlainLabel(tr("Library"), self, scale="title")
         self._summary = ElidedLabel("", self, tone="muted")
@@ -244,8 +250,8 @@ class LibraryHeader(QWidget):
             spacing=8,
         )
         group = QButtonGroup(self)
-        for view in LibraryView:
-            button = TextButton(_VIEWS[view], self, kind="chip")
+        for view in views:
+            button = TextButton(_VIEWS.get(view, view), self, kind="chip")
             button.setCheckable(True)
             button.setAccessibleDescription(tr("View of the library"))
             button.clicked.connect(lambda _=False, view=view: self.view_chosen.emit(view))

@@ -3,7 +3,7 @@
 Work of the library, and its events, go through the bridge.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,6 +60,7 @@ from desktop_rag.ui.passwords.password_actions import PasswordActions
 from desktop_rag.ui.tags.tag_actions import TagActions
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.file_drop import FileDrop
+from desktop_rag.ui.widgets.scrolled_page import put_in_place
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -340,9 +341,13 @@ class LibraryPage(QWidget):
         library: "Library",
         theme: Theme,
         kinds_read: Sequence[str],
+        more_views: Mapping[str, Callable[[], QWidget]] | None = None,
         parent: QWidget | None = None,
     ) -> None:
-        """`kinds_read` names the supported kinds of files, such as `PDF`."""
+        """`kinds_read` names the supported kinds of files, such as `PDF`.
+
+        `more_views` build views beside those of the files, by their names, when first shown.
+        """
         super().__init__(parent)
         self._bridge = bridge
         self._library = library
@@ -355,6 +360,7 @@ class LibraryPage(QWidget):
         self._passwords = PasswordActions(bridge, library, self)
         self._tags = TagActions(bridge, library, self)
         self._sources: dict[str, Source] = {}
+        self._unbuilt = dict(more_views or {})
         self._build(kinds_read)
         self._connect()
 
@@ -396,7 +402,7 @@ class LibraryPage(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
         # Created from top to bottom, which sets the Tab order.
-        self._header = LibraryHeader(self._theme, self)
+        self._header = LibraryHeader(self._theme, list(self._unbuilt), self)
         self.below_header = QVBoxLayout()
         self._first_run = FirstRun(self._theme, kinds_read)
         self._empty = QScrollArea(self, widgetResizable=True)
@@ -412,14 +418,15 @@ class LibraryPage(QWidget):
         self._list = SourceList(self._theme, self._model, self._header.last_stop, self._views)
         self._picture = LibraryPicture(self._theme, self._model, self._views)
         self._changes = ChangesPanel(self._bridge, self._library, self._theme, self._views)
-        self._widget_of_view = {
+        self._widget_of_view: dict[str, QWidget] = {
             LibraryView.FILES: self._panel,
             LibraryView.FOLDERS: self._list,
             LibraryView.OVERVIEW: self._picture,
             LibraryView.TODAY: self._changes,
+            **{name: QWidget() for name in self._unbuilt},
         }
-        for view in LibraryView:
-            self._views.addWidget(self._widget_of_view[view])
+        for view in self._widget_of_view.values():
+            self._views.addWidget(view)
         content = QVBoxLayout(self._content)
         content.setContentsMargins(0, 0, 0, 0)
         content.setSpacing(12)
@@ -582,10 +589,18 @@ class LibraryPage(QWidget):
         self.show_view(LibraryView.FILES)
         self._panel.show_files(group=StateGroup.FAILED)
 
+    @property
+    def views(self) -> list[str]:
+        """Each LibraryView, and the names of more views."""
+        return list(self._widget_of_view)
+
     @Slot(object)
-    def show_view(self, view: LibraryView) -> None:
+    def show_view(self, view: str) -> None:
         """Show the table of files, or another view of the library."""
         self._header.choose(view)
+        if build := self._unbuilt.pop(view, None):
+            self._widget_of_view[view] = build()
+            put_in_place(self._views, self.views.index(view), self._widget_of_view[view])
         self._views.setCurrentWidget(self._widget_of_view[view])
 
     @Slot(object)

@@ -331,13 +331,8 @@ class SourceActions(QObject):
             return
         dialog = FolderDialog(self._bridge, library, folder, self._collections, None, self._page)
 
-        def save(collection: str, rules: SourceRules, base: str) -> None:
-            def apply() -> None:
-                source = library.sources.add(folder, id_of(library, collection), rules)
-                if base:
-                    library.sources.set_base_address(source.source_id, base)
-
-            self._run(apply)
+        def save(collection: str, rules: SourceRules, _base: str) -> None:
+            self._run(lambda: library.sources.add(folder, id_of(library, collection), rules))
 
         dialog.submitted.connect(save)
         _show(dialog)

@@ -1,14 +1,15 @@
-"""A list of names in groups, and the page of the chosen one beside it. Qt thread."""
+"""A list of pages with a search above it, and the chosen page beside it. Qt thread."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, Qt, Signal, Slot
-from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QComboBox,
     QFrame,
     QHBoxLayout,
+    QLineEdit,
     QListWidget,
     QListWidgetItem,
     QStackedWidget,
@@ -17,28 +18,34 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.core.language.translation import tr
-from desktop_rag.ui.widgets.controls import PlainLabel
-from desktop_rag.ui.widgets.scrolled_page import put_in_place
+from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
+from desktop_rag.ui.settings.found_list import FoundList
+from desktop_rag.ui.settings.parted_page import PartedPage
+from desktop_rag.ui.settings.settings_parts import Found, Part, everything_in, fields_of, search
+from desktop_rag.ui.widgets.controls import PlainLabel, add_clear_button
+from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _LEAST_PX, _MOST_PX = 184, 260
 _MARGIN_PX = 10
-_POSITION = Qt.ItemDataRole.UserRole
 # A window is narrow below this width, or below so many heights of its text.
 _NARROW_PX, _NARROW_LINES = 760, 46
+_MOVING = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 
 
 class PageList(QWidget):
-    """Pages by name, under group headings; a narrow window has a drop-down list instead.
+    """Pages by name, each of one part or several; a narrow window has a drop-down list instead.
 
-    `foot` holds what belongs to all pages. `page_shown` follows when another one is shown.
+    While the search has words, what it finds stands in place of the page. `foot` holds what
+    belongs to all pages. `page_shown` follows when another page or part is shown.
     """
 
     page_shown = Signal()
 
-    def __init__(self, title: str, groups: Sequence[str], parent: QWidget | None = None) -> None:
-        """`groups`: their headings, from the top."""
+    def __init__(self, title: str, order: Sequence[str], parent: QWidget | None = None) -> None:
+        """`order`: the names of the pages, from the top."""
         super().__init__(parent)
-        self._groups = groups
+        self._order = order
+        self.every: list[Found] = []
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
         self._names = QListWidget()
@@ -48,123 +55,165 @@ class PageList(QWidget):
         self._names.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._choice = QComboBox()
         self._choice.setAccessibleName(title)
+        self._search = QLineEdit()
+        self._search.setPlaceholderText(tr("Search"))
+        self._search.setAccessibleName(tr("Search the settings"))
+        add_clear_button(self._search)
+        self._found = FoundList()
         self._pages = QStackedWidget()
-        self._unbuilt: dict[int, Callable[[], QWidget]] = {}
+        self._shown = QStackedWidget()
         self._foot = QWidget()
         self.foot = QVBoxLayout(self._foot)
         self.foot.setContentsMargins(0, 0, 0, 0)
         self._side, self._bar = QWidget(self), QWidget(self)
         self._lay_out(title)
-        self._names.itemSelectionChanged.connect(self._on_selected)
-        self._choice.activated.connect(lambda row: self.show_page(self._choice.itemData(row)))
+        self._connect_list()
 
     def _lay_out(self, title: str) -> None:
         self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._side.setProperty("kind", "sidebar")
         self._side.setFixedWidth(_LEAST_PX)
-        column = QVBoxLayout(self._side)
-        column.setContentsMargins(_MARGIN_PX, 18, _MARGIN_PX, 12)
-        column.setSpacing(8)
+        self._column = QVBoxLayout(self._side)
+        self._column.setContentsMargins(_MARGIN_PX, 18, _MARGIN_PX, 12)
+        self._column.setSpacing(8)
         heading = PlainLabel(title, scale="heading")
         heading.setIndent(8)
-        column.addWidget(heading)
-        column.addWidget(self._names, 1)
-        column.addWidget(self._foot)
-        row = QHBoxLayout(self._bar)
-        row.setContentsMargins(22, 14, 22, 0)
-        row.addWidget(self._choice)
-        row.addStretch(1)
+        self._column.addWidget(heading)
+        self._column.addWidget(self._search)
+        self._column.addWidget(self._names, 1)
+        self._column.addWidget(self._foot)
+        self._row = QHBoxLayout(self._bar)
+        self._row.setContentsMargins(18, 14, 18, 0)
+        self._row.addWidget(self._choice)
+        self._row.addStretch(1)
         self._bar.hide()
+        self._shown.addWidget(self._pages)
+        self._shown.addWidget(self._found)
         self._whole = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         self._whole.setContentsMargins(0, 0, 0, 0)
         self._whole.setSpacing(0)
         self._whole.addWidget(self._bar)
         self._whole.addWidget(self._side)
-        self._whole.addWidget(self._pages, 1)
+        self._whole.addWidget(self._shown, 1)
 
-    def add_page(self, name: str, page: QWidget | Callable[[], QWidget], group: str) -> None:
-        """Add a page, or what builds it on first show, to a group. The very first page is shown."""
-        if isinstance(page, QWidget):
-            position = self._pages.addWidget(page)
-        else:
-            position = self._pages.addWidget(QWidget())
-            self._unbuilt[position] = page
-        item = QListWidgetItem(name)
-        item.setData(_POSITION, position)
-        self._names.insertItem(self._row_after(group), item)
-        self._list_choices()
+    def _connect_list(self) -> None:
+        self._names.itemSelectionChanged.connect(self._on_selected)
+        self._names.itemClicked.connect(self._search.clear)
+        self._choice.activated.connect(self._on_chosen)
+        self._search.textChanged.connect(self._on_searched)
+        self._search.returnPressed.connect(self._found.open_current)
+        self._search.installEventFilter(self)
+        self._found.chosen.connect(self.show_found)
+        bind(self, "Ctrl+F", tr("Search the settings"), self.focus_search, INSIDE)
+        bind(self._search, "Esc", "", self._search.clear, INSIDE)
+
+    # --- pages and their parts -------------------------------------------------------------------
+
+    def add_part(self, part: Part) -> None:
+        """Add a part to its page, which is listed from its first part on."""
+        self.every += everything_in(part)
+        page = self._page_named(part.page) or self._add_page(part.page)
+        page.add_part(part)
+        if self._names.currentRow() < 0:
+            self._names.setCurrentRow(0)
+
+    def _add_page(self, name: str) -> PartedPage:
+        page = PartedPage(name)
+        page.part_shown.connect(self.page_shown)
+        before = set(self._order[: self._order.index(name)])
+        row = sum(each.name in before for each in self.pages)
+        self._pages.insertWidget(row, page)
+        self._names.insertItem(row, QListWidgetItem(name))
+        self._choice.insertItem(row, name)
         if self.isVisible():
             self._fit()
-        if position == 0:
-            self._names.setCurrentItem(item)
-
-    def _row_after(self, group: str) -> int:
-        """The row below the last page of a group, whose heading is added if missing."""
-        at = self._groups.index(group)
-        later = {self._groups[n] for n in range(at + 1, len(self._groups))}
-        rows = range(self._names.count())
-        headings = {self._names.item(row).text(): row for row in rows if self._is_heading(row)}
-        end = min((headings[each] for each in later & headings.keys()), default=len(rows))
-        if group not in headings:
-            heading = QListWidgetItem(group)
-            heading.setFlags(Qt.ItemFlag.NoItemFlags)
-            font = heading.font()
-            font.setBold(True)
-            heading.setFont(font)
-            self._names.insertItem(end, heading)
-            end += 1
-        return end
-
-    def _is_heading(self, row: int) -> bool:
-        return self._names.item(row).data(_POSITION) is None
-
-    def _list_choices(self) -> None:
-        self._choice.clear()
-        for row in range(self._names.count()):
-            if not self._is_heading(row):
-                item = self._names.item(row)
-                self._choice.addItem(item.text(), item.data(_POSITION))
-            elif row:
-                self._choice.insertSeparator(self._choice.count())
-        self._choice.setCurrentIndex(self._choice.findData(self._pages.currentIndex()))
+        return page
 
     @property
-    def pages(self) -> list[QWidget]:
+    def pages(self) -> list[PartedPage]:
         """The pages, in the order of their names."""
-        for position in range(self._pages.count()):
-            self._ensure_built(position)
-        pages = [self._pages.widget(n) for n in range(self._pages.count())]
-        return [page for page in pages if page]
+        pages = [self._pages.widget(row) for row in range(self._pages.count())]
+        return [page for page in pages if isinstance(page, PartedPage)]
+
+    @property
+    def parts(self) -> list[Part]:
+        """The parts of all pages."""
+        return [part for page in self.pages for part in page.parts]
+
+    def _page_named(self, name: str) -> PartedPage | None:
+        return next((page for page in self.pages if page.name == name), None)
 
     def show_page(self, position: int) -> None:
-        """Show the page at this position in the order of adding."""
-        for row in range(self._names.count()):
-            if self._names.item(row).data(_POSITION) == position:
-                self._names.setCurrentRow(row)
-        self._choice.setCurrentIndex(self._choice.findData(position))
-        self._ensure_built(position)
+        """Show the page at this position in the list."""
+        self._search.clear()
+        self._names.setCurrentRow(position)
+        self._choice.setCurrentIndex(position)
         is_other = position != self._pages.currentIndex()
         self._pages.setCurrentIndex(position)
+        self.pages[position].build()
         if is_other:
             self.page_shown.emit()
 
-    def show_named(self, name: str) -> QWidget | None:
-        """Show the page of this name and return it; None when there is none."""
-        found = self._names.findItems(name, Qt.MatchFlag.MatchExactly)
-        positions = [item.data(_POSITION) for item in found if item.data(_POSITION) is not None]
-        if positions:
-            self.show_page(positions[0])
-        return self._pages.currentWidget() if positions else None
+    def show_part(self, part: Part) -> QWidget:
+        """Show this part, built if need be; returns its widget."""
+        position = next(n for n, page in enumerate(self.pages) if page.name == part.page)
+        self.show_page(position)
+        return self.pages[position].show_part(part)
 
-    def _ensure_built(self, position: int) -> None:
-        if build := self._unbuilt.pop(position, None):
-            put_in_place(self._pages, position, build())
+    def show_named(self, name: str) -> QWidget | None:
+        """Show the part or the page of this name and return its widget; None without one."""
+        parts = [part for part in self.parts if name in {part.name, part.page}]
+        parts.sort(key=lambda part: part.name != name)
+        return self.show_part(parts[0]) if parts else None
+
+    # --- the search ------------------------------------------------------------------------------
+
+    @Slot()
+    def focus_search(self) -> None:
+        """Let the person write what to look for."""
+        self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._search.selectAll()
+
+    @Slot(object)
+    def show_found(self, found: Found) -> None:
+        """Show the part of what was found, scrolled to its field, which gets the focus."""
+        widget = self.show_part(found.part)
+        places = self.pages[self._pages.currentIndex()].places_of(widget)
+        fields = fields_of(found.setting, places) if found.setting else ()
+        for page in (widget, *widget.findChildren(ScrolledPage)):
+            if fields and isinstance(page, ScrolledPage):
+                page.reveal(fields[0])
+        inside = [part for field in fields for part in (field, *field.findChildren(QWidget))]
+        others = [part for place in places for part in place.findChildren(QWidget)]
+        for control in (*inside, *others):
+            if _takes_focus(control):
+                control.setFocus(Qt.FocusReason.ShortcutFocusReason)
+                return
+
+    @Slot(str)
+    def _on_searched(self, text: str) -> None:
+        self._found.show_found(search(self.every, text))
+        self._shown.setCurrentWidget(self._found if text.strip() else self._pages)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        # Up and down walk through what was found.
+        is_press = event.type() == QEvent.Type.KeyPress and bool(self._search.text())
+        if is_press and isinstance(event, QKeyEvent) and event.key() in _MOVING:
+            self._found.press(event)
+            return True
+        return super().eventFilter(watched, event)
+
+    # --- the list --------------------------------------------------------------------------------
 
     @Slot()
     def _on_selected(self) -> None:
         # Assistive programs select without making it the current one.
         if selected := self._names.selectedItems():
-            self.show_page(selected[0].data(_POSITION))
+            self.show_page(self._names.row(selected[0]))
+
+    @Slot(int)
+    def _on_chosen(self, row: int) -> None:
+        self.show_page(row)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -193,18 +242,16 @@ class PageList(QWidget):
     def _show_narrow(self, is_narrow: bool) -> None:
         self._side.setVisible(not is_narrow)
         self._bar.setVisible(is_narrow)
-        place = self._bar if is_narrow else self._side
-        layout = place.layout()
-        assert layout is not None
-        layout.addWidget(self._foot)
+        if is_narrow:
+            self._row.insertWidget(1, self._search)
+            self._row.addWidget(self._foot)
+        else:
+            self._column.insertWidget(1, self._search)
+            self._column.addWidget(self._foot)
         directions = QBoxLayout.Direction
         self._whole.setDirection(directions.TopToBottom if is_narrow else directions.LeftToRight)
 
 
-# The groups of pages in the settings, from the top.
-ANSWERING = tr("Answering")
-QUESTIONS = tr("Questions, notes")
-DOCUMENTS = tr("Documents")
-APP = tr("App")
-CARE = tr("Data and health")
-GROUPS = (ANSWERING, QUESTIONS, DOCUMENTS, APP, CARE)
+def _takes_focus(widget: QWidget) -> bool:
+    policy = widget.focusPolicy()
+    return bool(policy & Qt.FocusPolicy.TabFocus) and widget.isVisible() and widget.isEnabled()

@@ -77,10 +77,25 @@ class PreferencesForm(SettingsSection):
         )
         self._tone = _field(tr("Tone of answers"), DEFAULT_TONE, _TONES, _MAX_TONE)
         self._lengths = radio_group(self, tr("Length of answers"), LENGTHS)
-        self.add_row(tr("Language"), self._language, is_wide=True)
+        self.add_row(
+            tr("Language"),
+            self._language,
+            is_wide=True,
+            words=tr("reply in German, translate, answer in another language"),
+        )
         self.add_note(note(_LANGUAGE_NOTE))
-        self.add_row(tr("Length"), *self._lengths.values(), spacing_px=20)
-        self.add_row(tr("Tone"), self._tone, is_wide=True)
+        self.add_row(
+            tr("Length"),
+            *self._lengths.values(),
+            spacing_px=20,
+            words=tr("short answers, long answers, brief, detailed"),
+        )
+        self.add_row(
+            tr("Tone"),
+            self._tone,
+            is_wide=True,
+            words=tr("style, formal, friendly, voice, wording, how answers sound"),
+        )
         self.add_note(note(_TONE_NOTE))
         for box in (self._language, self._tone):
             guard.guard(box)
@@ -90,7 +105,11 @@ class PreferencesForm(SettingsSection):
             button.clicked.connect(self._on_edited)
         prompts = TextButton(tr("Manage prompts…"))
         prompts.clicked.connect(self.prompts_requested)
-        self.add_row(tr("Prompts"), prompts)
+        self.add_row(
+            tr("Prompts"),
+            prompts,
+            words=tr("templates, snippets, saved questions, slash commands, wordings"),
+        )
         self.add_note(note(_PROMPTS_NOTE))
         self._shown = PreferenceSettings()
         self.show_preferences(self._shown)
@@ -159,73 +178,130 @@ _IMAGES_NOTE = tr(
 )
 
 
-class IndexingForm(SettingsSection):
-    """Edits IndexSettings, for reading and embedding files; `changed` carries the new value."""
+class _IndexForm(SettingsSection):
+    """Edits a part of IndexSettings; `changed` carries the new value."""
 
     changed = Signal(object)
 
-    def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
-        super().__init__(tr("Indexing"), parent=parent)
+    def __init__(self, title: str, parent: QWidget | None) -> None:
+        super().__init__(title, parent=parent)
         self._index = IndexSettings()
-        self._makes_windows = QCheckBox(tr("Also search parts of long passages"))
+
+    def _change_to(self, index: IndexSettings) -> None:
+        self._index = index
+        self.changed.emit(index)
+
+
+class IndexingForm(_IndexForm):
+    """Which files are read, and when."""
+
+    def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
+        super().__init__(tr("Files and pictures"), parent)
         self._pauses_on_battery = QCheckBox(tr("Pause indexing on battery power"))
         self._reads_images = QCheckBox(tr("Read text in scanned pages and images"))
         name = tr("Pictures that take more than an hour")
         self._long_pictures = radio_group(self, name, LONG_READING)
         self._largest = number_field(1, 10_000, 50, " MB")
-        self._threads = number_field(0, os.cpu_count() or 1, 1, tr(" threads"))
-        self._threads.setSpecialValueText(tr("Automatic"))
-        self._model = ModelField(tr("Embedding model"), BUILT_IN_MODEL, self)
-        for field in (self._largest, self._threads):
-            guard.guard(field)
-            field.valueChanged.connect(self._on_edited)
-        for box in (self._makes_windows, self._pauses_on_battery, self._reads_images):
+        guard.guard(self._largest)
+        self._largest.valueChanged.connect(self._on_edited)
+        for box in (self._pauses_on_battery, self._reads_images):
             box.toggled.connect(self._on_edited)
         for button in self._long_pictures.values():
             # Not `toggled`, which fires for the deselected button too.
             button.clicked.connect(self._on_edited)
-        self._model.changed.connect(self._on_edited)
         self._build()
 
     def _build(self) -> None:
-        self.add_row(tr("Maximum file size"), self._largest)
+        self.add_row(
+            tr("Maximum file size"), self._largest,
+            words=tr("big files, large files, limit, too large, skipped"),
+        )  # fmt: skip
         self.add_note(note(_LARGEST_NOTE))
-        self.add_row(tr("Processor threads"), self._threads)
-        self.add_note(note(tr("Fewer threads leave more power for other apps.")))
-        self.add_row(tr("Embedding model"), *self._model.fields, is_wide=True)
-        self.add_note(note(_MODEL_NOTE))
-        self.add_row(tr("Fine-grained search"), self._makes_windows)
-        self.add_note(note(_FINER_NOTE))
-        self.add_row(tr("Battery"), self._pauses_on_battery)
-        self.add_row(tr("Text recognition"), self._reads_images)
+        self.add_row(
+            tr("Battery"), self._pauses_on_battery,
+            words=tr("laptop, energy, unplugged, save power, stop indexing"),
+        )  # fmt: skip
+        self.add_row(
+            tr("Text recognition"), self._reads_images,
+            words=tr("OCR, scans, photos, screenshots, pictures"),
+        )  # fmt: skip
         self.add_note(note(_IMAGES_NOTE))
-        self.add_row(tr("Many pictures"), *self._long_pictures.values())
+        self.add_row(
+            tr("Many pictures"), *self._long_pictures.values(),
+            words=tr("OCR, scans, photos, takes long, later"),
+        )  # fmt: skip
         self.add_note(note(tr("Many are those that take more than an hour to read.")))
 
     def show_index(self, index: IndexSettings) -> None:
         """Show these settings without emitting `changed`."""
         self._index = index
         show_number(self._largest, index.max_file_mb)
-        show_number(self._threads, index.embedding_threads)
-        self._model.show_spec(index.model_folder)
-        show_checked(self._makes_windows, index.makes_windows)
         show_checked(self._pauses_on_battery, index.pauses_on_battery)
         show_checked(self._reads_images, index.reads_pictures)
         self._long_pictures[index.long_pictures].setChecked(True)
 
     @Slot()
     def _on_edited(self) -> None:
-        self._index = replace(
-            self._index,
-            max_file_mb=self._largest.value(),
-            embedding_threads=self._threads.value(),
-            model_folder=self._model.spec,
-            makes_windows=self._makes_windows.isChecked(),
-            pauses_on_battery=self._pauses_on_battery.isChecked(),
-            reads_pictures=self._reads_images.isChecked(),
-            long_pictures=LongReading(selected_value(self._long_pictures)),
+        self._change_to(
+            replace(
+                self._index,
+                max_file_mb=self._largest.value(),
+                pauses_on_battery=self._pauses_on_battery.isChecked(),
+                reads_pictures=self._reads_images.isChecked(),
+                long_pictures=LongReading(selected_value(self._long_pictures)),
+            )
         )
-        self.changed.emit(self._index)
+
+
+class AdvancedIndexingForm(_IndexForm):
+    """How passages are embedded: what few people ever change."""
+
+    def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
+        super().__init__(tr("Indexing"), parent)
+        self._makes_windows = QCheckBox(tr("Also search parts of long passages"))
+        self._threads = number_field(0, os.cpu_count() or 1, 1, tr(" threads"))
+        self._threads.setSpecialValueText(tr("Automatic"))
+        self._model = ModelField(tr("Embedding model"), BUILT_IN_MODEL, self)
+        guard.guard(self._threads)
+        self._threads.valueChanged.connect(self._on_edited)
+        self._makes_windows.toggled.connect(self._on_edited)
+        self._model.changed.connect(self._on_edited)
+        self._build()
+
+    def _build(self) -> None:
+        self.add_row(
+            tr("Embedding model"), *self._model.fields, is_wide=True,
+            words=tr("vectors, embeddings, meaning, ONNX, language of documents"),
+        )  # fmt: skip
+        self.add_note(note(_MODEL_NOTE))
+        self.add_row(
+            tr("Fine-grained search"), self._makes_windows,
+            words=tr("details, sliding windows, overlap, disk space, precision"),
+        )  # fmt: skip
+        self.add_note(note(_FINER_NOTE))
+        self.add_row(
+            tr("Processor threads"), self._threads,
+            words=tr("CPU, cores, slow computer, fan, speed of indexing, performance"),
+        )  # fmt: skip
+        self.add_note(note(tr("Fewer threads leave more power for other apps.")))
+
+    def show_index(self, index: IndexSettings) -> None:
+        """Show these settings without emitting `changed`."""
+        self._index = index
+        show_number(self._threads, index.embedding_threads)
+        self._model.show_spec(index.model_folder)
+        show_checked(self._makes_windows, index.makes_windows)
+
+    @Slot()
+    def _on_edited(self) -> None:
+        self._change_to(
+            replace(
+                self._index,
+                embedding_threads=self._threads.value(),
+                model_folder=self._model.spec,
+                makes_windows=self._makes_windows.isChecked(),
+            )
+        )
 
 
 _INTRO = tr(
@@ -270,17 +346,41 @@ class TranscriptionForm(SettingsSection):
         self._connect()
 
     def _add_rows(self) -> None:
-        self.add_row(tr("Server address"), self._address, is_wide=True)
+        self.add_row(
+            tr("Server address"),
+            self._address,
+            is_wide=True,
+            words=tr("speech to text, whisper, URL, host, recordings"),
+        )
         self.add_note(self._address_note)
-        self.add_row(tr("Consent"), self._consent)
-        self.add_row(tr("Kind of server"), *self._dialects.values())
-        self.add_row(tr("Server key"), *self._key.fields, is_wide=True)
+        self.add_row(
+            tr("Consent"), self._consent, words=tr("permission, allow, upload recordings, privacy")
+        )
+        self.add_row(
+            tr("Kind of server"), *self._dialects.values(), words=tr("API, protocol, whisper")
+        )
+        self.add_row(
+            tr("Server key"), *self._key.fields, is_wide=True, words=tr("password, API key, token")
+        )
         self.add_note(self._key)
-        self.add_row(tr("Speech model"), self._model, self._test, is_wide=True)
+        self.add_row(
+            tr("Speech model"),
+            self._model,
+            self._test,
+            is_wide=True,
+            words=tr("whisper model, speech recognition, test"),
+        )
         self.add_note(self._report)
-        self.add_row(tr("Spoken language"), self._language)
+        self.add_row(
+            tr("Spoken language"), self._language,
+            words=tr("language of speech, recordings, accent"),
+        )  # fmt: skip
         self.add_note(note(tr("A code such as de or en.")))
-        self.add_row(tr("Largest request"), self._largest)
+        self.add_row(
+            tr("Largest request"),
+            self._largest,
+            words=tr("upload limit, size of recordings, long recordings"),
+        )
         self.add_note(note(_LARGEST_FILE_NOTE))
 
     def _connect(self) -> None:

@@ -54,7 +54,12 @@ class RetrievalForm(SettingsSection):
         self._build()
 
     def _build(self) -> None:
-        self.add_row(tr("What a model reads"), *self._room.values(), spacing_px=20)
+        self.add_row(
+            tr("What a model reads"),
+            *self._room.values(),
+            spacing_px=20,
+            words=tr("how many passages, context, number of sources, cost, speed, top k, tokens"),
+        )
         self.add_note(note(_ROOM_NOTE))
         # Both ends of the slider stay beside it.
         ends = QWidget()
@@ -63,9 +68,18 @@ class RetrievalForm(SettingsSection):
         line.addWidget(PlainLabel(tr("Words"), tone="muted"))
         line.addWidget(self._balance)
         line.addWidget(PlainLabel(tr("Meaning"), tone="muted"))
-        self.add_row(tr("Search by"), ends)
+        self.add_row(
+            tr("Search by"),
+            ends,
+            words=tr("keywords, exact words, semantic, vector, hybrid, weight, ranking"),
+        )
         self.add_note(self._balance_note)
-        self.add_row(tr("Follow-up questions"), *self._later.values(), spacing_px=20)
+        self.add_row(
+            tr("Follow-up questions"),
+            *self._later.values(),
+            spacing_px=20,
+            words=tr("next question, conversation, same sources, search again"),
+        )
         self.add_note(note(_LATER_NOTE))
 
     @property

@@ -1,10 +1,12 @@
 """Building blocks of settings forms: sections, rows and fields; a line of a list. Qt thread."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSignalBlocker, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QButtonGroup,
     QCheckBox,
     QComboBox,
@@ -126,8 +128,22 @@ class WheelGuard(QObject):
         return is_stray
 
 
+@dataclass(frozen=True, slots=True)
+class FormRow:
+    """A row of a section: its name, what else people may call it, and its fields."""
+
+    name: str
+    words: str
+    fields: Sequence[QWidget]
+
+
 class SettingsSection(Card):
-    """A card with a heading and rows of labels and fields; labels go above if room is short."""
+    """A card with a heading and rows of labels and fields; labels go above if room is short.
+
+    `wanted` carries a field that someone looks for and that may be hidden.
+    """
+
+    wanted = Signal(object)
 
     def __init__(self, title: str, intro: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -145,6 +161,7 @@ class SettingsSection(Card):
         self._grid.setColumnStretch(1, 1)
         self._column.addLayout(self._grid)
         self._is_stacked = False
+        self.rows: list[FormRow] = []
         self._form_rows: list[tuple[PlainLabel, QWidget, int, Qt.AlignmentFlag]] = []
         self._form_notes: list[tuple[QWidget, int]] = []
 
@@ -177,10 +194,12 @@ class SettingsSection(Card):
         is_wide: bool = False,
         is_tall: bool = False,
         spacing_px: int = 8,
+        words: str = "",
     ) -> PlainLabel:
         """Add a row. Its label names the first field, which fills the row if `is_wide`.
 
-        The label stands beside the first line of a field that `is_tall`.
+        The label stands beside the first line of a field that `is_tall`. `words` are what a person
+        who looks for the setting may call it.
         """
         name = PlainLabel(label)
         if is_tall:
@@ -188,6 +207,7 @@ class SettingsSection(Card):
         name.setBuddy(fields[0])
         if isinstance(fields[0], _UNNAMED) and not fields[0].accessibleName():
             fields[0].setAccessibleName(label)
+        self.rows.append(_named_row(label, fields, words))
         # A gap, and a line for the label where it stands above.
         place = self._grid.rowCount() + 2
         self._grid.setRowMinimumHeight(place - 2, _ROW_GAP_PX)
@@ -236,6 +256,17 @@ class SettingsSection(Card):
     def _margins_px(self) -> int:
         margins = self._column.contentsMargins()
         return margins.left() + margins.right()
+
+
+def _named_row(label: str, fields: Sequence[QWidget], words: str) -> FormRow:
+    """A row, called as its box to tick or else its label; other names on it are among its words."""
+    inside = [part for field in fields for part in (field, *field.findChildren(QWidget))]
+    texts = [part.text() for part in inside if isinstance(part, QAbstractButton)]
+    named = [part.accessibleName() for part in inside]
+    name = texts[0] if isinstance(fields[0], QCheckBox) else label
+    others = [label, words, *texts, *named]
+    name = name or next(filter(None, [*texts, *named]), "")
+    return FormRow(name, " ".join(dict.fromkeys(filter(None, others))), fields)
 
 
 def fit_height(window: QWidget, width_px: int) -> None:

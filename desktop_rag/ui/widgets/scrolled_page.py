@@ -4,10 +4,12 @@ from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QSize, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
-from desktop_rag.ui.widgets.controls import Card, PlainLabel
+from desktop_rag.ui.widgets.controls import PlainLabel
 
 _WIDTH_PX = 780
 _SIDE_PX = 18
+# What stays visible above a part that is scrolled to.
+_ABOVE_PX = 8
 
 
 class ScrolledPage(QWidget):
@@ -25,37 +27,35 @@ class ScrolledPage(QWidget):
         self.setProperty("kind", "page")
         self.column = QVBoxLayout()
         self.column.setSpacing(14)
-        self.header = QHBoxLayout()
-        top = QHBoxLayout()
+        self._beside_title = QWidget()
+        self.header = QHBoxLayout(self._beside_title)
+        self.header.setContentsMargins(0, 0, 0, 0)
+        self._top = QWidget()
+        top = QHBoxLayout(self._top)
         top.setContentsMargins(_SIDE_PX, 0, _SIDE_PX, 0)
         top.addWidget(PlainLabel(title, scale="title"))
         top.addStretch(1)
-        top.addLayout(self.header)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 18, 0, 0)
-        outer.setSpacing(12)
-        outer.addLayout(top)
+        top.addWidget(self._beside_title)
+        self._outer = QVBoxLayout(self)
+        self._outer.setContentsMargins(0, 18, 0, 0)
+        self._outer.setSpacing(12)
+        self._outer.addWidget(self._top)
         self._scroll = self._build_scroll(fills_height=fills_height)
-        outer.addWidget(self._scroll, 1)
+        self._outer.addWidget(self._scroll, 1)
 
-    def has_card(self, name: str) -> bool:
-        """True when a card has this accessible name."""
-        return bool(self._cards_named(name))
+    def hand_over_header(self) -> QWidget:
+        """Leave the title to the page around this one; returns the actions, to stand there."""
+        self._top.hide()
+        self._outer.setContentsMargins(0, 0, 0, 0)
+        return self._beside_title
 
-    def reveal(self, name: str) -> None:
-        """Scroll to the card with this accessible name, and focus its first control."""
-        cards = self._cards_named(name)
-        if not cards or not cards[0].isVisibleTo(self):
-            return
+    def reveal(self, part: QWidget) -> None:
+        """Scroll to a widget on this page."""
         # Places of widgets are known only after the layout of a page that was just shown.
         QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
-        self._scroll.verticalScrollBar().setValue(cards[0].mapTo(self._body, QPoint(0, 0)).y())
-        controls = [w for w in cards[0].findChildren(QWidget) if _takes_focus(w)]
-        if controls:
-            controls[0].setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def _cards_named(self, name: str) -> list[Card]:
-        return [c for c in self.findChildren(Card) if c.accessibleName() == name]
+        if self._body.isAncestorOf(part):
+            top = part.mapTo(self._body, QPoint(0, 0)).y()
+            self._scroll.verticalScrollBar().setValue(top - _ABOVE_PX)
 
     def _build_scroll(self, *, fills_height: bool) -> QScrollArea:
         self._body = body = QWidget()
@@ -77,11 +77,6 @@ class ScrolledPage(QWidget):
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll.setWidget(body)
         return scroll
-
-
-def _takes_focus(widget: QWidget) -> bool:
-    policy = widget.focusPolicy()
-    return bool(policy & Qt.FocusPolicy.TabFocus) and widget.isVisible() and widget.isEnabled()
 
 
 _LEAST_LINES = 4

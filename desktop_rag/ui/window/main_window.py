@@ -278,6 +278,17 @@ class SettingsSaving(QObject):
         self._bridge.run(self, lambda: self._save(settings), lambda _: finish(), report)
 
 
+# In the settings, where connections are switched on or off.
+_HEADINGS = {
+    Place.MODEL: tr("Model"),
+    Place.HELPER: tr("Helper model"),
+    Place.INDEXING: tr("Indexing"),
+    Place.TRANSCRIPTION: tr("Transcription"),
+    Place.SERVER: tr("Other programs"),
+    Place.SHARED_LIBRARY: tr("Shared library"),
+}
+
+
 class MainWindow(QMainWindow):
     """Holds the pages and connects them with each other."""
 
@@ -474,8 +485,8 @@ class MainWindow(QMainWindow):
     def show_place(self, place: Place) -> None:
         """Show the page where this kind of connection is switched on or off."""
         self.show_page(LIBRARY if place is Place.LIBRARY else SETTINGS)
-        if place.section:
-            self.settings_page.reveal(place.section)
+        if heading := _HEADINGS.get(place):
+            self.settings_page.reveal(heading)
 
     @Slot()
     def show_models(self) -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from desktop_rag.ui.library.library_page import LibraryPage
     from desktop_rag.ui.search.search_page import SearchPage
     from desktop_rag.ui.settings.settings_page import SettingsPage
+    from desktop_rag.ui.settings.settings_parts import Part
 
 _LEAST_PX = 62
 _ICON = QSize(22, 22)
@@ -143,7 +144,9 @@ class WindowPages(QStackedWidget):
         self._state = state
         self._settings = settings
         self._kinds_read = kinds_read
-        self._beside_settings: list[tuple[str, Callable[[], QWidget], str]] = []
+        self._beside_settings: list[Part] = []
+        self._beside_files: dict[str, Callable[[], QWidget]] = {}
+        self._beside_chats: dict[str, Callable[[], QWidget]] = {}
         self._is_asked = False
         self.built_chat: ChatPage | None = None
         self.built_library: LibraryPage | None = None
@@ -153,11 +156,19 @@ class WindowPages(QStackedWidget):
             self.addWidget(QWidget())
         bridge.hear(ProgressChanged, self._on_progress)
 
-    def add_settings_page(self, name: str, build: Callable[[], QWidget], group: str) -> None:
-        """Add a page to a group of the settings; it is built when it is first shown."""
-        self._beside_settings.append((name, build, group))
+    def add_settings_part(self, part: "Part") -> None:
+        """Add a part to a page of the settings."""
+        self._beside_settings.append(part)
         if self.built_settings:
-            self.built_settings.add_page(name, build, group)
+            self.built_settings.add_part(part)
+
+    def add_library_view(self, name: str, build: Callable[[], QWidget]) -> None:
+        """Add a view to the library, before that is shown; it is built when first shown."""
+        self._beside_files[name] = build
+
+    def add_below_chats(self, name: str, build: Callable[[], QWidget]) -> None:
+        """Add what is shown in place of a chat, before there are any; built when first shown."""
+        self._beside_chats[name] = build
 
     def page_at(self, position: int) -> QWidget:
         """The page at this position, built if need be."""
@@ -191,6 +202,8 @@ class WindowPages(QStackedWidget):
                 self._bridge, self._library, self._chat, self._theme, self._state,
                 self._home.window,
             )  # fmt: skip
+            for name, build in self._beside_chats.items():
+                self.built_chat.add_below_chats(name, build)
             self.built_chat.apply(self._settings.value)
             self._add(CHAT, self.built_chat)
         return self.built_chat
@@ -202,7 +215,7 @@ class WindowPages(QStackedWidget):
             from desktop_rag.ui.library.library_page import LibraryPage
 
             self.built_library = LibraryPage(
-                self._bridge, self._library, self._theme, self._kinds_read
+                self._bridge, self._library, self._theme, self._kinds_read, self._beside_files
             )
             self.built_library.long_pictures_chosen.connect(self._on_long_pictures_chosen)
             self._add(LIBRARY, self.built_library)
@@ -228,8 +241,9 @@ class WindowPages(QStackedWidget):
 
             self.built_settings = SettingsPage(self._bridge, self._chat, self._settings, self._home)
             self.built_settings.prompts_requested.connect(self._on_prompts_requested)
-            for name, build, group in self._beside_settings:
-                self.built_settings.add_page(name, build, group)
+            self.built_settings.assistants_requested.connect(self._on_assistants_requested)
+            for part in self._beside_settings:
+                self.built_settings.add_part(part)
             self._add(SETTINGS, self.built_settings)
         return self.built_settings
 
@@ -242,6 +256,10 @@ class WindowPages(QStackedWidget):
     @Slot()
     def _on_prompts_requested(self) -> None:
         self.chat.prompts.manage()
+
+    @Slot()
+    def _on_assistants_requested(self) -> None:
+        self.chat.assistants.show_all()
 
     def _add(self, position: int, page: QWidget) -> None:
         page.setProperty(PLACE, PAGES[position][0])

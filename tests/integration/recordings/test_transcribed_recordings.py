@@ -97,7 +97,7 @@ def test_without_a_server_a_recording_is_left_out_and_the_way_is_said(
     services = started(build_services, folder)
     left_out = only(services)
     assert left_out.state is DocumentState.SKIPPED
-    assert "Settings → Transcription" in left_out.reason
+    assert "Settings → Models → Transcription" in left_out.reason
 
     settings = Settings(transcription=TranscriptionSettings(server.base_url))
     services.library.apply(settings)

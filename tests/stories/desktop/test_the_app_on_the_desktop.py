@@ -50,7 +50,7 @@ def test_a_key_of_another_program_is_told_and_another_is_chosen(
     other.bind({Action.ASK: taken})
     try:
         person = open_window()
-        person.opens_settings("Desktop")
+        person.opens_settings("App")
         person.sees("Another program uses this key.")
         field = person.field("Hotkey of the quick ask")
         assert isinstance(field, QLineEdit)

@@ -67,8 +67,8 @@ def test_every_page_has_names_and_roles_and_no_markup(reader: Person, papers: Pa
     reader.waits_until(lambda: search.side.pane.place is not None)
     found += faults(reader.window)
     reader.presses("Ctrl+4")
-    for position in range(len(reader.window.settings_page.pages)):
-        reader.window.settings_page.show_page(position)
+    for part in reader.window.settings_page.parts:
+        reader.window.settings_page.show_part(part)
         found += faults(reader.window)
     reader.window.ask_about(QuestionScope.of(ScopeItem.of_folder(papers / "none")))
     reader.sees("nothing in it can be searched yet")

@@ -25,7 +25,8 @@ def writer(
     person = open_window()
     person.drops(papers)
     person.sees("2 searchable")
-    person.opens_settings("Notes")
+    person.presses("Ctrl+2")
+    person.clicks("Notes")
     return person
 
 

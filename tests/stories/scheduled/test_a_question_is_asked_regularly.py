@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
@@ -34,6 +34,11 @@ def asker(
     person.asks(QUESTION)
     person.sees("The lamp is lit at dusk")
     return person
+
+
+def schedules_page(person: Person) -> QWidget:
+    """What is shown in place of the chat."""
+    return person.window.chat_page.show_below_chats(PAGE)
 
 
 def schedules(person: Person, when: str = "Every day") -> None:
@@ -74,7 +79,7 @@ def test_the_quick_ask_offers_it_too(asker: Person) -> None:
 def reads(person: Person, words: str) -> ReadingPane:
     """The person clicks these words of the answer, and the document opens at the cited ones."""
     person.clicks_words(words)
-    panes = person.window.settings_page.findChildren(ReadingPane)
+    panes = schedules_page(person).findChildren(ReadingPane)
     person.waits_until(lambda: any(pane.isVisible() and marked_words(pane) for pane in panes))
     [pane] = [pane for pane in panes if pane.isVisible()]
     assert "lit at dusk" in " ".join(marked_words(pane))
@@ -88,7 +93,7 @@ def test_sources_open_beside_the_answer(asker: Person, server: ChatServer) -> No
     person.sees("The lamp is lit at dusk [1].")
     QTest.keyClick(reads(person, "[1]"), Qt.Key.Key_Escape)
     person.sees("The lamp is lit at dusk [1].")
-    assert not person.window.settings_page.findChildren(ReadingPane)[0].isVisible()
+    assert not schedules_page(person).findChildren(ReadingPane)[0].isVisible()
     reads(person, "lamp.md").close_requested.emit()
     server.answer = "The lamp is lit at noon [1]."
     person.clicks("Ask now")
@@ -128,11 +133,26 @@ def test_a_question_is_paused_and_deleted_and_comes_back(asker: Person, server: 
     person.sees("Every day")
 
 
+def test_it_stands_in_place_of_the_chat(asker: Person) -> None:
+    asker.clicks(PAGE)
+    asker.sees("A question that you ask again and again")
+    asker.sees_no_longer("The lamp is lit at dusk")
+    asker.clicks(PAGE)
+    asker.sees("The lamp is lit at dusk")
+    asker.clicks(PAGE)
+    asker.opens_row("Chats", 0)
+    asker.sees("The lamp is lit at dusk")
+    asker.clicks(PAGE)
+    asker.presses("Ctrl+1")
+    asker.waits_until(asker.field("Question").hasFocus)
+
+
 def test_a_question_is_written_on_the_page(person: Person, papers: Path) -> None:
     """Without a model the answers are excerpts, and nothing leaves the computer."""
     person.drops(papers)
     person.sees("2 searchable")
-    person.opens_settings(PAGE)
+    person.presses("Ctrl+1")
+    person.clicks(PAGE)
     person.clicks("New…")
     person.sees("No model is connected: the answers are excerpts")
     person.types("Scheduled question", QUESTION)

@@ -29,7 +29,7 @@ def reader(open_window: Callable[[], Person], tmp_path: Path) -> Person:
     [collection] = library.collections.all()
     library.collections.set_chunking(collection.collection_id, TINY)
     assert library.indexing.wait_until_idle(60)
-    person.opens_settings("My questions")
+    person.opens_settings("Compare models")
     person.sees("Is the other model better?")
     [tabs] = [t for t in person.window.findChildren(QTabBar) if t.accessibleName() == "Views"]
     tabs.setCurrentIndex(1)

@@ -41,7 +41,7 @@ def asker(
     person = open_window()
     person.drops(papers)
     person.sees("2 searchable")
-    person.opens_settings("My questions")
+    person.opens_settings("Compare models")
     person.sees("Is the other model better?")
     return person
 
@@ -148,7 +148,7 @@ def test_an_endpoint_is_added_on_the_way(asker: Person) -> None:
     assert not address.text()
     assert asker.place.focusWidget() is address
 
-    asker.opens_settings("My questions")
+    asker.opens_settings("Compare models")
     asker.clicks("Ask…")
     asker.in_the_dialog().sees("16 answers, about ")
 

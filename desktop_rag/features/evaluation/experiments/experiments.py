@@ -92,7 +92,7 @@ class Experiments:
             if each.name.casefold() == name.strip().casefold():
                 return each
         names = ", ".join(f"“{each.name}”" for each in every)
-        hint = f"There are: {names}." if names else "Make one on the page My questions."
+        hint = f"There are: {names}." if names else "Make one under Compare models in Settings."
         raise AppError(f"There is no set of questions “{name}”.", hint)
 
     def add(

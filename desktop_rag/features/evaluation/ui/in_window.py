@@ -3,12 +3,18 @@
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.language.translation import tr
-from desktop_rag.ui.settings.page_list import QUESTIONS
+from desktop_rag.ui.settings.settings_parts import ADVANCED, Part, Setting
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from desktop_rag.window_app import WindowApp
+
+_WORDS = tr("My questions, experiments, evaluation, benchmark, which model is better, test")
+_SETTINGS = (
+    Setting(tr("Answers"), tr("question set, judge, run, two models, compare answers")),
+    Setting(tr("Chunks"), tr("passages, chunk size, overlap, tokens, splitting, compare chunks")),
+)
 
 
 def join(app: "WindowApp") -> None:
@@ -26,4 +32,5 @@ def join(app: "WindowApp") -> None:
         made.endpoint_requested.connect(app.window.settings_page.add_endpoint)
         return made
 
-    app.window.pages.add_settings_page(tr("My questions"), page, QUESTIONS)
+    part = Part(ADVANCED, tr("Compare models"), page, _SETTINGS, _WORDS)
+    app.window.pages.add_settings_part(part)

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Slot
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.features.rails.assistants.rail_names import BUILT_IN
-from desktop_rag.ui.settings.page_list import ANSWERING
+from desktop_rag.ui.settings.settings_parts import ASSISTANTS, Part, Setting
 from desktop_rag.ui.window.window_pages import CHAT
 
 if TYPE_CHECKING:
@@ -17,13 +17,26 @@ if TYPE_CHECKING:
     from desktop_rag.features.rails.ui.rails_field import RailsField
     from desktop_rag.window_app import WindowApp
 
+_RAIL_WORDS = tr("guardrails, topics, forbidden, refuse, small talk, flows, Colang, limits")
+_RAILS = (
+    Setting(tr("New rails…"), tr("guardrails, make rules for an assistant")),
+    Setting(tr("Open a folder…"), tr("guardrails, Colang files")),
+)
+_COMMAND_WORDS = tr("programs, scripts, run, execute, actions, tools, consent")
+_COMMANDS = (
+    Setting(
+        tr("Register a program…"), tr("script, run a program, allow, tools"), tr("Programs")
+    ),
+    Setting(tr("Forget all…"), tr("clear history of programs, erase"), tr("History")),
+)  # fmt: skip
+
 
 def join(app: "WindowApp") -> None:
     """Add the pages, the card of commands, teaching, and the field of the assistant form."""
     parts = _Parts(app)
-    add = app.window.pages.add_settings_page
-    add(tr("Rails"), parts.rails_page, ANSWERING)
-    add(tr("Commands"), parts.commands_page, ANSWERING)
+    add = app.window.pages.add_settings_part
+    add(Part(ASSISTANTS, tr("Rails"), parts.rails_page, _RAILS, _RAIL_WORDS))
+    add(Part(ASSISTANTS, tr("Commands"), parts.commands_page, _COMMANDS, _COMMAND_WORDS))
 
 
 class _Parts(QObject):

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 _CHOOSES = object()
 _NONE_NOTE = tr("Every question is answered from the documents.")
 _FOLDER_NOTE = tr(
-    "Rails of your own, from Settings → Rails or as docs/rails.md describes them. Programs in the"
-    " folder are not run."
+    "Rails of your own, from Settings → Assistants → Rails or as docs/rails.md describes them."
+    " Programs in the folder are not run."
 )
 
 

@@ -1,4 +1,4 @@
-"""Schedules and notes in the window: pages, “Ask this regularly” and notifications. Qt thread.
+"""Schedules and notes in the window: views, “Ask this regularly” and notifications. Qt thread.
 
 The modules of the pages are imported when these are first shown.
 """
@@ -13,8 +13,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.features.schedules.services import ScheduleServices
 from desktop_rag.features.schedules.values.scheduled_question import ScheduledQuestion
 from desktop_rag.features.schedules.values.scheduled_run import AnswerHasChanged
-from desktop_rag.ui.settings.page_list import QUESTIONS
-from desktop_rag.ui.window.window_pages import CHAT, LIBRARY, SETTINGS
+from desktop_rag.ui.window.window_pages import CHAT, LIBRARY
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -28,11 +27,10 @@ _CHANGED = tr("The answer to a scheduled question has changed.")
 
 
 def join(app: "WindowApp") -> None:
-    """Add the pages, and listen for changed answers."""
+    """Add the views, and listen for changed answers."""
     parts = _Parts(app)
-    add = app.window.pages.add_settings_page
-    add(_SCHEDULES, parts.schedules_page, QUESTIONS)
-    add(tr("Notes"), parts.notes_page, QUESTIONS)
+    app.window.pages.add_below_chats(_SCHEDULES, parts.schedules_page)
+    app.window.pages.add_library_view(tr("Notes"), parts.notes_page)
 
 
 class _Parts(QObject):
@@ -82,8 +80,8 @@ class _Parts(QObject):
         from desktop_rag.features.schedules.ui.schedule_reading import ScheduleReading
 
         self._app.window.raise_window()
-        self._app.window.show_page(SETTINGS)
-        page = self._app.window.settings_page.show_named(_SCHEDULES)
+        self._app.window.show_page(CHAT)
+        page = self._app.window.chat_page.show_below_chats(_SCHEDULES)
         if isinstance(page, ScheduleReading):
             page.choose(question_id)
 

@@ -425,7 +425,8 @@ def login_page(fault: str = "") -> Html:
         method="post", action="/admin/login", class_="login",
     )  # fmt: skip
     hint = note(
-        "A token that allows everything. Make one under Settings → Other programs, or with ",
+        "A token that allows everything. Make one under Settings → Advanced → Other programs, or"
+        " with ",
         tag("code", "desktop-rag token add NAME --allow admin"),
         ".",
     )

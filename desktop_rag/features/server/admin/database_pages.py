@@ -179,10 +179,13 @@ _SHOWN = {
     _CALLS: "calls to endpoints",
 }
 _LOG_TONES = {RequestKind.ANSWER: "good", RequestKind.REFUSED: "wait", RequestKind.ERROR: "bad"}
-_ON = "Questions and answers are kept in the log. Settings → Other programs switches that off."
+_ON = (
+    "Questions and answers are kept in the log. Settings → Advanced → Other programs switches that"
+    " off."
+)
 _OFF = (
-    "Questions and answers are not kept, only their lengths. Settings → Other programs switches"
-    " that on."
+    "Questions and answers are not kept, only their lengths. Settings → Advanced → Other programs"
+    " switches that on."
 )
 
 

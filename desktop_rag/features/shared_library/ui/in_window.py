@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.shared_library import SharedLibraryChanged
-from desktop_rag.ui.settings.page_list import DOCUMENTS
+from desktop_rag.ui.settings.settings_parts import ADVANCED, Part, Setting
 from desktop_rag.ui.window.window_pages import LIBRARY
 
 if TYPE_CHECKING:
@@ -13,13 +14,28 @@ if TYPE_CHECKING:
 
     from desktop_rag.window_app import WindowApp
 
+_HEADING = tr("Shared library")
+_WORDS = tr("PostgreSQL, team, colleagues, database server, share documents, together")
+_SETTINGS = (
+    Setting(tr("Try now"), tr("connect again, online, offline"), tr("Now")),
+    Setting(tr("Address"), tr("host, URL, PostgreSQL server"), _HEADING),
+    Setting(tr("Database"), tr("PostgreSQL, name"), _HEADING),
+    Setting(tr("Library"), tr("schema, which library"), _HEADING),
+    Setting(tr("Role"), tr("user name, account, sign in"), _HEADING),
+    Setting(tr("Password"), tr("secret, credentials, sign in"), _HEADING),
+    Setting(tr("Encryption"), tr("TLS, SSL, secure connection"), _HEADING),
+    Setting(tr("Certificate"), tr("TLS, SSL, authority"), _HEADING),
+    Setting(tr("Test"), tr("connect, disconnect, try"), _HEADING),
+)
+
 
 def join(app: "WindowApp") -> None:
     """Add the page, which is imported when first shown, and the line."""
     from desktop_rag.features.shared_library.ui.shared_line import SHARED_LIBRARY
 
     parts = _Parts(app)
-    app.window.pages.add_settings_page(SHARED_LIBRARY, parts.page, DOCUMENTS)
+    part = Part(ADVANCED, SHARED_LIBRARY, parts.page, _SETTINGS, _WORDS)
+    app.window.pages.add_settings_part(part)
 
 
 class _Parts(QObject):

@@ -51,7 +51,10 @@ class RulesForm(QWidget):
 
     changed = Signal()
 
-    def __init__(self, rules: SourceRules, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, rules: SourceRules, parent: QWidget | None = None, *, is_new: bool = False
+    ) -> None:
+        """A folder that `is_new` is asked for no patterns yet."""
         super().__init__(parent)
         self._delay = QTimer(self, singleShot=True, interval=_DELAY_MS)
         self._delay.timeout.connect(self.changed)
@@ -68,7 +71,7 @@ class RulesForm(QWidget):
         self._largest.setAccessibleName(tr("Maximum file size"))
         self._shown = rules
         self._keeps_files = QCheckBox()
-        self._build()
+        self._build(has_patterns=not is_new)
         self.show_rules(rules)
         for box in (self._gitignore, self._hidden, self._keeps_files):
             box.toggled.connect(self._on_edited)
@@ -105,15 +108,16 @@ class RulesForm(QWidget):
         self._patterns.setPlainText("\n".join(rules.excluded))
         show_number(self._largest, rules.max_file_mb)
 
-    def _build(self) -> None:
+    def _build(self, *, has_patterns: bool) -> None:
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
         column.addWidget(self._gitignore)
         column.addWidget(self._hidden)
-        column.addWidget(PlainLabel(tr("Exclude")))
-        column.addWidget(self._patterns)
-        column.addWidget(note(tr("One pattern per line, as in a .gitignore file.")))
+        if has_patterns:
+            column.addWidget(PlainLabel(tr("Exclude")))
+            column.addWidget(self._patterns)
+            column.addWidget(note(tr("One pattern per line, as in a .gitignore file.")))
         column.addWidget(self._keeps_files)
         column.addWidget(PlainLabel(tr("Maximum file size")))
         column.addWidget(self._largest)
@@ -219,7 +223,7 @@ _HEIGHT_PX = 520
 
 
 class FolderDialog(QDialog):
-    """Adds a folder, or edits the rules of one in the library.
+    """Adds a folder, or edits the rules of one in the library, which are more.
 
     When the person confirms, `submitted` carries the collection's name, the rules, and the address
     of the site that the folder mirrors ("" for none).
@@ -244,7 +248,8 @@ class FolderDialog(QDialog):
         self._cancel = Event()
         self._job: Job | None = None
         self._collection = CollectionField(collections)
-        self._rules = RulesForm(source.rules if source else SourceRules())
+        rules = source.rules if source else SourceRules()
+        self._rules = RulesForm(rules, is_new=source is None)
         self._base = QLineEdit(source.base_address if source else "")
         self._base.setPlaceholderText("https://example.org/guide/")
         self._base.setAccessibleName(tr("Address of the site"))
@@ -273,9 +278,10 @@ class FolderDialog(QDialog):
             left.addWidget(PlainLabel(tr("Collection")))
             left.addWidget(self._collection)
         left.addWidget(self._rules)
-        left.addWidget(PlainLabel(tr("Address of the site")))
-        left.addWidget(self._base)
-        left.addWidget(note(tr("For a folder that mirrors a site: its sources link there.")))
+        if not is_new:
+            left.addWidget(PlainLabel(tr("Address of the site")))
+            left.addWidget(self._base)
+            left.addWidget(note(tr("For a folder that mirrors a site: its sources link there.")))
         left.addStretch(1)
         columns = QHBoxLayout()
         columns.setSpacing(20)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QTableView
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QTableView
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.domain import DocumentState, SourceRules
@@ -242,6 +242,29 @@ def test_shows_the_initial_state_and_changes_during_loading(
     deliver(bridge, DocumentsChanged((failed,)))
     deliver(bridge, SourcesChanged(()))
     qtbot.waitUntil(lambda: rows(page, Column.REASON) == ["Encrypted."])
+
+
+@pytest.mark.slow
+def test_another_view_is_built_when_it_is_first_shown(
+    library: Library, bridge: Bridge, theme: Theme, folder: Path, qtbot: QtBot
+) -> None:
+    built: list[QLabel] = []
+
+    def notes() -> QLabel:
+        built.append(QLabel("Written yesterday"))
+        return built[-1]
+
+    library.sources.add(folder)
+    page = LibraryPage(bridge, library, theme, ["PDF"], {"Notes": notes})
+    qtbot.addWidget(page)
+    page.load()
+    page.show()
+    qtbot.waitUntil(lambda: button(page, "Notes").isVisible())
+    assert built == []
+    for name in ("Notes", "Files", "Notes"):
+        button(page, name).click()
+    [shown] = built
+    assert shown.isVisible()
 
 
 @pytest.mark.slow

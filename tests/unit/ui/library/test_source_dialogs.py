@@ -70,16 +70,29 @@ def test_the_preview_shows_included_and_excluded_files(folder_dialog: FolderDial
 
 
 def test_a_pattern_changes_the_preview_and_the_rules(
-    folder_dialog: FolderDialog, qtbot: QtBot
+    bridge: Bridge, library: Library, folder: Path, parent: QWidget, qtbot: QtBot
 ) -> None:
-    field(folder_dialog, QPlainTextEdit, "Patterns to exclude").setPlainText("*.log\n\n")
-    qtbot.waitUntil(lambda: says(folder_dialog, "1 file to index"))
+    source = library.sources.add(folder)
+    dialog = FolderDialog(bridge, library, folder, library.collections.all(), source, parent)
+    dialog.open()
+    field(dialog, QPlainTextEdit, "Patterns to exclude").setPlainText("*.log\n\n")
+    qtbot.waitUntil(lambda: says(dialog, "1 file to index"))
+    with qtbot.waitSignal(dialog.submitted) as told:
+        button(dialog, "Save").click()
+    assert told.args is not None
+    assert told.args[1:] == [SourceRules(excluded=("*.log",)), ""]
+
+
+def test_a_new_folder_is_asked_for_little(folder_dialog: FolderDialog, qtbot: QtBot) -> None:
+    asked = [line.accessibleName() for line in folder_dialog.findChildren(QLineEdit)]
+    assert "Address of the site" not in asked
+    assert not says(folder_dialog, "One pattern per line, as in a .gitignore file.")
     [gitignore] = [b for b in folder_dialog.findChildren(QCheckBox) if "gitignore" in b.text()]
     gitignore.setChecked(True)
     field(folder_dialog, QComboBox, "Collection").setCurrentText("Work")
     with qtbot.waitSignal(folder_dialog.submitted) as told:
         button(folder_dialog, "Add folder").click()
-    assert told.args == ["Work", SourceRules(uses_gitignore=True, excluded=("*.log",)), ""]
+    assert told.args == ["Work", SourceRules(uses_gitignore=True), ""]
     assert not folder_dialog.isVisible()
 
 

@@ -1,4 +1,4 @@
-"""Settings → Shared library, with a real server: test, connect, disconnect, in plain words."""
+"""The part for a shared library, with a real server: test, connect, disconnect, in plain words."""
 
 from collections.abc import Iterator
 from pathlib import Path

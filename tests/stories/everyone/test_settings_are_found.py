@@ -1,0 +1,130 @@
+"""Eight pages of settings; whatever can be set is found by its name and by what people call it."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication
+
+from desktop_rag.activity.event_wording import SETTING_NAMES
+from desktop_rag.ui.settings.settings_parts import Found, Part, search, settings_in
+from tests.stories.conftest import Person
+
+PAGES = [
+    "Models", "Answers", "Documents", "App", "Privacy", "Assistants", "Data and health",
+    "Advanced",
+]  # fmt: skip
+# The pages that there were before.
+FORMER = (
+    "Models", "Answers", "Search", "Rails", "Commands", "My questions", "Indexing",
+    "Transcription", "Shared library", "Desktop", "Appearance", "Other programs", "Health",
+    "Privacy", "Backup", "Activity", "About",
+)  # fmt: skip
+# Not set in the settings, or only in their file.
+_ELSEWHERE = {"transcription.timeout_s"}
+
+
+@pytest.fixture
+def person(one_window: Person) -> Person:
+    """A person in front of the settings."""
+    one_window.begins_a_chat()
+    one_window.presses("Ctrl+4")
+    return one_window
+
+
+def looks_for(person: Person, words: str) -> list[str]:
+    """The names of what is found."""
+    person.presses("Ctrl+F")
+    person.clears("Search the settings")
+    person.types("Search the settings", words)
+    return [cells[0] for cells in person.rows("Settings found")]
+
+
+def opens_first(person: Person, words: str) -> str:
+    """Look for words and press Enter; what the field that then has the focus is called."""
+    assert looks_for(person, words)
+    QTest.keyClick(person.field("Search the settings"), Qt.Key.Key_Return)
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    assert not focused.visibleRegion().isEmpty()
+    text = focused.text() if isinstance(focused, QAbstractButton) else ""
+    return focused.accessibleName() or text
+
+
+def parts(person: Person) -> list[Part]:
+    return person.window.settings_page.parts
+
+
+def found(person: Person, words: str) -> list[Found]:
+    return search(person.window.settings_page.every, words)
+
+
+@pytest.mark.timeout(120)
+def test_eight_pages_have_all_parts(person: Person) -> None:
+    assert [cells[0] for cells in person.rows("Settings")] == PAGES
+    for name in PAGES:
+        person.opens_settings(name)
+        person.sees(name)
+    for part in parts(person):
+        if part.name != part.page:
+            person.opens_settings(part.name)
+        shown = person.window.settings_page.show_part(part)
+        assert shown.isVisible()
+        declared = {setting.name for setting in part.settings}
+        built = {setting.name for setting in settings_in(shown)}
+        assert built <= declared, f"the search does not know all of {part.name}"
+
+
+def test_every_setting_is_found_by_its_name(person: Person) -> None:
+    for key, name in SETTING_NAMES.items():
+        if key not in _ELSEWHERE:
+            names = [each.folded_words for each in found(person, name)]
+            assert any(name.casefold() in words for words in names), key
+
+
+def test_every_setting_is_found_by_each_of_its_plain_words(person: Person) -> None:
+    for part in parts(person):
+        for setting in part.settings:
+            assert setting.words, f"{part.name}: {setting.name}"
+            for words in (setting.name, *setting.words.split(", ")):
+                assert Found(part, setting) in found(person, words), f"{setting.name}: {words}"
+        for words in filter(None, part.words.split(", ")):
+            assert Found(part) in found(person, words), f"{part.name}: {words}"
+
+
+def test_the_former_pages_are_found(person: Person) -> None:
+    for name in FORMER:
+        assert any(name.casefold() in each.folded_words for each in found(person, name)), name
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("dark mode", "Theme: Same as system"),
+        ("stop indexing on battery", "Pause indexing on battery power"),
+        ("bigger letters", "Text size"),
+        ("autostart", "Start at login, in the background"),
+        ("cores", "Processor threads"),
+        ("HALLUCINATION", "Hide unsupported answers"),
+        ("speech language", "Spoken language"),
+        ("api switch", "Let other programs ask"),
+        ("big files", "Maximum file size"),
+        ("test everything", "Check now"),
+        ("guardrails rules", "New rails…"),
+    ],
+)
+def test_plain_words_lead_to_the_field(person: Person, words: str, name: str) -> None:
+    assert opens_first(person, words) == name
+
+
+def test_whole_sentences_lead_on(person: Person) -> None:
+    assert "Everything" in looks_for(person, "get my chats onto another computer")
+    assert "Activity" in looks_for(person, "what was sent to the model?")
+    person.clears("Search the settings")
+    person.types("Search the settings", "xyzzy")
+    person.sees("No setting has these words.")
+    QTest.keyClick(person.field("Search the settings"), Qt.Key.Key_Escape)
+    person.sees_no_longer("No setting has these words.")
+
+
+def test_a_limit_that_is_folded_away_is_unfolded(person: Person) -> None:
+    assert opens_first(person, "daily budget cap") == "Daily budget"
