@@ -231,6 +231,8 @@ _UNDO_MS = 30_000
 class SettingsPage(PageList):
     """Edits Settings; each change creates a new value. `add_part` adds a part beside its own."""
 
+    shortcuts_requested = Signal()
+
     def __init__(
         self,
         bridge: Bridge,
@@ -316,6 +318,10 @@ class SettingsPage(PageList):
         self._saved.setIndent(8)
         self._undo = TextButton(tr("Undo"), kind="quiet")
         self._forgetting = QTimer(self, singleShot=True, interval=_UNDO_MS)
+        shortcuts = TextButton(tr("Keyboard shortcuts"), kind="quiet")
+        set_tip(shortcuts, tr("Keyboard shortcuts (F1)"))
+        shortcuts.clicked.connect(self.shortcuts_requested)
+        self.foot.addWidget(shortcuts, 0, Qt.AlignmentFlag.AlignLeft)
         self.foot.addWidget(self._saved)
         self.foot.addWidget(self._undo, 0, Qt.AlignmentFlag.AlignLeft)
         self._show_undo()

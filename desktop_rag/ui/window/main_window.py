@@ -383,7 +383,6 @@ class MainWindow(QMainWindow):
         self._bridge.hear(AskAboutRequested, self._on_ask_about)
         self._rail.page_chosen.connect(self._on_page_chosen)
         self.chats.overview.loaded.connect(self._on_overview_loaded)
-        self._rail.shortcuts_requested.connect(self.show_shortcuts)
         self._strip.clicked.connect(self._on_strip_clicked)
         self.settings.changed.connect(self._on_settings_changed)
         self.settings.edited.connect(self._saving.save)
@@ -398,6 +397,8 @@ class MainWindow(QMainWindow):
             self._connect_library(self.library_page)
         elif position == SEARCH:
             self._connect_search(self.search_page)
+        elif position == SETTINGS:
+            self.settings_page.shortcuts_requested.connect(self.show_shortcuts)
 
     def _connect_chat(self, page: "ChatPage") -> None:
         page.undo_offered.connect(self._on_undo_offered)

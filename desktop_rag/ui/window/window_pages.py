@@ -47,11 +47,10 @@ PAGES = (
 class NavigationRail(QWidget):
     """A button per page on the window's left edge, as wide as the longest name.
 
-    `page_chosen` carries a position. Another button emits `shortcuts_requested`.
+    `page_chosen` carries a position.
     """
 
     page_chosen = Signal(int)
-    shortcuts_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -69,13 +68,8 @@ class NavigationRail(QWidget):
             set_tip(button, tr("{name} (Ctrl+{value})", name=name, value=position + 1))
             self._group.addButton(button, position)
             column.addWidget(button)
-        self._keys = self._button(tr("Keys"), "keyboard")
-        set_tip(self._keys, tr("Keyboard shortcuts (F1)"))
-        self._keys.setAccessibleName(tr("Keyboard shortcuts"))
-        self._keys.clicked.connect(self.shortcuts_requested)
-        # Settings are set apart at the bottom, with the keys above them.
+        # Settings are set apart at the bottom.
         column.insertStretch(len(PAGES) - 1, 1)
-        column.insertWidget(len(PAGES), self._keys)
         self._group.idClicked.connect(self.page_chosen)
         theme.changed.connect(self._tint)
         self.choose(0)
@@ -107,7 +101,6 @@ class NavigationRail(QWidget):
 
     @Slot()
     def _tint(self) -> None:
-        self._theme.set_icon(self._keys, f"{self._keys.property('icon_name')}:muted")
         for button in self._group.buttons():
             role = "accent_soft_text" if self._group.id(button) == self._current else "muted"
             self._theme.set_icon(button, f"{button.property('icon_name')}:{role}")

@@ -203,7 +203,7 @@ DIALOGS: dict[str, tuple[str, Callable[[Person], object]]] = {
         "Ctrl+2",
         lambda person: person.window.library_page.add_paths([person.app.services.home.root]),
     ),
-    "shortcuts": ("Ctrl+1", lambda person: person.clicks("Keyboard shortcuts")),
+    "shortcuts": ("Ctrl+4", lambda person: person.clicks("Keyboard shortcuts")),
     "dates": ("Ctrl+3", _dates),
     "password": ("Ctrl+2", _password),
     "past answers": ("Ctrl+1", _past_answers),

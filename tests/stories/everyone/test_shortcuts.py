@@ -57,6 +57,7 @@ def test_f1_lists_the_shortcuts_by_page_and_finds_them(person: Person) -> None:
 
 
 def test_a_button_leads_to_the_shortcuts(person: Person) -> None:
+    person.presses("Ctrl+4")
     person.clicks("Keyboard shortcuts")
     person.waits_until(lambda: bool(person.window.findChildren(ShortcutsDialog)))
 
