@@ -31,6 +31,8 @@ from desktop_rag.features.server.filters.filter_chain import FilterChain
 from desktop_rag.features.server.filters.standard_filters import InertFilter, RetrieveFilter
 from desktop_rag.features.server.model_names import COLLECTION, EVERYTHING, ModelName, slug_of
 from desktop_rag.features.server.program_answers import Answers
+from desktop_rag.features.server.readable_library import ReadableLibrary
+from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.wire_sources import source_json, title_of
 from desktop_rag.ingest.library import Library
 
@@ -43,6 +45,7 @@ Tell = Callable[[str], None]
 _MOST_RESULTS = 50
 _MOST_TEXT = 200_000
 _PAGE = 100
+_NOT_FOUND = 404
 
 
 def tell_nobody(_said: str) -> None:
@@ -60,6 +63,7 @@ class LibraryCalls:
         self._chat = chat
         self._answers = Answers(chat, self._chain)
         self._library = library
+        self._readable = ReadableLibrary(library)
         self._link = link
 
     def call(
@@ -142,7 +146,7 @@ class LibraryCalls:
     def list_collections(self, caller: Caller) -> dict[str, Any]:
         """The collections that the caller may read, with the number of their documents."""
         counts = Counter[str]()
-        for source, documents in self._readable(caller):
+        for source, documents in self._found(caller):
             counts[source.collection_id] += len(documents)
         return {
             "collections": [
@@ -157,7 +161,7 @@ class LibraryCalls:
     ) -> dict[str, Any]:
         """A page of the documents that the caller may read, by path, and where the next begins."""
         wanted = self._collection_id(caller, collection)
-        every = [d for _, documents in self._readable(caller, wanted) for d in documents]
+        every = [d for _, documents in self._found(caller, wanted) for d in documents]
         page = every[max(0, offset) : max(0, offset) + _PAGE]
         end = max(0, offset) + len(page)
         return {
@@ -193,33 +197,24 @@ class LibraryCalls:
                     return assistant.assistant_id
         raise AppError(f"There is no assistant “{name}”.")
 
-    def _readable(
+    def _found(
         self, caller: Caller, collection_id: str = ""
     ) -> Iterator[tuple[Source, list[Document]]]:
-        """The sources of one collection or of all, with the documents that the caller may read."""
-        sources = [
-            source
-            for source in self._library.sources.all()
-            if collection_id in ("", source.collection_id)
-            and caller.may_read_collection(source.collection_id)
-        ]
-        found = self._library.documents.by_source([source.source_id for source in sources])
-        for source in sources:
-            rows = [d for d in found[source.source_id] if d.state.is_searchable]
-            yield source, [d for d in rows if caller.may_read(d.document_id, source.collection_id)]
+        """The sources of one collection or of all, with the documents that are searchable."""
+        sources = self._readable.sources(caller, collection_id)
+        for source, documents in self._readable.by_source(caller, sources):
+            yield source, [document for document in documents if document.state.is_searchable]
 
     def _document(self, caller: Caller, document_id: str) -> Document:
-        document = self._library.documents.get(document_id)
-        sources = {s.source_id: s.collection_id for s in self._library.sources.all()}
-        collection_id = sources.get(document.source_id) if document else None
-        if (
-            document is None
-            or collection_id is None
-            or not document.state.is_searchable
-            or not caller.may_read(document_id, collection_id)
-        ):
-            raise AppError("There is no such document.", "search and list_documents name them.")
-        return document
+        try:
+            document, _ = self._readable.document(caller, document_id)
+        except Refusal as refusal:
+            if refusal.status != _NOT_FOUND:
+                raise
+        else:
+            if document.state.is_searchable:
+                return document
+        raise AppError("There is no such document.", "search and list_documents name them.")
 
     # --- JSON ------------------------------------------------------------------------------
 
