@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
     QLineEdit,
-    QMessageBox,
     QVBoxLayout,
     QWidget,
 )
@@ -21,7 +20,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import ServerSettings, Settings
-from desktop_rag.features.server.ui.program_access import ProgramAccess
+from desktop_rag.features.server.services import ServerSwitch
 from desktop_rag.features.server.ui.token_dialogs import TickedList
 from desktop_rag.features.server.values.access_values import (
     ALGORITHMS,
@@ -66,7 +65,7 @@ class AddressSection(SettingsSection):
     def __init__(
         self,
         bridge: Bridge,
-        access: ProgramAccess,
+        access: ServerSwitch,
         settings: EditedSettings,
         parent: QWidget | None = None,
     ) -> None:
@@ -429,20 +428,3 @@ class RuleDialog(QDialog):
                 self._address.text().strip(),
             )
         )
-
-
-class RemoveRuleQuestion(QMessageBox):
-    """Asks whether every token may read a collection again; `confirmed` says so."""
-
-    confirmed = Signal()
-
-    def __init__(self, collection: str, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setWindowTitle(tr("Remove rule"))
-        name = one_line(collection)
-        self.setText(tr("Let every token for “{name}” read all its documents again?", name=name))
-        button = self.addButton(tr("Remove"), QMessageBox.ButtonRole.DestructiveRole)
-        self.setDefaultButton(self.addButton(QMessageBox.StandardButton.Cancel))
-        button.clicked.connect(self.confirmed)

@@ -1,14 +1,13 @@
 """The programs that can start the library as an MCP server, each with a button. Qt thread."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Protocol
 
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
+from desktop_rag.features.server.mcp_programs.program_setup import CheckedProgram, ProgramSetup
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
@@ -29,41 +28,10 @@ _STATES = {
 _ListedProgram = tuple[str, str, str]
 
 
-class ProgramResult(Protocol):
-    """What was done for a program."""
-
-    @property
-    def title(self) -> str:
-        """The program."""
-        ...
-
-    @property
-    def backup(self) -> Path | None:
-        """The copy of its file as it was."""
-        ...
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        """What the command offers."""
-        ...
-
-
-class MCPSetup(Protocol):
-    """Sets programs up. Methods block."""
-
-    def listed(self) -> Sequence[_ListedProgram]:
-        """The name, the title and the state of each program."""
-        ...
-
-    def set_up(self, name: str) -> ProgramResult:
-        """Enter the command for a program and check it. AppError when that can't be done."""
-        ...
-
-
 class MCPSection(SettingsSection):
     """Lists the programs and sets them up."""
 
-    def __init__(self, bridge: Bridge, setup: MCPSetup, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, setup: ProgramSetup, parent: QWidget | None = None) -> None:
         super().__init__(tr("Programs that speak MCP"), _INTRO, parent)
         self._bridge = bridge
         self._setup = setup
@@ -119,7 +87,7 @@ class MCPSection(SettingsSection):
         self._say(tr("Starting the command as {name} would…", name=title), "muted")
         self._bridge.run(self, lambda: self._setup.set_up(name), self._on_done, self._on_failed)
 
-    def _on_done(self, done: ProgramResult) -> None:
+    def _on_done(self, done: CheckedProgram) -> None:
         said = tr(
             "{name} reaches the library: {count} tools answered. Restart it if it is open; it may"
             " ask whether you trust the server.",

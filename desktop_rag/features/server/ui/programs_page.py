@@ -21,17 +21,13 @@ from desktop_rag.core.files.own_files import persons_mask
 from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
 from desktop_rag.core.library_events import ServerSwitched
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.server.ui.address_and_rules import (
-    AddressSection,
-    RemoveRuleQuestion,
-    RuleDialog,
-)
-from desktop_rag.features.server.ui.program_access import ProgramAccess, ProgramRecords
+from desktop_rag.features.server.services import ServerRecords, ServerSwitch
+from desktop_rag.features.server.ui.address_and_rules import AddressSection, RuleDialog
 from desktop_rag.features.server.ui.requests_and_filters import FiltersSection, RequestsDialog
 from desktop_rag.features.server.ui.token_dialogs import (
     NewTokenDialog,
-    RevokeQuestion,
     TickedList,
+    ask_first,
     limits_in_words,
     times_in_words,
 )
@@ -56,7 +52,7 @@ class UsersSection(SettingsSection):
     """Lists the rules about users of other applications; sets, changes and removes them."""
 
     def __init__(
-        self, bridge: Bridge, records: ProgramRecords, parent: QWidget | None = None
+        self, bridge: Bridge, records: ServerRecords, parent: QWidget | None = None
     ) -> None:
         super().__init__(tr("Users of other applications"), _USERS_INTRO, parent)
         self._bridge = bridge
@@ -161,9 +157,9 @@ class UsersSection(SettingsSection):
         self._bridge.run(dialog, lambda: keep(rule), done, dialog.show_error)
 
     def _ask_to_remove(self, rule: AccessRule) -> None:
-        question = RemoveRuleQuestion(self._name_of(rule), self)
-        question.confirmed.connect(lambda: self._remove(rule))
-        question.open()
+        name = self._name_of(rule)
+        text = tr("Let every token for “{name}” read all its documents again?", name=name)
+        ask_first(self, tr("Remove rule"), text, tr("Remove"), lambda: self._remove(rule))
 
     def _remove(self, rule: AccessRule) -> None:
         remove = self._records.remove_access_rule
@@ -189,7 +185,7 @@ class UsageSection(SettingsSection):
     def __init__(
         self,
         bridge: Bridge,
-        records: ProgramRecords,
+        records: ServerRecords,
         settings: EditedSettings,
         parent: QWidget | None = None,
     ) -> None:
@@ -397,7 +393,7 @@ class ProgramsPage(ScrolledPage):
     def __init__(
         self,
         bridge: Bridge,
-        access: ProgramAccess,
+        access: ServerSwitch,
         settings: EditedSettings,
         theme: Theme,
         parent: QWidget | None = None,
@@ -513,9 +509,11 @@ class ProgramsPage(ScrolledPage):
 
     @Slot(object)
     def _ask_to_revoke(self, token: TokenFacts) -> None:
-        question = RevokeQuestion(token.name, self)
-        question.confirmed.connect(lambda: self._revoke(token))
-        question.open()
+        text = tr(
+            "Refuse “{name}” from now on?\n\nThe program needs a new token to ask again.",
+            name=one_line(token.name),
+        )
+        ask_first(self, tr("Revoke token"), text, tr("Revoke"), lambda: self._revoke(token))
 
     def _revoke(self, token: TokenFacts) -> None:
         revoke = self._access.records.revoke

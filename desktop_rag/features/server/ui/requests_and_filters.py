@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
     QLineEdit,
-    QMessageBox,
     QPlainTextEdit,
     QVBoxLayout,
     QWidget,
@@ -30,7 +29,8 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.server.ui.program_access import ProgramRecords
+from desktop_rag.features.server.services import ServerRecords
+from desktop_rag.features.server.ui.token_dialogs import ask_first
 from desktop_rag.features.server.values.access_values import TokenFacts
 from desktop_rag.features.server.values.usage_figures import (
     RequestKind,
@@ -192,7 +192,7 @@ class RequestsDialog(QDialog):
     def __init__(
         self,
         bridge: Bridge,
-        records: ProgramRecords,
+        records: ServerRecords,
         theme: Theme,
         tokens: Sequence[TokenFacts],
         parent: QWidget,
@@ -289,17 +289,8 @@ class RequestsDialog(QDialog):
 
     @Slot()
     def _on_delete_clicked(self) -> None:
-        box = QMessageBox(self)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setWindowTitle(tr("Delete the log"))
-        box.setText(_DELETE)
-        button = box.addButton(tr("Delete"), QMessageBox.ButtonRole.DestructiveRole)
-        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
-        button.clicked.connect(self._forget)
-        box.open()
+        ask_first(self, tr("Delete the log"), _DELETE, tr("Delete"), self._forget)
 
-    @Slot()
     def _forget(self) -> None:
         self._bridge.run(self, self._records.delete_requests, lambda _nothing: self._refresh())
 
@@ -327,7 +318,7 @@ class FiltersSection(SettingsSection):
     def __init__(
         self,
         bridge: Bridge,
-        records: ProgramRecords,
+        records: ServerRecords,
         settings: EditedSettings,
         parent: QWidget | None = None,
     ) -> None:

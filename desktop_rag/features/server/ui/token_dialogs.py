@@ -1,6 +1,6 @@
 """Tokens in words, and the dialogs that make and revoke them. Qt thread."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QShowEvent
@@ -20,7 +20,7 @@ from desktop_rag.core.language.translation import count_of, number_in_words, tr
 from desktop_rag.features.server.values.access_values import TokenFacts, TokenWish
 from desktop_rag.ui.foundation.days import day_and_time
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
-from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_tip
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_question, set_tip
 from desktop_rag.ui.widgets.form_fields import note, number_field
 from desktop_rag.ui.widgets.scrolled_page import ContentScroll
 
@@ -312,22 +312,10 @@ class NewTokenDialog(QDialog):
         QGuiApplication.clipboard().setText(self._secret.text())
 
 
-class RevokeQuestion(QMessageBox):
-    """Asks whether a token is to be refused from now on; `confirmed` says so."""
-
-    confirmed = Signal()
-
-    def __init__(self, name: str, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setWindowTitle(tr("Revoke token"))
-        self.setText(
-            tr(
-                "Refuse “{name}” from now on?\n\nThe program needs a new token to ask again.",
-                name=one_line(name),
-            )
-        )
-        button = self.addButton(tr("Revoke"), QMessageBox.ButtonRole.DestructiveRole)
-        self.setDefaultButton(self.addButton(QMessageBox.StandardButton.Cancel))
-        button.clicked.connect(self.confirmed)
+def ask_first(parent: QWidget, title: str, text: str, verb: str, do: Callable[[], object]) -> None:
+    """Ask before something that can't be undone, and do it if that is wanted."""
+    box = plain_question(parent, title, text)
+    button = box.addButton(verb, QMessageBox.ButtonRole.DestructiveRole)
+    box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
+    button.clicked.connect(do)
+    box.open()
