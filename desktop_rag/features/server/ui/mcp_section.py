@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.features.server.mcp_programs.program_setup import CheckedProgram, ProgramSetup
+from desktop_rag.features.server.ui.form_parts import RowList
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
@@ -35,15 +36,11 @@ class MCPSection(SettingsSection):
         super().__init__(tr("Programs that speak MCP"), _INTRO, parent)
         self._bridge = bridge
         self._setup = setup
-        self._rows = QVBoxLayout()
-        self._rows.setSpacing(6)
-        self._rows.setContentsMargins(0, 0, 0, 0)
+        self._rows = RowList(6)
         self._buttons: dict[str, TextButton] = {}
         self._result = PlainLabel(wrap=True, selectable=True)
         self._result.hide()
-        listed = QWidget()
-        listed.setLayout(self._rows)
-        self.add_note(listed)
+        self.add_note(self._rows)
         self.add_note(self._result)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -55,12 +52,8 @@ class MCPSection(SettingsSection):
         self._bridge.run(self, self._setup.listed, self._show)
 
     def _show(self, listed: Sequence[_ListedProgram]) -> None:
-        while item := self._rows.takeAt(0):
-            if widget := item.widget():
-                widget.deleteLater()
         self._buttons.clear()
-        for program in listed:
-            self._rows.addWidget(self._row_of(program))
+        self._rows.show_rows([self._row_of(program) for program in listed])
 
     def _row_of(self, listed: _ListedProgram) -> QWidget:
         name, title, state = listed

@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.server.services import ServerRecords
-from desktop_rag.features.server.ui.token_dialogs import ask_first
+from desktop_rag.features.server.ui.form_parts import RowList, ask_first
 from desktop_rag.features.server.values.access_values import TokenFacts
 from desktop_rag.features.server.values.usage_figures import (
     RequestKind,
@@ -327,13 +327,10 @@ class FiltersSection(SettingsSection):
         self._records = records
         self._settings = settings
         self._installed: Sequence[str] = ()
-        listed = QWidget()
-        self._rows = QVBoxLayout(listed)
-        self._rows.setContentsMargins(0, 0, 0, 0)
-        self._rows.setSpacing(6)
+        self._rows = RowList(6)
         self._none = PlainLabel(_NONE, tone="muted", wrap=True)
         self._order = note(_ORDER)
-        for below in (listed, self._none, self._order):
+        for below in (self._rows, self._none, self._order):
             self.add_note(below)
         settings.replaced.connect(self._on_replaced)
         self._show()
@@ -354,16 +351,11 @@ class FiltersSection(SettingsSection):
     # --- the rows ----------------------------------------------------------------------------
 
     def _show(self) -> None:
-        while item := self._rows.takeAt(0):
-            if widget := item.widget():
-                widget.deleteLater()
         chosen = [_parts(each) for each in self._settings.value.server.filters]
-        for place, (name, pattern) in enumerate(chosen):
-            self._rows.addWidget(self._row_of(name, pattern, place))
         known = {name for name, _ in chosen}
         others = [name for name in self._installed if name not in known]
-        for name in others:
-            self._rows.addWidget(self._row_of(name, "", None))
+        rows = [self._row_of(*each, place) for place, each in enumerate(chosen)]
+        self._rows.show_rows([*rows, *(self._row_of(name, "", None) for name in others)])
         self._none.setVisible(not (chosen or others))
         self._order.setVisible(bool(chosen or others))
 
