@@ -195,9 +195,10 @@ class Operation:
             return answer
         if isinstance(answer, dict | list):
             return JSONResponse(answer, status)
-        if answer.run.is_streamed:
-            return EventResponse(answer.events())
-        whole = await ended_with_client(answer.whole(), request.receive)
+        on_way: AnswerOnWay = answer
+        if on_way.run.is_streamed:
+            return EventResponse(on_way.events())
+        whole = await ended_with_client(on_way.whole(), request.receive)
         return JSONResponse(whole) if whole else Response(status_code=_CLIENT_LEFT)
 
     def _run(self, caller: Caller, given: dict[str, Any]) -> tuple[int, Any]:
