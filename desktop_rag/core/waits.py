@@ -77,6 +77,37 @@ def doubled_s(before_s: float, first_s: float, longest_s: float) -> float:
     return min(2 * before_s or first_s, longest_s)
 
 
+class Backoff:
+    """Says when to try again what failed: after waits that double until it succeeds.
+
+    Threads that need to hear of news once hold a lock.
+    """
+
+    def __init__(
+        self, first_s: float, longest_s: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`clock` gives seconds."""
+        self._first_s, self._longest_s = first_s, longest_s
+        self._clock = clock
+        self._wait_s = self._until = 0.0
+
+    @property
+    def left_s(self) -> float:
+        """The seconds until the next try, 0 for now."""
+        return max(0.0, self._until - self._clock()) if self._wait_s else 0.0
+
+    def begin(self, asked_s: float | None = None) -> bool:
+        """It failed, and the server may ask for a longer wait; False unless that is news."""
+        is_news = not self._wait_s
+        self._wait_s = doubled_s(self._wait_s, self._first_s, self._longest_s)
+        self._until = self._clock() + max(self._wait_s, asked_s or 0.0)
+        return is_news
+
+    def forget(self) -> None:
+        """It succeeds again: the next failure is news, and its wait a short one."""
+        self._wait_s = 0.0
+
+
 class MinuteLimits:
     """Limits how often something is done in a sliding minute, by the name of who does it."""
 

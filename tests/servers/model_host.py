@@ -11,12 +11,14 @@ class ModelHost:
     """Serves `content` as the host of models does: a redirect that states the hash, then the file.
 
     After `most` bytes it waits until `goes_on` is set, or closes the connection with `breaks`.
+    So many requests for the file are `refused` with a status and the seconds to wait.
     """
 
     def __init__(self, content: bytes) -> None:
         self.content = content
         self.stated, self.size = hashlib.sha256(content).hexdigest(), len(content)
         self.most, self.breaks, self.knows_ranges = 1 << 30, 0, True
+        self.refused, self.refusal = 0, (429, "0.1")
         self.goes_on = threading.Event()
         self.requests: list[tuple[str, str, str]] = []
         self.sent_bytes = 0
@@ -58,6 +60,14 @@ class ModelHost:
         if request.path != "/store/blob":
             request.send_response(302)
             request.send_header("Location", "/store/blob")
+            request.send_header("Content-Length", "0")
+            request.end_headers()
+            return
+        if self.refused:
+            self.refused -= 1
+            status, wait_s = self.refusal
+            request.send_response(status)
+            request.send_header("Retry-After", wait_s)
             request.send_header("Content-Length", "0")
             request.end_headers()
             return

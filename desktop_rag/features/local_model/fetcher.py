@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from urllib.parse import quote, urljoin, urlsplit
 import httpcore2
 
 from desktop_rag.core.errors import AppError, Cancelled, DiskFullError, PassingError, disk_error
+from desktop_rag.core.waits import pause_s, wait_s_in
 from desktop_rag.models.endpoint_address import is_this_computer
 from desktop_rag.models.endpoints.client.connection import open_pool
 from desktop_rag.models.endpoints.client.interruptible_sockets import Interruption
@@ -35,6 +36,9 @@ _CLOSED = (401, 403)
 _MISSING = 404
 _AGAIN = "What was fetched is kept: resume to go on from there."
 _GB = 1e9
+# A host that is busy is asked again after the pause that it wants, unless that is long.
+_LONGEST_PAUSE_S = 60.0
+_MOST_IDLE = 3
 
 # (bytes fetched, bytes in all)
 Tell = Callable[[int, int], None]
@@ -47,6 +51,12 @@ class RemoteFile:
     url: str
     sha256: str
     size_bytes: int
+
+
+class HostBusyError(PassingError):
+    """The host refuses for now; `wait_s` is the pause that it asks for, None without one."""
+
+    wait_s: float | None = None
 
 
 def host() -> str:
@@ -72,6 +82,7 @@ def fetch(repository: str, file: str, folder: Path, cancel: Event, tell: Tell) -
         remote = _look_up(f"{host()}/{quote(repository)}/resolve/main/{quote(file)}", cancel)
         part = part_of(folder, file, remote.sha256)
         digest, done = _hashed(part, remote.size_bytes, cancel)
+        idle = 0
         _check_space(folder, remote.size_bytes - done)
         with part.open("ab", buffering=0) as growing:
             while done < remote.size_bytes:
@@ -85,9 +96,9 @@ def fetch(repository: str, file: str, folder: Path, cancel: Event, tell: Tell) -
                         digest.update(piece)
                         done += len(piece)
                         tell(done, remote.size_bytes)
-                except PassingError:
-                    if done == before:
-                        raise
+                except PassingError as error:
+                    idle = 0 if done > before else idle + 1
+                    _pause(error, idle, cancel)
             os.fsync(growing.fileno())
         if done != remote.size_bytes or digest.hexdigest() != remote.sha256:
             part.unlink()
@@ -96,14 +107,29 @@ def fetch(repository: str, file: str, folder: Path, cancel: Event, tell: Tell) -
         return part.replace(folder / file)
 
 
+def _pause(error: PassingError, idle: int, cancel: Event) -> None:
+    """Wait before the next request, as long as the host wants; raises `error` if there is none.
+
+    `idle` is the number of requests in a row that brought nothing: only a host that says when to
+    come back gets more than one of them.
+    """
+    asked_s = error.wait_s if isinstance(error, HostBusyError) else None
+    planned_s = 0.0 if not idle else asked_s if idle <= _MOST_IDLE else None
+    wait_s = pause_s(planned_s, asked_s, _LONGEST_PAUSE_S)
+    if wait_s is None:
+        raise error
+    if cancel.wait(wait_s):
+        raise Cancelled
+
+
 def _look_up(url: str, cancel: Event) -> RemoteFile:
     """The size and the hash, which a host states with the file or where it points to another."""
     with _answer("HEAD", url, {}, cancel) as answer:
-        headers = {name.lower(): value.decode("latin-1") for name, value in answer.headers}
+        headers = _headers(answer)
         if answer.status != _OK and answer.status not in _REDIRECTS:
-            raise _refusal(url, answer.status)
-    stated = headers.get(b"x-linked-etag") or headers.get(b"etag", "")
-    size = headers.get(b"x-linked-size") or headers.get(b"content-length", "")
+            raise _refusal(url, answer.status, headers)
+    stated = headers.get("x-linked-etag") or headers.get("etag", "")
+    size = headers.get("x-linked-size") or headers.get("content-length", "")
     found = _HASH.fullmatch(stated)
     if not (found and size.isascii() and size.isdigit() and int(size)):
         hint = "Without it the file can't be checked. Use another host, or add a file of yours."
@@ -143,7 +169,7 @@ def _pieces(remote: RemoteFile, done: int, cancel: Event) -> Iterator[tuple[byte
                 url = _target(url, answer)
                 continue
             if answer.status not in (_OK, _PARTIAL):
-                raise _refusal(url, answer.status)
+                raise _refusal(url, answer.status, _headers(answer))
             is_from_start = answer.status == _OK
             left = remote.size_bytes - (0 if is_from_start else done)
             for piece in answer.iter_stream():
@@ -183,22 +209,27 @@ def _answer(
 
 def _target(url: str, answer: httpcore2.Response) -> str:
     """Where a redirect leads, never from a protected connection to an open one."""
-    stated = next((v for n, v in answer.headers if n.lower() == b"location"), b"")
-    target = urljoin(url, stated.decode("latin-1"))
+    target = urljoin(url, _headers(answer).get("location", ""))
     is_open = urlsplit(target).scheme != "https"
     if is_open and not (is_this_computer(url) and is_this_computer(target)):
         raise AppError("The host points to an address without https.", "Use another host.")
     return target
 
 
-def _refusal(url: str, status: int) -> AppError:
+def _headers(answer: httpcore2.Response) -> dict[str, str]:
+    return {name.decode("latin-1").lower(): v.decode("latin-1") for name, v in answer.headers}
+
+
+def _refusal(url: str, status: int, headers: Mapping[str, str]) -> AppError:
     place = urlsplit(url).hostname
     if status in _CLOSED:
         hint = "It wants to know who asks, which this app doesn't tell. Choose another model."
         return AppError(f"{place} does not give the file to everybody.", hint)
     if status == _MISSING:
         return AppError(f"{place} does not have the file any more.", "Choose another model.")
-    return PassingError(f"{place} failed with status {status}.", f"Try again later. {_AGAIN}")
+    error = HostBusyError(f"{place} failed with status {status}.", f"Try again later. {_AGAIN}")
+    error.wait_s = wait_s_in("", headers=headers)
+    return error
 
 
 def _check(cancel: Event) -> None:

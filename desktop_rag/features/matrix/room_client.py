@@ -24,6 +24,7 @@ from nio.store import SqliteMemoryStore, SqliteStore
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.records import decoded
+from desktop_rag.core.waits import Backoff
 from desktop_rag.features.matrix.bot_settings import LiveSettings
 from desktop_rag.features.matrix.heard_message import (
     Heard,
@@ -87,7 +88,7 @@ _TYPING_MS = 30_000
 _PAGE = 100
 # Messages whose key did not come: keys arrive within seconds, or never.
 _MOST_LOCKED = 500
-_RETRY_S = 5.0
+_RETRY_S, _LONGEST_S = 5.0, 60.0
 _SIGNED_OUT = ("M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_FORBIDDEN", "M_USER_DEACTIVATED")
 _SYNC_FILTER = {
     "presence": {"types": []},
@@ -138,14 +139,12 @@ class RoomClient:
 
         Without a mark only what comes from now on is heard. AppError when it is signed out.
         """
-        answer = await self._client.sync(
-            0 if is_first else _WAIT_MS, _SYNC_FILTER, mark or None, full_state=is_first
-        )
-        if not isinstance(answer, nio.SyncResponse):
-            if getattr(answer, "status_code", "") in _SIGNED_OUT:
+        backoff = Backoff(_RETRY_S, _LONGEST_S)
+        while not isinstance(answer := await self._sync(mark, is_first=is_first), nio.SyncResponse):
+            if answer.status_code in _SIGNED_OUT:
                 raise failed("The homeserver does not let the bot listen.", answer)
-            await asyncio.sleep(_RETRY_S)
-            return await self.listen(mark, is_first=is_first)
+            backoff.begin((answer.retry_after_ms or 0) / 1000)
+            await asyncio.sleep(backoff.left_s)
         found = Heard(answer.next_batch, invited_to=list(answer.rooms.invite))
         for room_id, info in answer.rooms.join.items():
             events = list(info.timeline.events) if mark else []
@@ -156,6 +155,11 @@ class RoomClient:
         await self._keep_keys()
         self._unlock(found)
         return found
+
+    async def _sync(self, mark: str, *, is_first: bool) -> nio.SyncResponse | nio.SyncError:
+        return await self._client.sync(
+            0 if is_first else _WAIT_MS, _SYNC_FILTER, mark or None, full_state=is_first
+        )
 
     async def message(self, room_id: str, event_id: str) -> HeardMessage | None:
         """A message by its id; None when it is gone or can't be read."""

@@ -7,7 +7,9 @@ not read is answered as one that does not exist.
 from collections import Counter
 from collections.abc import Callable, Iterator
 from threading import Event
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import (
@@ -31,11 +33,15 @@ from desktop_rag.features.server.filters.filter_chain import FilterChain
 from desktop_rag.features.server.filters.standard_filters import InertFilter, RetrieveFilter
 from desktop_rag.features.server.model_names import COLLECTION, EVERYTHING, ModelName, slug_of
 from desktop_rag.features.server.program_answers import Answers
+from desktop_rag.features.server.readable_library import ReadableLibrary
+from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.wire_sources import source_json, title_of
 from desktop_rag.ingest.library import Library
 
 # The address that shows [start, end) of a document to a caller.
 LinkTo = Callable[[Caller, str, int, int], str]
+
+OnlyIn = Annotated[str, Field(description="Only this collection.")]
 
 # Is told of what happens while an answer is made.
 Tell = Callable[[str], None]
@@ -43,6 +49,7 @@ Tell = Callable[[str], None]
 _MOST_RESULTS = 50
 _MOST_TEXT = 200_000
 _PAGE = 100
+_NOT_FOUND = 404
 
 
 def tell_nobody(_said: str) -> None:
@@ -60,6 +67,7 @@ class LibraryCalls:
         self._chat = chat
         self._answers = Answers(chat, self._chain)
         self._library = library
+        self._readable = ReadableLibrary(library)
         self._link = link
 
     def call(
@@ -68,25 +76,26 @@ class LibraryCalls:
         """The result of the call of this name. Refuses what the caller's token does not allow."""
         caller.need(TokenScope.ASK if name == "ask" else TokenScope.READ)
         match name:
-            case "search":
-                return self.search(caller, **arguments)
-            case "fetch":
-                return self.fetch(caller, **arguments)
+            case "search" | "fetch" | "list_collections" | "list_documents" | "list_prompts":
+                return getattr(self, name)(caller, **arguments)
             case "ask":
                 return self.ask(caller, **arguments, tell=tell)
-            case "list_collections":
-                return self.list_collections(caller)
-            case "list_documents":
-                return self.list_documents(caller, **arguments)
-            case "list_prompts":
-                return self.list_prompts(caller)
             case _:
                 raise AppError(f"There is no call “{name}”.")
 
+    # Programs that speak MCP get the parameters and the docstrings of these as they are.
+
     def search(
-        self, caller: Caller, query: str, collection: str = "", limit: int = 10
+        self,
+        caller: Caller,
+        query: Annotated[str, Field(description="A question or keywords.")],
+        collection: OnlyIn = "",
+        limit: Annotated[int, Field(description="The number of results.", ge=1, le=50)] = 10,
     ) -> dict[str, Any]:
-        """The best passage of each document, best first."""
+        """Find the passages of the person's documents that fit best, one for each document.
+
+        `results` names the documents for `fetch`, `passages` has their numbered passages.
+        """
         message = message_of(Role.USER, query)
         setup = self._chat.set_up("", self._collection_id(caller, collection))
         asked = Asked(caller, _name_of(collection), (message,), setup)
@@ -97,28 +106,33 @@ class LibraryCalls:
         order = list(dict.fromkeys(passage.document_id for passage in found))[:most]
         return {"results": [self._result(caller, best[each]) for each in order]}
 
-    def fetch(self, caller: Caller, document_id: str) -> dict[str, Any]:
-        """The text of a document with what is known of it; a very long one is cut, and says so."""
-        document = self._document(caller, document_id)
-        text = self._library.documents.text(document_id)
+    def fetch(
+        self,
+        caller: Caller,
+        id: Annotated[str, Field(description="The id of a search result.")],  # noqa: A002  clients send it
+    ) -> dict[str, Any]:
+        """Give the whole text of one document, with its title, address and metadata."""
+        document = self._document(caller, id)
+        text = self._library.documents.text(id)
         return {
-            "id": document_id,
+            "id": id,
             "title": document.title or document.name,
             "text": text[:_MOST_TEXT],
-            "url": document.address or self._link(caller, document_id, 0, 0),
+            "url": document.address or self._link(caller, id, 0, 0),
+            # A very long text is cut.
             "metadata": _metadata(document) | {"is_cut": len(text) > _MOST_TEXT},
         }
 
     def ask(
         self,
         caller: Caller,
-        question: str,
-        collection: str = "",
-        assistant: str = "",
+        question: Annotated[str, Field(description="The question, complete in itself.")],
+        collection: OnlyIn = "",
+        assistant: Annotated[str, Field(description="The assistant of this name.")] = "",
         *,
         tell: Tell = tell_nobody,
     ) -> dict[str, Any]:
-        """An answer with its sources, claims and follow-up questions."""
+        """Answer a question from the person's documents, with numbered and checked sources."""
         assistant_id = self._assistant_id(caller, assistant)
         collection_id = self._collection_id(caller, collection)
         if not caller.token.exposes(ModelName("", "", assistant_id, collection_id).key):
@@ -140,9 +154,9 @@ class LibraryCalls:
         return self._answer_json(caller, message)
 
     def list_collections(self, caller: Caller) -> dict[str, Any]:
-        """The collections that the caller may read, with the number of their documents."""
+        """List the collections of documents, with the number of documents in each."""
         counts = Counter[str]()
-        for source, documents in self._readable(caller):
+        for source, documents in self._found(caller):
             counts[source.collection_id] += len(documents)
         return {
             "collections": [
@@ -153,11 +167,14 @@ class LibraryCalls:
         }
 
     def list_documents(
-        self, caller: Caller, collection: str = "", offset: int = 0
+        self,
+        caller: Caller,
+        collection: OnlyIn = "",
+        offset: Annotated[int, Field(description="Where the page begins.", ge=0)] = 0,
     ) -> dict[str, Any]:
-        """A page of the documents that the caller may read, by path, and where the next begins."""
+        """List documents, a hundred at a time, with the offset of the next page."""
         wanted = self._collection_id(caller, collection)
-        every = [d for _, documents in self._readable(caller, wanted) for d in documents]
+        every = [d for _, documents in self._found(caller, wanted) for d in documents]
         page = every[max(0, offset) : max(0, offset) + _PAGE]
         end = max(0, offset) + len(page)
         return {
@@ -193,33 +210,24 @@ class LibraryCalls:
                     return assistant.assistant_id
         raise AppError(f"There is no assistant “{name}”.")
 
-    def _readable(
+    def _found(
         self, caller: Caller, collection_id: str = ""
     ) -> Iterator[tuple[Source, list[Document]]]:
-        """The sources of one collection or of all, with the documents that the caller may read."""
-        sources = [
-            source
-            for source in self._library.sources.all()
-            if collection_id in ("", source.collection_id)
-            and caller.may_read_collection(source.collection_id)
-        ]
-        found = self._library.documents.by_source([source.source_id for source in sources])
-        for source in sources:
-            rows = [d for d in found[source.source_id] if d.state.is_searchable]
-            yield source, [d for d in rows if caller.may_read(d.document_id, source.collection_id)]
+        """The sources of one collection or of all, with the documents that are searchable."""
+        sources = self._readable.sources(caller, collection_id)
+        for source, documents in self._readable.by_source(caller, sources):
+            yield source, [document for document in documents if document.state.is_searchable]
 
     def _document(self, caller: Caller, document_id: str) -> Document:
-        document = self._library.documents.get(document_id)
-        sources = {s.source_id: s.collection_id for s in self._library.sources.all()}
-        collection_id = sources.get(document.source_id) if document else None
-        if (
-            document is None
-            or collection_id is None
-            or not document.state.is_searchable
-            or not caller.may_read(document_id, collection_id)
-        ):
-            raise AppError("There is no such document.", "search and list_documents name them.")
-        return document
+        try:
+            document, _ = self._readable.document(caller, document_id)
+        except Refusal as refusal:
+            if refusal.status != _NOT_FOUND:
+                raise
+        else:
+            if document.state.is_searchable:
+                return document
+        raise AppError("There is no such document.", "search and list_documents name them.")
 
     # --- JSON ------------------------------------------------------------------------------
 

@@ -37,9 +37,17 @@ class Refusal(Exception):  # noqa: N818  the request is at fault, not the app
         self.retry_after_s = retry_after_s
 
     @classmethod
-    def of_error(cls, error: AppError, status: int = 400) -> "Refusal":
+    def of_error(
+        cls,
+        error: AppError,
+        status: int = 400,
+        *,
+        param: str | None = None,
+        code: str | None = None,
+    ) -> "Refusal":
         """The refusal that says what an AppError says."""
-        return cls(status, " ".join(part for part in (error.title, error.hint) if part))
+        said = " ".join(part for part in (error.title, error.hint) if part)
+        return cls(status, said, param=param, code=code)
 
     def to_json(self) -> dict[str, object]:
         """The body of the response."""

@@ -46,7 +46,8 @@ from desktop_rag.features.server.mcp_server.library_mcp import MCPOverHTTP
 from desktop_rag.features.server.model_names import ModelNames
 from desktop_rag.features.server.network.certificates import server_tls
 from desktop_rag.features.server.network.listening import listening
-from desktop_rag.features.server.openai_api.routes import OpenAIRoutes
+from desktop_rag.features.server.openai_api.openai_calls import OpenAICalls
+from desktop_rag.features.server.operations import operations_of, routes_of
 from desktop_rag.features.server.program_answers import Answers
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.responses import refused
@@ -148,7 +149,7 @@ def web_app(
     """The server as one ASGI application behind the guard; `mcp` must run while it is used."""
     routes = [
         Route("/health", _health, methods=["GET"]),
-        *OpenAIRoutes(serving).routes(),
+        *routes_of(serving, operations_of(OpenAICalls(serving))),
         *RestRoutes(serving).routes(),
         *SourcePages(serving).routes(),
         *WidgetRoutes(serving).routes(),

@@ -17,7 +17,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import ServerSwitched
 from desktop_rag.core.settings import ServerSettings, Settings
 from desktop_rag.features.server.access.access_rules import AccessRules
-from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
+from desktop_rag.features.server.access.access_tokens import TokenScope, wished_token
 from desktop_rag.features.server.access.token_book import TokenBook, TokenUses
 from desktop_rag.features.server.filters.standard_filters import RequestLog
 from desktop_rag.features.server.network.listening import check_port, own_names
@@ -83,16 +83,7 @@ class ServerRecords:
 
     def add_token(self, wish: TokenWish) -> str:
         """Make a token and return its secret, which is kept nowhere. AppError for a taken name."""
-        token, secret = new_token(
-            wish.name,
-            [TokenScope(each) for each in wish.allows],
-            collection_ids=wish.collection_ids,
-            origins=wish.origins,
-            requests_per_minute=wish.requests_per_minute,
-            expires_at=time.time() + wish.days * _DAY_S if wish.days else 0.0,
-            lists_sources=wish.lists_sources,
-            passes_markup=wish.passes_markup,
-        )
+        token, secret = wished_token(wish)
         self._tokens.add(token)
         return secret
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from desktop_rag.core.waits import doubled_s
+from desktop_rag.core.waits import Backoff
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,14 @@ class RetryWait:
         self._free_bytes = free_bytes
         self._times = times or RetryTimes()
         self._clock = clock
-        self._delay_s = 0.0
+        self._backoff = Backoff(self._times.first_s, self._times.longest_s, clock)
         self._looks_at = 0.0
-        self._ends_at = 0.0
         self._full_bytes = 0
 
     def begin(self) -> bool:
         """Wait after a failure; False unless it is the first since `forget`."""
-        is_news = not self._delay_s
-        self._delay_s = doubled_s(self._delay_s, self._times.first_s, self._times.longest_s)
-        now = self._clock()
-        self._looks_at, self._ends_at = now + self._times.look_s, now + self._delay_s
+        is_news = self._backoff.begin()
+        self._looks_at = self._clock() + self._times.look_s
         self._full_bytes = self._free()
         return is_news
 
@@ -60,11 +57,11 @@ class RetryWait:
         free = self._free()
         # Less than at first: other programs went on writing.
         self._full_bytes = min(self._full_bytes, free)
-        return now >= self._ends_at or free - self._full_bytes >= self._times.more_bytes
+        return not self._backoff.left_s or free - self._full_bytes >= self._times.more_bytes
 
     def forget(self) -> None:
         """What failed succeeds again: the next failure is news."""
-        self._delay_s = 0.0
+        self._backoff.forget()
 
     def _free(self) -> int:
         try:

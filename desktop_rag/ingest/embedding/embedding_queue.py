@@ -21,7 +21,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.parsed import Chunk, embedded_text
 from desktop_rag.core.text import sentences
-from desktop_rag.core.waits import doubled_s
+from desktop_rag.core.waits import Backoff
 from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.embedding.embedder_registry import (
@@ -177,8 +177,7 @@ class EmbedderBackoff:
         self._first_s = first_s
         self._clock = clock
         self._lock = threading.Lock()
-        self._until: dict[str, float] = {}
-        self._delays_s: dict[str, float] = {}
+        self._backoffs: dict[str, Backoff] = {}
         self._failed: dict[str, str] = {}
         self._timer: threading.Timer | None = None
         self._is_closed = False
@@ -194,17 +193,14 @@ class EmbedderBackoff:
 
     def active(self) -> frozenset[str]:
         """The specs of the models that are not to be asked now."""
-        now = self._clock()
         with self._lock:
-            return frozenset(spec for spec, until in self._until.items() if until > now)
+            return frozenset(spec for spec, each in self._backoffs.items() if each.left_s)
 
     def begin(self, spec: str, error: EmbedderFaultError) -> None:
         """A request to this model failed: delay the next one."""
         with self._lock:
-            is_news = spec not in self._delays_s
-            delay_s = doubled_s(self._delays_s.get(spec, 0.0), self._first_s, _LONGEST_S)
-            self._delays_s[spec] = delay_s
-            self._until[spec] = self._clock() + max(delay_s, error.wait_s or 0.0)
+            first = Backoff(self._first_s, _LONGEST_S, self._clock)
+            is_news = self._backoffs.setdefault(spec, first).begin(error.wait_s)
             self._set_timer()
         # Without the hint: a server may repeat the text of a document in its message.
         log.info("embedding is delayed: %s", error.title)
@@ -223,31 +219,28 @@ class EmbedderBackoff:
     def note_success(self, spec: str) -> None:
         """This model works: its next delay is a short one again."""
         with self._lock:
-            for kept in (self._until, self._delays_s, self._failed):
+            for kept in (self._backoffs, self._failed):
                 kept.pop(spec, None)
 
     def reset(self) -> None:
         """Forget all delays and failures: every model may be asked now."""
         with self._lock:
-            for kept in (self._until, self._delays_s, self._failed):
+            for kept in (self._backoffs, self._failed):
                 kept.clear()
 
     def _set_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        if self._is_closed or not self._until:
+        waits_s = [wait_s for each in self._backoffs.values() if (wait_s := each.left_s)]
+        if self._is_closed or not waits_s:
             return
-        wait_s = min(self._until.values()) - self._clock()
-        self._timer = threading.Timer(max(wait_s, 0.0), self._on_timer)
+        self._timer = threading.Timer(min(waits_s), self._on_timer)
         self._timer.name, self._timer.daemon = "embedding-backoff", True
         self._timer.start()
 
     def _on_timer(self) -> None:
-        now = self._clock()
         with self._lock:
-            self._until = {spec: until for spec, until in self._until.items() if until > now}
-            if self._until:
-                self._set_timer()
+            self._set_timer()
         self._wake()
 
 

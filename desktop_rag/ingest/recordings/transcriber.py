@@ -7,7 +7,6 @@ piece. A server that is away is asked again later, with longer and longer pauses
 import io
 import logging
 import threading
-import time
 import wave
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -21,7 +20,7 @@ from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.errors import AppError, Cancelled, without_quotation
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.recordings import Transcript, joined
-from desktop_rag.core.waits import doubled_s
+from desktop_rag.core.waits import Backoff
 from desktop_rag.ingest.background.background_thread import BackgroundThread, PipelineCallbacks
 from desktop_rag.ingest.parsing.parser_process import ParseFailed
 from desktop_rag.ingest.recordings.recordings import WAITING, RecordingKit, Recordings
@@ -170,8 +169,7 @@ class Transcriber:
         self._changed = callbacks.documents_changed
         self._notify = callbacks.notify
         self._queue: dict[str, Document] = {}
-        self._pause_s = 0.0
-        self._until = 0.0
+        self._backoff = Backoff(kit.retry_s, _LONGEST_S)
         self._timer: threading.Timer | None = None
         # Ends the request under way when the settings change.
         self._stop = threading.Event()
@@ -208,7 +206,7 @@ class Transcriber:
     def reset(self) -> None:
         """Ask at once after a change of settings; the indexer looks at all that waits again."""
         with self._background.condition:
-            self._pause_s = self._until = 0.0
+            self._backoff.forget()
             waiting = list(self._queue)
             self._queue.clear()
         self._stop.set()
@@ -222,7 +220,7 @@ class Transcriber:
         self._background.wake()
 
     def _has_due(self) -> bool:
-        return bool(self._queue) and time.monotonic() >= self._until
+        return bool(self._queue) and not self._backoff.left_s
 
     # --- on the thread ---------------------------------------------------------------------------
 
@@ -269,7 +267,7 @@ class Transcriber:
             known[piece.key] = self._asked(piece)
             if len(pieces) > 1:
                 kept.put_pieces(document.content_hash, known)
-            self._pause_s = 0.0
+            self._backoff.forget()
         return joined(known[piece.key] for piece in pieces)
 
     def _asked(self, piece: Piece) -> Transcript:
@@ -317,17 +315,14 @@ class Transcriber:
 
     def _wait(self, error: AppError, least_s: float) -> None:
         """The server is away: try again after a pause, each twice as long as the one before."""
-        is_news = not self._pause_s
-        self._pause_s = doubled_s(self._pause_s, self._kit.retry_s, _LONGEST_S)
-        wait_s = max(self._pause_s, least_s)
         with self._background.condition:
-            self._until = time.monotonic() + wait_s
+            is_news = self._backoff.begin(least_s)
             waiting = list(self._queue.values())
         for document in waiting:
             words = f"{WAITING} {error.title} It is tried again by itself."
             self._recordings.say(document.document_id, words)
         self._changed(waiting)
-        self._set_timer(wait_s)
+        self._set_timer(self._backoff.left_s)
         log.info("transcription is delayed: %s", error.title)
         if is_news:
             hint = without_quotation(error.hint)

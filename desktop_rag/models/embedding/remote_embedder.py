@@ -5,8 +5,6 @@ are imported with the first request.
 """
 
 import logging
-import math
-import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from threading import Event, Lock
@@ -19,7 +17,7 @@ from desktop_rag.activity.recorder import Recorder
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.core.text import rough_token_counts
-from desktop_rag.core.waits import pause_s
+from desktop_rag.core.waits import Backoff, pause_s
 from desktop_rag.models.endpoint_address import host_of, normalise_base_url
 from desktop_rag.models.endpoints.client.chat_stream import Usage, load_json, read_usage, read_whole
 from desktop_rag.models.endpoints.client.endpoint_errors import mapping_endpoint_errors
@@ -92,7 +90,7 @@ class RemoteEmbedder:
         # Each with the key it was opened with. The last one is in use; another thread may still be
         # reading from an earlier one.
         self._clients: list[tuple[str, OpenAI, Interruption]] = []
-        self._away_until = -math.inf
+        self._backoff = Backoff(_AWAY_S, _AWAY_S)
         self._away_error = EmbedderFaultError("")
 
     def __repr__(self) -> str:
@@ -130,7 +128,7 @@ class RemoteEmbedder:
 
     def embed_query(self, text: str) -> Vectors:
         """A unit vector, shape (dimensions,). Fails within seconds, as a person is waiting."""
-        if time.monotonic() < self._away_until:
+        if self._backoff.left_s:
             raise self._away_error
         try:
             return self._request([parts_of(text, _MAX_TOKENS)[0]], _QUERY_S)[0]
@@ -193,7 +191,7 @@ class RemoteEmbedder:
         error = _in_words(exc)
         if _fault_of(exc) not in _ANSWERS:
             self._away_error = error
-            self._away_until = time.monotonic() + max(_AWAY_S, error.wait_s or 0.0)
+            self._backoff.begin(error.wait_s)
         return error
 
     def _request(self, texts: Sequence[str], limit_s: float) -> Vectors:
@@ -207,7 +205,7 @@ class RemoteEmbedder:
                 raise
             vectors = self._send(texts, self._known_key(), limit_s)
         found = self._checked(vectors)
-        self._away_until = -math.inf
+        self._backoff.forget()
         return found
 
     def _send(self, texts: Sequence[str], key: str, limit_s: float) -> Vectors:

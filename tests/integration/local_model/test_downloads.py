@@ -93,6 +93,23 @@ def test_a_broken_connection_is_made_again(host: ModelHost, downloads: Downloads
     assert file_of(downloads).read_bytes() == CONTENT
 
 
+def test_a_busy_host_is_asked_again_when_it_wants(host: ModelHost, downloads: Downloads) -> None:
+    host.refused = 2
+    downloads.fetch(MODEL)
+    assert downloads.wait(MODEL.name).state is DownloadState.DONE
+    assert file_of(downloads).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize(("count", "wait_s"), [(10, "0.1"), (1, "3600"), (1, "soon")])
+def test_a_host_that_stays_busy_is_left_alone(
+    host: ModelHost, downloads: Downloads, count: int, wait_s: str
+) -> None:
+    host.refused, host.refusal = count, (503, wait_s)
+    downloads.fetch(MODEL)
+    failed = downloads.wait(MODEL.name)
+    assert (failed.state, "status 503" in failed.title) == (DownloadState.FAILED, True)
+
+
 def test_a_host_that_knows_no_ranges_sends_it_from_its_start(
     host: ModelHost, downloads: Downloads
 ) -> None:

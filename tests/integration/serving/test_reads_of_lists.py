@@ -10,10 +10,9 @@ from desktop_rag.app import Services
 from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.library_calls import LibraryCalls
+from desktop_rag.features.server.readable_library import ReadableLibrary
 from desktop_rag.features.server.rest.collection_calls import CollectionCalls
-from desktop_rag.features.server.rest.document_calls import DocumentCalls
-from desktop_rag.features.server.rest.readable_library import ReadableLibrary
-from desktop_rag.features.server.rest.rest_forms import DocumentsQuery
+from desktop_rag.features.server.rest.document_calls import DocumentCalls, DocumentsQuery
 from desktop_rag.store.duckdb.database.database import Database
 
 pytestmark = pytest.mark.slow
@@ -59,7 +58,7 @@ def reads(work: Callable[[], object]) -> int:
 
 
 def titles(services: Services, who: Caller, query: DocumentsQuery) -> list[str]:
-    return [row["title"] for row in calls(services).all(who, query)["documents"]]
+    return [row.title for row in calls(services).list_documents(who, query).documents]
 
 
 def test_a_page_takes_as_many_reads_for_many_sources_as_for_few(
@@ -68,7 +67,7 @@ def test_a_page_takes_as_many_reads_for_many_sources_as_for_few(
     def counted(who: Caller) -> list[int]:
         listed = calls(services)
         queries = [DocumentsQuery(collection_id=collection_id, limit=500) for collection_id in ids]
-        return [reads(lambda q=query: listed.all(who, q)) for query in queries]
+        return [reads(lambda q=query: listed.list_documents(who, q)) for query in queries]
 
     for who in (caller(), caller(*ids)):
         of_few, of_many = counted(who)
@@ -91,8 +90,8 @@ def test_the_rows_are_those_of_the_collection_source_by_source(
 def test_users_of_an_application_see_their_documents_with_as_few_reads(
     services: Services, ids: list[str]
 ) -> None:
-    rows = calls(services).all(caller(), DocumentsQuery(limit=500))["documents"]
-    own = [row["id"] for row in rows if row["title"] in ("Many 03", "Many 05")]
+    rows = calls(services).list_documents(caller(), DocumentsQuery(limit=500)).documents
+    own = [row.id for row in rows if row.title in ("Many 03", "Many 05")]
     token = caller().token
     user = Caller(token, user="ada", open_ids=(), shared_ids=tuple(ids), shared=lambda: own)
     assert titles(services, user, DocumentsQuery(limit=500)) == ["Many 03", "Many 05"]
@@ -100,14 +99,16 @@ def test_users_of_an_application_see_their_documents_with_as_few_reads(
     # Of the other collection nothing may be read: it does not exist.
     assert [c.collection_id for c in readable.collections(user)] == [ids[1]]
     listed = calls(services)
-    of_one = reads(lambda: listed.all(user, DocumentsQuery(collection_id=ids[1])))
+    of_one = reads(lambda: listed.list_documents(user, DocumentsQuery(collection_id=ids[1])))
     alone = Caller(token, user="ada", open_ids=(), shared_ids=(ids[1],), shared=lambda: own)
-    assert reads(lambda: listed.all(alone, DocumentsQuery(collection_id=ids[1]))) == of_one
+    assert (
+        reads(lambda: listed.list_documents(alone, DocumentsQuery(collection_id=ids[1]))) == of_one
+    )
 
 
 def test_sources_and_the_lists_of_mcp_take_as_few(services: Services, ids: list[str]) -> None:
     collections = CollectionCalls(services.library, ReadableLibrary(services.library))
-    of_few, of_many = (reads(lambda c=c: collections.sources(caller(), c)) for c in ids)
+    of_few, of_many = (reads(lambda c=c: collections.list_sources(caller(), c)) for c in ids)
     assert of_few == of_many
     mcp = LibraryCalls(services.chat, services.library, lambda *_: "link")
     of_few, of_many = (reads(lambda n=n: mcp.list_documents(caller(), n)) for n in ("Few", "Many"))

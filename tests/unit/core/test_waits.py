@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from desktop_rag.core.waits import MinuteLimits, doubled_s, pause_s, wait_s_in
+from desktop_rag.core.waits import Backoff, MinuteLimits, doubled_s, pause_s, wait_s_in
 
 
 @pytest.mark.parametrize(
@@ -141,3 +141,21 @@ def test_waits_double_up_to_the_longest() -> None:
     for _ in range(4):
         waits_s.append(doubled_s(waits_s[-1], 30.0, 100.0))
     assert waits_s[1:] == [30, 60, 100, 100]
+
+
+def test_what_fails_is_tried_ever_more_rarely_until_it_succeeds() -> None:
+    now = [100.0]
+    backoff = Backoff(10.0, 30.0, lambda: now[0])
+    assert backoff.left_s == 0
+    assert backoff.begin()
+    assert backoff.left_s == 10
+    now[0] += 10
+    assert backoff.left_s == 0
+    assert not backoff.begin()
+    assert backoff.left_s == 20
+    assert not backoff.begin(asked_s=50.0)
+    assert backoff.left_s == 50
+    backoff.forget()
+    assert backoff.left_s == 0
+    assert backoff.begin()
+    assert backoff.left_s == 10

@@ -9,11 +9,13 @@ from enum import StrEnum
 from typing import ClassVar
 
 from desktop_rag.core.records import Record
+from desktop_rag.features.server.values.access_values import TokenWish
 
 # The beginning of every secret, by which scanners for leaked secrets can know it.
 PREFIX = "drag-"
 _SECRET_BYTES = 32
 DEFAULT_REQUESTS_PER_MINUTE = 120
+_DAY_S = 86_400.0
 
 
 class TokenScope(StrEnum):
@@ -108,6 +110,20 @@ def new_token(
         **form,
     )
     return token, secret
+
+
+def wished_token(wish: TokenWish) -> tuple[Token, str]:
+    """The new token that somebody wishes for, and its secret."""
+    return new_token(
+        wish.name,
+        map(TokenScope, wish.allows),
+        collection_ids=wish.collection_ids,
+        origins=wish.origins,
+        requests_per_minute=wish.requests_per_minute,
+        expires_at=time.time() + wish.days * _DAY_S if wish.days > 0 else 0.0,
+        lists_sources=wish.lists_sources,
+        passes_markup=wish.passes_markup,
+    )
 
 
 def digest_of(secret: str) -> str:

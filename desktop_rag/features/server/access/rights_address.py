@@ -17,6 +17,7 @@ from typing import Any, cast
 import httpcore2
 
 from desktop_rag.core.errors import Cancelled
+from desktop_rag.core.waits import Backoff
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.models.endpoints.client.interruptible_sockets import (
     InterruptibleBackend,
@@ -32,7 +33,7 @@ _LARGEST_ANSWER_BYTES = 1024 * 1024
 # Answers are kept for this long, so a right may outlive its end by as much.
 KEPT_S = 30.0
 # An application that does not answer holds up the requests of others.
-_LEFT_ALONE_S = 5.0
+_ALONE_S = 5.0
 _MOST_KEPT = 1_000
 _OK = 200
 _NOT_THIS_USER = (401, 403)
@@ -73,7 +74,7 @@ class RightsAddress:
         self._interruption = Interruption()
         self._kept: dict[tuple[str, str, str], _Kept] = {}
         self._lock = threading.Lock()
-        self._alone_until: dict[str, float] = {}
+        self._backoffs: dict[str, Backoff] = {}
 
     def readable(
         self,
@@ -98,7 +99,8 @@ class RightsAddress:
     def _asked(
         self, address: str, collection: str, token: str, documents: Sequence[AskedDocument]
     ) -> tuple[str, ...]:
-        if self._clock() < self._alone_until.get(address, 0.0):
+        backoff = self._backoffs.setdefault(address, Backoff(_ALONE_S, _ALONE_S, self._clock))
+        if backoff.left_s:
             raise _unknown("it did not answer a moment ago")
         readable: list[str] = []
         try:
@@ -108,7 +110,7 @@ class RightsAddress:
                     readable += _batch(pool, address, collection, token, some)
         except (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError,
                 OSError, Cancelled) as exc:  # fmt: skip
-            self._alone_until[address] = self._clock() + _LEFT_ALONE_S
+            backoff.begin()
             raise _unknown(type(exc).__name__) from exc
         inside = {each.document_id: each.inside for each in documents}
         return tuple(i for root in readable for i in (root, *inside[root]))
@@ -173,5 +175,5 @@ def _unknown(why: str) -> Refusal:
     log.info("an application did not tell what its user may read: %s", why)
     return Refusal(
         503, "What this user may read can't be found out now.",
-        code="rights_unknown", retry_after_s=_LEFT_ALONE_S,
+        code="rights_unknown", retry_after_s=_ALONE_S,
     )  # fmt: skip

@@ -1,18 +1,18 @@
 """Admin pages for the rules about users of other applications, and for tokens. Worker threads."""
 
 import time
-from collections.abc import Sequence
 
 from desktop_rag.features.server.access.access_tokens import (
     DEFAULT_REQUESTS_PER_MINUTE,
     Token,
     TokenScope,
-    new_token,
+    wished_token,
 )
-from desktop_rag.features.server.admin.admin_visits import Handled, Moved, Shown, Visit
+from desktop_rag.features.server.admin.admin_visits import Answer, Moved, Shown, Visit, page
 from desktop_rag.features.server.admin.page_parts import (
     button,
     chip,
+    collection_names,
     form,
     form_field,
     note,
@@ -32,9 +32,11 @@ from desktop_rag.features.server.values.access_values import (
     ALGORITHMS,
     USUAL_ALGORITHMS,
     AccessRule,
+    TokenWish,
 )
 
 _PATH = "/admin/users"
+_ONE = f"{_PATH}/{{collection_id}}"
 _ABOUT = (
     "An application with users of its own decides which documents of a collection each of them may"
     " read. Its requests carry a signed token of the user. For everybody else the collection does"
@@ -51,19 +53,9 @@ class AccessAdmin:
         self._library = serving.library
         self._rules = serving.access_rules
 
-    def handlers(self) -> Sequence[Handled]:
-        """The list, one rule, and what can be done to it."""
-        one = f"{_PATH}/{{collection_id}}"
-        return [
-            (_PATH, "GET", self._list),
-            (_PATH, "POST", self._set),
-            (one, "GET", self._show),
-            (f"{one}/remove", "GET", self._ask_to_remove),
-            (f"{one}/remove", "POST", self._remove),
-        ]
-
+    @page(_PATH)
     def _list(self, visit: Visit) -> Shown:
-        names, rules = self._collections(), self._rules.all()
+        names, rules = collection_names(self._library), self._rules.all()
         ruled = {rule.collection_id for rule in rules}
         free = {key: name for key, name in names.items() if key not in ruled}
         rows = [_row(rule, names.get(rule.collection_id, "gone")) for rule in rules]
@@ -76,6 +68,7 @@ class AccessAdmin:
         )
         return Shown("Users of other applications", body)
 
+    @page(_ONE)
     def _show(self, visit: Visit) -> Shown:
         rule, name = self._rule(visit)
         removed = tag("a", "Remove this rule…", href=f"{_PATH}/{rule.collection_id}/remove")
@@ -102,8 +95,9 @@ class AccessAdmin:
             tag("p", button("Save")),
         )  # fmt: skip
 
+    @page(_PATH, "POST")
     def _set(self, visit: Visit) -> Moved:
-        collection_id, names = visit.sent("collection"), self._collections()
+        collection_id, names = visit.sent("collection"), collection_names(self._library)
         if collection_id not in names:
             raise Refusal(400, "Choose a collection.")
         known = self._rules.of(collection_id)
@@ -123,25 +117,19 @@ class AccessAdmin:
         said = f"“{names[collection_id]}” is there for users of {rule.issuer} only, from now on."
         return Moved(_PATH, said)
 
-    def _ask_to_remove(self, visit: Visit) -> Shown:
+    @page(f"{_ONE}/remove", "GET", "POST")
+    def _remove(self, visit: Visit) -> Answer:
         rule, name = self._rule(visit)
-        said = f"Let every token for “{name}” read all its documents again?"
-        path = f"{_PATH}/{rule.collection_id}/remove"
-        return Shown("Remove a rule", question(visit, path, said, "Remove", _PATH))
-
-    def _remove(self, visit: Visit) -> Moved:
-        rule, name = self._rule(visit)
+        if not visit.is_post:
+            said = f"Let every token for “{name}” read all its documents again?"
+            return question(visit, "Remove a rule", said, "Remove", _PATH)
         self._rules.remove(rule.collection_id)
         return Moved(_PATH, f"Every token for “{name}” reads it again.")
 
     def _rule(self, visit: Visit) -> tuple[AccessRule, str]:
-        rule = self._rules.of(visit.parts["collection_id"])
-        if rule is None:
-            raise Refusal(404, "There is no such rule.")
-        return rule, self._collections().get(rule.collection_id, "a collection that is gone")
-
-    def _collections(self) -> dict[str, str]:
-        return {c.collection_id: c.name for c in self._library.collections.all()}
+        rule = visit.one_of(self._rules.all(), "collection_id", "There is no such rule.")
+        names = collection_names(self._library)
+        return rule, names.get(rule.collection_id, "a collection that is gone")
 
 
 def _row(rule: AccessRule, name: str) -> list[Html | str]:
@@ -151,7 +139,6 @@ def _row(rule: AccessRule, name: str) -> list[Html | str]:
 
 
 _TOKENS_PATH = "/admin/tokens"
-_DAY_S = 86_400.0
 _MOST_DAYS = 36_500
 _MOST_PER_MINUTE = 1_000_000
 _ALLOWED = {
@@ -171,18 +158,10 @@ class TokenAdmin:
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
 
-    def handlers(self) -> Sequence[Handled]:
-        """The list, and what can be done."""
-        return [
-            (_TOKENS_PATH, "GET", self._list),
-            (_TOKENS_PATH, "POST", self._make),
-            (f"{_TOKENS_PATH}/{{token_id}}/revoke", "GET", self._ask_to_revoke),
-            (f"{_TOKENS_PATH}/{{token_id}}/revoke", "POST", self._revoke),
-        ]
-
+    @page(_TOKENS_PATH)
     def _list(self, visit: Visit) -> Shown:
         uses = self._serving.uses.all()
-        names = self._collections()
+        names = collection_names(self._serving.library)
         rows = [_token_row(t, uses.get(t.token_id, 0.0), names) for t in self._serving.tokens.all()]
         heads = ("Token", "Allows", "Collections", "Web origins", "Rate", "Made", "Last used",
                  "Ends", "")  # fmt: skip
@@ -206,22 +185,20 @@ class TokenAdmin:
             tag("p", button("Make token")),
         )  # fmt: skip
 
+    @page(_TOKENS_PATH, "POST")
     def _make(self, visit: Visit) -> Shown:
-        scopes = [TokenScope(s) for s in visit.sent_all("scope") if s in list(TokenScope)]
+        scopes = tuple(s for s in visit.sent_all("scope") if s in list(TokenScope))
         if not scopes:
             raise Refusal(400, "Tick what the token may do.")
-        names = self._collections()
-        days = _number(visit, "days", _MOST_DAYS)
-        token, secret = new_token(
-            visit.sent("name"),
-            scopes,
-            collection_ids=[i for i in visit.sent_all("collection") if i in names],
-            origins=visit.sent_lines("origins"),
-            requests_per_minute=_number(visit, "rate", _MOST_PER_MINUTE),
-            expires_at=time.time() + days * _DAY_S if days else 0.0,
-            lists_sources=_LIST in visit.sent_all("answers"),
-            passes_markup=_MARKUP in visit.sent_all("answers"),
-        )
+        names = collection_names(self._serving.library)
+        answers = visit.sent_all("answers")
+        wish = TokenWish(
+            visit.sent("name"), scopes,
+            tuple(i for i in visit.sent_all("collection") if i in names),
+            visit.sent_lines("origins"), _number(visit, "rate", _MOST_PER_MINUTE),
+            _number(visit, "days", _MOST_DAYS), _LIST in answers, _MARKUP in answers,
+        )  # fmt: skip
+        token, secret = wished_token(wish)
         self._serving.tokens.add(token)
         body = stacked(
             tag("p", f"The token of “{token.name}”:"),
@@ -231,27 +208,16 @@ class TokenAdmin:
         )
         return Shown("A new token", body)
 
-    def _ask_to_revoke(self, visit: Visit) -> Shown:
-        token = self._token(visit)
-        said = f"Refuse “{token.name}” from now on? The program needs a new token to ask again."
-        if token.token_id == visit.session.token.token_id:
-            said += " You are logged in with this token: you will be logged out."
-        path = f"{_TOKENS_PATH}/{token.token_id}/revoke"
-        return Shown("Revoke a token", question(visit, path, said, "Revoke", _TOKENS_PATH))
-
-    def _revoke(self, visit: Visit) -> Moved:
-        token = self._token(visit)
+    @page(f"{_TOKENS_PATH}/{{token_id}}/revoke", "GET", "POST")
+    def _revoke(self, visit: Visit) -> Answer:
+        token = visit.one_of(self._serving.tokens.all(), "token_id", "There is no such token.")
+        if not visit.is_post:
+            said = f"Refuse “{token.name}” from now on? The program needs a new token to ask again."
+            if token.token_id == visit.session.token.token_id:
+                said += " You are logged in with this token: you will be logged out."
+            return question(visit, "Revoke a token", said, "Revoke", _TOKENS_PATH)
         self._serving.tokens.revoke(token.token_id)
         return Moved(_TOKENS_PATH, f"“{token.name}” is refused from now on.")
-
-    def _collections(self) -> dict[str, str]:
-        return {c.collection_id: c.name for c in self._serving.library.collections.all()}
-
-    def _token(self, visit: Visit) -> Token:
-        for token in self._serving.tokens.all():
-            if token.token_id == visit.parts["token_id"]:
-                return token
-        raise Refusal(404, "There is no such token.")
 
 
 def _token_row(token: Token, used_at: float, collections: dict[str, str]) -> list[Html | str]:

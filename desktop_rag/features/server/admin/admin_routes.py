@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
@@ -26,11 +25,13 @@ from desktop_rag.features.server.access.callers import Caller, Exchange
 from desktop_rag.features.server.admin.access_pages import AccessAdmin, TokenAdmin
 from desktop_rag.features.server.admin.admin_visits import (
     AdminSessions,
-    Handled,
+    Answer,
     Handler,
     Moved,
     Shown,
     Visit,
+    handlers_of,
+    page,
 )
 from desktop_rag.features.server.admin.collection_pages import (
     CollectionAdmin,
@@ -43,6 +44,7 @@ from desktop_rag.features.server.admin.page_parts import (
     bar,
     button,
     chip,
+    figures,
     filters,
     form,
     form_field,
@@ -83,15 +85,12 @@ class UsageAdmin:
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
 
-    def handlers(self) -> Sequence[Handled]:
-        """The page alone."""
-        return [(_USAGE_PATH, "GET", self._show)]
-
+    @page(_USAGE_PATH)
     def _show(self, visit: Visit) -> Shown:
         days = visit.asked("days") if visit.asked("days") in _SPANS else "7"
         since = time.time() - int(days) * DAY_S
-        figures = usage_since(since, self._serving.requests.newest_first())
-        whole = figures.whole
+        used = usage_since(since, self._serving.requests.newest_first())
+        whole = used.whole
         shown = [
             (f"{whole.requests:,}", "requests"),
             (f"{whole.answers:,}", "answers"),
@@ -100,13 +99,9 @@ class UsageAdmin:
         ]
         body = stacked(
             filters(visit, select("Time", "days", _SPANS, days)),
-            tag(
-                "ul",
-                [tag("li", tag("span", tag("strong", number), label)) for number, label in shown],
-                class_="figures",
-            ),
-            section("By day", _table("Day", figures.days)),
-            section("By token", _table("Token", figures.tokens)),
+            figures(*shown),
+            section("By day", _table("Day", used.days)),
+            section("By token", _table("Token", used.tokens)),
             note(_NOTE),
         )
         return Shown("Usage", body)
@@ -136,6 +131,7 @@ def _seconds(ms: int) -> str:
 
 
 _PROMPTS_PATH = "/admin/prompts"
+_ONE_PROMPT = f"{_PROMPTS_PATH}/{{name}}"
 _PREVIEW = 160
 
 
@@ -145,17 +141,7 @@ class PromptAdmin:
     def __init__(self, chat: Chat) -> None:
         self._prompts = chat.prompts
 
-    def handlers(self) -> Sequence[Handled]:
-        """The list, one prompt, and what can be done."""
-        one = f"{_PROMPTS_PATH}/{{name}}"
-        return [
-            (_PROMPTS_PATH, "GET", self._list),
-            (_PROMPTS_PATH, "POST", self._save),
-            (one, "GET", self._show),
-            (f"{one}/delete", "GET", self._ask_to_delete),
-            (f"{one}/delete", "POST", self._delete),
-        ]
-
+    @page(_PROMPTS_PATH)
     def _list(self, visit: Visit) -> Shown:
         rows = [
             (tag("a", f"/{p.name}", href=f"{_PROMPTS_PATH}/{p.name}"), _preview(p.text))
@@ -167,6 +153,7 @@ class PromptAdmin:
         )
         return Shown("Prompts", body)
 
+    @page(_ONE_PROMPT)
     def _show(self, visit: Visit) -> Shown:
         prompt = self._of(visit)
         body = stacked(
@@ -175,26 +162,23 @@ class PromptAdmin:
         )
         return Shown(f"/{prompt.name}", body)
 
+    @page(_PROMPTS_PATH, "POST")
     def _save(self, visit: Visit) -> Moved:
         given = SavedPrompt(visit.sent("name"), visit.sent("text").replace("\r\n", "\n"))
         saved = self._prompts.save(given, former=visit.sent("former"))
         return Moved(_PROMPTS_PATH, f"/{saved.name} was saved.")
 
-    def _ask_to_delete(self, visit: Visit) -> Shown:
-        path = f"{_PROMPTS_PATH}/{self._of(visit).name}"
-        said = f"Delete /{self._of(visit).name} for good?"
-        return Shown("Delete a prompt", question(visit, f"{path}/delete", said, "Delete", path))
-
-    def _delete(self, visit: Visit) -> Moved:
+    @page(f"{_ONE_PROMPT}/delete", "GET", "POST")
+    def _delete(self, visit: Visit) -> Answer:
         name = self._of(visit).name
+        if not visit.is_post:
+            said, back = f"Delete /{name} for good?", f"{_PROMPTS_PATH}/{name}"
+            return question(visit, "Delete a prompt", said, "Delete", back)
         self._prompts.delete(name)
         return Moved(_PROMPTS_PATH, f"/{name} was deleted.")
 
     def _of(self, visit: Visit) -> SavedPrompt:
-        for prompt in self._prompts.all():
-            if prompt.name == visit.parts["name"]:
-                return prompt
-        raise Refusal(404, "There is no such prompt.")
+        return visit.one_of(self._prompts.all(), "name", "There is no such prompt.")
 
 
 def _form(visit: Visit, prompt: SavedPrompt) -> Html:
@@ -219,14 +203,11 @@ class OverviewAdmin:
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
 
-    def handlers(self) -> Sequence[Handled]:
-        """The page alone."""
-        return [("/admin", "GET", self._show)]
-
+    @page("/admin")
     def _show(self, _visit: Visit) -> Shown:
         library = self._serving.library
         counts, progress = library.documents.counts(), library.indexing.progress()
-        figures = [
+        numbers = [
             ("Collections", len(library.collections.all()), "/admin/collections"),
             ("Documents", counts.total, "/admin/documents"),
             ("Tokens", len(self._serving.tokens.all()), "/admin/tokens"),
@@ -241,7 +222,7 @@ class OverviewAdmin:
         if progress.files_total and progress.step:
             doing += f", {progress.files_done:,} of {progress.files_total:,} files"
         body = stacked(
-            tag("ul", [_figure(*figure) for figure in figures], class_="figures"),
+            tag("ul", [_figure(*figure) for figure in numbers], class_="figures"),
             section(
                 "Documents by state",
                 tag("p", doing + "."),
@@ -256,6 +237,7 @@ def _figure(label: str, number: int, path: str) -> Html:
 
 
 _MODELS_PATH = "/admin/models"
+_MODELS_OF = f"{_MODELS_PATH}/{{token_id}}"
 _NAMED = note(
     "Models of your endpoints are answered without documents. They are exposed to the tokens that"
     " name them, or to all by the setting of the server."
@@ -268,14 +250,7 @@ class ModelAdmin:
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
 
-    def handlers(self) -> Sequence[Handled]:
-        """The list, and the choice for one token."""
-        return [
-            (_MODELS_PATH, "GET", self._list),
-            (f"{_MODELS_PATH}/{{token_id}}", "GET", self._show),
-            (f"{_MODELS_PATH}/{{token_id}}", "POST", self._set),
-        ]
-
+    @page(_MODELS_PATH)
     def _list(self, _visit: Visit) -> Shown:
         names = self._serving.names
         asking = [t for t in self._serving.tokens.all() if t.allows(TokenScope.ASK)]
@@ -301,6 +276,7 @@ class ModelAdmin:
         )
         return Shown("Models and assistants", body)
 
+    @page(_MODELS_OF)
     def _show(self, visit: Visit) -> Shown:
         token = self._token(visit)
         choices = {n.key: f"{n.name} – {n.title} ({_kind(n)})" for n in self._serving.names.all()}
@@ -313,6 +289,7 @@ class ModelAdmin:
         )  # fmt: skip
         return Shown(f"What “{token.name}” may ask", body)
 
+    @page(_MODELS_OF, "POST")
     def _set(self, visit: Visit) -> Moved:
         token = self._token(visit)
         known = {name.key for name in self._serving.names.all()} | set(token.models)
@@ -322,10 +299,7 @@ class ModelAdmin:
         return Moved(_MODELS_PATH, f"“{token.name}” may ask {said}.")
 
     def _token(self, visit: Visit) -> Token:
-        for token in self._serving.tokens.all():
-            if token.token_id == visit.parts["token_id"]:
-                return token
-        raise Refusal(404, "There is no such token.")
+        return visit.one_of(self._serving.tokens.all(), "token_id", "There is no such token.")
 
 
 def _kind(name: ModelName) -> str:
@@ -346,10 +320,7 @@ class FeedbackAdmin:
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
 
-    def handlers(self) -> Sequence[Handled]:
-        """The page alone."""
-        return [(_PATH, "GET", self._show)]
-
+    @page(_PATH)
     def _show(self, visit: Visit) -> Shown:
         given = self._chat.history.feedback.newest_first()
         titles = self._chat.history.titles()
@@ -376,42 +347,23 @@ class FeedbackAdmin:
         return Shown("Feedback", body)
 
 
-class AdminPage(Protocol):
-    """A page with what can be done on it. Handlers run on worker threads."""
-
-    def handlers(self) -> Sequence[Handled]:
-        """The first is the page itself."""
-        ...
-
-
-class AdminPages:
-    """All pages in their order, with the handler of each path."""
-
-    def __init__(self, serving: Serving) -> None:
-        library = serving.library
-        self._pages: tuple[tuple[str, AdminPage], ...] = (
-            ("Overview", OverviewAdmin(serving)),
-            ("Collections", CollectionAdmin(library)),
-            ("Documents", DocumentAdmin(library)),
-            ("Models", ModelAdmin(serving)),
-            ("Tokens", TokenAdmin(serving)),
-            ("Users", AccessAdmin(serving)),
-            ("Prompts", PromptAdmin(serving.chat)),
-            ("Crawls", CrawlAdmin(library)),
-            ("Log", LogAdmin(serving)),
-            ("Feedback", FeedbackAdmin(serving.chat)),
-            ("Usage", UsageAdmin(serving)),
-            *([("Database", DatabaseAdmin(library))] if library.is_on_server else []),
-        )
-
-    @property
-    def listed(self) -> list[tuple[str, str]]:
-        """The path and title of each page."""
-        return [(page.handlers()[0][0], title) for title, page in self._pages]
-
-    def handlers(self) -> list[Handled]:
-        """Everything that can be asked, without login and logout."""
-        return [handled for _, page in self._pages for handled in page.handlers()]
+def admin_pages(serving: Serving) -> list[tuple[str, object]]:
+    """The pages in their order, each with its title."""
+    library = serving.library
+    return [
+        ("Overview", OverviewAdmin(serving)),
+        ("Collections", CollectionAdmin(library)),
+        ("Documents", DocumentAdmin(library)),
+        ("Models", ModelAdmin(serving)),
+        ("Tokens", TokenAdmin(serving)),
+        ("Users", AccessAdmin(serving)),
+        ("Prompts", PromptAdmin(serving.chat)),
+        ("Crawls", CrawlAdmin(library)),
+        ("Log", LogAdmin(serving)),
+        ("Feedback", FeedbackAdmin(serving.chat)),
+        ("Usage", UsageAdmin(serving)),
+        *([("Database", DatabaseAdmin(library))] if library.is_on_server else []),
+    ]
 
 
 def login_page(fault: str = "") -> Html:
@@ -468,13 +420,16 @@ class AdminRoutes:
         # Browsers send a cookie to every port of a host: two servers must not share a name.
         self._cookie = f"desktop-rag-admin-{addresses.port}"
         self._sessions = AdminSessions(serving.authority.is_admin)
-        self._pages = AdminPages(serving)
+        pages = [(title, handlers_of(page)) for title, page in admin_pages(serving)]
+        self._handlers = [each for _, handlers in pages for each in handlers]
+        # The first that a page answers is the page itself.
+        self._listed = [(handlers[0][0], title) for title, handlers in pages]
 
     def routes(self) -> list[Route]:
         """All routes below `/admin`."""
         pages = [
-            Route(path, self._endpoint(partial(self._behind_login, handler)), methods=[method])
-            for path, method, handler in self._pages.handlers()
+            Route(path, self._endpoint(partial(self._behind_login, handler)), methods=[*methods])
+            for path, methods, handler in self._handlers
         ]
         unknown = self._endpoint(partial(self._behind_login, _unknown))
         return [
@@ -521,7 +476,9 @@ class AdminRoutes:
         # What an admin does is logged, but not each look at a page.
         asked.exchange.is_logged = asked.is_post
         asked.exchange.caller = Caller(session.token, asked.exchange.address)
-        visit = Visit(session, asked.exchange.path, asked.query, asked.form, asked.parts)
+        visit = Visit(
+            session, asked.exchange.path, asked.query, asked.form, asked.parts, asked.is_post
+        )
         try:
             if asked.is_post:
                 visit.check_form_key()
@@ -534,13 +491,13 @@ class AdminRoutes:
             if answer.said:
                 session.said.append(answer.said)
             return RedirectResponse(answer.path, _SEE_OTHER)
-        page = framed(answer.title, answer.body, visit, self._pages.listed)
+        page = framed(answer.title, answer.body, visit, self._listed)
         return HTMLResponse(page, answer.status)
 
     def _refused(self, refusal: Refusal, visit: Visit, asked: _Asked) -> Response:
         asked.exchange.refusal = refusal.message
         asked.exchange.is_logged = True
-        return _refused(refusal, visit, self._pages.listed)
+        return _refused(refusal, visit, self._listed)
 
     def _log_in(self, asked: _Asked) -> Response:
         if not asked.is_post:

@@ -4,13 +4,16 @@ import hmac
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 from urllib.parse import urlencode
 
 from desktop_rag.features.server.access.access_tokens import Token, digest_of
 from desktop_rag.features.server.html_writer import Html
 from desktop_rag.features.server.refusals import Refusal
+
+_Row = TypeVar("_Row")
 
 IDLE_S = 20 * 60.0
 _LONGEST_S = 8 * 3600.0
@@ -84,6 +87,14 @@ class Visit:
     query: Mapping[str, str] = field(default_factory=dict[str, str])
     form: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     parts: Mapping[str, str] = field(default_factory=dict[str, str])
+    is_post: bool = False
+
+    def one_of(self, rows: Iterable[_Row], part: str, unknown: str) -> _Row:
+        """The row whose attribute is the `part` of this name in the path; refuses an `unknown`."""
+        for row in rows:
+            if getattr(row, part) == self.parts[part]:
+                return row
+        raise Refusal(404, unknown)
 
     def sent(self, name: str) -> str:
         """The value of a field of the form, without blanks around it; "" without one."""
@@ -138,5 +149,25 @@ class Moved:
 
 Answer = Shown | Moved
 Handler = Callable[[Visit], Answer]
-# A path, a method, and what answers it.
-Handled = tuple[str, str, Handler]
+# A path, its methods, and what answers them.
+Handled = tuple[str, tuple[str, ...], Handler]
+_Method = TypeVar("_Method", bound=Callable[..., Answer])
+
+
+def page(path: str, *methods: str) -> Callable[[_Method], _Method]:
+    """Declares a method of a page, which answers a path: a GET if no method is named."""
+
+    def declared(method: _Method) -> _Method:
+        vars(method)["answers"] = (path, methods or ("GET",))
+        return method
+
+    return declared
+
+
+def handlers_of(subject: object) -> list[Handled]:
+    """All that the methods of a page answer, in their order. They run on worker threads."""
+    return [
+        (*member.answers, getattr(subject, name))
+        for name, member in vars(type(subject)).items()
+        if hasattr(member, "answers")
+    ]

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 
 from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source, WebLinks
-from desktop_rag.features.server.admin.admin_visits import Handled, Moved, Shown, Visit
+from desktop_rag.features.server.admin.admin_visits import Answer, Moved, Shown, Visit, page
 from desktop_rag.features.server.admin.page_parts import (
     PAGE_ROWS,
     button,
     chip,
+    collection_names,
     filters,
     form,
     form_field,
@@ -29,6 +30,7 @@ from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.ingest.library import Library
 
 _PATH = "/admin/collections"
+_ONE = f"{_PATH}/{{collection_id}}"
 _HOSTS = (
     "One in each line: wiki.example, wiki.example:8080, wiki.example 10.1.0.0/16. Without any,"
     " pages are fetched from public addresses only."
@@ -42,20 +44,7 @@ class CollectionAdmin:
     def __init__(self, library: Library) -> None:
         self._library = library
 
-    def handlers(self) -> Sequence[Handled]:
-        """The list, one collection, and what can be done to it."""
-        one = f"{_PATH}/{{collection_id}}"
-        return [
-            (_PATH, "GET", self._list),
-            (_PATH, "POST", self._add),
-            (one, "GET", self._show),
-            (one, "POST", self._rename),
-            (f"{one}/look", "POST", self._look),
-            (f"{one}/hosts", "POST", self._set_hosts),
-            (f"{one}/remove", "GET", self._ask_to_remove),
-            (f"{one}/remove", "POST", self._remove),
-        ]
-
+    @page(_PATH)
     def _list(self, visit: Visit) -> Shown:
         sources = self._library.sources.all()
         rows = [self._row(each, sources) for each in self._library.collections.all()]
@@ -80,6 +69,7 @@ class CollectionAdmin:
             collection.embedder or "as in the settings",
         ]
 
+    @page(_ONE)
     def _show(self, visit: Visit) -> Shown:
         collection = self._of(visit)
         path = f"{_PATH}/{collection.collection_id}"
@@ -121,16 +111,19 @@ class CollectionAdmin:
         )  # fmt: skip
         return Shown(collection.name, body)
 
+    @page(_PATH, "POST")
     def _add(self, visit: Visit) -> Moved:
         added = self._library.collections.add(visit.sent("name"))
         return Moved(_PATH, f"“{added.name}” was added.")
 
+    @page(_ONE, "POST")
     def _rename(self, visit: Visit) -> Moved:
         renamed = self._library.collections.rename(
             self._of(visit).collection_id, visit.sent("name")
         )
         return Moved(f"{_PATH}/{renamed.collection_id}", f"It is now called “{renamed.name}”.")
 
+    @page(f"{_ONE}/hosts", "POST")
     def _set_hosts(self, visit: Visit) -> Moved:
         collection = self._of(visit)
         hosts = visit.sent_lines("hosts")
@@ -139,6 +132,7 @@ class CollectionAdmin:
         said = f"{number:,} hosts of the local network may be fetched." if number else _PUBLIC
         return Moved(f"{_PATH}/{collection.collection_id}", said)
 
+    @page(f"{_ONE}/look", "POST")
     def _look(self, visit: Visit) -> Moved:
         collection = self._of(visit)
         for source in self._library.sources.all():
@@ -146,29 +140,26 @@ class CollectionAdmin:
                 self._library.sources.rescan(source.source_id)
         return Moved(f"{_PATH}/{collection.collection_id}", "Its sources are looked at now.")
 
-    def _ask_to_remove(self, visit: Visit) -> Shown:
+    @page(f"{_ONE}/remove", "GET", "POST")
+    def _remove(self, visit: Visit) -> Answer:
         collection = self._of(visit)
-        path = f"{_PATH}/{collection.collection_id}"
-        said = (
-            f"Remove “{collection.name}” with its sources from the library? Files on the disk are"
-            " not touched."
-        )
-        return Shown("Remove a collection", question(visit, f"{path}/remove", said, "Remove", path))
-
-    def _remove(self, visit: Visit) -> Moved:
-        collection = self._of(visit)
+        if not visit.is_post:
+            said = (
+                f"Remove “{collection.name}” with its sources from the library? Files on the disk"
+                " are not touched."
+            )
+            back = f"{_PATH}/{collection.collection_id}"
+            return question(visit, "Remove a collection", said, "Remove", back)
         self._library.collections.remove(collection.collection_id)
         return Moved(_PATH, f"“{collection.name}” was removed.")
 
     def _of(self, visit: Visit) -> Collection:
-        wanted = visit.parts["collection_id"]
-        for collection in self._library.collections.all():
-            if collection.collection_id == wanted:
-                return collection
-        raise Refusal(404, "There is no such collection.")
+        every = self._library.collections.all()
+        return visit.one_of(every, "collection_id", "There is no such collection.")
 
 
 _CRAWL_PATH = "/admin/crawls"
+_ONE_CRAWL = f"{_CRAWL_PATH}/{{source_id}}"
 _HOUR_S = 3600.0
 _MOST_REFUSALS = 100
 _REFUSED = (DocumentState.FAILED, DocumentState.SKIPPED)
@@ -180,17 +171,9 @@ class CrawlAdmin:
     def __init__(self, library: Library) -> None:
         self._library = library
 
-    def handlers(self) -> Sequence[Handled]:
-        """The list, and one crawl with the pages that were refused."""
-        one = f"{_CRAWL_PATH}/{{source_id}}"
-        return [
-            (_CRAWL_PATH, "GET", self._list),
-            (one, "GET", self._show),
-            (f"{one}/run", "POST", self._run),
-        ]
-
+    @page(_CRAWL_PATH)
     def _list(self, visit: Visit) -> Shown:
-        names = {c.collection_id: c.name for c in self._library.collections.all()}
+        names = collection_names(self._library)
         rows = [
             self._row(visit, source, links, names.get(source.collection_id, ""))
             for source in self._library.sources.all()
@@ -218,6 +201,7 @@ class CrawlAdmin:
             form(visit, f"{path}/run", button("Run now", about=source.name)),
         ]
 
+    @page(_ONE_CRAWL)
     def _show(self, visit: Visit) -> Shown:
         source, links = self._of(visit)
         path = f"{_CRAWL_PATH}/{source.source_id}"
@@ -238,16 +222,17 @@ class CrawlAdmin:
         )
         return Shown(source.name, body)
 
+    @page(f"{_ONE_CRAWL}/run", "POST")
     def _run(self, visit: Visit) -> Moved:
         source, _ = self._of(visit)
         self._library.sources.rescan(source.source_id)
         return Moved(_CRAWL_PATH, f"“{source.name}” is fetched now.")
 
     def _of(self, visit: Visit) -> tuple[Source, WebLinks]:
-        for source in self._library.sources.all():
-            if source.source_id == visit.parts["source_id"] and source.links:
-                return source, source.links
-        raise Refusal(404, "There is no such crawl.")
+        crawls = [source for source in self._library.sources.all() if source.links]
+        source = visit.one_of(crawls, "source_id", "There is no such crawl.")
+        assert source.links, "only these are crawled"
+        return source, source.links
 
 
 def _next_run(source: Source, links: WebLinks) -> Child:
@@ -304,18 +289,9 @@ class DocumentAdmin:
     def __init__(self, library: Library) -> None:
         self._library = library
 
-    def handlers(self) -> Sequence[Handled]:
-        """The list, one document, and what can be done to those that are ticked."""
-        return [
-            (_DOCUMENTS, "GET", self._list),
-            (f"{_DOCUMENTS}/again", "POST", self._read_again),
-            (f"{_DOCUMENTS}/failed", "POST", self._retry_failed),
-            (f"{_DOCUMENTS}/remove", "POST", self._remove),
-            (f"{_DOCUMENTS}/{{document_id}}", "GET", self._show),
-        ]
-
+    @page(_DOCUMENTS)
     def _list(self, visit: Visit) -> Shown:
-        collections = {c.collection_id: c.name for c in self._library.collections.all()}
+        collections = collection_names(self._library)
         of_source = {s.source_id: s.collection_id for s in self._library.sources.all()}
         every = [d for d in self._library.documents.all() if d.source_id in of_source]
         found = [
@@ -361,6 +337,7 @@ class DocumentAdmin:
             when(document.indexed_at),
         ]
 
+    @page(f"{_DOCUMENTS}/{{document_id}}")
     def _show(self, visit: Visit) -> Shown:
         document = self._library.documents.get(visit.parts["document_id"])
         if document is None:
@@ -392,14 +369,17 @@ class DocumentAdmin:
 
     # --- what is done ----------------------------------------------------------------------
 
+    @page(f"{_DOCUMENTS}/again", "POST")
     def _read_again(self, visit: Visit) -> Moved:
         number = self._library.documents.read_again(_ticked(visit))
         return Moved(_DOCUMENTS, f"{number:,} documents are read again.")
 
+    @page(f"{_DOCUMENTS}/failed", "POST")
     def _retry_failed(self, _visit: Visit) -> Moved:
         number = self._library.documents.retry_failed()
         return Moved(_DOCUMENTS, f"{number:,} documents are read again.")
 
+    @page(f"{_DOCUMENTS}/remove", "POST")
     def _remove(self, visit: Visit) -> Shown | Moved:
         """Asks first; the second form confirms."""
         ticked = _ticked(visit)

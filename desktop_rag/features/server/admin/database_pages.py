@@ -16,11 +16,12 @@ from desktop_rag.core.server_state import (
     replica_in_words,
     size_in_words,
 )
-from desktop_rag.features.server.admin.admin_visits import Handled, Shown, Visit
+from desktop_rag.features.server.admin.admin_visits import Shown, Visit, page
 from desktop_rag.features.server.admin.page_parts import (
     PAGE_ROWS,
     bar,
     chip,
+    figures,
     filters,
     form_field,
     note,
@@ -66,10 +67,7 @@ class DatabaseAdmin:
     def __init__(self, library: Library) -> None:
         self._library = library
 
-    def handlers(self) -> Sequence[Handled]:
-        """The page alone."""
-        return [("/admin/database", "GET", self._show)]
-
+    @page("/admin/database")
     def _show(self, _visit: Visit) -> Shown:
         state = self._library.server_state()
         if state is None:
@@ -91,14 +89,12 @@ class DatabaseAdmin:
 
 def _figures(state: ServerState) -> Html:
     used = state.connections
-    figures = (
+    return figures(
         (size_in_words(state.size_bytes), "with indexes"),
         (f"{used.all:,} of {used.most:,}", "connections"),
         (f"{used.own:,}", "of the library's role"),
         (f"{state.searched:,}", "searches in 24 hours"),
     )
-    items = [tag("li", tag("span", tag("strong", number), label)) for number, label in figures]
-    return tag("ul", items, class_="figures")
 
 
 def _sizes(state: ServerState) -> Html:
@@ -195,10 +191,7 @@ class LogAdmin:
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
 
-    def handlers(self) -> Sequence[Handled]:
-        """The page alone."""
-        return [(_PATH, "GET", self._show)]
-
+    @page(_PATH)
     def _show(self, visit: Visit) -> Shown:
         tokens = {token.token_id: token.name for token in self._serving.tokens.all()}
         chosen = filters(

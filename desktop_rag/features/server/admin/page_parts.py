@@ -3,8 +3,9 @@
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
-from desktop_rag.features.server.admin.admin_visits import FORM_KEY, Visit
+from desktop_rag.features.server.admin.admin_visits import FORM_KEY, Shown, Visit
 from desktop_rag.features.server.html_writer import Child, Html, document, joined, tag
+from desktop_rag.ingest.library import Library
 
 STYLESHEET = "/admin/admin.css"
 PAGE_ROWS = 100
@@ -62,6 +63,17 @@ def when(moment: float, never: str = "never") -> Html:
 def chip(text: str, tone: str = "") -> Html:
     """A short word about a state; the tones are good, bad and wait."""
     return tag("span", text, class_=f"chip {tone}".strip())
+
+
+def figures(*shown: tuple[str, str]) -> Html:
+    """Numbers with what they count."""
+    items = [tag("li", tag("span", tag("strong", number), label)) for number, label in shown]
+    return tag("ul", items, class_="figures")
+
+
+def collection_names(library: Library) -> dict[str, str]:
+    """The names of all collections by id."""
+    return {each.collection_id: each.name for each in library.collections.all()}
 
 
 # --- tables ----------------------------------------------------------------------------------
@@ -157,10 +169,11 @@ def ticks(label: str, name: str, choices: Mapping[str, str], chosen: Iterable[st
     return tag("fieldset", tag("legend", label), boxes)
 
 
-def question(visit: Visit, action: str, said: str, yes: str, back: str) -> Html:
-    """A question before something that can't be undone."""
+def question(visit: Visit, title: str, said: str, yes: str, back: str) -> Shown:
+    """A page that asks before something that can't be undone; its form comes to the same path."""
     cancel = tag("a", "Cancel", href=back)
-    return form(visit, action, tag("p", said), tag("p", button(yes, is_danger=True), " ", cancel))
+    buttons = tag("p", button(yes, is_danger=True), " ", cancel)
+    return Shown(title, form(visit, visit.path, tag("p", said), buttons))
 
 
 def _labelled(label: str, box: Html, hint: str = "") -> Html:

@@ -17,17 +17,17 @@ from desktop_rag.features.server.access.access_tokens import (
     DEFAULT_REQUESTS_PER_MINUTE,
     Token,
     TokenScope,
-    new_token,
+    wished_token,
 )
 from desktop_rag.features.server.access.token_book import TokenBook
 from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.values.access_values import TokenWish
 from desktop_rag.idle_memory import EVERY_S, SmallCollections
 from desktop_rag.running_app import AppServer
 
 if TYPE_CHECKING:
     from desktop_rag.app import Services
 
-_DAY_S = 86_400.0
 _HIGHEST_PORT = 65_535
 
 
@@ -140,17 +140,12 @@ def _add_token(arguments: argparse.Namespace) -> int:
         with open_services() as services:
             find = services.library.collections.find
             collection_ids = [find(name).collection_id for name in arguments.collection]
-    scopes = [TokenScope(name) for name in arguments.allow] or [TokenScope.ASK]
-    token, secret = new_token(
-        arguments.name,
-        scopes,
-        collection_ids=collection_ids,
-        origins=arguments.origin,
-        requests_per_minute=max(0, arguments.rate),
-        expires_at=time.time() + arguments.days * _DAY_S if arguments.days > 0 else 0.0,
-        lists_sources=arguments.list_sources,
-        passes_markup=arguments.pass_markup,
-    )
+    wish = TokenWish(
+        arguments.name, tuple(arguments.allow) or ("ask",), tuple(collection_ids),
+        tuple(arguments.origin), max(0, arguments.rate), arguments.days,
+        arguments.list_sources, arguments.pass_markup,
+    )  # fmt: skip
+    token, secret = wished_token(wish)
     TokenBook(find_home().tokens).add(token)
     say("This is shown once, and kept nowhere else:")
     shown = _token_json(token) | {"token": secret}

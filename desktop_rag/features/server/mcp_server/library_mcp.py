@@ -5,6 +5,7 @@ process, over standard input and output to those of the running app.
 """
 
 import asyncio
+import inspect
 import json
 import re
 from collections.abc import Callable, Iterable
@@ -39,7 +40,7 @@ from mcp_types import (
 )
 from mcp_types import Prompt as ListedPrompt
 from mcp_types import Resource as ListedResource
-from pydantic import AnyUrl, Field
+from pydantic import AnyUrl
 from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -57,7 +58,6 @@ from desktop_rag.ingest.library import Library
 
 # Runs a call with its arguments for whoever sent the request, and tells of the steps; blocks.
 Run = Callable[[str, dict[str, Any], Tell], dict[str, Any]]
-Made = Callable[[dict[str, Any]], dict[str, Any]]
 
 NAME = "desktop-rag"
 DOCUMENT = "desktop-rag://document/"
@@ -78,62 +78,34 @@ class LibraryMCP(MCPServer[Any]):
         super().__init__(NAME, "desktop-rag", instructions=_INSTRUCTIONS, version=version,
                          log_level="ERROR")  # fmt: skip
         self._run_call = run
-        for tool in (self._search, self._fetch, self._ask, self._list_collections,
-                     self._list_documents):  # fmt: skip
-            name = tool.__name__.lstrip("_")
-            self.add_tool(tool, name=name, annotations=_READS, structured_output=False)
+        for call in (LibraryCalls.search, LibraryCalls.fetch, LibraryCalls.ask,
+                     LibraryCalls.list_collections, LibraryCalls.list_documents):  # fmt: skip
+            self.add_tool(
+                self._tool(call), name=call.__name__, annotations=_READS, structured_output=False
+            )
 
-    # --- tools: their docstrings are read by models -------------------------------------------
+    def _tool(self, call: Callable[..., Any]) -> Callable[..., CallToolResult]:
+        """The tool of a call, with its parameters and its docstring, which models read."""
 
-    def _search(
-        self,
-        query: str = Field(description="A question or keywords."),
-        collection: str = Field("", description="Only this collection."),
-        limit: int = Field(10, description="The number of results.", ge=1, le=50),
-    ) -> CallToolResult:
-        """Find the passages of the person's documents that fit best, one for each document.
+        def tool(*, context: Context[Any, Any], **arguments: Any) -> CallToolResult:  # noqa: ANN401  JSON
+            steps = count(1)
 
-        `results` names the documents for `fetch`, `passages` has their numbered passages.
-        """
-        asked = {"query": query, "collection": collection, "limit": limit}
-        return self._result("search", asked, made=_found)
+            def tell(said: str) -> None:
+                anyio.from_thread.run(context.report_progress, next(steps), None, said)
 
-    def _fetch(
-        self,
-        id: str = Field(description="The id of a search result."),  # noqa: A002  clients send it
-    ) -> CallToolResult:
-        """Give the whole text of one document, with its title, address and metadata."""
-        return self._result("fetch", {"document_id": id})
+            return self._result(call.__name__, arguments, tell)
 
-    def _ask(
-        self,
-        question: str = Field(description="The question, complete in itself."),
-        collection: str = Field("", description="Only this collection."),
-        assistant: str = Field("", description="The assistant of this name."),
-        *,
-        context: Context[Any, Any],
-    ) -> CallToolResult:
-        """Answer a question from the person's documents, with numbered and checked sources."""
-        asked = {"question": question, "collection": collection, "assistant": assistant}
-        steps = count(1)
-
-        def tell(said: str) -> None:
-            anyio.from_thread.run(context.report_progress, next(steps), None, said)
-
-        return self._result("ask", asked, shown="in_words", tell=tell)
-
-    def _list_collections(self) -> CallToolResult:
-        """List the collections of documents, with the number of documents in each."""
-        return self._result("list_collections", {})
-
-    def _list_documents(
-        self,
-        collection: str = Field("", description="Only this collection."),
-        offset: int = Field(0, description="Where the page begins.", ge=0),
-    ) -> CallToolResult:
-        """List documents, a hundred at a time, with the offset of the next page."""
-        asked = {"collection": collection, "offset": offset}
-        return self._result("list_documents", asked)
+        whole = inspect.signature(call, eval_str=True)
+        of_tool = inspect.signature(tool, eval_str=True)
+        shown = [
+            each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for name, each in whole.parameters.items()
+            if name not in ("self", "caller", "tell")
+        ]
+        parameters = [*shown, of_tool.parameters["context"]]
+        vars(tool)["__signature__"] = of_tool.replace(parameters=parameters)
+        tool.__name__, tool.__doc__ = call.__name__, call.__doc__
+        return tool
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -143,22 +115,15 @@ class LibraryMCP(MCPServer[Any]):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}")
         return await super().call_tool(name, arguments, context)
 
-    def _result(
-        self,
-        call: str,
-        arguments: dict[str, Any],
-        *,
-        shown: str = "",
-        made: Made = dict,
-        tell: Tell = tell_nobody,
-    ) -> CallToolResult:
+    def _result(self, call: str, arguments: dict[str, Any], tell: Tell) -> CallToolResult:
         try:
-            found = made(self._run_call(call, arguments, tell))
+            found = self._run_call(call, arguments, tell)
         except AppError as error:
             raise ToolError(" ".join(filter(None, (error.title, error.hint)))) from error
         except Refusal as refusal:
             raise ToolError(refusal.message) from refusal
-        text = found.pop(shown) if shown else json.dumps(found, ensure_ascii=False)
+        found = _found(found) if call == "search" else dict(found)
+        text = found.pop("in_words", "") or json.dumps(found, ensure_ascii=False)
         return CallToolResult(
             content=[TextContent(type="text", text=text)], structured_content=found
         )
@@ -209,7 +174,7 @@ class LibraryMCP(MCPServer[Any]):
         try:
             if not name.startswith(DOCUMENT):
                 raise AppError("There is no such document.")
-            found = await self._called("fetch", {"document_id": name.removeprefix(DOCUMENT)})
+            found = await self._called("fetch", {"id": name.removeprefix(DOCUMENT)})
         except (AppError, Refusal) as error:
             raise ResourceNotFoundError(f"There is no document at {name}.") from error
         return [ReadResourceContents(content=found["text"], mime_type="text/plain")]

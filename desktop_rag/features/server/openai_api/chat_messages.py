@@ -4,15 +4,15 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from desktop_rag.core.conversation import Image, Message, Role
 from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.features.server.asked import message_of
+from desktop_rag.features.server.operations import Form
 from desktop_rag.features.server.refusals import Refusal
 
 _DATA = re.compile(r"data:(image/(?:png|jpeg|webp|gif));base64,(.*)", re.DOTALL)
@@ -109,8 +109,6 @@ def _images_of(message: GivenMessage) -> tuple[Image, ...]:
     return tuple(image_at(part.image_url) for part in parts if part.type in _IMAGE_PARTS)
 
 
-_Fields = TypeVar("_Fields", bound=BaseModel)
-
 # Wishes about how the model writes: the app and the person's settings decide that.
 _WITHOUT_EFFECT = frozenset(
     {
@@ -122,42 +120,38 @@ _WITHOUT_EFFECT = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Parameters:
-    """Which parameters of an API are used, which have no effect, and which are refused.
+# Parameters with the values that ask for nothing.
+Neutral = Mapping[str, tuple[object, ...]]
 
-    Those without effect are named in the response (`desktop_rag.ignored`). Unknown ones are
-    refused, as are `neutral` ones, unless they are null or have one of these values, which ask for
-    nothing.
+
+class Parameters(Form):
+    """The used parameters of an API. Which others there are, and what becomes of them.
+
+    Those without effect are `ignored`, which the response names (`desktop_rag.ignored`). Unknown
+    ones are refused, as are `neutral` ones, unless they are null or have one of these values, which
+    ask for nothing.
     """
 
-    neutral: Mapping[str, tuple[object, ...]]
-    without_effect: frozenset[str] = field(default=_WITHOUT_EFFECT)
+    is_strict = False
+    neutral: ClassVar[Neutral] = {}
+    without_effect: ClassVar[frozenset[str]] = _WITHOUT_EFFECT
+    ignored: list[str] = Field(default_factory=list[str])
 
-    def read(self, given: Mapping[str, Any], form: type[_Fields]) -> tuple[_Fields, list[str]]:
-        """The used parameters, checked, and the names of those without effect."""
+    @classmethod
+    def checked(cls, fields: Mapping[str, Any], *, is_strict: bool = False) -> Self:
+        """The used parameters of a request."""
         ignored: list[str] = []
         used: dict[str, Any] = {}
-        for name, value in given.items():
-            if name in form.model_fields:
+        for name, value in fields.items():
+            if name in cls.model_fields and name != "ignored":
                 used[name] = value
-            elif value is None or (name in self.neutral and value in self.neutral[name]):
+            elif value is None or (name in cls.neutral and value in cls.neutral[name]):
                 continue
-            elif name in self.without_effect:
+            elif name in cls.without_effect:
                 ignored.append(name)
             else:
-                raise _parameter_refused(name, is_known=name in self.neutral)
-        return checked(used, form), ignored
-
-
-def checked(fields: Mapping[str, Any], form: type[_Fields]) -> _Fields:
-    """The fields as a value of this form; refuses them with the first fault in words."""
-    try:
-        return form.model_validate(fields)
-    except ValidationError as exc:
-        first = exc.errors(include_url=False, include_input=False, include_context=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise Refusal(400, f"{place}: {first['msg']}", param=place or None) from exc
+                raise _parameter_refused(name, is_known=name in cls.neutral)
+        return super().checked(used | {"ignored": ignored}, is_strict=is_strict)
 
 
 def _parameter_refused(name: str, *, is_known: bool) -> Refusal:
@@ -165,42 +159,3 @@ def _parameter_refused(name: str, *, is_known: bool) -> Refusal:
         said = f"“{name}” is not supported with this value."
         return Refusal(400, said, param=name, code="unsupported_parameter")
     return Refusal(400, f"“{name}” is not known.", param=name, code="unknown_parameter")
-
-
-CHAT = Parameters(
-    {
-        "audio": (),
-        "function_call": ("none", "auto"),
-        "functions": ([],),
-        "logit_bias": ({},),
-        "logprobs": (False,),
-        "modalities": (["text"],),
-        "n": (1,),
-        "parallel_tool_calls": (True, False),
-        "prediction": (),
-        "response_format": ({"type": "text"},),
-        "store": (False,),
-        "tool_choice": ("none", "auto"),
-        "tools": ([],),
-        "top_logprobs": (0,),
-        "web_search_options": ({},),
-    }
-)
-RESPONSES = Parameters(
-    {
-        "background": (False,),
-        "conversation": (),
-        "include": ([],),
-        "max_tool_calls": (),
-        "parallel_tool_calls": (True, False),
-        "previous_response_id": (),
-        "prompt": (),
-        "store": (False,),
-        "stream_options": ({}, {"include_obfuscation": False}),
-        "text": ({"format": {"type": "text"}}, {}),
-        "tool_choice": ("none", "auto"),
-        "tools": ([],),
-        "top_logprobs": (0,),
-    }
-)
-EMBEDDINGS = Parameters({}, frozenset({"user"}))

@@ -1,8 +1,10 @@
-"""Collections, sources, access rules and saved prompts for other programs. JSON; worker threads."""
+"""Collections, sources, access rules and saved prompts for other programs. Worker threads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import Collection, DocumentState, Source, WebLinks
@@ -12,25 +14,102 @@ from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.saved_prompts import SavedPrompt, plain_name
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.callers import Caller
-from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.server.rest.readable_library import (
+from desktop_rag.features.server.operations import ADMIN, READ, WRITE, Answered, Form, operation
+from desktop_rag.features.server.readable_library import (
     ReadableLibrary,
     need_every_collection,
     need_whole_rights,
     sees_all_of,
 )
-from desktop_rag.features.server.rest.rest_forms import (
-    Access,
-    Chunking,
-    CollectionChange,
-    Links,
-    NewCollection,
-)
-from desktop_rag.features.server.values.access_values import AccessRule
+from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.features.server.rest.rest_fields import DeletedAnswer, Id, Name
+from desktop_rag.features.server.values.access_values import USUAL_ALGORITHMS, AccessRule, Algorithm
 from desktop_rag.ingest.library import Library
 from desktop_rag.models.embedding.joined_embedding import BUNDLED, BUNDLED_MULTILINGUAL
 
 _UNKNOWN: Mapping[str, DocumentCounts] = MappingProxyType({})
+
+
+class Chunking(Form):
+    """How documents become passages. `max_tokens` 0 means the limit of the embedding model."""
+
+    method: Literal["structure", "tokens", "words"] = "structure"
+    max_tokens: Annotated[int, Field(ge=0, le=8192)] = 0
+    overlap_tokens: Annotated[int, Field(ge=0, le=128)] = 16
+
+
+Embedder = Annotated[
+    str,
+    Field(
+        max_length=2000,
+        description="A model that another collection uses already: a folder, or the address of an"
+        ' endpoint with # and a model. "" is the model of the settings, "bundled:multilingual" the'
+        " bundled one for many languages.",
+    ),
+]
+
+
+class NewCollection(Form):
+    """A collection to be made."""
+
+    name: Name
+    chunking: Chunking | None = None
+    embedder: Embedder | None = None
+
+
+class CollectionChange(Form):
+    """What is to change; what is left out stays."""
+
+    name: Name | None = None
+    chunking: Chunking | None = None
+    embedder: Embedder | None = None
+
+
+class Links(Form):
+    """Web pages to be fetched; the address of a sitemap stands for the pages it lists."""
+
+    urls: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=2048)]],
+        Field(min_length=1, max_length=100),
+    ]
+    page_limit: Annotated[int, Field(ge=1, le=10_000)] = 100
+    refresh_hours: Annotated[float, Field(ge=0, le=8760, allow_inf_nan=False)] = 24.0
+
+
+class CollectionAnswer(Answered):
+    """A collection. `answering_model` is the one whose vectors are searched now."""
+
+    id: str
+    name: str
+    chunking: Chunking
+    embedder: str
+    answering_model: str
+    documents: int
+    states: dict[str, int]
+    applications: list[str]
+
+
+class CollectionList(Answered):
+    """The collections that the token may read."""
+
+    collections: list[CollectionAnswer]
+
+
+class SourceAnswer(Answered):
+    """A folder, links, or what an application sends."""
+
+    id: str
+    kind: str
+    name: str
+    state: str
+    documents: int
+    refreshed_at: float | None
+
+
+class SourceList(Answered):
+    """The sources of a collection."""
+
+    sources: list[SourceAnswer]
 
 
 class CollectionCalls:
@@ -40,91 +119,99 @@ class CollectionCalls:
         self._library = library
         self._readable = readable
 
-    def all(self, caller: Caller) -> dict[str, Any]:
-        """The collections of the caller."""
+    @operation("GET collections", READ)
+    def list_collections(self, caller: Caller) -> CollectionList:
+        """List the collections."""
         found = self._readable.collections(caller)
         sources, counts = self._readable.sources(caller), self._library.documents.counts_by_source()
-        return {"collections": [self._json(caller, each, sources, counts) for each in found]}
+        return CollectionList(collections=[self._shown(caller, c, sources, counts) for c in found])
 
-    def one(self, caller: Caller, collection_id: str) -> dict[str, Any]:
-        """One collection."""
-        collection = self._readable.collection(caller, collection_id)
-        return self._json(caller, collection, self._readable.sources(caller, collection_id))
+    @operation("POST collections", ADMIN, 201)
+    def make_collection(self, caller: Caller, body: NewCollection) -> CollectionAnswer:
+        """Make a collection.
 
-    def add(self, caller: Caller, new: NewCollection) -> dict[str, Any]:
-        """A new collection; refuses a name that is taken, and a model that can't be used."""
+        Refuses a name that is taken, and a model that can't be used.
+        """
         need_every_collection(caller)
-        collection = self._named(lambda: self._library.collections.add(new.name))
+        collection = _named(lambda: self._library.collections.add(body.name))
         try:
-            self._set(collection.collection_id, new.chunking, new.embedder)
-        except Refusal:
+            self._set(collection.collection_id, body.chunking, body.embedder)
+        except (AppError, Refusal):
             self._library.collections.remove(collection.collection_id)
             raise
-        return self.one(caller, collection.collection_id)
+        return self.get_collection(caller, collection.collection_id)
 
-    def change(
-        self, caller: Caller, collection_id: str, change: CollectionChange
-    ) -> dict[str, Any]:
-        """Rename it or change its settings; its documents follow in the background."""
-        need_whole_rights(caller)
-        self._readable.collection(caller, collection_id)
-        if change.name is not None:
-            name = change.name
-            self._named(lambda: self._library.collections.rename(collection_id, name))
-        self._set(collection_id, change.chunking, change.embedder)
-        return self.one(caller, collection_id)
+    @operation("GET collections/{collection_id}", READ)
+    def get_collection(self, caller: Caller, collection_id: Id) -> CollectionAnswer:
+        """Show a collection."""
+        collection = self._readable.collection(caller, collection_id)
+        return self._shown(caller, collection, self._readable.sources(caller, collection_id))
 
-    def remove(self, caller: Caller, collection_id: str) -> dict[str, Any]:
-        """Delete it with its sources; files of the person's stay, what programs sent does not."""
-        need_whole_rights(caller)
-        self._readable.collection(caller, collection_id)
+    @operation("PATCH collections/{collection_id}", ADMIN)
+    def change_collection(
+        self, caller: Caller, collection_id: Id, body: CollectionChange
+    ) -> CollectionAnswer:
+        """Rename a collection or change its settings.
+
+        Its documents follow in the background.
+        """
+        self._readable.writable(caller, collection_id)
+        if (name := body.name) is not None:
+            _named(lambda: self._library.collections.rename(collection_id, name))
+        self._set(collection_id, body.chunking, body.embedder)
+        return self.get_collection(caller, collection_id)
+
+    @operation("DELETE collections/{collection_id}", ADMIN)
+    def delete_collection(self, caller: Caller, collection_id: Id) -> DeletedAnswer:
+        """Delete a collection.
+
+        Its sources go too: files of the person's stay, what programs sent does not.
+        """
+        self._readable.writable(caller, collection_id)
         self._library.collections.remove(collection_id)
-        return {"deleted": [collection_id]}
+        return DeletedAnswer(deleted=[collection_id])
 
-    def sources(self, caller: Caller, collection_id: str) -> dict[str, Any]:
-        """Its folders and links, and the applications that send to it."""
+    @operation("GET collections/{collection_id}/sources", READ)
+    def list_sources(self, caller: Caller, collection_id: Id) -> SourceList:
+        """List the folders, links and applications of a collection."""
         self._readable.collection(caller, collection_id)
         found = self._readable.sources(caller, collection_id)
         of_each = self._readable.by_source(caller, found)
         rows = [(source, len(documents)) for source, documents in of_each]
         is_whole = sees_all_of(caller, collection_id)
         shown = [(source, count) for source, count in rows if count or is_whole]
-        return {"sources": [_source_json(source, count) for source, count in shown]}
+        return SourceList(sources=[_shown_source(source, count) for source, count in shown])
 
-    def remove_source(self, caller: Caller, collection_id: str, source_id: str) -> dict[str, Any]:
-        """Take a source out of the library; files of the person's stay."""
+    @operation("POST collections/{collection_id}/links", WRITE, 202)
+    def add_links(self, caller: Caller, collection_id: Id, body: Links) -> SourceAnswer:
+        """Add web pages; they are fetched later.
+
+        Refuses what is no address, or is there already.
+        """
+        self._readable.writable(caller, collection_id)
+        wanted = WebLinks(tuple(body.urls), body.page_limit, body.refresh_hours)
+        return _shown_source(self._library.sources.add_links(wanted, collection_id), 0)
+
+    @operation("DELETE collections/{collection_id}/sources/{source_id}", ADMIN)
+    def delete_source(self, caller: Caller, collection_id: Id, source_id: Id) -> DeletedAnswer:
+        """Take a source out of the library.
+
+        Files of the person's stay.
+        """
         need_whole_rights(caller)
         known = self._readable.sources(caller, collection_id)
         if all(source.source_id != source_id for source in known):
             raise Refusal(404, "There is no such source.", code="no_such_source")
         self._library.sources.remove(source_id)
-        return {"deleted": [source_id]}
-
-    def add_links(self, caller: Caller, collection_id: str, links: Links) -> dict[str, Any]:
-        """Queue web pages to be fetched; refuses what is no address, or is there already."""
-        need_whole_rights(caller)
-        self._readable.collection(caller, collection_id)
-        wanted = WebLinks(tuple(links.urls), links.page_limit, links.refresh_hours)
-        try:
-            source = self._library.sources.add_links(wanted, collection_id)
-        except AppError as error:
-            raise Refusal.of_error(error) from error
-        return _source_json(source, 0)
+        return DeletedAnswer(deleted=[source_id])
 
     def _set(self, collection_id: str, chunking: Chunking | None, embedder: str | None) -> None:
         collections = self._library.collections
         if embedder is not None:
             self._check_embedder(embedder)
-        try:
-            if embedder is not None:
-                collections.set_embedder(collection_id, embedder)
-            if chunking is not None:
-                chosen = ChunkSettings(
-                    chunking.method, chunking.max_tokens, chunking.overlap_tokens
-                )
-                collections.set_chunking(collection_id, chosen)
-        except AppError as error:
-            raise Refusal.of_error(error) from error
+            collections.set_embedder(collection_id, embedder)
+        if chunking is not None:
+            collections.set_chunking(collection_id, ChunkSettings(**chunking.model_dump()))
 
     def _check_embedder(self, embedder: str) -> None:
         """Refuses a model that the person has not chosen yet for some collection.
@@ -136,21 +223,13 @@ class CollectionCalls:
             said = "This model is not in use. Choose it for a collection in the app first."
             raise Refusal(400, said, param="embedder", code="unknown_model")
 
-    def _named(self, make: Any) -> Collection:  # noqa: ANN401  a call that may refuse the name
-        try:
-            return make()
-        except AppError as error:
-            refusal = Refusal.of_error(error, 409)
-            refusal.param, refusal.code = "name", "name_taken"
-            raise refusal from error
-
-    def _json(
+    def _shown(
         self,
         caller: Caller,
         collection: Collection,
         every: Sequence[Source],
         counts: Mapping[str, DocumentCounts] = _UNKNOWN,
-    ) -> dict[str, Any]:
+    ) -> CollectionAnswer:
         """A collection, its sources among `every` one, and their `counts` where they are known."""
         states: dict[str, int] = {}
         sources = [each for each in every if each.collection_id == collection.collection_id]
@@ -161,20 +240,19 @@ class CollectionCalls:
         is_whole = sees_all_of(caller, collection.collection_id)
         programs = {source.program for source in sources if source.program and is_whole}
         chunking = collection.chunking
-        return {
-            "id": collection.collection_id,
-            "name": collection.name,
-            "chunking": {
+        return CollectionAnswer.of(
+            collection,
+            id=collection.collection_id,
+            chunking={
                 "method": chunking.method,
                 "max_tokens": min(chunking.max_tokens, 8192),
                 "overlap_tokens": min(chunking.overlap_tokens, 128),
             },
-            "embedder": collection.embedder,
-            "answering_model": self._library.collections.answering_model(collection.collection_id),
-            "documents": sum(states.values()),
-            "states": states,
-            "applications": sorted(programs),
-        }
+            answering_model=self._library.collections.answering_model(collection.collection_id),
+            documents=sum(states.values()),
+            states=states,
+            applications=sorted(programs),
+        )
 
     def _counts(
         self, caller: Caller, source: Source, known: Mapping[str, DocumentCounts]
@@ -188,16 +266,50 @@ class CollectionCalls:
         return counts
 
 
-def _source_json(source: Source, documents: int) -> dict[str, Any]:
+def _named(make: Callable[[], Collection]) -> Collection:
+    """What is made; refuses a name that is taken."""
+    try:
+        return make()
+    except AppError as error:
+        raise Refusal.of_error(error, 409, param="name", code="name_taken") from error
+
+
+def _shown_source(source: Source, documents: int) -> SourceAnswer:
     kind = "application" if source.program else "links" if source.links else "folder"
-    return {
-        "id": source.source_id,
-        "kind": kind,
-        "name": source.name,
-        "state": source.state.value,
-        "documents": documents,
-        "refreshed_at": source.refreshed_at or None,
-    }
+    return SourceAnswer.of(
+        source,
+        id=source.source_id,
+        kind=kind,
+        state=source.state.value,
+        documents=documents,
+        refreshed_at=source.refreshed_at or None,
+    )
+
+
+class Access(Form):
+    """The application that decides which of its users may read what in a collection."""
+
+    key: Annotated[
+        str,
+        Field(
+            max_length=100_000,
+            description="The public key of the users' tokens, PEM or JWKS; empty keeps the known.",
+        ),
+    ] = ""
+    algorithms: list[Algorithm] = Field(list(USUAL_ALGORITHMS), min_length=1)
+    issuer: Annotated[str, Field(min_length=1, max_length=1000)]
+    audience: Annotated[str, Field(min_length=1, max_length=1000)]
+    address: Annotated[str, Field(max_length=2000, description="Asked what a user may read.")]
+
+
+class AccessAnswer(Answered):
+    """The application that decides about the readers of a collection, without its key."""
+
+    collection_id: str
+    algorithms: list[str]
+    issuer: str
+    audience: str
+    address: str
 
 
 class AccessCalls:
@@ -207,33 +319,36 @@ class AccessCalls:
         self._rules = rules
         self._readable = readable
 
-    def one(self, caller: Caller, collection_id: str) -> dict[str, Any]:
-        """The rule of a collection."""
+    @operation("GET collections/{collection_id}/access", ADMIN)
+    def get_access(self, caller: Caller, collection_id: Id) -> AccessAnswer:
+        """Show which application decides about the readers."""
         rule = self._known(caller, collection_id)
         if rule is None:
             raise Refusal(404, "Its readers need no other application.", code="no_access_rule")
-        return _rule_json(rule)
+        return AccessAnswer.of(rule)
 
-    def set(self, caller: Caller, collection_id: str, given: Access) -> dict[str, Any]:
-        """Let an application decide from now on; without a key, the known one stays."""
+    @operation("PUT collections/{collection_id}/access", ADMIN)
+    def set_access(self, caller: Caller, collection_id: Id, body: Access) -> AccessAnswer:
+        """Let an application decide which users read what.
+
+        Without a key, the known one stays.
+        """
         known = self._known(caller, collection_id)
-        if not (given.key or known):
+        if not (body.key or known):
             raise Refusal(400, "The public key is needed.", param="key", code="missing_field")
         rule = AccessRule(
-            collection_id, known.key_file if known else "", tuple(given.algorithms),
-            given.issuer, given.audience, given.address,
+            collection_id, known.key_file if known else "", tuple(body.algorithms),
+            body.issuer, body.audience, body.address,
         )  # fmt: skip
-        try:
-            self._rules.set(rule, given.key)
-        except AppError as error:
-            raise Refusal.of_error(error) from error
-        return _rule_json(rule)
+        self._rules.set(rule, body.key)
+        return AccessAnswer.of(rule)
 
-    def remove(self, caller: Caller, collection_id: str) -> dict[str, Any]:
+    @operation("DELETE collections/{collection_id}/access", ADMIN)
+    def delete_access(self, caller: Caller, collection_id: Id) -> DeletedAnswer:
         """Let every token for the collection read it again."""
         self._known(caller, collection_id)
         self._rules.remove(collection_id)
-        return {"deleted": [collection_id]}
+        return DeletedAnswer(deleted=[collection_id])
 
     def _known(self, caller: Caller, collection_id: str) -> AccessRule | None:
         need_every_collection(caller)
@@ -241,15 +356,26 @@ class AccessCalls:
         return self._rules.of(collection_id)
 
 
-def _rule_json(rule: AccessRule) -> dict[str, Any]:
-    """Without the path of the key, which is of this computer."""
-    return {
-        "collection_id": rule.collection_id,
-        "algorithms": list(rule.algorithms),
-        "issuer": rule.issuer,
-        "audience": rule.audience,
-        "address": rule.address,
-    }
+class PromptText(Form):
+    """The text of a prompt; {{name}} is a gap to be filled in."""
+
+    text: Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
+
+
+class PromptAnswer(Answered):
+    """A saved prompt."""
+
+    name: str
+    text: str
+
+
+class PromptList(Answered):
+    """The saved prompts."""
+
+    prompts: list[PromptAnswer]
+
+
+PromptName = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class PromptCalls:
@@ -258,29 +384,28 @@ class PromptCalls:
     def __init__(self, chat: Chat) -> None:
         self._prompts = chat.prompts
 
-    def all(self, caller: Caller) -> dict[str, Any]:
-        """The prompts by name; none for a token of some collections."""
-        saved = [] if caller.is_limited else self._prompts.all()
-        return {"prompts": [_json(prompt) for prompt in saved]}
+    @operation("GET prompts", READ)
+    def list_prompts(self, caller: Caller) -> PromptList:
+        """List the saved prompts.
 
-    def put(self, caller: Caller, name: str, text: str) -> dict[str, Any]:
-        """Save a prompt, in place of one of this name."""
+        There are none for a token of some collections.
+        """
+        saved = [] if caller.is_limited else self._prompts.all()
+        return PromptList(prompts=[PromptAnswer.of(prompt) for prompt in saved])
+
+    @operation("PUT prompts/{name}", WRITE)
+    def put_prompt(self, caller: Caller, name: PromptName, body: PromptText) -> PromptAnswer:
+        """Save a prompt."""
         need_every_collection(caller)
         plain = plain_name(name)
-        try:
-            return _json(self._prompts.save(SavedPrompt(plain, text), former=plain))
-        except AppError as error:
-            raise Refusal.of_error(error) from error
+        return PromptAnswer.of(self._prompts.save(SavedPrompt(plain, body.text), former=plain))
 
-    def remove(self, caller: Caller, name: str) -> dict[str, Any]:
+    @operation("DELETE prompts/{name}", WRITE)
+    def delete_prompt(self, caller: Caller, name: PromptName) -> DeletedAnswer:
         """Delete a prompt."""
         need_every_collection(caller)
         plain = plain_name(name)
         if not plain or all(prompt.name != plain for prompt in self._prompts.all()):
             raise Refusal(404, "There is no such prompt.", code="no_such_prompt")
         self._prompts.delete(plain)
-        return {"deleted": [plain]}
-
-
-def _json(prompt: SavedPrompt) -> dict[str, Any]:
-    return {"name": prompt.name, "text": prompt.text}
+        return DeletedAnswer(deleted=[plain])

@@ -6,25 +6,88 @@ person's own chats are out of reach.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation, Feedback, Message, Role
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
-from desktop_rag.features.server.access.access_tokens import TokenScope
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.asked import message_of
 from desktop_rag.features.server.filters.standard_filters import inert_message
 from desktop_rag.features.server.library_calls import LinkTo
+from desktop_rag.features.server.operations import ADMIN, ASK, WRITE, Answered, Form, operation
+from desktop_rag.features.server.readable_library import ReadableLibrary, need_every_collection
 from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.server.rest.readable_library import ReadableLibrary, need_every_collection
-from desktop_rag.features.server.rest.rest_forms import Opinion, Page
+from desktop_rag.features.server.rest.rest_fields import (
+    DeletedAnswer,
+    Id,
+    Listed,
+    Page,
+    Question,
+    page_of,
+)
 from desktop_rag.features.server.wire_sources import source_json
 
 _OPINIONS = {"like": Feedback.LIKED, "dislike": Feedback.DISLIKED, "none": Feedback.NONE}
 _NAMES = {feedback: name for name, feedback in _OPINIONS.items()}
 _TITLE_CHARS = 60
+
+
+class Opinion(Form):
+    """An opinion of an answer: of a stored one by its id, or of any by its question and text.
+
+    The latter is stored with it. `rewrite` is the answer as it should have been.
+    """
+
+    answer_id: Id | None = None
+    question: Question | None = None
+    answer: Annotated[str, Field(min_length=1, max_length=200_000)] | None = None
+    opinion: Literal["like", "dislike", "none"]
+    rewrite: Annotated[str, Field(min_length=1, max_length=200_000, pattern=r"\S")] | None = None
+
+
+class FeedbackAnswer(Answered):
+    """The answer that the opinion belongs to now."""
+
+    answer_id: str
+    opinion: str
+    is_rewritten: bool
+
+
+class MessageAnswer(Answered):
+    """A question, or an answer with its sources."""
+
+    id: str
+    role: str
+    text: str
+    created_at: float
+    state: str
+    opinion: str
+    sources: list[dict[str, Any]]
+    follow_ups: list[str]
+
+
+class ConversationAnswer(Answered):
+    """A stored conversation without its messages."""
+
+    id: str
+    title: str
+    updated_at: float
+
+
+class ConversationList(Listed):
+    """The conversations that are stored for the token."""
+
+    conversations: list[ConversationAnswer]
+
+
+class WholeConversation(ConversationAnswer):
+    """A stored conversation."""
+
+    messages: list[MessageAnswer]
 
 
 class ConversationCalls:
@@ -35,30 +98,55 @@ class ConversationCalls:
         self._readable = readable
         self._link = link
 
-    def all(self, caller: Caller, page: Page) -> dict[str, Any]:
-        """A page of the conversations of the caller, the last changed first."""
-        found = self._own(caller)
-        shown = found[page.offset : page.offset + page.limit]
-        end = page.offset + len(shown)
-        return {
-            "conversations": [_json(conversation) for conversation in shown],
-            "total": len(found),
-            "next_offset": end if shown and end < len(found) else None,
-        }
+    @operation("POST feedback", ASK)
+    def give_feedback(self, caller: Caller, body: Opinion) -> FeedbackAnswer:
+        """Like, dislike or rewrite an answer."""
+        if body.rewrite is not None:
+            caller.need(WRITE)
+            # What a person wrote becomes a document that every question may find.
+            need_every_collection(caller)
+        answer = self._answer(caller, body)
+        self._history.set_feedback(answer.message_id, _OPINIONS[body.opinion])
+        if body.rewrite is not None:
+            try:
+                self._history.rewrite(answer, body.rewrite)
+            except AppError as error:
+                raise Refusal.of_error(error, 503) from error
+        return FeedbackAnswer.of(
+            body, answer_id=answer.message_id, is_rewritten=body.rewrite is not None
+        )
 
-    def one(self, caller: Caller, conversation_id: str) -> dict[str, Any]:
-        """A conversation with its messages, and the sources that the caller may read now."""
+    @operation("GET conversations", ASK)
+    def list_conversations(self, caller: Caller, query: Page) -> ConversationList:
+        """List the conversations that are stored for the token.
+
+        The last changed come first.
+        """
+        found = self._own(caller)
+        page, after = page_of(found, query)
+        shown = [ConversationAnswer.of(each, id=each.conversation_id) for each in page]
+        return ConversationList(conversations=shown, total=len(found), next_offset=after)
+
+    @operation("GET conversations/{conversation_id}", ASK)
+    def get_conversation(self, caller: Caller, conversation_id: Id) -> WholeConversation:
+        """Read a stored conversation; `ask` continues it.
+
+        It has the sources that the caller may read now.
+        """
         conversation = self._find(caller, conversation_id)
         messages = self._history.messages(conversation_id)
-        return _json(conversation) | {
-            "messages": [self._message_json(caller, message) for message in messages]
-        }
+        shown = [self._shown(caller, message) for message in messages]
+        return WholeConversation.of(conversation, id=conversation_id, messages=shown)
 
-    def remove(self, caller: Caller, conversation_id: str) -> dict[str, Any]:
-        """Delete a conversation; it is removed for good at the next start of the app."""
+    @operation("DELETE conversations/{conversation_id}", ASK)
+    def delete_conversation(self, caller: Caller, conversation_id: Id) -> DeletedAnswer:
+        """Delete a stored conversation.
+
+        It is removed for good at the next start of the app.
+        """
         self._find(caller, conversation_id)
         self._history.delete(conversation_id)
-        return {"deleted": [conversation_id]}
+        return DeletedAnswer(deleted=[conversation_id])
 
     # --- while asking --------------------------------------------------------------------------
 
@@ -77,27 +165,6 @@ class ConversationCalls:
         key = conversation.conversation_id
         for message in messages:
             self._history.programs.add(replace(message, conversation_id=key, scope=ALL_DOCUMENTS))
-
-    # --- opinions ------------------------------------------------------------------------------
-
-    def judge(self, caller: Caller, opinion: Opinion) -> dict[str, Any]:
-        """Store an opinion of an answer, and the answer as it should have been."""
-        if opinion.rewrite is not None:
-            caller.need(TokenScope.WRITE)
-            # What a person wrote becomes a document that every question may find.
-            need_every_collection(caller)
-        answer = self._answer(caller, opinion)
-        self._history.set_feedback(answer.message_id, _OPINIONS[opinion.opinion])
-        if opinion.rewrite is not None:
-            try:
-                self._history.rewrite(answer, opinion.rewrite)
-            except AppError as error:
-                raise Refusal.of_error(error, 503) from error
-        return {
-            "answer_id": answer.message_id,
-            "opinion": opinion.opinion,
-            "is_rewritten": opinion.rewrite is not None,
-        }
 
     def _answer(self, caller: Caller, opinion: Opinion) -> Message:
         """The answer that an opinion is of, stored if it is not yet."""
@@ -123,7 +190,7 @@ class ConversationCalls:
 
     def _own(self, caller: Caller) -> list[Conversation]:
         is_limited = caller.is_limited or caller.user
-        sees_all = caller.token.allows(TokenScope.ADMIN) and not is_limited
+        sees_all = caller.token.allows(ADMIN) and not is_limited
         return self._history.programs.of("" if sees_all else caller.keeper)
 
     def _find(self, caller: Caller, conversation_id: str) -> Conversation:
@@ -132,7 +199,7 @@ class ConversationCalls:
                 return conversation
         raise Refusal(404, "There is no such conversation.", code="no_such_conversation")
 
-    def _message_json(self, caller: Caller, message: Message) -> dict[str, Any]:
+    def _shown(self, caller: Caller, message: Message) -> MessageAnswer:
         if message.role is Role.ASSISTANT and not caller.token.passes_markup:
             message = inert_message(message)
         sources = [
@@ -144,16 +211,14 @@ class ConversationCalls:
             for source in message.sources
             if self._may_read(caller, source.document_id)
         ]
-        return {
-            "id": message.message_id,
-            "role": message.role.value,
-            "text": message.text,
-            "created_at": message.created_at,
-            "state": message.state.value,
-            "opinion": _NAMES[message.feedback],
-            "sources": sources,
-            "follow_ups": list(message.follow_ups),
-        }
+        return MessageAnswer.of(
+            message,
+            id=message.message_id,
+            role=message.role.value,
+            state=message.state.value,
+            opinion=_NAMES[message.feedback],
+            sources=sources,
+        )
 
     def _may_read(self, caller: Caller, document_id: str) -> bool:
         try:
@@ -161,14 +226,6 @@ class ConversationCalls:
         except Refusal:
             return False
         return True
-
-
-def _json(conversation: Conversation) -> dict[str, Any]:
-    return {
-        "id": conversation.conversation_id,
-        "title": conversation.title,
-        "updated_at": conversation.updated_at,
-    }
 
 
 def _title(question: str) -> str:

@@ -1,18 +1,117 @@
-"""Documents and the state of indexing for other programs. JSON; worker threads."""
+"""Documents and the state of indexing for other programs. Worker threads."""
 
 from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from desktop_rag.core.domain import Document, DocumentState, Source
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.library_calls import LinkTo
+from desktop_rag.features.server.operations import READ, Answered, operation
+from desktop_rag.features.server.readable_library import ReadableLibrary
 from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.server.rest.readable_library import ReadableLibrary
-from desktop_rag.features.server.rest.rest_forms import DocumentsQuery, Page, TextQuery
+from desktop_rag.features.server.rest.rest_fields import (
+    LARGEST,
+    Application,
+    Format,
+    Id,
+    Language,
+    Listed,
+    Page,
+    Title,
+    Value,
+    page_of,
+)
 from desktop_rag.ingest.library import Library
+
+State = Literal[
+    "waiting", "reading", "searchable by words", "searchable", "skipped", "failed", "offline",
+    "gone",
+]  # fmt: skip
+
+
+class DocumentsQuery(Page):
+    """Which documents are listed. `metadata` is `key=value`, `text` is a part of the title."""
+
+    collection_id: Id | None = None
+    application: Application | None = None
+    state: State | None = None
+    language: Language | None = None
+    format: Format | None = None
+    title: Title | None = None
+    metadata: Annotated[str, Field(max_length=2200, pattern=r"^[^=]+=")] | None = None
+
+
+class TextQuery(Page):
+    """A part of a text, in characters."""
+
+    limit: Annotated[int, Field(ge=1, le=1_000_000)] = 200_000
+
+
+class DocumentAnswer(Answered):
+    """A document without its text. `url` opens it: its address, or its page on this server."""
+
+    id: str
+    own_id: str | None
+    application: str | None
+    collection_id: str
+    title: str
+    url: str
+    address: str
+    path: str
+    part: str
+    parent_id: str
+    format: str
+    language: str
+    metadata: dict[str, Value]
+    tags: list[str]
+    dated: str
+    state: str
+    reason: str
+    chunks: int
+    size_bytes: int
+    indexed_at: float
+    sent_at: float | None
+
+
+class DocumentList(Listed):
+    """A part of a list of documents."""
+
+    documents: list[DocumentAnswer]
+
+
+class TextAnswer(Answered):
+    """A part of the text of a document."""
+
+    id: str
+    text: str
+    offset: int
+    total_chars: int
+    next_offset: int | None
+
+
+class ChunkAnswer(Answered):
+    """A chunk: the characters [start, end) of the text. `next` and `previous` are positions."""
+
+    document_id: str
+    position: int
+    start: int
+    end: int
+    text: str
+    context: str
+    place: str
+    previous: int | None
+    next: int | None
+
+
+class ChunkList(Listed):
+    """A part of the chunks of a document."""
+
+    chunks: list[ChunkAnswer]
 
 
 class DocumentCalls:
@@ -23,18 +122,18 @@ class DocumentCalls:
         self._readable = readable
         self._link = link
 
-    def all(self, caller: Caller, query: DocumentsQuery) -> dict[str, Any]:
-        """A page of the documents that fit the query, source by source, by path."""
+    @operation("GET documents", READ)
+    def list_documents(self, caller: Caller, query: DocumentsQuery) -> DocumentList:
+        """List documents.
+
+        Source by source, by path.
+        """
         if query.collection_id is not None:
             self._readable.collection(caller, query.collection_id)
         found = self.matching(caller, query)
-        page = found[query.offset : query.offset + query.limit]
-        end = query.offset + len(page)
-        return {
-            "documents": [self.json(caller, document, source) for document, source in page],
-            "total": len(found),
-            "next_offset": end if page and end < len(found) else None,
-        }
+        page, after = page_of(found, query)
+        rows = [self.shown(caller, *each) for each in page]
+        return DocumentList(documents=rows, total=len(found), next_offset=after)
 
     def matching(self, caller: Caller, query: DocumentsQuery) -> list[tuple[Document, Source]]:
         """All documents that fit the query, with their sources."""
@@ -56,72 +155,60 @@ class DocumentCalls:
                     found.append((document, source))
         return found
 
-    def one(self, caller: Caller, document_id: str) -> dict[str, Any]:
-        """A document without its text."""
-        return self.json(caller, *self._readable.document(caller, document_id))
+    @operation("GET documents/{document_id}", READ)
+    def get_document(self, caller: Caller, document_id: Id) -> DocumentAnswer:
+        """Show a document and its state."""
+        return self.shown(caller, *self._readable.document(caller, document_id))
 
-    def text(self, caller: Caller, document_id: str, query: TextQuery) -> dict[str, Any]:
-        """A part of its text."""
+    @operation("GET documents/{document_id}/text", READ)
+    def get_text(self, caller: Caller, document_id: Id, query: TextQuery) -> TextAnswer:
+        """Read its text."""
         self._readable.document(caller, document_id)
         text = self._library.documents.text(document_id)
-        part = text[query.offset : query.offset + query.limit]
-        end = query.offset + len(part)
-        return {
-            "id": document_id,
-            "text": part,
-            "offset": query.offset,
-            "total_chars": len(text),
-            "next_offset": end if part and end < len(text) else None,
-        }
+        part, after = page_of(text, query)
+        return TextAnswer.of(
+            query, id=document_id, text=part, total_chars=len(text), next_offset=after
+        )
 
-    def chunks(self, caller: Caller, document_id: str, query: Page) -> dict[str, Any]:
-        """A part of its chunks, in reading order."""
+    @operation("GET documents/{document_id}/chunks", READ)
+    def list_chunks(self, caller: Caller, document_id: Id, query: Page) -> ChunkList:
+        """List its chunks."""
         self._readable.document(caller, document_id)
         chunks = self._library.documents.chunks(document_id)
-        page = chunks[query.offset : query.offset + query.limit]
-        end = query.offset + len(page)
-        first = enumerate(page, start=query.offset)
-        return {
-            "chunks": [_chunk_json(document_id, chunks, place) for place, _ in first],
-            "total": len(chunks),
-            "next_offset": end if page and end < len(chunks) else None,
-        }
+        page, after = page_of(range(len(chunks)), query)
+        shown = [_shown_chunk(document_id, chunks, place) for place in page]
+        return ChunkList(chunks=shown, total=len(chunks), next_offset=after)
 
-    def chunk(self, caller: Caller, document_id: str, position: int) -> dict[str, Any]:
-        """One chunk."""
+    @operation("GET documents/{document_id}/chunks/{position}", READ)
+    def get_chunk(
+        self, caller: Caller, document_id: Id, position: Annotated[int, Field(ge=0, le=LARGEST)]
+    ) -> ChunkAnswer:
+        """Read a chunk, with the positions of its neighbours."""
         self._readable.document(caller, document_id)
         chunks = self._library.documents.chunks(document_id)
         if position >= len(chunks):
             raise Refusal(404, "There is no such chunk.", code="no_such_chunk")
-        return _chunk_json(document_id, chunks, position)
+        return _shown_chunk(document_id, chunks, position)
 
-    def json(self, caller: Caller, document: Document, source: Source) -> dict[str, Any]:
-        """A document in the form of the wire."""
+    def shown(self, caller: Caller, document: Document, source: Source) -> DocumentAnswer:
+        """A document as the caller sees it."""
         sent = self._library.sent.find(document)
-        address = document.address
-        return {
-            "id": document.document_id,
-            "own_id": sent.own_id if sent else None,
-            "application": source.program or None,
-            "collection_id": source.collection_id,
-            "title": document.title or document.name,
-            "url": address or self._link(caller, document.document_id, 0, 0),
-            "address": address,
-            "path": "" if sent or document.url else str(document.path),
-            "part": document.part,
-            "parent_id": document.parent_id,
-            "format": document.format,
-            "language": document.language,
-            "metadata": dict(sent.metadata) if sent else {},
-            "tags": list(document.all_tags),
-            "dated": document.dated,
-            "state": document.state.value,
-            "reason": document.reason,
-            "chunks": document.chunk_count,
-            "size_bytes": document.stat.size_bytes,
-            "indexed_at": document.indexed_at,
-            "sent_at": sent.sent_at if sent else None,
-        }
+        return DocumentAnswer.of(
+            document,
+            id=document.document_id,
+            own_id=sent.own_id if sent else None,
+            application=source.program or None,
+            collection_id=source.collection_id,
+            title=document.title or document.name,
+            url=document.address or self._link(caller, document.document_id, 0, 0),
+            path="" if sent or document.url else str(document.path),
+            metadata=dict(sent.metadata) if sent else {},
+            tags=document.all_tags,
+            state=document.state.value,
+            chunks=document.chunk_count,
+            size_bytes=document.stat.size_bytes,
+            sent_at=sent.sent_at if sent else None,
+        )
 
     def _has(self, document: Document, key: str, value: str) -> bool:
         sent = self._library.sent.find(document)
@@ -133,22 +220,41 @@ def _said(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _chunk_json(document_id: str, chunks: Sequence[Chunk], place: int) -> dict[str, Any]:
-    chunk = chunks[place]
-    return {
-        "document_id": document_id,
-        "position": place,
-        "start": chunk.start,
-        "end": chunk.end,
-        "text": chunk.text,
-        "context": chunk.context,
-        "place": chunk.anchor.label(),
-        "previous": place - 1 if place else None,
-        "next": place + 1 if place + 1 < len(chunks) else None,
-    }
+def _shown_chunk(document_id: str, chunks: Sequence[Chunk], place: int) -> ChunkAnswer:
+    return ChunkAnswer.of(
+        chunks[place],
+        document_id=document_id,
+        position=place,
+        place=chunks[place].anchor.label(),
+        previous=place - 1 if place else None,
+        next=place + 1 if place + 1 < len(chunks) else None,
+    )
 
 
 _MOST_FAULTS = 100
+
+
+class Fault(Answered):
+    """A document that could not be read."""
+
+    id: str
+    title: str
+    reason: str
+
+
+class StatusAnswer(Answered):
+    """What is indexed, what waits, and what failed, of what the token may read."""
+
+    version: str
+    stage: str
+    is_paused: bool
+    documents: int
+    searchable: int
+    waiting: int
+    pictures_waiting: int
+    failed: int
+    states: dict[str, int]
+    faults: list[Fault]
 
 
 class StatusCalls:
@@ -158,29 +264,28 @@ class StatusCalls:
         self._library = library
         self._readable = readable
 
-    def status(self, caller: Caller) -> dict[str, Any]:
-        """The state of what the caller may read; the library's stage only if that is all of it."""
+    @operation("GET status", READ)
+    def get_status(self, caller: Caller) -> StatusAnswer:
+        """Tell what is indexed, what waits and what failed.
+
+        The library's stage is told only to those who may read all of it.
+        """
         indexing = self._library.indexing
         documents = [d for d in self._readable.documents(caller) if not d.parent_id]
         states = Counter(document.state for document in documents)
         failed = [d for d in documents if d.state is DocumentState.FAILED]
-        return {
-            "version": version("desktop-rag"),
-            "stage": "" if caller.is_limited else indexing.progress().stage.value,
-            "is_paused": indexing.is_paused,
-            "documents": len(documents),
-            "searchable": sum(n for state, n in states.items() if state.is_searchable),
-            "waiting": states[DocumentState.WAITING] + states[DocumentState.READING],
-            "pictures_waiting": sum(document.pictures_waiting for document in documents),
-            "failed": len(failed),
-            "states": {state.value: n for state, n in states.items()},
-            "faults": [_fault(document) for document in failed[:_MOST_FAULTS]],
-        }
-
-
-def _fault(document: Document) -> dict[str, Any]:
-    return {
-        "id": document.document_id,
-        "title": document.title or document.name,
-        "reason": document.reason,
-    }
+        return StatusAnswer(
+            version=version("desktop-rag"),
+            stage="" if caller.is_limited else indexing.progress().stage.value,
+            is_paused=indexing.is_paused,
+            documents=len(documents),
+            searchable=sum(n for state, n in states.items() if state.is_searchable),
+            waiting=states[DocumentState.WAITING] + states[DocumentState.READING],
+            pictures_waiting=sum(document.pictures_waiting for document in documents),
+            failed=len(failed),
+            states={state.value: n for state, n in states.items()},
+            faults=[
+                Fault(id=d.document_id, title=d.title or d.name, reason=d.reason)
+                for d in failed[:_MOST_FAULTS]
+            ],
+        )

@@ -1,23 +1,71 @@
 """Search for other programs: passages with places, filtered and in pages. Worker threads."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Role
 from desktop_rag.core.domain import Document, Passage, Source
-from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import SearchScope
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.asked import Asked, message_of
 from desktop_rag.features.server.filters.filter_chain import FilterChain
 from desktop_rag.features.server.library_calls import LinkTo
 from desktop_rag.features.server.model_names import COLLECTION, EVERYTHING
-from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.server.rest.document_calls import DocumentCalls
-from desktop_rag.features.server.rest.readable_library import ReadableLibrary
-from desktop_rag.features.server.rest.rest_forms import DocumentsQuery, Search
+from desktop_rag.features.server.operations import READ, Answered, Form, operation
+from desktop_rag.features.server.readable_library import ReadableLibrary
+from desktop_rag.features.server.rest.document_calls import DocumentCalls, DocumentsQuery
+from desktop_rag.features.server.rest.rest_fields import (
+    Application,
+    Format,
+    Ids,
+    Language,
+    Metadata,
+    Question,
+    Value,
+)
 from desktop_rag.ingest.library import Library
+
+
+class Search(Form):
+    """What is searched, and where. The query may have filters, as in the window."""
+
+    query: Question
+    mode: Literal["hybrid", "lexical", "dense"] = "hybrid"
+    collection_ids: Ids | None = None
+    document_ids: Ids | None = None
+    application: Application | None = None
+    language: Language | None = None
+    format: Format | None = None
+    metadata: Metadata | None = None
+    offset: Annotated[int, Field(ge=0, le=500)] = 0
+    limit: Annotated[int, Field(ge=1, le=100)] = 10
+
+
+class FoundPassage(Answered):
+    """A passage: the characters [start, end) of the text of its document."""
+
+    document_id: str
+    own_id: str | None
+    application: str | None
+    title: str
+    url: str
+    text: str
+    place: str
+    start: int
+    end: int
+    score: float
+    relevance: float
+    metadata: dict[str, Value]
+
+
+class SearchAnswer(Answered):
+    """The best passages, the best first."""
+
+    results: list[FoundPassage]
+    next_offset: int | None
 
 
 class SearchCalls:
@@ -39,34 +87,27 @@ class SearchCalls:
         self._chain = chain
         self._link = link
 
-    def search(self, caller: Caller, search: Search) -> dict[str, Any]:
-        """A page of the best passages, the best first."""
-        wanted = self._wanted(caller, search)
-        setup = replace(self._chat.set_up(), reach=wanted)
-        message = message_of(Role.USER, search.query)
-        asked = Asked(caller, self._name(caller, search), (message,), setup)
+    @operation("POST search", READ)
+    def search(self, caller: Caller, body: Search) -> SearchAnswer:
+        """Find passages."""
+        setup = replace(self._chat.set_up(), reach=self._wanted(caller, body))
+        message = message_of(Role.USER, body.query)
+        asked = Asked(caller, self._name(caller, body), (message,), setup)
         reach = self._chain.prepared(asked).setup.reach
-        end = search.offset + search.limit
+        end = body.offset + body.limit
         found: list[Passage] = []
         if reach.document_ids != ():
-            try:
-                found = self._chat.search(
-                    search.query, mode=search.mode, limit=end + 1, reach=reach
-                )
-            except AppError as error:
-                raise Refusal.of_error(error) from error
-        page = found[search.offset : end]
+            found = self._chat.search(body.query, mode=body.mode, limit=end + 1, reach=reach)
+        page = found[body.offset : end]
         ids = list(dict.fromkeys(passage.document_id for passage in page))
         rows = {d.document_id: d for d in self._library.documents.of_ids(ids)}
         sources = {source.source_id: source for source in self._readable.sources(caller)}
-        return {
-            "results": [
-                self._json(caller, passage, rows[passage.document_id], sources)
-                for passage in page
-                if passage.document_id in rows
-            ],
-            "next_offset": end if len(found) > end else None,
-        }
+        shown = [
+            self._shown(caller, passage, rows[passage.document_id], sources)
+            for passage in page
+            if passage.document_id in rows
+        ]
+        return SearchAnswer(results=shown, next_offset=end if len(found) > end else None)
 
     def _wanted(self, caller: Caller, search: Search) -> SearchScope:
         """The documents that the search asks for; refuses collections that are not there."""
@@ -106,23 +147,20 @@ class SearchCalls:
             return f"{COLLECTION}{collection.name}"
         return EVERYTHING
 
-    def _json(
+    def _shown(
         self, caller: Caller, passage: Passage, row: Document, sources: dict[str, Source]
-    ) -> dict[str, Any]:
+    ) -> FoundPassage:
         sent = self._library.sent.find(row)
         source = sources.get(row.source_id)
         link = self._link(caller, passage.document_id, passage.start, passage.end)
-        return {
-            "document_id": passage.document_id,
-            "own_id": sent.own_id if sent else None,
-            "application": (source.program or None) if source else None,
-            "title": passage.title or row.name,
-            "url": passage.url or link,
-            "text": passage.text,
-            "place": passage.anchor.label(),
-            "start": passage.start,
-            "end": passage.end,
-            "score": round(passage.score, 6),
-            "relevance": round(passage.relevance, 6),
-            "metadata": dict(sent.metadata) if sent else {},
-        }
+        return FoundPassage.of(
+            passage,
+            own_id=sent.own_id if sent else None,
+            application=(source.program or None) if source else None,
+            title=passage.title or row.name,
+            url=passage.url or link,
+            place=passage.anchor.label(),
+            score=round(passage.score, 6),
+            relevance=round(passage.relevance, 6),
+            metadata=dict(sent.metadata) if sent else {},
+        )

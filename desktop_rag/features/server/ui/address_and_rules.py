@@ -5,23 +5,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDialog,
-    QFileDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QMessageBox,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import ServerSettings, Settings
-from desktop_rag.features.server.ui.program_access import ProgramAccess
+from desktop_rag.features.server.services import ServerSwitch
+from desktop_rag.features.server.ui.form_parts import FormDialog
 from desktop_rag.features.server.ui.token_dialogs import TickedList
 from desktop_rag.features.server.values.access_values import (
     ALGORITHMS,
@@ -35,7 +27,6 @@ from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note, number_field
-from desktop_rag.ui.widgets.scrolled_page import ContentScroll
 
 _INTRO = tr(
     "A change of all but the names restarts the server: answers that are under way are cut."
@@ -66,7 +57,7 @@ class AddressSection(SettingsSection):
     def __init__(
         self,
         bridge: Bridge,
-        access: ProgramAccess,
+        access: ServerSwitch,
         settings: EditedSettings,
         parent: QWidget | None = None,
     ) -> None:
@@ -309,18 +300,13 @@ _ADDRESS_NOTE = tr(
 )
 
 
-class RuleDialog(QDialog):
-    """Asks which application decides about readers; `submitted` carries the AccessRule."""
-
-    submitted = Signal(object)
+class RuleDialog(FormDialog):
+    """Asks for the AccessRule that says which application decides about readers."""
 
     def __init__(
         self, collections: Mapping[str, str], rule: AccessRule | None, parent: QWidget
     ) -> None:
         """`collections` has the names, by id, of those to choose from. A `rule` is changed."""
-        super().__init__(parent)
-        self.setWindowTitle(tr("Change the rule") if rule else tr("New rule"))
-        self.setMinimumWidth(_WIDTH_PX)
         self._collection = QComboBox()
         for collection_id, name in collections.items():
             self._collection.addItem(one_line(name), collection_id)
@@ -336,19 +322,12 @@ class RuleDialog(QDialog):
             tr("Algorithms"), {name: name for name in ALGORITHMS},
             rule.algorithms if rule else USUAL_ALGORITHMS,
         )  # fmt: skip
-        self._error = PlainLabel(tone="danger", wrap=True)
-        self._error.hide()
-        self._save = TextButton(tr("Save"), kind="primary")
-        self._save.setDefault(True)
-        self._cancel = TextButton(tr("Cancel"))
-        self._scroll = ContentScroll(self._form())
-        self._build()
+        title = tr("Change the rule") if rule else tr("New rule")
+        super().__init__(title, self._form(), _WIDTH_PX, parent)
         for field in (self._key, self._issuer, self._audience, self._address):
             field.setMaxLength(_LONGEST)
             field.textChanged.connect(self._show_saveable)
         self._choose.clicked.connect(self._on_choose_clicked)
-        self._save.clicked.connect(self._on_save_clicked)
-        self._cancel.clicked.connect(self.reject)
         self._show_saveable()
 
     def _form(self) -> QWidget:
@@ -380,33 +359,10 @@ class RuleDialog(QDialog):
         column.addStretch(1)
         return inside
 
-    def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(8)
-        column.addWidget(self._scroll, 1)
-        column.addWidget(self._error)
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        for button in (self._cancel, self._save):
-            buttons.addWidget(button)
-        column.addSpacing(6)
-        column.addLayout(buttons)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._scroll.make_room()
-
-    def show_error(self, error: AppError) -> None:
-        """Say why no rule was kept; the form stays."""
-        self._error.setText(failure_in_words(error))
-        self._error.show()
-        self._show_saveable()
-
     @Slot()
     def _show_saveable(self) -> None:
         fields = (self._key, self._issuer, self._audience, self._address)
-        self._save.setEnabled(all(field.text().strip() for field in fields))
+        self._send.setEnabled(all(field.text().strip() for field in fields))
 
     @Slot()
     def _on_choose_clicked(self) -> None:
@@ -416,33 +372,13 @@ class RuleDialog(QDialog):
         dialog.fileSelected.connect(self._key.setText)
         dialog.open()
 
-    @Slot()
-    def _on_save_clicked(self) -> None:
-        self._save.setEnabled(False)
-        self.submitted.emit(
-            AccessRule(
-                self._collection.currentData(),
-                self._key.text().strip(),
-                self._algorithms.ticked,
-                self._issuer.text().strip(),
-                self._audience.text().strip(),
-                self._address.text().strip(),
-            )
+    def value(self) -> AccessRule:
+        """The rule as entered."""
+        return AccessRule(
+            self._collection.currentData(),
+            self._key.text().strip(),
+            self._algorithms.ticked,
+            self._issuer.text().strip(),
+            self._audience.text().strip(),
+            self._address.text().strip(),
         )
-
-
-class RemoveRuleQuestion(QMessageBox):
-    """Asks whether every token may read a collection again; `confirmed` says so."""
-
-    confirmed = Signal()
-
-    def __init__(self, collection: str, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setWindowTitle(tr("Remove rule"))
-        name = one_line(collection)
-        self.setText(tr("Let every token for “{name}” read all its documents again?", name=name))
-        button = self.addButton(tr("Remove"), QMessageBox.ButtonRole.DestructiveRole)
-        self.setDefaultButton(self.addButton(QMessageBox.StandardButton.Cancel))
-        button.clicked.connect(self.confirmed)

@@ -1,14 +1,14 @@
 """The programs that can start the library as an MCP server, each with a button. Qt thread."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Protocol
 
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
+from desktop_rag.features.server.mcp_programs.program_setup import CheckedProgram, ProgramSetup
+from desktop_rag.features.server.ui.form_parts import RowList
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
@@ -29,53 +29,18 @@ _STATES = {
 _ListedProgram = tuple[str, str, str]
 
 
-class ProgramResult(Protocol):
-    """What was done for a program."""
-
-    @property
-    def title(self) -> str:
-        """The program."""
-        ...
-
-    @property
-    def backup(self) -> Path | None:
-        """The copy of its file as it was."""
-        ...
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        """What the command offers."""
-        ...
-
-
-class MCPSetup(Protocol):
-    """Sets programs up. Methods block."""
-
-    def listed(self) -> Sequence[_ListedProgram]:
-        """The name, the title and the state of each program."""
-        ...
-
-    def set_up(self, name: str) -> ProgramResult:
-        """Enter the command for a program and check it. AppError when that can't be done."""
-        ...
-
-
 class MCPSection(SettingsSection):
     """Lists the programs and sets them up."""
 
-    def __init__(self, bridge: Bridge, setup: MCPSetup, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, setup: ProgramSetup, parent: QWidget | None = None) -> None:
         super().__init__(tr("Programs that speak MCP"), _INTRO, parent)
         self._bridge = bridge
         self._setup = setup
-        self._rows = QVBoxLayout()
-        self._rows.setSpacing(6)
-        self._rows.setContentsMargins(0, 0, 0, 0)
+        self._rows = RowList(6)
         self._buttons: dict[str, TextButton] = {}
         self._result = PlainLabel(wrap=True, selectable=True)
         self._result.hide()
-        listed = QWidget()
-        listed.setLayout(self._rows)
-        self.add_note(listed)
+        self.add_note(self._rows)
         self.add_note(self._result)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -87,12 +52,8 @@ class MCPSection(SettingsSection):
         self._bridge.run(self, self._setup.listed, self._show)
 
     def _show(self, listed: Sequence[_ListedProgram]) -> None:
-        while item := self._rows.takeAt(0):
-            if widget := item.widget():
-                widget.deleteLater()
         self._buttons.clear()
-        for program in listed:
-            self._rows.addWidget(self._row_of(program))
+        self._rows.show_rows([self._row_of(program) for program in listed])
 
     def _row_of(self, listed: _ListedProgram) -> QWidget:
         name, title, state = listed
@@ -119,7 +80,7 @@ class MCPSection(SettingsSection):
         self._say(tr("Starting the command as {name} would…", name=title), "muted")
         self._bridge.run(self, lambda: self._setup.set_up(name), self._on_done, self._on_failed)
 
-    def _on_done(self, done: ProgramResult) -> None:
+    def _on_done(self, done: CheckedProgram) -> None:
         said = tr(
             "{name} reaches the library: {count} tools answered. Restart it if it is open; it may"
             " ask whether you trust the server.",

@@ -6,31 +6,25 @@ from dataclasses import replace
 
 from PySide6.QtCore import Qt, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QShowEvent
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QDialog,
-    QGridLayout,
-    QHBoxLayout,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import persons_mask
 from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
 from desktop_rag.core.library_events import ServerSwitched
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.server.ui.address_and_rules import (
-    AddressSection,
-    RemoveRuleQuestion,
-    RuleDialog,
+from desktop_rag.features.server.services import ServerRecords, ServerSwitch
+from desktop_rag.features.server.ui.address_and_rules import AddressSection, RuleDialog
+from desktop_rag.features.server.ui.form_parts import (
+    FormDialog,
+    RowAction,
+    RowList,
+    ask_first,
+    row_of,
 )
-from desktop_rag.features.server.ui.program_access import ProgramAccess, ProgramRecords
 from desktop_rag.features.server.ui.requests_and_filters import FiltersSection, RequestsDialog
 from desktop_rag.features.server.ui.token_dialogs import (
     NewTokenDialog,
-    RevokeQuestion,
     TickedList,
     limits_in_words,
     times_in_words,
@@ -43,7 +37,7 @@ from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note, show_checked
-from desktop_rag.ui.widgets.scrolled_page import ContentScroll, ScrolledPage
+from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _USERS_INTRO = tr(
     "An application with users of its own, such as a wiki, can decide which documents of a"
@@ -56,22 +50,19 @@ class UsersSection(SettingsSection):
     """Lists the rules about users of other applications; sets, changes and removes them."""
 
     def __init__(
-        self, bridge: Bridge, records: ProgramRecords, parent: QWidget | None = None
+        self, bridge: Bridge, records: ServerRecords, parent: QWidget | None = None
     ) -> None:
         super().__init__(tr("Users of other applications"), _USERS_INTRO, parent)
         self._bridge = bridge
         self._records = records
         self._collections: Mapping[str, str] = {}
         self._rules: Sequence[AccessRule] = ()
-        listed = QWidget()
-        self._rows = QVBoxLayout(listed)
-        self._rows.setContentsMargins(0, 0, 0, 0)
-        self._rows.setSpacing(12)
+        self._rows = RowList()
         self._fault = PlainLabel(tone="danger", wrap=True)
         self._fault.hide()
         self._new = TextButton(tr("New rule…"))
         self._new.setEnabled(False)
-        self.add_note(listed)
+        self.add_note(self._rows)
         self.add_note(self._fault)
         self.add_row("", self._new)
         self._new.clicked.connect(self._on_new_clicked)
@@ -89,14 +80,8 @@ class UsersSection(SettingsSection):
 
     def _show(self, collections: Mapping[str, str], rules: Sequence[AccessRule]) -> None:
         self._collections, self._rules = collections, rules
-        while item := self._rows.takeAt(0):
-            if widget := item.widget():
-                widget.deleteLater()
-        for rule in rules:
-            self._rows.addWidget(self._row_of(rule))
-        if not rules:
-            none = tr("Every token reads the collections that it is for.")
-            self._rows.addWidget(PlainLabel(none, tone="muted", wrap=True))
+        none = tr("Every token reads the collections that it is for.")
+        self._rows.show_rows(map(self._row_of, rules), none)
         self._fault.hide()
         self._new.setEnabled(bool(self._without_rule()))
 
@@ -106,31 +91,19 @@ class UsersSection(SettingsSection):
 
     def _row_of(self, rule: AccessRule) -> QWidget:
         name = self._name_of(rule)
-        row = QWidget(self)
-        column = QVBoxLayout(row)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        line = QHBoxLayout()
-        line.setSpacing(10)
-        line.addWidget(ElidedLabel(name), 1)
+        actions: list[RowAction] = []
         if rule.collection_id in self._collections:
-            change = TextButton(tr("Change…"), kind="quiet")
-            change.setAccessibleName(tr("Change the rule of {name}", name=name))
-            change.clicked.connect(lambda: self._ask(rule))
-            line.addWidget(change)
-        remove = TextButton(tr("Remove…"), kind="quiet")
-        remove.setAccessibleName(tr("Remove the rule of {name}", name=name))
-        remove.clicked.connect(lambda: self._ask_to_remove(rule))
-        line.addWidget(remove)
-        column.addLayout(line)
+            told = tr("Change the rule of {name}", name=name)
+            actions.append((tr("Change…"), told, lambda: self._ask(rule)))
+        told = tr("Remove the rule of {name}", name=name)
+        actions.append((tr("Remove…"), told, lambda: self._ask_to_remove(rule)))
         words = tr(
             "Users of {issuer} for {audience}, asked at {address}",
             issuer=one_line(rule.issuer),
             audience=one_line(rule.audience),
             address=one_line(rule.address),
         )
-        column.addWidget(PlainLabel(words, tone="muted", scale="small", wrap=True))
-        return row
+        return row_of(name, actions, [words])
 
     def _name_of(self, rule: AccessRule) -> str:
         return one_line(self._collections.get(rule.collection_id, tr("A collection that is gone")))
@@ -161,9 +134,9 @@ class UsersSection(SettingsSection):
         self._bridge.run(dialog, lambda: keep(rule), done, dialog.show_error)
 
     def _ask_to_remove(self, rule: AccessRule) -> None:
-        question = RemoveRuleQuestion(self._name_of(rule), self)
-        question.confirmed.connect(lambda: self._remove(rule))
-        question.open()
+        name = self._name_of(rule)
+        text = tr("Let every token for “{name}” read all its documents again?", name=name)
+        ask_first(self, tr("Remove rule"), text, tr("Remove"), lambda: self._remove(rule))
 
     def _remove(self, rule: AccessRule) -> None:
         remove = self._records.remove_access_rule
@@ -189,7 +162,7 @@ class UsageSection(SettingsSection):
     def __init__(
         self,
         bridge: Bridge,
-        records: ProgramRecords,
+        records: ServerRecords,
         settings: EditedSettings,
         parent: QWidget | None = None,
     ) -> None:
@@ -281,52 +254,6 @@ def _seconds(ms: int) -> str:
     return f"{decimal_in_words(ms / 1000, 2)} s" if ms else "–"
 
 
-class TokenList(QWidget):
-    """The tokens with what is known of them; both signals carry the TokenFacts of a row."""
-
-    models_wanted = Signal(object)
-    revoke_wanted = Signal(object)
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._rows = QVBoxLayout(self)
-        self._rows.setContentsMargins(0, 0, 0, 0)
-        self._rows.setSpacing(12)
-
-    def show_tokens(self, tokens: Sequence[TokenFacts]) -> None:
-        """Show these in place of those before."""
-        while item := self._rows.takeAt(0):
-            if widget := item.widget():
-                widget.deleteLater()
-        for token in tokens:
-            self._rows.addWidget(self._row_of(token))
-        if not tokens:
-            self._rows.addWidget(PlainLabel(tr("No tokens yet."), tone="muted"))
-
-    def _row_of(self, token: TokenFacts) -> QWidget:
-        name = one_line(token.name)
-        row = QWidget(self)
-        column = QVBoxLayout(row)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        line = QHBoxLayout()
-        line.setSpacing(10)
-        line.addWidget(ElidedLabel(name), 1)
-        if {"ask", "admin"} & {*token.allows}:
-            models = TextButton(tr("Models…"), kind="quiet")
-            models.setAccessibleName(tr("What {name} may ask", name=name))
-            models.clicked.connect(lambda: self.models_wanted.emit(token))
-            line.addWidget(models)
-        revoke = TextButton(tr("Revoke…"), kind="quiet")
-        revoke.setAccessibleName(tr("Revoke {name}", name=name))
-        revoke.clicked.connect(lambda: self.revoke_wanted.emit(token))
-        line.addWidget(revoke)
-        column.addLayout(line)
-        for words in (limits_in_words(token), times_in_words(token, time.time())):
-            column.addWidget(PlainLabel(words, tone="muted", scale="small", wrap=True))
-        return row
-
-
 _WIDTH_PX = 480
 _NOTE = tr(
     "With none ticked, it may use everything that is exposed, now and later. Tick a model of an"
@@ -334,46 +261,22 @@ _NOTE = tr(
 )
 
 
-class ExposureDialog(QDialog):
-    """Limits a token to certain models and assistants; `submitted` carries the ticked keys."""
-
-    submitted = Signal(object)
+class ExposureDialog(FormDialog):
+    """Limits a token to certain models and assistants, those with the ticked keys."""
 
     def __init__(self, token: TokenFacts, models: Mapping[str, str], parent: QWidget) -> None:
         """`models` has the names of all by key."""
-        super().__init__(parent)
-        self.setWindowTitle(tr("Models and assistants"))
-        self.setMinimumWidth(_WIDTH_PX)
         question = tr("“{name}” may ask:", name=one_line(token.name))
         gone = {key: tr("{name} (gone)", name=key) for key in token.models_asked}
         self._ticks = TickedList(question, {**gone, **models}, token.models_asked)
-        save = TextButton(tr("Save"), kind="primary")
-        save.setDefault(True)
-        cancel = TextButton(tr("Cancel"))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(8)
-        column.addWidget(PlainLabel(question, wrap=True))
-        self._scroll = ContentScroll(self._ticks)
-        column.addWidget(self._scroll, 1)
-        column.addWidget(PlainLabel(_NOTE, tone="muted", scale="small", wrap=True))
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        for button in (cancel, save):
-            buttons.addWidget(button)
-        column.addSpacing(6)
-        column.addLayout(buttons)
-        save.clicked.connect(self._on_save_clicked)
-        cancel.clicked.connect(self.reject)
+        super().__init__(tr("Models and assistants"), self._ticks, _WIDTH_PX, parent)
+        self.column.insertWidget(0, PlainLabel(question, wrap=True))
+        self.column.insertWidget(2, note(_NOTE))
+        self.submitted.connect(self.accept)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._scroll.make_room()
-
-    @Slot()
-    def _on_save_clicked(self) -> None:
-        self.submitted.emit(self._ticks.ticked)
-        self.accept()
+    def value(self) -> tuple[str, ...]:
+        """The ticked keys."""
+        return self._ticks.ticked
 
 
 _SERVER = tr(
@@ -397,7 +300,7 @@ class ProgramsPage(ScrolledPage):
     def __init__(
         self,
         bridge: Bridge,
-        access: ProgramAccess,
+        access: ServerSwitch,
         settings: EditedSettings,
         theme: Theme,
         parent: QWidget | None = None,
@@ -417,7 +320,7 @@ class ProgramsPage(ScrolledPage):
         self._reached = AddressSection(bridge, access, settings)
         self._fault = PlainLabel(tone="danger", wrap=True)
         self._new = TextButton(tr("New token…"), kind="primary")
-        self._list = TokenList()
+        self._list = RowList()
         self._usage = UsageSection(bridge, access.records, settings)
         self._users = UsersSection(bridge, access.records)
         self._filters = FiltersSection(bridge, access.records, settings)
@@ -448,8 +351,6 @@ class ProgramsPage(ScrolledPage):
         self._copy.clicked.connect(self._on_copy_clicked)
         self._admin.clicked.connect(self._on_admin_clicked)
         self._new.clicked.connect(self._on_new_clicked)
-        self._list.revoke_wanted.connect(self._ask_to_revoke)
-        self._list.models_wanted.connect(self._ask_for_models)
         self._usage.log_wanted.connect(self._show_requests)
         self._settings.replaced.connect(self._show_settings)
         self._bridge.hear(ServerSwitched, self._on_switched)
@@ -509,19 +410,29 @@ class ProgramsPage(ScrolledPage):
 
     def _show_tokens(self, tokens: Sequence[TokenFacts]) -> None:
         self._tokens = tokens
-        self._list.show_tokens(tokens)
+        self._list.show_rows(map(self._row_of, tokens), tr("No tokens yet."))
 
-    @Slot(object)
+    def _row_of(self, token: TokenFacts) -> QWidget:
+        name, actions = one_line(token.name), list[RowAction]()
+        if {"ask", "admin"} & {*token.allows}:
+            told = tr("What {name} may ask", name=name)
+            actions.append((tr("Models…"), told, lambda: self._ask_for_models(token)))
+        told = tr("Revoke {name}", name=name)
+        actions.append((tr("Revoke…"), told, lambda: self._ask_to_revoke(token)))
+        lines = (limits_in_words(token), times_in_words(token, time.time()))
+        return row_of(name, actions, lines)
+
     def _ask_to_revoke(self, token: TokenFacts) -> None:
-        question = RevokeQuestion(token.name, self)
-        question.confirmed.connect(lambda: self._revoke(token))
-        question.open()
+        text = tr(
+            "Refuse “{name}” from now on?\n\nThe program needs a new token to ask again.",
+            name=one_line(token.name),
+        )
+        ask_first(self, tr("Revoke token"), text, tr("Revoke"), lambda: self._revoke(token))
 
     def _revoke(self, token: TokenFacts) -> None:
         revoke = self._access.records.revoke
         self._bridge.run(self, lambda: revoke(token.token_id), lambda _nothing: self.refresh())
 
-    @Slot(object)
     def _ask_for_models(self, token: TokenFacts) -> None:
         def show(models: Mapping[str, str]) -> None:
             dialog = ExposureDialog(token, models, self)

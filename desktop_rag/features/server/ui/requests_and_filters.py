@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
     QLineEdit,
-    QMessageBox,
     QPlainTextEdit,
     QVBoxLayout,
     QWidget,
@@ -30,7 +29,8 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.server.ui.program_access import ProgramRecords
+from desktop_rag.features.server.services import ServerRecords
+from desktop_rag.features.server.ui.form_parts import RowList, ask_first
 from desktop_rag.features.server.values.access_values import TokenFacts
 from desktop_rag.features.server.values.usage_figures import (
     RequestKind,
@@ -192,7 +192,7 @@ class RequestsDialog(QDialog):
     def __init__(
         self,
         bridge: Bridge,
-        records: ProgramRecords,
+        records: ServerRecords,
         theme: Theme,
         tokens: Sequence[TokenFacts],
         parent: QWidget,
@@ -289,17 +289,8 @@ class RequestsDialog(QDialog):
 
     @Slot()
     def _on_delete_clicked(self) -> None:
-        box = QMessageBox(self)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setWindowTitle(tr("Delete the log"))
-        box.setText(_DELETE)
-        button = box.addButton(tr("Delete"), QMessageBox.ButtonRole.DestructiveRole)
-        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
-        button.clicked.connect(self._forget)
-        box.open()
+        ask_first(self, tr("Delete the log"), _DELETE, tr("Delete"), self._forget)
 
-    @Slot()
     def _forget(self) -> None:
         self._bridge.run(self, self._records.delete_requests, lambda _nothing: self._refresh())
 
@@ -327,7 +318,7 @@ class FiltersSection(SettingsSection):
     def __init__(
         self,
         bridge: Bridge,
-        records: ProgramRecords,
+        records: ServerRecords,
         settings: EditedSettings,
         parent: QWidget | None = None,
     ) -> None:
@@ -336,13 +327,10 @@ class FiltersSection(SettingsSection):
         self._records = records
         self._settings = settings
         self._installed: Sequence[str] = ()
-        listed = QWidget()
-        self._rows = QVBoxLayout(listed)
-        self._rows.setContentsMargins(0, 0, 0, 0)
-        self._rows.setSpacing(6)
+        self._rows = RowList(6)
         self._none = PlainLabel(_NONE, tone="muted", wrap=True)
         self._order = note(_ORDER)
-        for below in (listed, self._none, self._order):
+        for below in (self._rows, self._none, self._order):
             self.add_note(below)
         settings.replaced.connect(self._on_replaced)
         self._show()
@@ -363,16 +351,11 @@ class FiltersSection(SettingsSection):
     # --- the rows ----------------------------------------------------------------------------
 
     def _show(self) -> None:
-        while item := self._rows.takeAt(0):
-            if widget := item.widget():
-                widget.deleteLater()
         chosen = [_parts(each) for each in self._settings.value.server.filters]
-        for place, (name, pattern) in enumerate(chosen):
-            self._rows.addWidget(self._row_of(name, pattern, place))
         known = {name for name, _ in chosen}
         others = [name for name in self._installed if name not in known]
-        for name in others:
-            self._rows.addWidget(self._row_of(name, "", None))
+        rows = [self._row_of(*each, place) for place, each in enumerate(chosen)]
+        self._rows.show_rows([*rows, *(self._row_of(name, "", None) for name in others)])
         self._none.setVisible(not (chosen or others))
         self._order.setVisible(bool(chosen or others))
 

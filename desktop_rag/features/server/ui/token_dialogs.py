@@ -2,27 +2,24 @@
 
 from collections.abc import Iterable, Mapping
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
-    QDialog,
     QHBoxLayout,
     QLineEdit,
-    QMessageBox,
     QPlainTextEdit,
     QVBoxLayout,
     QWidget,
 )
 
-from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, number_in_words, tr
+from desktop_rag.features.server.ui.form_parts import FormDialog
 from desktop_rag.features.server.values.access_values import TokenFacts, TokenWish
 from desktop_rag.ui.foundation.days import day_and_time
-from desktop_rag.ui.foundation.wording import failure_in_words, one_line
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_tip
 from desktop_rag.ui.widgets.form_fields import note, number_field
-from desktop_rag.ui.widgets.scrolled_page import ContentScroll
 
 ALLOWED = {
     "ask": tr("ask questions"),
@@ -197,15 +194,11 @@ _ONCE = tr(
 )
 
 
-class NewTokenDialog(QDialog):
-    """Asks for a TokenWish, which `submitted` carries, then shows the secret of the token."""
-
-    submitted = Signal(object)
+class NewTokenDialog(FormDialog):
+    """Asks for a TokenWish, then shows the secret of the token."""
 
     def __init__(self, collections: Mapping[str, str], parent: QWidget) -> None:
         """`collections` has their names by id. To ask questions is chosen."""
-        super().__init__(parent)
-        self.setWindowTitle(tr("New token"))
         self._name = QLineEdit()
         self._name.setMaxLength(_LONGEST_NAME)
         self._name.setPlaceholderText(tr("The program that will use it"))
@@ -215,30 +208,26 @@ class NewTokenDialog(QDialog):
         self._more = TextButton(tr("More limits"), kind="quiet")
         self._limits = TokenLimits(collections)
         self._limits.hide()
-        self._error = PlainLabel(tone="danger", wrap=True)
-        self._error.hide()
+        super().__init__(tr("New token"), self._form(), _WIDTH_PX, parent, send=tr("Make token"))
         self._secret = QLineEdit()
         self._secret.setReadOnly(True)
         self._secret.setAccessibleName(tr("Token"))
         self._once = PlainLabel(_ONCE, tone="muted", wrap=True)
-        self._make = TextButton(tr("Make token"), kind="primary")
-        self._make.setDefault(True)
         self._copy = TextButton(tr("Copy"), kind="primary")
-        self._close = TextButton(tr("Cancel"))
-        self._build()
+        for place, widget in enumerate((self._secret, self._once), 2):
+            self.column.insertWidget(place, widget)
+        self.buttons.addWidget(self._copy)
+        for widget in (self._secret, self._once, self._copy):
+            widget.hide()
         self._name.textChanged.connect(self._show_makeable)
         for box in self._allowed.values():
             box.toggled.connect(self._show_makeable)
         self._more.clicked.connect(self._on_more_clicked)
-        self._make.clicked.connect(self._on_make_clicked)
         self._copy.clicked.connect(self._on_copy_clicked)
-        self._close.clicked.connect(self.reject)
         self._show_makeable()
+        self._name.setFocus()
 
-    def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(8)
+    def _form(self) -> QWidget:
         inside = QWidget()
         asked = QVBoxLayout(inside)
         asked.setContentsMargins(0, 0, 0, 0)
@@ -250,84 +239,40 @@ class NewTokenDialog(QDialog):
         asked.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
         asked.addWidget(self._limits)
         asked.addStretch(1)
-        self._asked = ContentScroll(inside)
-        column.addWidget(self._asked, 1)
-        for widget in (self._error, self._secret, self._once):
-            column.addWidget(widget)
-        for widget in (self._secret, self._once, self._copy):
-            widget.hide()
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        for button in (self._close, self._make, self._copy):
-            buttons.addWidget(button)
-        column.addSpacing(6)
-        column.addLayout(buttons)
-        self.setMinimumWidth(_WIDTH_PX)
-        self._name.setFocus()
+        return inside
+
+    def value(self) -> TokenWish:
+        """The wish as entered."""
+        allows = tuple(each for each, box in self._allowed.items() if box.isChecked())
+        limits = self._limits
+        return TokenWish(
+            self._name.text().strip(), allows, limits.collection_ids, limits.origins,
+            limits.requests_per_minute, limits.days, limits.lists_sources, limits.passes_markup,
+        )  # fmt: skip
 
     def show_secret(self, secret: str) -> None:
         """Show the secret of the token that was made, in place of the question."""
-        for widget in (self._asked, self._error, self._make):
+        for widget in (self._scroll, self._error, self._send):
             widget.hide()
         self._secret.setText(secret)
         for widget in (self._secret, self._once, self._copy):
             widget.show()
-        self._close.setText(tr("Close"))
+        self._leave.setText(tr("Close"))
         self._copy.setFocus()
         self.adjustSize()
-
-    def show_error(self, error: AppError) -> None:
-        """Say why no token was made; the question stays."""
-        self._error.setText(failure_in_words(error))
-        self._error.show()
-        self._make.setEnabled(True)
 
     @Slot()
     def _show_makeable(self) -> None:
         is_chosen = any(box.isChecked() for box in self._allowed.values())
-        self._make.setEnabled(bool(self._name.text().strip()) and is_chosen)
-
-    @Slot()
-    def _on_make_clicked(self) -> None:
-        self._make.setEnabled(False)
-        allows = tuple(each for each, box in self._allowed.items() if box.isChecked())
-        limits = self._limits
-        self.submitted.emit(
-            TokenWish(
-                self._name.text().strip(), allows, limits.collection_ids, limits.origins,
-                limits.requests_per_minute, limits.days, limits.lists_sources,
-                limits.passes_markup,
-            )
-        )  # fmt: skip
+        self._send.setEnabled(bool(self._name.text().strip()) and is_chosen)
 
     @Slot()
     def _on_more_clicked(self) -> None:
         self._more.hide()
         self._limits.show()
         self._limits.setFocus()
-        self._asked.make_room()
+        self._scroll.make_room()
 
     @Slot()
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText(self._secret.text())
-
-
-class RevokeQuestion(QMessageBox):
-    """Asks whether a token is to be refused from now on; `confirmed` says so."""
-
-    confirmed = Signal()
-
-    def __init__(self, name: str, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setWindowTitle(tr("Revoke token"))
-        self.setText(
-            tr(
-                "Refuse “{name}” from now on?\n\nThe program needs a new token to ask again.",
-                name=one_line(name),
-            )
-        )
-        button = self.addButton(tr("Revoke"), QMessageBox.ButtonRole.DestructiveRole)
-        self.setDefaultButton(self.addButton(QMessageBox.StandardButton.Cancel))
-        button.clicked.connect(self.confirmed)

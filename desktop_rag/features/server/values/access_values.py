@@ -83,6 +83,6 @@ class TokenWish:
     collection_ids: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     requests_per_minute: int = 120
-    days: int = 0
+    days: float = 0
     lists_sources: bool = False
     passes_markup: bool = False

@@ -8,9 +8,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from desktop_rag.core.conversation import (
@@ -27,13 +27,12 @@ from desktop_rag.core.conversation import (
     ThinkingDelta,
 )
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.features.server.access.access_tokens import TokenScope
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.answer_run import AnswerRun
 from desktop_rag.features.server.asked import Asked
 from desktop_rag.features.server.model_names import EVERYTHING
-from desktop_rag.features.server.openai_api.chat_messages import GivenMessage, checked, conversation
-from desktop_rag.features.server.openai_api.routes import body_of
+from desktop_rag.features.server.openai_api.chat_messages import GivenMessage, conversation
+from desktop_rag.features.server.operations import ASK, Form, operation, operations_of, routes_of
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.responses import KEEP_ALIVE, EventResponse, event
 from desktop_rag.features.server.serving import Serving
@@ -144,18 +143,17 @@ _MOST_TURNS = 200
 _MOST_DOCUMENTS = 100
 
 
-class Turn(BaseModel):
+class Turn(Form):
     """An earlier turn of the conversation."""
 
-    model_config = ConfigDict(extra="forbid")
     role: Literal["user", "assistant"]
     content: str
 
 
-class ChatQuestion(BaseModel):
+class ChatQuestion(Form):
     """A question of the chat. With `documents` only these are read."""
 
-    model_config = ConfigDict(extra="forbid")
+    is_strict = False
     question: str
     model: str = EVERYTHING
     history: list[Turn] = Field(default_factory=list[Turn], max_length=_MOST_TURNS)
@@ -176,20 +174,19 @@ class WidgetRoutes:
             Route("/demo", _file(_text("demo.html"), _PAGE, _OF_PAGE), methods=["GET"]),
             Route("/demo.js", _file(_text("demo.js"), _SCRIPT), methods=["GET"]),
             Route("/demo.css", _file(_text("demo.css"), _STYLE), methods=["GET"]),
-            Route("/chat/models", self._models, methods=["GET"]),
-            Route("/chat/ask", self._ask, methods=["POST"]),
+            *routes_of(self._serving, operations_of(self)),
         ]
 
-    async def _models(self, request: Request) -> Response:
-        caller = await self._serving.caller(request, TokenScope.ASK)
-        names = await self._serving.workers.call(partial(self._serving.names.of, caller))
-        return JSONResponse({"models": [{"id": each.name, "title": each.title} for each in names]})
+    @operation("GET /chat/models", ASK)
+    def models(self, caller: Caller) -> dict[str, Any]:
+        """List the names that can be asked."""
+        names = self._serving.names.of(caller)
+        return {"models": [{"id": each.name, "title": each.title} for each in names]}
 
-    async def _ask(self, request: Request) -> Response:
-        caller = await self._serving.caller(request, TokenScope.ASK)
-        read = checked(await body_of(request), ChatQuestion)
-        serving = self._serving
-        asked = await serving.workers.call(partial(self._asked, read, caller))
+    @operation("POST /chat/ask", ASK)
+    def ask(self, caller: Caller, body: ChatQuestion) -> Response:
+        """Answer a question, as it grows."""
+        serving, asked = self._serving, self._asked(body, caller)
         run = AnswerRun(asked, serving.answers, serving.workers, serving.links)
         return EventResponse(growing(run))
 

@@ -1,20 +1,15 @@
 """OpenAI's APIs: chat completions, responses, embeddings, models and rails. The server's thread."""
 
 import base64
-import json
 import time
 import uuid
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Message
@@ -22,29 +17,22 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import Setup
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.features.rails.assistants.rail_names import BUILT_IN, folder_of, is_built_in
-from desktop_rag.features.server.access.access_tokens import TokenScope
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.answer_run import AnswerRun, FinishedRun
 from desktop_rag.features.server.asked import Asked, with_instructions
 from desktop_rag.features.server.model_names import slug_of
 from desktop_rag.features.server.openai_api.chat_messages import (
-    CHAT,
-    EMBEDDINGS,
-    RESPONSES,
     GivenMessage,
+    Neutral,
+    Parameters,
     conversation,
     has_earlier_images,
     images_of_question,
     instructions_in,
 )
+from desktop_rag.features.server.operations import ASK, operation
 from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.server.responses import (
-    KEEP_ALIVE,
-    LAST_EVENT,
-    EventResponse,
-    ended_with_client,
-    event,
-)
+from desktop_rag.features.server.responses import KEEP_ALIVE, LAST_EVENT, event
 from desktop_rag.features.server.serving import Serving
 from desktop_rag.features.server.wire_sources import annotations, extension, nested
 from desktop_rag.models.ports import Embedder
@@ -91,12 +79,27 @@ class GivenItem(GivenMessage):
     type: str = "message"
 
 
-class ResponseRequest(BaseModel):
+class ResponseRequest(Parameters):
     """The parameters of `/v1/responses` that are used.
 
     Nothing is stored, so no response is continued by its id: requests have whole conversations.
     """
 
+    neutral: ClassVar[Neutral] = {
+        "background": (False,),
+        "conversation": (),
+        "include": ([],),
+        "max_tool_calls": (),
+        "parallel_tool_calls": (True, False),
+        "previous_response_id": (),
+        "prompt": (),
+        "store": (False,),
+        "stream_options": ({}, {"include_obfuscation": False}),
+        "text": ({"format": {"type": "text"}}, {}),
+        "tool_choice": ("none", "auto"),
+        "tools": ([],),
+        "top_logprobs": (0,),
+    }
     model: str
     input: str | list[GivenItem]
     instructions: str | None = None
@@ -121,7 +124,6 @@ class ResponseMaker:
     """The response to one request, whole or as events."""
 
     run: AnswerRun
-    model: str
     ignored: list[str]
     instructions: str | None = None
     response_id: str = field(default_factory=lambda: f"resp_{uuid.uuid4().hex}")
@@ -202,7 +204,7 @@ class ResponseMaker:
             "object": "response",
             "created_at": self.created,
             "status": status,
-            "model": self.model,
+            "model": self.run.asked.model,
             "output": output,
             "instructions": self.instructions,
             "error": None,
@@ -273,9 +275,10 @@ _MOST_TEXTS = 256
 _BATCH = 16
 
 
-class EmbeddingRequest(BaseModel):
+class EmbeddingRequest(Parameters):
     """The parameters of `/v1/embeddings` that are used."""
 
+    without_effect = frozenset({"user"})
     model: str
     input: str | list[str]
     encoding_format: Literal["float", "base64"] = "float"
@@ -327,9 +330,26 @@ class StreamOptions(BaseModel):
     include_obfuscation: bool = False
 
 
-class ChatRequest(BaseModel):
+class ChatRequest(Parameters):
     """The parameters of `/v1/chat/completions` that are used."""
 
+    neutral: ClassVar[Neutral] = {
+        "audio": (),
+        "function_call": ("none", "auto"),
+        "functions": ([],),
+        "logit_bias": ({},),
+        "logprobs": (False,),
+        "modalities": (["text"],),
+        "n": (1,),
+        "parallel_tool_calls": (True, False),
+        "prediction": (),
+        "response_format": ({"type": "text"},),
+        "store": (False,),
+        "tool_choice": ("none", "auto"),
+        "tools": ([],),
+        "top_logprobs": (0,),
+        "web_search_options": ({},),
+    }
     model: str
     messages: list[GivenMessage]
     stream: bool = False
@@ -345,8 +365,8 @@ class ChatCompletion:
     """
 
     run: AnswerRun
-    model: str
     ignored: list[str]
+    options: StreamOptions | None = None
     completion_id: str = field(default_factory=lambda: f"chatcmpl-{uuid.uuid4().hex}")
     created: int = field(default_factory=lambda: int(time.time()))
 
@@ -364,20 +384,20 @@ class ChatCompletion:
             "id": self.completion_id,
             "object": "chat.completion",
             "created": self.created,
-            "model": self.model,
+            "model": self.run.asked.model,
             "choices": [choice],
             "usage": self._usage(finished).of_chat(),
             "desktop_rag": self._extension(finished.message),
         }
 
-    async def chunks(self, options: StreamOptions | None) -> AsyncGenerator[bytes]:
+    async def events(self) -> AsyncGenerator[bytes]:
         """The answer as server-sent events; a failure is an event of its own, then the end."""
         yield self._chunk({"role": "assistant", "content": ""})
         try:
             async with aclosing(self.run.pieces()) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, FinishedRun):
-                        for chunk in self._last_chunks(piece, options):
+                        for chunk in self._last_chunks(piece):
                             yield chunk
                     elif piece.step:
                         yield self._chunk({"reasoning_content": f"{piece.step}\n"})
@@ -387,12 +407,12 @@ class ChatCompletion:
             yield event(refusal.to_json())
         yield LAST_EVENT
 
-    def _last_chunks(self, finished: FinishedRun, options: StreamOptions | None) -> list[bytes]:
+    def _last_chunks(self, finished: FinishedRun) -> list[bytes]:
         found = [nested(each) for each in self._annotations(finished)]
         chunks = [self._chunk({"annotations": found})] if found else []
         extra = {"desktop_rag": self._extension(finished.message)}
         chunks.append(self._chunk({}, "stop", extra))
-        if options and options.include_usage:
+        if self.options and self.options.include_usage:
             usage = {"usage": self._usage(finished).of_chat()}
             chunks.append(event(self._head() | {"choices": []} | usage))
         return chunks
@@ -417,85 +437,61 @@ class ChatCompletion:
             "id": self.completion_id,
             "object": "chat.completion.chunk",
             "created": self.created,
-            "model": self.model,
+            "model": self.run.asked.model,
         }
 
 
 # With `list` the cited sources end the text, for clients that show nothing else; with `none` they
 # don't, whatever the token says.
 SOURCES_HEADER = "x-desktop-rag-sources"
-# Nobody reads the answer to a client that has left.
-_CLIENT_LEFT = 499
 
 
-class OpenAIRoutes:
+class OpenAICalls:
     """Answers requests of OpenAI's APIs."""
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
 
-    def routes(self) -> list[Route]:
-        """All routes below `/v1`."""
-        return [
-            Route("/v1/models", self._models, methods=["GET"]),
-            Route("/v1/models/{name:path}", self._model, methods=["GET"]),
-            Route("/v1/chat/completions", self._chat, methods=["POST"]),
-            Route("/v1/rails/configs", self._rails, methods=["GET"]),
-            Route("/v1/responses", self._responses, methods=["POST"]),
-            Route("/v1/embeddings", self._embeddings, methods=["POST"]),
-        ]
-
-    async def _models(self, request: Request) -> Response:
-        caller = await self._serving.caller(request, TokenScope.ASK)
-        names = await self._serving.workers.call(partial(self._serving.names.of, caller))
+    @operation("GET /v1/models", ASK)
+    def models(self, caller: Caller) -> dict[str, Any]:
+        """List the names that can be asked, and the embedding model."""
         embedder = self._serving.embedder
-        listed = [_model_json(name.name, name.title) for name in names]
+        listed = [_model_json(name.name, name.title) for name in self._serving.names.of(caller)]
         if embedder and not caller.token.collection_ids:
             listed.append(_model_json(model_name(embedder), "Embeddings"))
-        return JSONResponse({"object": "list", "data": listed})
+        return {"object": "list", "data": listed}
 
-    async def _model(self, request: Request) -> Response:
-        caller = await self._serving.caller(request, TokenScope.ASK)
-        wanted = request.path_params["name"]
-        find = partial(self._serving.names.find, wanted, caller)
-        found = await self._serving.workers.call(find)
-        return JSONResponse(_model_json(found.name, found.title))
+    @operation("GET /v1/models/{name:path}", ASK)
+    def model(self, caller: Caller, name: str) -> dict[str, Any]:
+        """Show a name that can be asked."""
+        found = self._serving.names.find(name, caller)
+        return _model_json(found.name, found.title)
 
-    async def _rails(self, request: Request) -> Response:
-        caller = await self._serving.caller(request, TokenScope.ASK)
-        assistants = await self._serving.workers.call(partial(self._assistants, caller))
-        return JSONResponse([{"id": name} for name in named_rails(assistants)])
+    @operation("POST /v1/chat/completions", ASK)
+    def chat(self, caller: Caller, body: ChatRequest) -> ChatCompletion:
+        """Answer the last message of a chat."""
+        asked = self._asked(body.model, body.messages, caller, body.guardrails)
+        run = self._run(asked, is_streamed=body.stream)
+        return ChatCompletion(run, body.ignored + _unsent(body.messages), body.stream_options)
 
-    async def _chat(self, request: Request) -> Response:
-        caller = await self._serving.caller(request, TokenScope.ASK)
-        read, ignored = CHAT.read(await body_of(request), ChatRequest)
-        make = partial(self._asked, read.model, read.messages, caller, read.guardrails)
-        run = self._run(await self._serving.workers.call(make), request, is_streamed=read.stream)
-        completion = ChatCompletion(run, read.model, ignored + _unsent(read.messages))
-        if read.stream:
-            return EventResponse(completion.chunks(read.stream_options))
-        whole = await ended_with_client(completion.whole(), request.receive)
-        return JSONResponse(whole) if whole else Response(status_code=_CLIENT_LEFT)
+    @operation("GET /v1/rails/configs", ASK)
+    def rails(self, caller: Caller) -> list[dict[str, str]]:
+        """List the rails that a request may name."""
+        return [{"id": name} for name in named_rails(self._assistants(caller))]
 
-    async def _responses(self, request: Request) -> Response:
-        caller = await self._serving.caller(request, TokenScope.ASK)
-        read, ignored = RESPONSES.read(await body_of(request), ResponseRequest)
-        make = partial(self._asked, read.model, read.messages(), caller)
-        run = self._run(await self._serving.workers.call(make), request, is_streamed=read.stream)
-        ignored += _unsent(read.messages())
-        maker = ResponseMaker(run, read.model, ignored, read.instructions)
-        if read.stream:
-            return EventResponse(maker.events())
-        whole = await ended_with_client(maker.whole(), request.receive)
-        return JSONResponse(whole) if whole else Response(status_code=_CLIENT_LEFT)
+    @operation("POST /v1/responses", ASK)
+    def responses(self, caller: Caller, body: ResponseRequest) -> ResponseMaker:
+        """Answer the last message of the input."""
+        given = body.messages()
+        run = self._run(self._asked(body.model, given, caller), is_streamed=body.stream)
+        return ResponseMaker(run, body.ignored + _unsent(given), body.instructions)
 
-    async def _embeddings(self, request: Request) -> Response:
-        await self._serving.caller(request, TokenScope.ASK)
-        read, _ = EMBEDDINGS.read(await body_of(request), EmbeddingRequest)
-        embedder = self._serving.embedder
-        if embedder is None:
+    @operation("POST /v1/embeddings", ASK)
+    def embeddings(self, _caller: Caller, body: EmbeddingRequest) -> dict[str, Any]:
+        """Give the vectors of texts."""
+        if self._serving.embedder is None:
             raise Refusal(503, "There is no embedding model.")
-        return JSONResponse(await self._serving.workers.call(partial(embeddings, read, embedder)))
+        return embeddings(body, self._serving.embedder)
 
     def _asked(
         self,
@@ -517,25 +513,14 @@ class OpenAIRoutes:
         every = self._serving.chat.assistants.all()
         return [assistant for assistant in every if assistant.assistant_id in ids]
 
-    def _run(self, asked: Asked, request: Request, *, is_streamed: bool) -> AnswerRun:
+    def _run(self, asked: Asked, *, is_streamed: bool) -> AnswerRun:
         serving = self._serving
-        said = request.headers.get(SOURCES_HEADER, "").lower()
+        said = asked.caller.exchange.header(SOURCES_HEADER).lower()
         appends = said == "list" or (asked.caller.token.lists_sources and said != "none")
         return AnswerRun(
             asked, serving.answers, serving.workers, serving.links,
             appends_sources=appends, is_streamed=is_streamed,
         )  # fmt: skip
-
-
-async def body_of(request: Request) -> dict[str, Any]:
-    """The JSON object in the body; refuses anything else."""
-    try:
-        content = json.loads(await request.body())
-    except (ValueError, RecursionError) as exc:
-        raise Refusal(400, "The body is not valid JSON.") from exc
-    if not isinstance(content, dict):
-        raise Refusal(400, "The body is not a JSON object.")
-    return cast("dict[str, Any]", content)
 
 
 def _unsent(messages: list[GivenMessage]) -> list[str]:

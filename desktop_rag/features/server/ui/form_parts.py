@@ -1,0 +1,117 @@
+"""What the pages about other programs are made of: rows, dialogs with a form, questions. Qt."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QMessageBox, QVBoxLayout, QWidget
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
+from desktop_rag.ui.foundation.wording import failure_in_words
+from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, plain_question
+from desktop_rag.ui.widgets.scrolled_page import ContentScroll
+
+# A button of a row: its text, its accessible name, and what it does.
+RowAction = tuple[str, str, Callable[[], object]]
+
+
+class RowList(QWidget):
+    """Rows one below the other, or words where there are none."""
+
+    def __init__(self, spacing_px: int = 12, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(spacing_px)
+
+    def show_rows(self, rows: Iterable[QWidget], none: str = "") -> None:
+        """Show these in place of those before; `none` says that there are none."""
+        while item := self._column.takeAt(0):
+            if widget := item.widget():
+                widget.deleteLater()
+        for row in rows:
+            self._column.addWidget(row)
+        if none and not self._column.count():
+            self._column.addWidget(PlainLabel(none, tone="muted", wrap=True))
+
+
+def row_of(name: str, actions: Sequence[RowAction], lines: Iterable[str]) -> QWidget:
+    """A name with buttons beside it, and lines about it below."""
+    row = QWidget()
+    column = QVBoxLayout(row)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(2)
+    line = QHBoxLayout()
+    line.setSpacing(10)
+    line.addWidget(ElidedLabel(name), 1)
+    for text, told, do in actions:
+        button = TextButton(text, kind="quiet")
+        button.setAccessibleName(told)
+        button.clicked.connect(do)
+        line.addWidget(button)
+    column.addLayout(line)
+    for words in lines:
+        column.addWidget(PlainLabel(words, tone="muted", scale="small", wrap=True))
+    return row
+
+
+class FormDialog(QDialog):
+    """A form that scrolls, why it was refused, and the buttons; `submitted` carries its value."""
+
+    submitted = Signal(object)
+
+    def __init__(
+        self, title: str, inside: QWidget, width_px: int, parent: QWidget, *, send: str = ""
+    ) -> None:
+        """`send` is on the button, instead of Save. Others add to the `column`."""
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.setMinimumWidth(width_px)
+        self._error = PlainLabel(tone="danger", wrap=True)
+        self._error.hide()
+        self._send = TextButton(send or tr("Save"), kind="primary")
+        self._send.setDefault(True)
+        self._leave = TextButton(tr("Cancel"))
+        self._scroll = ContentScroll(inside)
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(20, 18, 20, 16)
+        self.column.setSpacing(8)
+        self.column.addWidget(self._scroll, 1)
+        self.column.addWidget(self._error)
+        self.buttons = QHBoxLayout()
+        self.buttons.addStretch(1)
+        for button in (self._leave, self._send):
+            self.buttons.addWidget(button)
+        self.column.addSpacing(6)
+        self.column.addLayout(self.buttons)
+        self._send.clicked.connect(self._on_send_clicked)
+        self._leave.clicked.connect(self.reject)
+
+    def value(self) -> object:
+        """What the form says now."""
+        raise NotImplementedError
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._scroll.make_room()
+
+    def show_error(self, error: AppError) -> None:
+        """Say why it was refused; the form stays."""
+        self._error.setText(failure_in_words(error))
+        self._error.show()
+        self._send.setEnabled(True)
+
+    @Slot()
+    def _on_send_clicked(self) -> None:
+        self._send.setEnabled(False)
+        self.submitted.emit(self.value())
+
+
+def ask_first(parent: QWidget, title: str, text: str, verb: str, do: Callable[[], object]) -> None:
+    """Ask before something that can't be undone, and do it if that is wanted."""
+    box = plain_question(parent, title, text)
+    button = box.addButton(verb, QMessageBox.ButtonRole.DestructiveRole)
+    box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
+    button.clicked.connect(do)
+    box.open()
