@@ -21,10 +21,10 @@ from typing import Any, TypeVar
 import duckdb
 
 from desktop_rag.core.changes import Changes
-from desktop_rag.core.errors import AppError, DiskError
+from desktop_rag.core.errors import AppError, DiskError, NotReadableNowError
 from desktop_rag.core.files.own_files import close_to_others
 from desktop_rag.store.contract.database import Entity, closed_error, read_only_error, sql_in
-from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
+from desktop_rag.store.contract.inspection import NoLibraryError
 from desktop_rag.store.contract.kinds import precious_tables
 from desktop_rag.store.contract.precious import SCHEMA, PreciousChanged
 from desktop_rag.store.duckdb.database.active_readers import ActiveReaders
