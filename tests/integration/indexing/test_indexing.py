@@ -127,6 +127,19 @@ def test_a_change_that_keeps_size_and_time_is_followed(build_services: Build, fo
     assert services.library.documents.all() == [document]
 
 
+def test_a_word_of_a_removed_folder_is_gone_from_the_file(services: Services, folder: Path) -> None:
+    (folder / "lamp.md").write_text("The zyzzogeton sat upon the lamp.\n")
+    start(services, folder)
+    [source] = services.library.sources.all()
+    services.library.sources.remove(source.source_id)
+    assert services.library.indexing.wait_until_idle(60)
+    services.idle_memory.release()
+    assert not titles(services, "zyzzogeton")
+    path = database_of(services.engine).path
+    files = [file for file in path.parent.iterdir() if file.name.startswith(path.name)]
+    assert not [file for file in files if b"zyzzogeton" in file.read_bytes()]
+
+
 def test_a_moved_file_is_not_embedded_again(services: Services, folder: Path) -> None:
     path = folder / "note.md"
     path.write_text("# Note\n\nThe ferry leaves at noon.")
