@@ -234,7 +234,11 @@ class AppServer:
         return self._ending.is_set()
 
     def close(self) -> None:
-        """Stop listening, once nothing of the app is open; pending responses are still sent."""
+        """Stop listening, once nothing of the app is open; pending responses are still sent.
+
+        Verbs that still run are interrupted.
+        """
+        self.begin_ending()
         self._is_closed = True
         try:
             # A connection wakes the thread, which waits in accept.

@@ -209,9 +209,8 @@ def _answering(
         return
     from desktop_rag.cli.running import answer_others
 
-    with closing(answer_others(services, ended.set)) as server:
+    with closing(answer_others(services, ended.set)):
         yield
-        server.begin_ending()
 
 
 @contextmanager
