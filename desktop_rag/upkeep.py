@@ -71,6 +71,13 @@ def closed_home(home: Home) -> Generator[Subject]:
             engine.close()
 
 
+def open_engine_of(services: Services, home: Home, settings: Settings) -> Engine | None:
+    """The engine of the library of this home and these settings if the services have it open."""
+    is_same = services.home.root.resolve() == home.root.resolve()
+    is_open = is_same and services.settings.store.engine == settings.store.engine
+    return services.engine if is_open else None
+
+
 def _open_library(engine: Engine) -> OpenLibrary:
     return OpenLibrary(
         engine.storage, engine.inspection, engine.sources, engine.documents, engine.server

@@ -102,9 +102,16 @@ def written(path: Path, text: str) -> str:
     return str(path)
 
 
-def tried(beside: Beside) -> dict[str, Tried]:
-    """Each verb once, in an order in which each finds what it needs."""
-    files, lamp = beside.files, str(beside.papers / "lamp.md")
+class Made(NamedTuple):
+    """Paths of files that verbs are given."""
+
+    key: str
+    claims: str
+    questions: str
+    flows: str
+
+
+def made(files: Path) -> Made:
     key = rsa.generate_private_key(65537, 2048).public_key()
     pem = files / "key.pem"
     pem.write_bytes(key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
@@ -119,9 +126,18 @@ def tried(beside: Beside) -> dict[str, Tried]:
     written(flows / "config.yml", "models: []\n")
     written(flows / "hello.co", 'define user hi\n  "hello"\n\ndefine flow\n  user hi\n  bot hi\n')
     written(flows / "tests.jsonl", '{"text": "hello", "intent": "hi"}\n')
-    application = ["--issuer", "a", "--audience", "b", "--address", "http://localhost:9/rights"]
-    backup, note = str(files / "backup"), str(files / "notes")
-    listed = {
+    return Made(str(pem), claims, questions, str(flows))
+
+
+def tried(beside: Beside) -> dict[str, Tried]:
+    """Each verb once, in an order in which each finds what it needs."""
+    given = made(beside.files)
+    return of_the_core(beside) | of_the_server(beside, given) | of_others(beside, given)
+
+
+def of_the_core(beside: Beside) -> dict[str, Tried]:
+    backup, lamp = str(beside.files / "backup"), str(beside.papers / "lamp.md")
+    return {
         "status": Tried([]),
         "index": Tried([str(beside.papers), "--collection", "Papers"]),
         "search": Tried(["lamp"], said="lamp.md"),
@@ -142,10 +158,23 @@ def tried(beside: Beside) -> dict[str, Tried]:
         "backup import": Tried([backup]),
         "backup list": Tried([]),
         "backup restore": Tried(["1999-01-01"], code=1),
+        "copy": Tried(["--from", "duckdb", "--to", str(beside.files / "copied")]),
+    }
+
+
+def of_the_server(beside: Beside, given: Made) -> dict[str, Tried]:
+    files = beside.files
+    application = ["--issuer", "a", "--audience", "b", "--address", "http://localhost:9/rights"]
+    matrix = {
+        "matrix login": ["http://localhost:9", "@a:b"], "matrix allow": ["!a:b", "--user", "@a:b"],
+        "matrix deny": ["!a:b"], "matrix rooms": [], "matrix devices": [], "matrix key": [],
+        "matrix verify": ["@a:b", "D", "F"],
+    }  # fmt: skip
+    listed = {
         "token add": Tried(["wiki", "--collection", "Papers"]),
         "token list": Tried([], said="wiki"),
         "token revoke": Tried(["wiki"]),
-        "access set": Tried(["Papers", "--jwt-key", str(pem), *application]),
+        "access set": Tried(["Papers", "--jwt-key", given.key, *application]),
         "access list": Tried([], said="Papers"),
         "access remove": Tried(["Papers"]),
         "serve": Tried([], code=1, said="desktop-rag quit"),
@@ -155,24 +184,31 @@ def tried(beside: Beside) -> dict[str, Tried]:
         "schedule run": Tried(["Lit"]),
         "schedule history": Tried(["Lit"]),
         "schedule remove": Tried(["Lit"]),
-        "note write": Tried(["lamp", "--folder", note], code=-1),
+        "note write": Tried(["lamp", "--folder", str(files / "notes")], code=-1),
         "note refresh": Tried([str(files / "none.md")], code=1),
         "note list": Tried([]),
         "command list": Tried([]),
         "command forget": Tried(["--all"]),
-        "rails check": Tried([str(flows)]),
-        "rails test": Tried([str(flows), "--library"], code=-1),
-        "rails run": Tried([str(flows), "--library", "--say", "hello"]),
+    }
+    return listed | {name: Tried(arguments, code=-1) for name, arguments in matrix.items()}
+
+
+def of_others(beside: Beside, given: Made) -> dict[str, Tried]:
+    files, flows, claims = beside.files, given.flows, given.claims
+    return {
+        "rails check": Tried([flows]),
+        "rails test": Tried([flows, "--library"], code=-1),
+        "rails run": Tried([flows, "--library", "--say", "hello"]),
         "rails sets": Tried([]),
         "rails use": Tried(["nobody", "none"], code=1),
-        "rails try": Tried([str(flows), "hello"]),
+        "rails try": Tried([flows, "hello"]),
         "rails show": Tried([], code=1),
         "model list": Tried([]),
         "model add": Tried([claims], code=1),
         "model get": Tried(["no such model"], code=1),
         "model use": Tried(["no such model"], code=1),
         "model remove": Tried(["no such model"], code=1),
-        "eval run": Tried([questions]),
+        "eval run": Tried([given.questions]),
         "eval compare": Tried(["excerpts", "other"], code=1),
         "eval report": Tried(["harbour", str(files / "report.csv")]),
         "eval grounding": Tried([claims], said="Stored as run"),
@@ -183,16 +219,9 @@ def tried(beside: Beside) -> dict[str, Tried]:
         "eval retrieval": Tried([str(files)], code=1),
         "eval evidence": Tried([str(files)], code=1),
         "eval rails": Tried([str(files)], code=1),
-        "copy": Tried(["--from", "duckdb", "--to", str(files / "copied")]),
         "quick-ask": Tried(["When?"], code=-1),
         "open-url": Tried(["desktop-rag://ask?q=Why"], code=-1),
     }
-    matrix = {
-        "matrix login": ["http://localhost:9", "@a:b"], "matrix allow": ["!a:b", "--user", "@a:b"],
-        "matrix deny": ["!a:b"], "matrix rooms": [], "matrix devices": [], "matrix key": [],
-        "matrix verify": ["@a:b", "D", "F"],
-    }  # fmt: skip
-    return listed | {name: Tried(arguments, code=-1) for name, arguments in matrix.items()}
 
 
 def refusal(name: str, each: Tried, done: Done) -> str:

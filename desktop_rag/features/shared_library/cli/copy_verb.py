@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
+from desktop_rag import upkeep
 from desktop_rag.cli.terminal import (
     add_json,
     not_empty,
@@ -93,10 +94,7 @@ def _opened_to_read(home: Home, settings: Settings) -> Generator[Engine]:
 def _open_engine_of(home: Home, settings: Settings) -> Engine | None:
     """The engine of this library if the running process has it open."""
     services = running_services()
-    if services is None or services.home.root.resolve() != home.root.resolve():
-        return None
-    is_open = services.settings.store.engine == settings.store.engine
-    return services.engine if is_open else None
+    return upkeep.open_engine_of(services, home, settings) if services else None
 
 
 def _named_library(home: Home, name: str) -> tuple[Home, Settings]:
