@@ -59,6 +59,7 @@ from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.models.system_keyring import FilePasswords
 from desktop_rag.models.transcription_client import TranscriptionClient
 from desktop_rag.registry import WingServices, hooks
+from desktop_rag.running_app import Asker
 from desktop_rag.settings_changes import SettingsChanges
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import IndexRepair
@@ -177,7 +178,10 @@ class Services:
             return [*reversed(self._wings.values())]
 
 
+# What a wing answers to another one.
 Verb = Callable[[Services, dict[str, Any]], Any]
+# Runs a verb of the command line for another process; returns its exit code.
+RunVerb = Callable[[Services, dict[str, Any], Asker], int]
 
 
 def build_services(

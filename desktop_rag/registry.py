@@ -40,10 +40,10 @@ class Verbs:
     """The verbs of a wing, in modules below its folder.
 
     `commands` gives for each verb of the command line the function that adds its arguments, as
-    `cli.module:function`, and its purpose. `answered` gives for each module the verbs that a
-    running app answers for other processes. The module `after_ask` has two functions:
-    `completed(services, answer)` adds to the JSON of an answer, and `follow_up(services, answer)`
-    continues at the terminal, with None for the services when a running app answered.
+    `cli.module:function`, and its purpose. `answered` gives for each module the names of what its
+    function `answers` returns: what other wings may ask of this one, without importing it. The
+    module `after_ask` has two functions: `completed(services, answer)` adds to the JSON of an
+    answer, and `follow_up(services, answer)` continues at the terminal.
     """
 
     commands: Mapping[str, tuple[str, str]]

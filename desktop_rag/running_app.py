@@ -2,7 +2,8 @@
 
 Only one process can open the store, so the others send their verbs to it. Requests and responses
 are JSON, never pickle. Only this user can connect, and before a request is sent both sides prove
-that they know the token in the home, which itself is never sent. The verbs are a fixed set.
+that they know the token in the home, which itself is never sent. A verb may tell and ask something
+before its result. The verbs are a fixed set.
 """
 
 import ctypes
@@ -17,10 +18,11 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from hmac import compare_digest, digest
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from desktop_rag.core.errors import AppError
@@ -115,9 +117,6 @@ def _is_private(folder: Path) -> bool:
     return is_ours and not status.st_mode & _OTHERS
 
 
-# Takes the arguments and returns the result, or yields lines of progress before it.
-Handler = Callable[[dict[str, Any]], Any]
-
 _MAX_REQUEST_BYTES = 64 * 1024
 _MAX_ANSWER_BYTES = 64 * 1024 * 1024
 _HANDSHAKE_S = 5.0
@@ -127,12 +126,67 @@ _ACCEPTED_S = 20.0
 _ENDING_S = 60.0
 _POLL_S = 0.1
 _TOKEN_BYTES = 32
+_BUG = {
+    "error": {
+        "title": "An error in the running app interrupted this.",
+        "hint": "The details are in its log.",
+    }
+}
 # The side is part of its proof, so that a proof sent back proves nothing.
 _CLIENT, _SERVER = b"client", b"server"
 
 
 class AppEnding(Exception):  # noqa: N818  it is no error
     """The running app began to end before it dealt with the request."""
+
+
+class Asker:
+    """The process that waits for the result of a verb. Any thread."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._sending = threading.Lock()
+        self._replies = SimpleQueue[object]()
+        # Nobody waits any longer: the process ended, or this app does.
+        self.is_gone = threading.Event()
+
+    def tell(self, told: object) -> None:
+        """Send a JSON value; nothing happens when nobody waits any longer."""
+        self.send({"told": told})
+
+    def ask(self, asked: object) -> Any:  # noqa: ANN401  JSON
+        """The reply to a JSON value; KeyboardInterrupt when nobody is there to give one."""
+        self.send({"asked": asked})
+        reply = self._replies.get()
+        if self.is_gone.is_set():
+            raise KeyboardInterrupt
+        return reply
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message of the protocol."""
+        try:
+            with self._sending:
+                self._connection.send_bytes(json.dumps(message).encode())
+        except OSError as exc:
+            log.info("a response could not be sent: %s", exc)
+            self.leave()
+
+    def leave(self) -> None:
+        """Let the verb know that nobody waits for it."""
+        self.is_gone.set()
+        self._replies.put(None)
+
+    def listen(self) -> None:
+        """Take in replies until the other process leaves. On a thread of its own."""
+        try:
+            while True:
+                self._replies.put(json.loads(self._connection.recv_bytes(_MAX_REQUEST_BYTES)))
+        except (OSError, EOFError, ValueError, RecursionError):
+            self.leave()
+
+
+# Takes the arguments of a verb and the process that asks, and returns the result as JSON.
+Handler = Callable[[dict[str, Any], Asker], Any]
 
 
 class AppServer:
@@ -150,6 +204,8 @@ class AppServer:
         """
         self._refused = refused
         self._handlers = dict(handlers)
+        self._askers = set[Asker]()
+        self._lock = threading.Lock()
         self._token = secrets.token_bytes(_TOKEN_BYTES)
         self.address = clear_address(home)
         try:
@@ -166,8 +222,11 @@ class AppServer:
         self._thread.start()
 
     def begin_ending(self) -> None:
-        """Answer from now on that the app is ending, so that others wait."""
+        """Answer from now on that the app is ending, so that others wait, and interrupt verbs."""
         self._ending.set()
+        with self._lock:
+            for asker in self._askers:
+                asker.leave()
 
     @property
     def is_ending(self) -> bool:
@@ -175,7 +234,11 @@ class AppServer:
         return self._ending.is_set()
 
     def close(self) -> None:
-        """Stop listening, once nothing of the app is open; pending responses are still sent."""
+        """Stop listening, once nothing of the app is open; pending responses are still sent.
+
+        Verbs that still run are interrupted.
+        """
+        self.begin_ending()
         self._is_closed = True
         try:
             # A connection wakes the thread, which waits in accept.
@@ -208,13 +271,17 @@ class AppServer:
                 self._refused(str(exc) or "It ended early.")
                 return
 
-            def send(message: dict[str, Any]) -> None:
-                connection.send_bytes(json.dumps(message).encode())
-
-            try:
-                send(self._answer(request, lambda line: send({"said": line})))
-            except OSError as exc:
-                log.info("a response could not be sent: %s", exc)
+            asker = Asker(connection)
+            with self._lock:
+                self._askers.add(asker)
+            threading.Thread(
+                target=lambda: asker.send(self._answer(request, asker)),
+                name="app-verb",
+                daemon=True,
+            ).start()
+            asker.listen()
+            with self._lock:
+                self._askers.discard(asker)
 
     def _receive(self, connection: Connection) -> dict[str, Any]:
         if not is_same_user(connection):
@@ -232,23 +299,25 @@ class AppServer:
             raise ValueError("not a request")
         return request
 
-    def _answer(self, request: dict[str, Any], say: Callable[[str], None]) -> dict[str, Any]:
+    def _answer(self, request: dict[str, Any], asker: Asker) -> dict[str, Any]:
         if self.is_ending:
             is_done = request.get("verb") == "quit"
             return {"result": None} if is_done else {"ending": True}
         handler = self._handlers.get(str(request.get("verb")))
         if handler is None:
-            return {"error": {"title": "The window is open.",
-                              "hint": "Do this in the window, or close it first."}}  # fmt: skip
+            return {"error": {"title": "The library is open without a window.",
+                              "hint": "End that first: desktop-rag quit"}}  # fmt: skip
         try:
             # The process that asks has only English texts, whatever the window's language is.
             with in_english():
-                result = handler(request["arguments"])
-                return {"result": _said(result, say) if isinstance(result, Generator) else result}
-        except AppEnding:
+                return {"result": handler(request["arguments"], asker)}
+        except (AppEnding, KeyboardInterrupt):
             return {"ending": True}
         except AppError as error:
             return {"error": {"title": error.title, "hint": error.hint}}
+        except Exception:
+            asker.send(_BUG)
+            raise
 
 
 def ask_running_app(
@@ -257,18 +326,18 @@ def ask_running_app(
     arguments: dict[str, Any],
     *,
     handshake_s: float = _ACCEPTED_S,
-    say: Callable[[str], None] = lambda _: None,
+    hear: Callable[[Any], object] = lambda _: None,
 ) -> tuple[bool, Any]:
     """(True, result) of the verb in the running app; (False, None) when no app is running.
 
-    `say` is called with the lines of progress that the verb sends. Waits for the end of an app that
-    is ending. AppError when the app refused or failed, did not accept within `handshake_s`, or
-    another program or user is in its place.
+    `hear` is called with what the verb tells and asks before its result; what it returns is the
+    reply to a question. Waits for the end of an app that is ending. AppError when the app refused
+    or failed, did not accept within `handshake_s`, or another program or user is in its place.
     """
     deadline = time.monotonic() + _ENDING_S
     while True:
         try:
-            return _ask_once(home, verb, arguments, handshake_s, say)
+            return _ask_once(home, verb, arguments, handshake_s, hear)
         except AppEnding:
             if time.monotonic() > deadline:
                 hint = "It stores its work. Try again in a minute."
@@ -277,7 +346,11 @@ def ask_running_app(
 
 
 def _ask_once(
-    home: Home, verb: str, arguments: dict[str, Any], handshake_s: float, say: Callable[[str], None]
+    home: Home,
+    verb: str,
+    arguments: dict[str, Any],
+    handshake_s: float,
+    hear: Callable[[Any], object],
 ) -> tuple[bool, Any]:
     """The same without waiting; AppEnding when the running app is ending."""
     request = json.dumps({"verb": verb, "arguments": arguments}).encode()
@@ -293,7 +366,7 @@ def _ask_once(
             token = _token_path(home).read_bytes()
             _introduce(connection, token, address, handshake_s)
             connection.send_bytes(request)
-            return True, _result_of(_last_message(connection, say))
+            return True, _result_of(_last_message(connection, hear))
     except (FileNotFoundError, NotADirectoryError, ConnectionError):
         return False, None
     except (OSError, EOFError, ValueError, RecursionError) as exc:
@@ -326,25 +399,24 @@ def _proof(token: bytes, side: bytes, challenges: bytes) -> bytes:
     return digest(token, side + challenges, "sha256")
 
 
-def _said(handled: Generator[str, None, Any], say: Callable[[str], None]) -> object:
-    """The result of a generator; `say` gets its lines."""
-    try:
-        while True:
-            say(next(handled))
-    except StopIteration as end:
-        return end.value
-    finally:
-        handled.close()
-
-
-def _last_message(connection: Connection, say: Callable[[str], None]) -> object:
-    """The message after the lines of progress; `say` gets these."""
+def _last_message(connection: Connection, hear: Callable[[Any], object]) -> object:
+    """The message after what the verb tells and asks."""
     while True:
         match message := json.loads(connection.recv_bytes(_MAX_ANSWER_BYTES)):
-            case {"said": str(line)}:
-                say(line)
+            case {"told": told}:
+                _heard(hear, told)
+            case {"asked": asked}:
+                connection.send_bytes(json.dumps(_heard(hear, asked)).encode())
             case _:
                 return message
+
+
+def _heard(hear: Callable[[Any], object], message: object) -> object:
+    """The reply; a failure of the terminal is none of the connection."""
+    try:
+        return hear(message)
+    except OSError as exc:
+        raise AppError("The terminal can't be read or written.", f"{exc.strerror}.") from exc
 
 
 def _result_of(answer: object) -> object:

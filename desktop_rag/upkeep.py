@@ -11,7 +11,7 @@ from desktop_rag.activity.recorder import Recorder
 from desktop_rag.app import Services, embedder_opener, parser_maker
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.domain import RepairReport
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, NotReadableNowError
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.model_profile import ModelProfile
@@ -27,7 +27,7 @@ from desktop_rag.models.ports import OwnServer
 from desktop_rag.models.system_keyring import FilePasswords
 from desktop_rag.registry import hooks
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
+from desktop_rag.store.contract.inspection import NoLibraryError
 from desktop_rag.store.opening import (
     library_bytes,
     open_engine,
@@ -69,6 +69,13 @@ def closed_home(home: Home) -> Generator[Subject]:
             own.close()
         if engine:
             engine.close()
+
+
+def open_engine_of(services: Services, home: Home, settings: Settings) -> Engine | None:
+    """The engine of the library of this home and these settings if the services have it open."""
+    is_same = services.home.root.resolve() == home.root.resolve()
+    is_open = is_same and services.settings.store.engine == settings.store.engine
+    return services.engine if is_open else None
 
 
 def _open_library(engine: Engine) -> OpenLibrary:

@@ -21,12 +21,25 @@ class Waiting:
     """
 
     def __init__(
-        self, library: Library, say: Callable[[str], None], *, report_s: float = _REPORT_S
+        self,
+        library: Library,
+        say: Callable[[str], None],
+        go_on: Callable[[], None] = lambda: None,
+        *,
+        is_guest: bool = False,
+        report_s: float = _REPORT_S,
     ) -> None:
-        """`say` is called with lines: notices, and every `report_s` seconds new progress."""
+        """`say` is called with lines: notices, and every `report_s` seconds new progress.
+
+        `go_on` may raise to end the wait. A guest waits in a process that others use too, whose
+        pauses stay.
+        """
         self._library = library
         self._say = say
+        self._go_on = go_on
+        self._is_guest = is_guest
         self._report_s = report_s
+        self._embedded_before = library.indexing.embedded_chunks
         self._notices: deque[Notice] = deque()
         self._stop: Notice | None = None
         self._told = ""
@@ -47,10 +60,14 @@ class Waiting:
     def until_idle(self) -> None:
         """Wait until nothing is left to do; AppError when indexing failed, as on a full disk."""
         while not self._library.indexing.wait_until_idle(self._report_s):
-            if self._library.indexing.is_paused_for_battery:
+            self._go_on()
+            if self._library.indexing.is_paused_for_battery and not self._is_guest:
                 # The person is waiting for the result.
                 self._library.indexing.resume()
             self.tell()
+            if self._library.indexing.is_paused and self._is_guest:
+                hint = "What waits is in the library and will be read when it goes on."
+                raise AppError("Indexing is paused.", hint)
             self._tell_progress()
         self.tell()
         if held := pictures_wait(self._library.indexing.progress().pictures):
@@ -58,7 +75,7 @@ class Waiting:
             self._say(held)
 
     def _tell_progress(self) -> None:
-        line = progress_in_words(self._library)
+        line = _progress_in_words(self._library, self._embedded_before)
         if line != self._told:
             self._say(line)
         self._told = line
@@ -75,14 +92,15 @@ class Waiting:
             raise AppError(self._stop.title, self._stop.hint)
 
     def _on_notice(self, event: Notice) -> None:
-        if self._library.indexing.is_paused and not self._library.indexing.is_paused_for_battery:
+        indexing = self._library.indexing
+        if indexing.is_paused and not (indexing.is_paused_for_battery or self._is_guest):
             # Only an error pauses indexing here, and nobody could resume it.
             self._stop = event
         else:
             self._notices.append(event)
 
 
-def progress_in_words(library: Library, embedded_before: int = 0) -> str:
+def _progress_in_words(library: Library, embedded_before: int) -> str:
     """The words of the window, the percentage in place of its bar, and the passages done.
 
     Of the passages that `library.indexing` has embedded, `embedded_before` are not counted.

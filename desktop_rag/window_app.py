@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
 from types import TracebackType
@@ -15,7 +15,7 @@ from weakref import WeakMethod
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
-from desktop_rag.app import Services, Verb
+from desktop_rag.app import RunVerb, Services
 from desktop_rag.backup.contents import BackupMerged
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError, put_off
@@ -30,7 +30,7 @@ from desktop_rag.desktop.requests import RequestHandled, request_of_verb
 from desktop_rag.idle_memory import EVERY_S, SmallCollections
 from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.registry import hooks
-from desktop_rag.running_app import AppEnding, AppServer
+from desktop_rag.running_app import AppEnding, AppServer, Asker, Handler
 from desktop_rag.settings_changes import Change
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
@@ -57,11 +57,11 @@ class WindowApp:
     def __init__(
         self,
         services: Services,
-        verbs: Mapping[str, Verb],
+        run_verb: RunVerb,
         app_icon: AppIcon | None = None,
         notices: Sequence[Notice] = (),
     ) -> None:
-        """`verbs` are answered for other processes. `notices` are shown first.
+        """`run_verb` runs the verbs of other processes. `notices` are shown first.
 
         The services are closed by `shut_down`.
         """
@@ -98,15 +98,15 @@ class WindowApp:
             failed.exc_type, failed.exc_value, failed.exc_traceback
         )
         self.presence.needed.connect(self._prepare)
-        self._server = self._listen(verbs)
+        self._server = self._listen(run_verb)
         self.window.demo_requested.connect(self.start_demo)
         self.presence.quit_requested.connect(self._begin_ending)
         self.bridge.hear(RequestHandled, self._on_request_handled)
 
-    def _listen(self, verbs: Mapping[str, Verb]) -> AppServer | None:
+    def _listen(self, run_verb: RunVerb) -> AppServer | None:
         """Answer other processes; a failure is only a notice."""
         try:
-            return AppServer(self.services.home, self._verbs(verbs), self._on_process_refused)
+            return AppServer(self.services.home, self._handlers(run_verb), self._on_process_refused)
         except AppError as error:
             self.bridge.post(Notice(error.title, error.hint))
             return None
@@ -119,7 +119,7 @@ class WindowApp:
         if not (self._server and self._server.is_ending):
             event.handled.set()
 
-    def _reach(self, verb: str, asked: dict[str, Any]) -> None:
+    def _reach(self, verb: str, asked: dict[str, Any], _asker: Asker) -> None:
         """Pass a request of another process to the window. On a thread of its own.
 
         Returns once the Qt thread has dealt with it; AppEnding when the app ends before that.
@@ -265,12 +265,12 @@ class WindowApp:
     def _on_process_refused(self, reason: str) -> None:
         self.services.recorder.refused(tr("Another process was turned away."), reason)
 
-    def _verbs(self, verbs: Mapping[str, Verb]) -> dict[str, Callable[[dict[str, Any]], Any]]:
+    def _handlers(self, run_verb: RunVerb) -> dict[str, Handler]:
         return {
             **{verb: partial(self._reach, verb) for verb in ("raise", "popup", "quick-ask", "url")},
-            "quit": lambda asked: self.bridge.post(request_of_verb("quit", asked)),
-            "nothing": lambda _: None,
-            **{name: partial(verb, self.services) for name, verb in verbs.items()},
+            "quit": lambda asked, _: self.bridge.post(request_of_verb("quit", asked)),
+            "nothing": lambda _asked, _asker: None,
+            "run": partial(run_verb, self.services),
         }
 
     def _on_bug(

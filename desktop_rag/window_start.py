@@ -7,7 +7,7 @@ small window say so, and requests are kept.
 import gc
 import signal
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -28,7 +28,7 @@ from desktop_rag.ui.foundation.wording import show_fatal
 from desktop_rag.ui.tray.app_icon import AppIcon, DesktopApplication, OpeningIcon, name_app
 
 if TYPE_CHECKING:
-    from desktop_rag.app import Services, Verb
+    from desktop_rag.app import RunVerb, Services
     from desktop_rag.core.library_events import Notice
     from desktop_rag.window_app import WindowApp
 
@@ -40,7 +40,7 @@ _WIDTH_PX, _MARGIN_PX = 380, 24
 
 def run_window(
     home: Home,
-    verbs: Callable[[], Mapping[str, "Verb"]],
+    load_verbs: Callable[[], "RunVerb"],
     language: str = ENGLISH,
     *,
     starts_demo: bool = False,
@@ -49,9 +49,9 @@ def run_window(
 ) -> int:
     """Open the app over the home and run it until the person quits; returns the exit code.
 
-    `verbs`, called on a worker thread, returns the handlers for other processes. `language` is the
-    code of the one in use. Without `is_shown` the app starts in the background. `first_event` is
-    posted to the window at once.
+    `load_verbs`, called on a worker thread, returns what runs the verbs of other processes.
+    `language` is the code of the one in use. Without `is_shown` the app starts in the background.
+    `first_event` is posted to the window at once.
     """
     qt = DesktopApplication.instance() or DesktopApplication(sys.argv[:1])
     assert isinstance(qt, QApplication)
@@ -61,7 +61,7 @@ def run_window(
         start_logging(home.logs)
     except AppError as error:
         return show_start_error(error)
-    start = WindowStart(home, verbs, is_shown=is_shown, starts_demo=starts_demo)
+    start = WindowStart(home, load_verbs, is_shown=is_shown, starts_demo=starts_demo)
     # `quit` would ask the window first, which never closes by itself.
     start.ended.connect(qt.exit)
     # Through the event loop: it may not have begun, and ends nothing then.
@@ -127,7 +127,7 @@ class _Opened(NamedTuple):
 
     services: "Services"
     notices: "list[Notice]"
-    verbs: Mapping[str, "Verb"]
+    run_verb: "RunVerb"
     window_app: "type[WindowApp]"
 
 
@@ -137,17 +137,12 @@ class WindowStart(QObject):
     ended = Signal(int)
 
     def __init__(
-        self,
-        home: Home,
-        verbs: Callable[[], Mapping[str, "Verb"]],
-        *,
-        is_shown: bool,
-        starts_demo: bool,
+        self, home: Home, load_verbs: Callable[[], "RunVerb"], *, is_shown: bool, starts_demo: bool
     ) -> None:
         """Nothing is shown or opened before `begin`."""
         super().__init__()
         self._home = home
-        self._verbs = verbs
+        self._load_verbs = load_verbs
         self._is_shown = is_shown
         self._starts_demo = starts_demo
         self._bridge = Bridge(self)
@@ -220,7 +215,7 @@ class WindowStart(QObject):
         try:
             notices = repair_if_requested(self._home)
             self._services = build_services(self._home)
-            return _Opened(self._services, notices, self._verbs(), WindowApp)
+            return _Opened(self._services, notices, self._load_verbs(), WindowApp)
         except AppError:
             raise
         except BaseException as bug:
@@ -236,7 +231,7 @@ class WindowStart(QObject):
             self._show(opened)
 
     def _show(self, opened: _Opened) -> None:
-        app = opened.window_app(opened.services, opened.verbs, self._app_icon, opened.notices)
+        app = opened.window_app(opened.services, opened.run_verb, self._app_icon, opened.notices)
         self._app = app
         app.presence.quit_requested.connect(partial(self.ended.emit, 0))
         app.presence.tray.take_over(self._icon.hand_over())

@@ -13,11 +13,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from desktop_rag.app import Services
 from desktop_rag.cli.main import main
+from desktop_rag.cli.running import answer_others
 from desktop_rag.core.paths import Home
 from desktop_rag.running_app import ask_running_app
 
@@ -40,6 +42,13 @@ def run(*arguments: str) -> Done:
         finally:
             os.umask(mask)  # the program keeps its files private, the tests need not
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+@contextmanager
+def answering(services: Services) -> Iterator[None]:
+    """The services run the verbs of others, as those of an open window do."""
+    with closing(answer_others(services, lambda: None)):
+        yield
 
 
 def run_process(*arguments: str) -> Done:
@@ -86,7 +95,7 @@ def logging_of_its_own() -> Iterator[None]:
 def wait_for_window(home: Home, window: subprocess.Popen[bytes]) -> None:
     """Return once the window of another process answers; fails when it ends or takes a minute."""
     deadline = time.monotonic() + _WINDOW_S
-    while not ask_running_app(home, "status", {})[0]:
+    while not ask_running_app(home, "nothing", {})[0]:
         assert window.poll() is None, window.communicate()
         assert time.monotonic() < deadline, "the window did not open"
         threading.Event().wait(_POLL_S)

@@ -1,18 +1,25 @@
 """The verbs about backups: `backup export`, `import`, `list` and `restore`."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.backup.backups import Backups, Tell, silent
+from desktop_rag.backup.backups import Backups
 from desktop_rag.backup.contents import day_in_words, in_words
 from desktop_rag.backup.snapshots import Snapshots, snapshots_in
-from desktop_rag.cli.terminal import add_json, print_document, say
+from desktop_rag.cli.terminal import (
+    add_json,
+    here,
+    path_given,
+    print_document,
+    running_services,
+    say,
+)
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
-from desktop_rag.running_app import ask_running_app
 
 _MEGABYTE = 1_000_000
 
@@ -52,97 +59,56 @@ def add_backups(parser: argparse.ArgumentParser) -> None:
     add_json(added)
 
 
-def running_app_verbs() -> Mapping[str, app.Verb]:
-    """The handlers of these verbs in the running app; arguments come from another process."""
-    return {
-        "backup_export": lambda services, asked: _exported(services.backups, **asked),
-        "backup_import": lambda services, asked: _imported(
-            services.backups, str(asked["file"]), is_preview=bool(asked["is_preview"])
-        ),
-        "backup_list": lambda services, _: [each.to_json() for each in services.snapshots.all()],
-        "backup_restore": lambda services, asked: _restored(
-            services.backups, services.snapshots, **asked
-        ),
-    }
+@contextmanager
+def _opened() -> Generator[tuple[Backups, Snapshots]]:
+    """Backups of the running process, else of the library opened here."""
+    if services := running_services():
+        yield services.backups, services.snapshots
+        return
+    with app.opened_backups(find_home()) as opened:
+        yield opened
 
 
 # --- the verbs ---------------------------------------------------------------------------------
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    request: dict[str, Any] = {
-        "file": _absolute(arguments.file),
-        "collection": arguments.collection,
-        "with_index": arguments.with_index,
-    }
-    is_answered, made = ask_running_app(find_home(), "backup_export", request)
-    if not is_answered:
-        with app.opened_backups(find_home()) as (backups, _):
-            made = _exported(backups, **request, tell=say)
+    path = _file(arguments.file)
+    with _opened() as (backups, _):
+        chosen = backups.collection(arguments.collection) if arguments.collection else None
+        contents = backups.export(
+            path, collection=chosen, with_index=arguments.with_index, tell=say
+        )
+    assert contents is not None, "it is checked"
+    made = {"file": str(path), "bytes": path.stat().st_size, **contents.to_json()}
     print_document(made, _export_lines, as_json=arguments.json)
     return 0
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    request: dict[str, Any] = {"file": _absolute(arguments.file), "is_preview": arguments.preview}
-    is_answered, done = ask_running_app(find_home(), "backup_import", request)
-    if not is_answered:
-        with app.opened_backups(find_home()) as (backups, _):
-            done = _imported(backups, **request, takes_index=True, tell=say)
-    lines = _preview_lines if arguments.preview else _import_lines
-    print_document(done, lines, as_json=arguments.json)
+    path = _file(arguments.file)
+    with _opened() as (backups, _):
+        if arguments.preview:
+            print_document(backups.examine(path).to_json(), _preview_lines, as_json=arguments.json)
+            return 0
+        # Only an empty library that nothing reads takes an index.
+        done = backups.import_file(path, takes_index=here().services is None, tell=say)
+    print_document(done.to_json(), _import_lines, as_json=arguments.json)
     return 0
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    is_answered, rows = ask_running_app(find_home(), "backup_list", {})
-    if not is_answered:
-        # Without opening the library: it may be the reason for asking.
-        rows = [snapshot.to_json() for snapshot in snapshots_in(find_home().snapshots)]
+    # Without opening the library: it may be the reason for asking.
+    rows = [snapshot.to_json() for snapshot in snapshots_in(find_home().snapshots)]
     print_document(rows, _list_lines, as_json=arguments.json)
     return 0
 
 
 def _restore(arguments: argparse.Namespace) -> int:
-    request = {"day": arguments.day}
-    is_answered, done = ask_running_app(find_home(), "backup_restore", request)
-    if not is_answered:
-        with app.opened_backups(find_home()) as (backups, snapshots):
-            done = _restored(backups, snapshots, **request, tell=say)
-    print_document(done, _import_lines, as_json=arguments.json)
+    with _opened() as (backups, snapshots):
+        done = backups.import_file(snapshots.find(arguments.day).file, tell=say)
+    print_document(done.to_json(), _import_lines, as_json=arguments.json)
     return 0
-
-
-# --- in this process or the running app ----------------------------------------------------------
-
-
-def _exported(
-    backups: Backups, file: str, collection: str, *, with_index: bool, tell: Tell = silent
-) -> dict[str, Any]:
-    path = Path(file)
-    chosen = backups.collection(collection) if collection else None
-    contents = backups.export(path, collection=chosen, with_index=bool(with_index), tell=tell)
-    assert contents is not None, "it is checked"
-    return {"file": file, "bytes": path.stat().st_size, **contents.to_json()}
-
-
-def _imported(
-    backups: Backups,
-    file: str,
-    *,
-    is_preview: bool = False,
-    takes_index: bool = False,
-    tell: Tell = silent,
-) -> dict[str, Any]:
-    if is_preview:
-        return backups.examine(Path(file)).to_json()
-    return backups.import_file(Path(file), takes_index=takes_index, tell=tell).to_json()
-
-
-def _restored(
-    backups: Backups, snapshots: Snapshots, day: str, *, tell: Tell = silent
-) -> dict[str, Any]:
-    return backups.import_file(snapshots.find(day).file, tell=tell).to_json()
 
 
 # --- lines for people ----------------------------------------------------------------------------
@@ -183,8 +149,7 @@ def _list_lines(rows: list[dict[str, Any]]) -> list[str]:
     return [f"{row['day']}  {row['size'] / _MEGABYTE:,.1f} MB  {row['file']}" for row in rows]
 
 
-def _absolute(name: str) -> str:
-    # The app that answers may run in another folder.
+def _file(name: str) -> Path:
     if not name.strip():
         raise AppError("There is no file name.", "Name the file of the backup.")
-    return str(Path(name).expanduser().absolute())
+    return path_given(name)

@@ -2,19 +2,22 @@
 
 import argparse
 import time
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from desktop_rag import app
 from desktop_rag.cli import output
-from desktop_rag.cli.terminal import add_json, open_services, print_document, say
+from desktop_rag.cli.terminal import (
+    add_json,
+    begin_reading,
+    open_services,
+    path_given,
+    print_document,
+    say,
+    waiting_for,
+)
 from desktop_rag.core.domain import EMBEDDED_ELSEWHERE, Collection
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.paths import find_home
 from desktop_rag.models.embedding.remote_embedder import is_address
-from desktop_rag.running_app import ask_running_app
-from desktop_rag.waiting import Waiting
 
 
 def add_collections(parser: argparse.ArgumentParser) -> None:
@@ -60,54 +63,37 @@ def _add_allow_hosts(added: argparse.ArgumentParser) -> None:
     add_json(added)
 
 
-def running_app_verbs() -> Mapping[str, app.Verb]:
-    """The handlers of these verbs in the running app."""
-    return {
-        "collections": lambda services, _: _listed(services),
-        "allow-hosts": lambda services, asked: _hosts_set(services, **asked),
-    }
-
-
 def _list(arguments: argparse.Namespace) -> int:
-    is_answered, rows = ask_running_app(find_home(), "collections", {})
-    if not is_answered:
-        with open_services() as services:
-            rows = _listed(services)
+    with open_services() as services:
+        rows = _listed(services)
     print_document(rows, output.collection_lines, as_json=arguments.json)
     return 0
 
 
 def _allow_hosts(arguments: argparse.Namespace) -> int:
-    asked = {"name": arguments.name, "hosts": arguments.host}
-    is_answered, row = ask_running_app(find_home(), "allow-hosts", asked)
-    if not is_answered:
-        with open_services() as services:
-            row = _hosts_set(services, **asked)
+    with open_services() as services:
+        collections = services.library.collections
+        chosen = collections.find_or_add(arguments.name)
+        kept = collections.set_intranet_hosts(chosen.collection_id, arguments.host)
+        row = _row(services, kept)
     print_document([row], output.collection_lines, as_json=arguments.json)
     return 0
 
 
-def _hosts_set(services: app.Services, *, name: str, hosts: Sequence[str]) -> dict[str, Any]:
-    collections = services.library.collections
-    chosen = collections.find_or_add(name)
-    return _row(services, collections.set_intranet_hosts(chosen.collection_id, hosts))
-
-
 def _set_model(arguments: argparse.Namespace) -> int:
-    # An open window refuses: it does not change a model for another process.
-    ask_running_app(find_home(), "set-model", {})
     model = _spec(arguments.model or "")
     began_at = time.monotonic()
-    with open_services() as services, Waiting(services.library, say) as waiting:
+    with open_services() as services, waiting_for(services.library) as waiting:
         library = services.library
+        embedded_before = library.indexing.embedded_chunks
         chosen = library.collections.find(arguments.name)
         if is_address(model):
             say(EMBEDDED_ELSEWHERE)
         library.collections.set_embedder(chosen.collection_id, model)
-        library.start(watch=False)
+        begin_reading(services)
         waiting.until_idle()
         report = _row(services, library.collections.find(arguments.name)) | {
-            "embedded_chunks": library.indexing.embedded_chunks,
+            "embedded_chunks": library.indexing.embedded_chunks - embedded_before,
             "seconds": round(time.monotonic() - began_at, 2),
         }
     print_document(report, output.set_model_lines, as_json=arguments.json)
@@ -118,7 +104,7 @@ def _spec(model: str) -> str:
     """The model as stored: an address or an absolute folder. AppError for no folder."""
     if not model or is_address(model):
         return model
-    folder = Path(model).expanduser().resolve()
+    folder = path_given(model).resolve()
     if not folder.is_dir():
         hint = "Give the folder of a model, or the address of an endpoint, which begins with http."
         raise AppError(f"There is no folder {folder}.", hint)

@@ -2,10 +2,9 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from desktop_rag.cli.terminal import add_json, print_document
-from desktop_rag.cli.verb_table import answered_verbs
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.paths import Home, find_home, resources_dir
@@ -14,6 +13,9 @@ from desktop_rag.desktop.entries.linux_files import ICON_SIZES_PX
 from desktop_rag.desktop.launching import check_qt_libraries
 from desktop_rag.desktop.requests import DesktopRequest, request_of_verb
 from desktop_rag.running_app import ask_running_app
+
+if TYPE_CHECKING:
+    from desktop_rag.app import RunVerb
 
 
 def open_window(
@@ -37,9 +39,22 @@ def open_window(
     from desktop_rag.window_start import run_window
 
     return run_window(
-        home, answered_verbs, language,
+        home, _load_verbs, language,
         starts_demo=starts_demo, is_shown=is_shown, first_event=first_event,
     )  # fmt: skip
+
+
+def _load_verbs() -> "RunVerb":
+    from desktop_rag.cli.running import run_for_another
+
+    return run_for_another
+
+
+def add_window(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the app without a verb."""
+    parser.set_defaults(run=lambda arguments: window(is_shown=not arguments.background))
+    text = "start in the background, without the window"
+    parser.add_argument("--background", action="store_true", help=text)
 
 
 def add_quick_ask(parser: argparse.ArgumentParser) -> None:

@@ -5,22 +5,18 @@ Without options it reads only: it creates no home, no log and no library. Exit c
 """
 
 import argparse
-from collections.abc import Mapping
 from dataclasses import replace
 from threading import Event
 from typing import Any
 
 from desktop_rag import app, upkeep
-from desktop_rag.cli.terminal import add_json, open_services, print_document
-from desktop_rag.core.errors import AppError
+from desktop_rag.cli.terminal import add_json, open_services, print_document, running_services
+from desktop_rag.core.errors import AppError, LibraryHeldError
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, find_home
 from desktop_rag.diagnosis.diagnosis import findings
 from desktop_rag.diagnosis.finding import Finding, State, Subject, from_error, lines_of
 from desktop_rag.diagnosis.home_repair import HomeRepair
-from desktop_rag.running_app import ask_running_app
-
-_Rows = list[dict[str, Any]]
 
 
 def add_doctor(parser: argparse.ArgumentParser) -> None:
@@ -34,38 +30,34 @@ def add_doctor(parser: argparse.ArgumentParser) -> None:
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
-    home = find_home()
-    request = {"repair": arguments.repair, "examine": arguments.examine}
-    is_answered, rows = ask_running_app(home, "doctor", request)
-    if not is_answered:
-        rows = _of_closed(home, **request)
+    repair, examine = arguments.repair, arguments.examine
+    if services := running_services():
+        found = _of_running(services, repair=repair, examine=examine)
+    else:
+        found = _of_closed(find_home(), repair=repair, examine=examine)
+    rows = [each.to_json() for each in found]
     print_document(rows, _lines, as_json=arguments.json)
     return 0 if all(row["ok"] for row in rows) else 1
 
 
-def running_app_verbs() -> Mapping[str, app.Verb]:
-    """The handler of this verb in the running app."""
-    return {"doctor": _of_running}
-
-
-def _of_running(services: app.Services, request: dict[str, Any]) -> _Rows:
+def _of_running(services: app.Services, *, repair: bool, examine: bool) -> list[Finding]:
     """The findings of the running app, whose index can be repaired, but not its file."""
-    examined = _examine(services) if request["examine"] else []
+    examined = _examine(services) if examine else []
     found = [*examined, *_found(upkeep.subject_of(services))]
-    if request["repair"] and any(each.is_repairable for each in found):
+    if repair and any(each.is_repairable for each in found):
         done = HomeRepair(None, 0, services.repair_index()).finding()
         found = [done, *examined, *map(_to_do_when_closed, _found(upkeep.subject_of(services)))]
-    return _rows(found)
+    return found
 
 
-def _of_closed(home: Home, *, repair: bool, examine: bool) -> _Rows:
+def _of_closed(home: Home, *, repair: bool, examine: bool) -> list[Finding]:
     examined: list[Finding] = []
     if examine:
         with open_services() as services:
             examined = _examine(services)
     repaired = [_repaired(home)] if repair else []
     with upkeep.closed_home(home) as subject:
-        return _rows([*repaired, *examined, *_found(subject)])
+        return [*repaired, *examined, *_found(subject)]
 
 
 def _repaired(home: Home) -> Finding:
@@ -73,6 +65,8 @@ def _repaired(home: Home) -> Finding:
     start_logging(home.logs)
     try:
         return upkeep.repair_home(home).finding()
+    except LibraryHeldError:
+        raise
     except AppError as error:
         return from_error("repair", error)
 
@@ -99,9 +93,5 @@ def _to_do_when_closed(finding: Finding) -> Finding:
     return replace(finding, hint="Close the window, then run: desktop-rag doctor --repair")
 
 
-def _rows(found: list[Finding]) -> _Rows:
-    return [each.to_json() for each in found]
-
-
-def _lines(rows: _Rows) -> list[str]:
+def _lines(rows: list[dict[str, Any]]) -> list[str]:
     return lines_of([Finding.from_json(row) for row in rows])

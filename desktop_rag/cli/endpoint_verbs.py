@@ -4,14 +4,20 @@ A key is typed, or read from standard input, never an argument, which other prog
 """
 
 import argparse
-import getpass
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli.terminal import add_json, not_empty, print_document, say
+from desktop_rag.cli.terminal import (
+    add_json,
+    here,
+    not_empty,
+    print_document,
+    running_services,
+    say,
+)
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.settings import EndpointSettings, Settings
@@ -26,7 +32,6 @@ from desktop_rag.models.endpoints.providers import (
     provider_at,
     services,
 )
-from desktop_rag.running_app import ask_running_app
 
 # --- lines for people ---------------------------------------------------------------------------
 
@@ -127,22 +132,23 @@ def add_endpoints(parser: argparse.ArgumentParser) -> None:
     add_json(added)
 
 
-def running_app_verbs() -> Mapping[str, app.Verb]:
-    """The handlers of these verbs in the running app; arguments come from another process."""
-
-    def handler(verb: Callable[..., Any]) -> app.Verb:
-        return lambda running, asked: verb(
-            app.OpenedModels(running.chat.models, running.settings_changes), **asked
-        )
-
-    return {name: handler(verb) for name, verb in _VERBS.items()}
+@contextmanager
+def _opened() -> Generator[app.OpenedModels]:
+    """The models of the running process, else those of the settings, without the library."""
+    if services := running_services():
+        yield app.OpenedModels(services.chat.models, services.settings_changes)
+        return
+    with app.opened_models(find_home()) as opened:
+        yield opened
 
 
 # --- the verbs ---------------------------------------------------------------------------------
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    rows = _done("endpoints", {})["endpoints"]
+    with _opened() as opened:
+        settings = opened.models.settings
+        rows = [_row(opened, settings, known) for known in settings.endpoints]
     print_document(rows, listed, as_json=arguments.json)
     return 0
 
@@ -152,14 +158,8 @@ def _add(arguments: argparse.Namespace) -> int:
         raise _ON_COMMAND_LINE
     base_url = _address_of(arguments.endpoint)
     wants_key = arguments.key is not None or not is_near(base_url)
-    request: dict[str, Any] = {
-        "base_url": base_url,
-        "model": arguments.model.strip(),
-        "name": arguments.name.strip(),
-        "key": _typed_key(base_url) if wants_key else "",
-        "is_used": arguments.use,
-    }
-    row = _done("endpoint_add", request)
+    with _opened() as opened:
+        row = _added(opened, arguments, base_url, _typed_key(base_url) if wants_key else "")
     if not row.pop("is_key_kept"):
         say(
             "The key is kept only while the app runs, because no keyring is available on this"
@@ -170,32 +170,24 @@ def _add(arguments: argparse.Namespace) -> int:
 
 
 def _test(arguments: argparse.Namespace) -> int:
-    report = _done("endpoint_test", {"named": arguments.endpoint})
+    with _opened() as opened:
+        report = _tested(opened, arguments.endpoint)
     print_document(report, tested, as_json=arguments.json)
     return 0 if report["is_ok"] else 1
 
 
 def _use(arguments: argparse.Namespace) -> int:
-    request = {"named": arguments.endpoint, "model": arguments.model.strip()}
-    row = _done("endpoint_use", request)
+    with _opened() as opened:
+        row = _used(opened, arguments.endpoint, arguments.model.strip())
     print_document(row, used, as_json=arguments.json)
     return 0
 
 
 def _remove(arguments: argparse.Namespace) -> int:
-    request = {"named": arguments.endpoint, "forgets_key": arguments.forget_key}
-    row = _done("endpoint_remove", request)
+    with _opened() as opened:
+        row = _removed(opened, arguments.endpoint, forgets_key=arguments.forget_key)
     print_document(row, removed, as_json=arguments.json)
     return 0
-
-
-def _done(verb: str, request: dict[str, Any]) -> dict[str, Any]:
-    """The result of a verb in the running app, else here."""
-    is_answered, result = ask_running_app(find_home(), verb, request)
-    if is_answered:
-        return result
-    with app.opened_models(find_home()) as opened:
-        return _VERBS[verb](opened, **request)
 
 
 def _address_of(named: str) -> str:
@@ -219,17 +211,11 @@ def _similar(named: str) -> str:
 
 
 def _typed_key(base_url: str) -> str:
-    if sys.stdin.isatty():
-        return getpass.getpass(f"Key for {host_of(base_url)} (Enter for none): ").strip()
-    return sys.stdin.readline().strip()
+    prompt = f"Key for {host_of(base_url)} (Enter for none): "
+    return here().typed(prompt, is_secret=True).strip()
 
 
-# --- in this process or the running app ----------------------------------------------------------
-
-
-def _rows(opened: app.OpenedModels) -> dict[str, Any]:
-    settings = opened.models.settings
-    return {"endpoints": [_row(opened, settings, known) for known in settings.endpoints]}
+# --- the work ----------------------------------------------------------------------------------
 
 
 def _row(
@@ -254,10 +240,9 @@ def _row(
 
 
 def _added(
-    opened: app.OpenedModels, base_url: str, model: str, name: str, key: str, *, is_used: bool
+    opened: app.OpenedModels, arguments: argparse.Namespace, base_url: str, key: str
 ) -> dict[str, Any]:
-    # It comes from another process.
-    base_url = normalise_base_url(base_url)
+    model, name = arguments.model.strip(), arguments.name.strip()
 
     def add(settings: Settings) -> Settings:
         known = {endpoint.base_url: endpoint for endpoint in settings.endpoints}
@@ -267,7 +252,7 @@ def _added(
         )
         place = base_url if base_url in known else ""
         changed = settings.with_endpoint(place, endpoint)
-        return changed.using(base_url) if is_used else changed
+        return changed.using(base_url) if arguments.use else changed
 
     is_key_kept = opened.models.save_key(base_url, key) if key else True
     return _row_at(opened, opened.changes.change(add), base_url) | {"is_key_kept": is_key_kept}
@@ -337,12 +322,3 @@ def _find(settings: Settings, named: str) -> EndpointSettings:
         raise AppError("There is no endpoint yet.", "Add one: desktop-rag endpoint add NAME")
     problem = "Several endpoints are called" if found else "There is no endpoint called"
     raise AppError(f"{problem} “{named}”.", f"Endpoints: {names}.")
-
-
-_VERBS: Mapping[str, Callable[..., Any]] = {
-    "endpoints": _rows,
-    "endpoint_add": _added,
-    "endpoint_test": _tested,
-    "endpoint_use": _used,
-    "endpoint_remove": _removed,
-}

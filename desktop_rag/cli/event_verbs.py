@@ -1,17 +1,15 @@
 """The verb `events`: what the app did, and the feedback given. Any worker thread."""
 
 import argparse
-from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
 
-from desktop_rag import app, upkeep
+from desktop_rag import upkeep
 from desktop_rag.activity.activity import Activity, EventFilter, rows_of
 from desktop_rag.activity.activity_event import EventKind
 from desktop_rag.cli.terminal import add_json, open_services, print_document, say
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, LibraryHeldError
 from desktop_rag.core.paths import find_home
-from desktop_rag.running_app import ask_running_app
 
 _NOTHING = "Nothing is recorded."
 
@@ -28,30 +26,25 @@ def add_events(added: argparse.ArgumentParser) -> None:
     add_json(added)
 
 
-def running_app_verbs() -> Mapping[str, app.Verb]:
-    """The handler of this verb in the running app."""
-    return {"events": lambda services, asked: _found(services.activity, **asked)}
-
-
 def _events(arguments: argparse.Namespace) -> int:
-    request: dict[str, Any] = {"kinds": arguments.kind, "since": arguments.since}
-    is_answered, rows = ask_running_app(find_home(), "events", request)
-    if not is_answered:
-        try:
-            with open_services() as services:
-                rows = _found(services.activity, **request)
-        except AppError as error:
-            if EventKind.FEEDBACK in arguments.kind:
-                raise
-            say(f"{error.title} Chats are listed without their titles, and feedback is missing.")
-            rows = _found(upkeep.recorded_activity(find_home()), **request)
+    try:
+        with open_services() as services:
+            rows = _found(services.activity, arguments)
+    except LibraryHeldError:
+        raise
+    except AppError as error:
+        if EventKind.FEEDBACK in arguments.kind:
+            raise
+        say(f"{error.title} Chats are listed without their titles, and feedback is missing.")
+        rows = _found(upkeep.recorded_activity(find_home()), arguments)
     print_document(rows, lambda _: [*map(_line, rows)] or [_NOTHING], as_json=arguments.json)
     return 0
 
 
-def _found(activity: Activity, kinds: list[str], since: float) -> list[dict[str, Any]]:
+def _found(activity: Activity, arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """The events, the oldest first, so that the end of a long list is the present."""
-    wanted = EventFilter(frozenset(EventKind(kind) for kind in kinds), since=since)
+    kinds = frozenset(EventKind(kind) for kind in arguments.kind)
+    wanted = EventFilter(kinds, since=arguments.since)
     return list(rows_of(activity.find(wanted)))[::-1]
 
 

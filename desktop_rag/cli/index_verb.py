@@ -1,34 +1,33 @@
-"""`desktop-rag index`: folders and web pages into the library, by this process or the running app.
+"""`desktop-rag index`: folders and web pages into the library, and passwords of encrypted files.
 
-The running app takes them up like folders added in its window, and answers once they are read.
+A running app takes them up like folders added in its window, and keeps them up to date.
 """
 
 import argparse
-import getpass
-import sys
 import time
-from collections import deque
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from desktop_rag import app
 from desktop_rag.cli import output
 from desktop_rag.cli.terminal import (
     add_json,
+    begin_reading,
+    here,
     open_services,
+    path_given,
     positive,
     print_document,
-    printable,
     say,
+    waiting_for,
 )
 from desktop_rag.core.domain import Document, Source, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError, WrongPasswordError
 from desktop_rag.core.library_events import SourceScanned
-from desktop_rag.core.paths import find_home
 from desktop_rag.ingest.library import Library
-from desktop_rag.running_app import ask_running_app
-from desktop_rag.waiting import Waiting, progress_in_words
 
 # Passwords of encrypted files: typed or read, never an argument that other programs could see.
 
@@ -49,10 +48,8 @@ def add_password(parser: argparse.ArgumentParser) -> None:
 
 
 def _password(arguments: argparse.Namespace) -> int:
-    # An open window refuses: the password is entered there.
-    ask_running_app(find_home(), "password", {})
-    path = Path(arguments.file).expanduser().resolve()
-    with open_services() as services, Waiting(services.library, say) as waiting:
+    path = path_given(arguments.file).resolve()
+    with open_services() as services, waiting_for(services.library) as waiting:
         passwords, document = services.library.passwords, _document(services, path)
         if arguments.forget:
             files, is_kept = passwords.forget(document), False
@@ -61,7 +58,7 @@ def _password(arguments: argparse.Namespace) -> int:
                 document, _typed(path), keeps=arguments.keep, for_folder=arguments.folder
             )
             files, is_kept = unlocked.files, unlocked.is_kept
-        services.library.start(watch=False)
+        begin_reading(services)
         waiting.until_idle()
         read = services.library.documents.get(document.document_id)
         report = {
@@ -78,11 +75,10 @@ def _password(arguments: argparse.Namespace) -> int:
 
 
 def check_can_ask() -> None:
-    """AppError when nobody can be asked here: no terminal, or a window that asks for itself."""
-    if not sys.stdin.isatty():
+    """AppError when nobody can be asked here."""
+    if not here().can_type:
         hint = "Leave out --ask-password, then enter them with: desktop-rag password FILE"
         raise AppError("Passwords can be asked for on a terminal only.", hint)
-    ask_running_app(find_home(), "password", {})
 
 
 def ask_for_passwords(library: Library, documents: Iterable[Document]) -> bool:
@@ -108,7 +104,7 @@ def _ask_to_open(library: Library, document: Document, typed: list[str]) -> bool
     """True once a typed password, which is added to `typed`, opened the file."""
     for _ in range(_MOST_TRIES):
         prompt = f"Password of {document.path} (Enter to leave it out): "
-        password = getpass.getpass(printable(prompt))
+        password = here().typed(prompt, is_secret=True)
         if not password:
             return False
         if _opens(library, document, password):
@@ -136,10 +132,7 @@ def _document(services: app.Services, path: Path) -> Document:
 
 
 def _typed(path: Path) -> str:
-    if sys.stdin.isatty():
-        password = getpass.getpass(printable(f"Password of {path.name}: "))
-    else:
-        password = sys.stdin.readline().rstrip("\r\n")
+    password = here().typed(f"Password of {path.name}: ", is_secret=True)
     if not password:
         raise AppError("No password was entered.", "Nothing was changed.")
     return password
@@ -153,7 +146,6 @@ def _lines(report: dict[str, Any]) -> Sequence[str]:
 
 
 _WATCH_S = 1.0
-_LOOK_S = 1.0
 _SCHEMES = ("http://", "https://")
 
 
@@ -188,107 +180,93 @@ def add_index(added: argparse.ArgumentParser) -> None:
 def _index(arguments: argparse.Namespace) -> int:
     if arguments.ask_password:
         check_can_ask()
-    urls = [name for name in arguments.folder if name.startswith(_SCHEMES)]
-    folders = [name for name in arguments.folder if name not in urls]
-    asked: dict[str, Any] = {
-        "folders": [str(Path(name).expanduser().resolve()) for name in folders],
-        "urls": urls,
-        "pages": arguments.pages,
-        "follow": arguments.follow,
-        "path": arguments.path,
-        "refresh": max(0.0, arguments.refresh),
-        "base_address": arguments.base_address,
-        "collection": arguments.collection,
-        "exclude": arguments.exclude,
-        "gitignore": arguments.gitignore,
-        "hidden": arguments.hidden,
-        "all_pictures": arguments.all_pictures,
-    }
-    is_running, report = ask_running_app(find_home(), "index", asked, say=say)
-    if is_running:
-        # The running app keeps them up to date, with or without --watch.
-        print_document(report, output.index_lines, as_json=arguments.json)
-        return 0
-    began_at = time.monotonic()
-    with open_services() as services:
+    began_at, ended = time.monotonic(), Event()
+    with open_services() as services, _answering(services, arguments, ended):
         library = services.library
-        added = _add(library, asked)
-        library.changes.hear(SourceScanned, lambda scan: say(_scan_in_words(library, scan)))
-        with Waiting(library, say) as waiting:
-            library.start(watch=arguments.watch)
+        with _telling_scans(library, arguments), waiting_for(library) as waiting:
+            embedded_before = library.indexing.embedded_chunks
+            added = _add(library, arguments)
+            if here().services is None:
+                library.start(watch=arguments.watch)
             waiting.until_idle()
             if arguments.ask_password and ask_for_passwords(library, _documents(library, added)):
                 waiting.until_idle()
-            report = _report(library, added, began_at)
+            report = _report(library, added, began_at, embedded_before)
             print_document(report, output.index_lines, as_json=arguments.json)
-            while arguments.watch:
-                time.sleep(_WATCH_S)
+            # A process that runs for longer keeps them up to date, with or without --watch.
+            while arguments.watch and here().services is None and not ended.wait(_WATCH_S):
                 waiting.tell()
     return 0
 
 
-def running_app_verbs() -> Mapping[str, app.Verb]:
-    """The handler of this verb in the running app; arguments come from another process."""
-    return {"index": lambda services, asked: _index_here(services.library, asked)}
+@contextmanager
+def _answering(
+    services: app.Services, arguments: argparse.Namespace, ended: Event
+) -> Generator[None]:
+    """A watcher runs the verbs of others meanwhile; `ended` is set when one of them ends it."""
+    if not arguments.watch or here().services:
+        yield
+        return
+    from desktop_rag.cli.running import answer_others
+
+    with closing(answer_others(services, ended.set)):
+        yield
 
 
-def _index_here(library: Library, asked: Mapping[str, Any]) -> Generator[str, None, dict[str, Any]]:
-    """Yields the lines that `index` prints without a running app; returns the report."""
-    began_at, embedded_before = time.monotonic(), library.indexing.embedded_chunks
-    scans: deque[SourceScanned] = deque()
-    stop_hearing = library.changes.hear(SourceScanned, scans.append)
-    told = ""
+@contextmanager
+def _telling_scans(library: Library, arguments: argparse.Namespace) -> Generator[None]:
+    """Say what the scans found; in a process with other work, those that were asked for."""
+    terminal, (paths, urls) = here(), _asked(arguments)
+
+    def tell(scan: SourceScanned) -> None:
+        for source in library.sources.all():
+            is_ours = terminal.services is None or _is_asked(source, paths, urls)
+            if source.source_id == scan.source_id and is_ours:
+                terminal.say(f"{source.name}: {scan.summary.label()}")
+
+    stop_hearing = library.changes.hear(SourceScanned, tell)
     try:
-        added = _add(library, asked)
-        while not library.indexing.wait_until_idle(_LOOK_S):
-            if library.indexing.is_paused:
-                hint = "They are in the library and will be read when it goes on."
-                raise AppError("Indexing is paused.", hint)
-            yield from _scans(library, scans, added)
-            line = progress_in_words(library, embedded_before)
-            if line != told:
-                yield line
-            told = line
-        yield from _scans(library, scans, added)
+        yield
     finally:
         stop_hearing()
-    return _report(library, added, began_at, embedded_before)
 
 
-def _scans(library: Library, scans: deque[SourceScanned], added: set[str]) -> list[str]:
-    taken = [scans.popleft() for _ in range(len(scans))]
-    return [_scan_in_words(library, scan) for scan in taken if scan.source_id in added]
+def _asked(arguments: argparse.Namespace) -> tuple[list[Path], list[str]]:
+    """The folders and the addresses of web pages."""
+    urls = [name for name in arguments.folder if name.startswith(_SCHEMES)]
+    return [path_given(name).resolve() for name in arguments.folder if name not in urls], urls
 
 
-def _add(library: Library, asked: Mapping[str, Any]) -> set[str]:
+def _add(library: Library, arguments: argparse.Namespace) -> set[str]:
     """Add what is new; returns the ids of all sources that were asked for."""
-    if asked.get("all_pictures"):
+    if arguments.all_pictures:
         library.indexing.read_pictures()
-    name = asked["collection"]
+    name = arguments.collection
     collection_id = library.collections.find_or_add(name).collection_id if name else ""
     known = [s for s in library.sources.all() if collection_id in ("", s.collection_id)]
-    rules = SourceRules(asked["gitignore"], asked["hidden"], tuple(asked["exclude"]))
-    paths, addresses = [Path(folder) for folder in asked["folders"]], tuple(asked["urls"])
+    rules = SourceRules(arguments.gitignore, arguments.hidden, tuple(arguments.exclude))
+    paths, urls = _asked(arguments)
     for each in paths:
         found = next((source for source in known if source.path == each), None)
         source = found or library.sources.add(each, collection_id, rules)
-        if base := asked["base_address"]:
+        if base := arguments.base_address:
             library.sources.set_base_address(source.source_id, base)
-    links = WebLinks(addresses, asked["pages"], asked["refresh"], asked["follow"], asked["path"])
+    addresses, refresh = tuple(urls), max(0.0, arguments.refresh)
+    links = WebLinks(addresses, arguments.pages, refresh, arguments.follow, arguments.path)
     same = next((s for s in known if s.links and s.links.urls == addresses), None)
     if addresses and same is None:
         library.sources.add_links(links, collection_id)
     elif same and links.follow_depth and same.links != links:
         library.sources.set_links(same.source_id, links)
-    return {s.source_id for s in library.sources.all() if _is_asked(s, paths, set(addresses))}
+    return {s.source_id for s in library.sources.all() if _is_asked(s, paths, urls)}
 
 
-def _is_asked(source: Source, paths: Collection[Path], urls: set[str]) -> bool:
-    return source.path in paths or bool(source.links and urls & set(source.links.urls))
+def _is_asked(source: Source, paths: Collection[Path], urls: Collection[str]) -> bool:
+    return source.path in paths or bool(source.links and set(urls) & set(source.links.urls))
 
 
 def _report(
-    library: Library, added: set[str], began_at: float, embedded_before: int = 0
+    library: Library, added: set[str], began_at: float, embedded_before: int
 ) -> dict[str, Any]:
     return output.index_json(
         _documents(library, added),
@@ -302,8 +280,3 @@ def _report(
 
 def _documents(library: Library, added: set[str]) -> list[Document]:
     return [d for d in library.documents.all() if d.source_id in added]
-
-
-def _scan_in_words(library: Library, scan: SourceScanned) -> str:
-    names = [s.name for s in library.sources.all() if s.source_id == scan.source_id]
-    return f"{names[0] if names else 'removed'}: {scan.summary.label()}"

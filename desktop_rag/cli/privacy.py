@@ -1,13 +1,10 @@
 """The verb `privacy`: every connection the app can make, with its state."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from desktop_rag import app
 from desktop_rag.cli.terminal import add_json, open_services, print_document
-from desktop_rag.core.paths import find_home
-from desktop_rag.running_app import ask_running_app
 
 
 def add_privacy(parser: argparse.ArgumentParser) -> None:
@@ -16,22 +13,11 @@ def add_privacy(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def running_app_verbs() -> Mapping[str, app.Verb]:
-    """The handler of this verb in the running app."""
-    return {"privacy": lambda services, _: _rows(services)}
-
-
 def _privacy(arguments: argparse.Namespace) -> int:
-    is_answered, rows = ask_running_app(find_home(), "privacy", {})
-    if not is_answered:
-        with open_services() as services:
-            rows = _rows(services)
+    with open_services() as services:
+        rows = [connection.to_json() for connection in services.connections()]
     print_document(rows, _lines, as_json=arguments.json)
     return 0
-
-
-def _rows(services: app.Services) -> list[dict[str, Any]]:
-    return [connection.to_json() for connection in services.connections()]
 
 
 def _lines(rows: Sequence[dict[str, Any]]) -> list[str]:

@@ -1,16 +1,16 @@
-"""The verbs `ask`, `search` and `status`: answered by the running app, else by this process."""
+"""The verbs `ask`, `search` and `status`: questions, passages, and the state of files."""
 
 import argparse
-import sys
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from desktop_rag.cli import output, verbs
 from desktop_rag.cli.terminal import (
     add_json,
+    here,
     not_empty,
     open_services,
+    path_given,
     positive,
     print_document,
     say,
@@ -78,52 +78,47 @@ def add_status(parser: argparse.ArgumentParser) -> None:
 
 
 def _ask(arguments: argparse.Namespace) -> int:
-    request: dict[str, Any] = {
-        "question": arguments.question,
-        "collection": arguments.collection,
-        "assistant": arguments.assistant,
-    }
     chosen = arguments.attach or arguments.about or arguments.no_documents
     if chosen and arguments.popup:
         raise AppError("Files cannot be chosen for a question in the window from here.",
                        "Choose them in the window, or leave out --popup.")  # fmt: skip
-    if arguments.attach:
-        # The app that answers may run in another folder.
-        request["attach"] = [str(Path(name).expanduser().absolute()) for name in arguments.attach]
-    if scope := _scope(arguments).to_json():
-        request["scope"] = scope
-    verb = "popup" if arguments.popup else "ask"
-    if not arguments.popup:
-        request["goes_on"] = arguments.json
-        request["may_change"] = _may_ask(as_json=arguments.json)
-    with saying_what_is_waited_for("Waiting for the answer"):
-        is_answered, answer = ask_running_app(find_home(), verb, request)
     if arguments.popup:
-        if not is_answered:
-            raise AppError("No window is open to ask in.", "Start the app first: desktop-rag")
-        return 0
-    if not is_answered:
-        with open_services() as services:
-            services.in_use.beside.wait_until_known(_CONNECTING_S)
-            asking = verbs.asking(services, **request)
-            answer = verbs.completed(services, verbs.outcome(asking, say))
-            _follow_up(services, arguments, answer)
-    else:
-        _follow_up(None, arguments, answer)
+        return _ask_in_window(arguments)
+    with open_services() as services:
+        services.in_use.beside.wait_until_known(_CONNECTING_S)
+        with saying_what_is_waited_for("Waiting for the answer"):
+            answer = _answer(services, arguments)
+        _print_answer(arguments, answer)
+        for module in after_ask():
+            module.follow_up(services, answer)
     return 0 if "state" not in answer else 1
 
 
-def _may_ask(*, as_json: bool) -> bool:
-    """True when a person is at the terminal who can agree to a change."""
-    return not as_json and sys.stdin.isatty() and sys.stdout.isatty()
+def _ask_in_window(arguments: argparse.Namespace) -> int:
+    request = {
+        "question": arguments.question,
+        "collection": arguments.collection,
+        "assistant": arguments.assistant,
+    }
+    if not ask_running_app(find_home(), "popup", request)[0]:
+        raise AppError("No window is open to ask in.", "Start the app first: desktop-rag")
+    return 0
 
 
-def _follow_up(
-    services: "Services | None", arguments: argparse.Namespace, answer: dict[str, Any]
-) -> None:
-    _print_answer(arguments, answer)
-    for module in after_ask():
-        module.follow_up(services, answer)
+def _answer(services: "Services", arguments: argparse.Namespace) -> dict[str, Any]:
+    terminal = here()
+    asked = verbs.Asked(
+        arguments.question,
+        arguments.collection,
+        arguments.assistant,
+        [path_given(name) for name in arguments.attach],
+        _scope(arguments),
+        goes_on=arguments.json,
+        # A person is at the terminal who can agree to a change.
+        may_change=not arguments.json and terminal.can_type and terminal.is_watched,
+    )
+    answer = verbs.ask(services, asked, terminal.interrupted, say)
+    return verbs.completed(services, answer)
 
 
 def _print_answer(arguments: argparse.Namespace, answer: dict[str, Any]) -> None:
@@ -136,7 +131,7 @@ def _print_answer(arguments: argparse.Namespace, answer: dict[str, Any]) -> None
 def _scope(arguments: argparse.Namespace) -> QuestionScope:
     if arguments.no_documents:
         return WITHOUT_DOCUMENTS
-    paths = [Path(name).expanduser().resolve() for name in arguments.about]
+    paths = [path_given(name).resolve() for name in arguments.about]
     items = [
         ScopeItem.of_folder(p) if p.is_dir() else ScopeItem.of_place("", str(p)) for p in paths
     ]
@@ -144,17 +139,12 @@ def _scope(arguments: argparse.Namespace) -> QuestionScope:
 
 
 def _search(arguments: argparse.Namespace) -> int:
-    request = {
-        "query": arguments.query,
-        "mode": arguments.mode,
-        "limit": arguments.k,
-        "collection": arguments.collection,
-    }
-    is_answered, found = ask_running_app(find_home(), "search", request)
-    if not is_answered:
-        with open_services() as services:
-            services.in_use.beside.wait_until_known(_CONNECTING_S)
-            found = verbs.search(services.library, services.chat, **request)
+    with open_services() as services:
+        services.in_use.beside.wait_until_known(_CONNECTING_S)
+        found = verbs.search(
+            services.library, services.chat,
+            arguments.query, arguments.mode, arguments.k, arguments.collection,
+        )  # fmt: skip
     if arguments.json:
         for line in output.notes_lines(found):
             say(line)
@@ -166,10 +156,7 @@ def _search(arguments: argparse.Namespace) -> int:
 
 
 def _status(arguments: argparse.Namespace) -> int:
-    request = {"failed": arguments.failed}
-    is_answered, found = ask_running_app(find_home(), "status", request)
-    if not is_answered:
-        with open_services() as services:
-            found = verbs.status(services.library, **request)
+    with open_services() as services:
+        found = verbs.status(services.library, failed=arguments.failed)
     print_document(found, output.status_lines, as_json=arguments.json)
     return 0

@@ -1,22 +1,31 @@
-"""Opens the services over the home, and prints output, for the verbs of the command line.
+"""What the verbs of the command line stand on: the terminal, and the library that they need.
 
-Results go to stdout, progress and errors to stderr.
+A verb doesn't know where it runs. Where a window, a server or a watcher holds the library, the verb
+runs in that process, and reads and prints at the terminal of the one that asked. Results go to
+stdout, progress and errors to stderr.
 """
 
 import argparse
+import getpass
 import json
 import re
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import find_home
+from desktop_rag.running_app import Asker, ask_running_app
 
 if TYPE_CHECKING:
     from desktop_rag.app import Services
+    from desktop_rag.ingest.library import Library
+    from desktop_rag.waiting import Waiting
 
 T = TypeVar("T")
 
@@ -26,9 +35,133 @@ _SAID_EVERY_S = 15
 _BOX = "\N{WHITE SQUARE}"
 
 
+class RunsElsewhere(Exception):  # noqa: N818  it is no error
+    """Another process holds the library and runs this verb: see `running.run_verb`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Terminal:
+    """Where a verb reads and prints: here that of this process. Any thread.
+
+    `folder` is where relative paths begin. `services` are those of the process that runs the verb
+    for another one. `interrupted` is set when nobody waits for the verb any longer.
+    """
+
+    can_type: bool
+    is_watched: bool
+    folder: Path
+    services: "Services | None" = None
+    interrupted: Event = field(default_factory=Event)
+
+    def write(self, text: str) -> None:
+        """Print a part of the result."""
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    def say(self, text: str) -> None:
+        """Print a line of progress or an error."""
+        sys.stderr.write(printable(text) + "\n")
+
+    def typed(self, prompt: str = "", *, is_secret: bool = False) -> str:
+        """A line that is typed, or read from standard input; EOFError when nobody types one."""
+        if not self.can_type:
+            return sys.stdin.readline().rstrip("\r\n")
+        return (getpass.getpass if is_secret else input)(printable(prompt))
+
+    def go_on(self) -> None:
+        """KeyboardInterrupt when nobody waits for the verb any longer."""
+        if self.interrupted.is_set():
+            raise KeyboardInterrupt
+
+    def request(self, argv: Sequence[str]) -> dict[str, Any]:
+        """What another process is sent, so that it runs a verb for this terminal."""
+        return {
+            "argv": [*argv],
+            "can_type": self.can_type,
+            "is_watched": self.is_watched,
+            "folder": str(self.folder),
+        }
+
+    def hear(self, message: Mapping[str, Any]) -> object:
+        """Print or read what a verb in another process wants; returns its reply."""
+        match message:
+            case {"out": str(text)}:
+                self.write(text)
+            case {"err": str(text)}:
+                self.say(text)
+            case {"prompt": str(prompt), "is_secret": bool(is_secret)}:
+                try:
+                    return self.typed(prompt, is_secret=is_secret)
+                except EOFError:
+                    return None
+            case _:
+                raise ValueError("not a message")
+        return None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _FarTerminal(Terminal):
+    """The terminal of another process, for which this one runs a verb."""
+
+    asker: Asker
+
+    def write(self, text: str) -> None:
+        self.asker.tell({"out": text})
+
+    def say(self, text: str) -> None:
+        self.asker.tell({"err": text})
+
+    def typed(self, prompt: str = "", *, is_secret: bool = False) -> str:
+        line = self.asker.ask({"prompt": prompt, "is_secret": is_secret})
+        if not isinstance(line, str):
+            raise EOFError
+        return line
+
+
+_far: ContextVar[Terminal | None] = ContextVar("far_terminal", default=None)
+
+
+def here() -> Terminal:
+    """The terminal of the verb that runs on this thread."""
+    own = Terminal(sys.stdin.isatty(), sys.stdout.isatty(), Path.cwd())
+    return _far.get() or own
+
+
+@contextmanager
+def at_far_terminal(
+    services: "Services", asked: Mapping[str, Any], asker: Asker
+) -> Generator[None]:
+    """Have the verbs on this thread use the services, and the terminal of the one who asks."""
+    far = _FarTerminal(
+        bool(asked["can_type"]), bool(asked["is_watched"]), Path(str(asked["folder"])), services,
+        asker.is_gone, asker=asker,
+    )  # fmt: skip
+    token = _far.set(far)
+    try:
+        yield
+    finally:
+        _far.reset(token)
+
+
+def running_services() -> "Services | None":
+    """The services of the process that runs this verb for another one; None where no process does.
+
+    RunsElsewhere when another process has to run the verb.
+    """
+    if (services := here().services) is None and ask_running_app(find_home(), "nothing", {})[0]:
+        raise RunsElsewhere
+    return services
+
+
 @contextmanager
 def open_services() -> "Generator[Services]":
-    """The services over the person's home, closed at the end; AppError when they can't open."""
+    """The services of the running process, else opened over the person's home until the end.
+
+    RunsElsewhere when another process has to run the verb, AppError when they can't open.
+    """
+    if services := running_services():
+        yield services
+        return
     # Imported late: the verbs that reach a running app do without it.
     from desktop_rag.app import build_services
 
@@ -45,6 +178,25 @@ def open_services() -> "Generator[Services]":
         services.close()
 
 
+def begin_reading(services: "Services") -> None:
+    """Have the files read that wait; a process that runs for longer does so anyway."""
+    if here().services is None:
+        services.library.start(watch=False)
+
+
+def waiting_for(library: "Library") -> "Waiting":
+    """Waits for the library at this terminal."""
+    from desktop_rag.waiting import Waiting
+
+    terminal = here()
+    return Waiting(library, terminal.say, terminal.go_on, is_guest=terminal.services is not None)
+
+
+def path_given(name: str) -> Path:
+    """The absolute path of a file that the person named."""
+    return here().folder / Path(name).expanduser()
+
+
 def print_document(document: T, lines: Callable[[T], Sequence[str]], *, as_json: bool) -> None:
     """Print one JSON document, or the `lines` made of it for people."""
     if as_json:
@@ -52,25 +204,24 @@ def print_document(document: T, lines: Callable[[T], Sequence[str]], *, as_json:
         text = _CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", text)
     else:
         text = printable("\n".join(lines(document)))
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+    here().write(text + "\n")
 
 
 def say(text: str) -> None:
     """Print a line of progress or an error."""
-    sys.stderr.write(printable(text) + "\n")
+    here().say(text)
 
 
 @contextmanager
 def saying_what_is_waited_for(what: str) -> "Generator[None]":
     """Say from time to time that the block is still under way. It has a thread of its own."""
-    is_over = Event()
+    is_over, terminal = Event(), here()
 
     def work() -> None:
         waited_s = 0
         while not is_over.wait(_SAID_EVERY_S):
             waited_s += _SAID_EVERY_S
-            say(f"{what}: {waited_s} s so far.")
+            terminal.say(f"{what}: {waited_s} s so far.")
 
     thread = Thread(target=work, name="terminal-wait", daemon=True)
     thread.start()

@@ -1,6 +1,6 @@
-"""The table of all verbs: on the command line, and those that a running app answers for others.
+"""The table of all verbs of the command line. Any thread.
 
-Any thread. Nobody waits for the modules of the verbs: each is imported when it is first used.
+Nobody waits for the modules of the verbs: each is imported when it is first used.
 """
 
 import argparse
@@ -60,18 +60,6 @@ _CORE = Verbs(
             "cli.backup_verbs:add_backups", "Back up and move chats, settings and folders.",
         ),
     },
-    {
-        "cli.verbs": ("ask", "search", "status"),
-        "cli.index_verb": ("index",),
-        "cli.doctor": ("doctor",),
-        "cli.collection_verbs": ("collections", "allow-hosts"),
-        "cli.endpoint_verbs": (
-            "endpoints", "endpoint_add", "endpoint_test", "endpoint_use", "endpoint_remove",
-        ),
-        "cli.event_verbs": ("events",),
-        "cli.privacy": ("privacy",),
-        "cli.backup_verbs": ("backup_export", "backup_import", "backup_list", "backup_restore"),
-    },
 )  # fmt: skip
 
 
@@ -90,6 +78,10 @@ class CommandVerb(NamedTuple):
         add(parser)
 
 
+# What the app does without a verb.
+WINDOW = CommandVerb("desktop_rag", "cli.desktop_verbs:add_window", "")
+
+
 def command_verbs() -> dict[str, CommandVerb]:
     """Every verb of the command line."""
     return {
@@ -100,7 +92,7 @@ def command_verbs() -> dict[str, CommandVerb]:
 
 
 def answered_verbs() -> Mapping[str, "Verb"]:
-    """What answers each verb that a running app answers for other processes."""
+    """What each wing answers to others by a name."""
     return {
         name: partial(_answer, f"{package}.{module}", name)
         for package, verbs in _tables().items()
@@ -125,5 +117,5 @@ def _tables() -> dict[str, Verbs]:
 
 
 def _answer(module: str, name: str, services: "Services", asked: dict[str, Any]) -> Any:  # noqa: ANN401  JSON
-    verbs: Mapping[str, Verb] = import_module(module).running_app_verbs()
+    verbs: Mapping[str, Verb] = import_module(module).answers()
     return verbs[name](services, asked)

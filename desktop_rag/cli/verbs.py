@@ -1,9 +1,10 @@
-"""The verbs that this process or the running app answers, as JSON values. Any worker thread."""
+"""What `ask`, `search` and `status` find, as JSON values. Any worker thread."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
-from typing import Any, get_args
+from typing import Any
 
 from desktop_rag import app
 from desktop_rag.answer.chat import Chat
@@ -18,21 +19,11 @@ from desktop_rag.core.conversation import (
     StepTaken,
 )
 from desktop_rag.core.domain import SearchMode
-from desktop_rag.core.errors import AppError
-from desktop_rag.core.question_scope import QuestionScope
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.ingest.library import Library
 
 # A finished answer waits no longer for what a model may add to it.
 _JOBS_LIMIT_S = 8.0
-
-
-def running_app_verbs() -> Mapping[str, app.Verb]:
-    """The handlers of these verbs in the running app; arguments come from another process."""
-    return {
-        "ask": lambda services, asked: completed(services, outcome(asking(services, **asked))),
-        "search": lambda services, asked: search(services.library, services.chat, **asked),
-        "status": lambda services, asked: status(services.library, **asked),
-    }
 
 
 def completed(services: app.Services, answer: dict[str, Any]) -> dict[str, Any]:
@@ -42,69 +33,64 @@ def completed(services: app.Services, answer: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def asking(
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with the names of its collection and assistant, "" for all and none.
+
+    `attached` are files. With `goes_on` a model may add follow-up questions and closer checks for a
+    few seconds. With `may_change` a person waits who can agree to commands.
+    """
+
+    question: str
+    collection: str = ""
+    assistant: str = ""
+    attached: Sequence[Path] = ()
+    scope: QuestionScope = ALL_DOCUMENTS
+    goes_on: bool = False
+    may_change: bool = False
+
+
+def ask(
     services: app.Services,
-    question: str,
-    collection: str = "",
-    assistant: str = "",
-    attach: Sequence[str] = (),
-    *,
-    scope: Mapping[str, Any] | None = None,
-    goes_on: bool = False,
-    may_change: bool = False,
-) -> Generator[str, None, dict[str, Any]]:
+    asked: Asked,
+    cancel: Event | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
     """Ask in a new conversation, with files attached, and wait for the answer and its check.
 
-    `collection` and `assistant` are names, "" for all and none. `scope` is a QuestionScope as JSON.
-    With `goes_on` a model may add follow-up questions and closer checks for a few seconds. With
-    `may_change` a person waits who can agree to commands. Yields words while there is a wait. A
-    failed answer is returned as far as it came, with its `error`. AppError when a file can't be
-    attached.
+    `tell` is given words while there is a wait. A failed answer is returned as far as it came, with
+    its `error`. AppError when a file can't be attached.
     """
+    cancel = cancel or Event()
     library, chat = services.library, services.chat
     message: Message | None = None
-    collection_id = _collection_id(library, collection)
-    assistant_id = chat.assistants.find(assistant).assistant_id if assistant else ""
-    attached = _attached(library, chat, attach)
+    named = asked.assistant
     for event in chat.ask(
-        question,
-        collection_id=collection_id,
-        assistant_id=assistant_id,
-        attachments=attached,
-        scope=QuestionScope.from_json(scope or {}),
-        may_change=may_change,
-        cancel=Event(),
+        asked.question,
+        collection_id=_collection_id(library, asked.collection),
+        assistant_id=chat.assistants.find(named).assistant_id if named else "",
+        attachments=_attached(library, chat, asked.attached),
+        scope=asked.scope,
+        may_change=asked.may_change,
+        cancel=cancel,
     ):
         if isinstance(event, AnswerWaits):
-            yield event.reason
+            tell(event.reason)
         if isinstance(event, StepTaken):
-            yield event.step.said
+            tell(event.step.said)
         if isinstance(event, AnswerDone):
             message = event.message
     assert message is not None, "every answer ends with AnswerDone"
-    later = chat.go_on(message, asks_model=goes_on, limit_s=_JOBS_LIMIT_S, cancel=Event())
+    later = chat.go_on(message, asks_model=asked.goes_on, limit_s=_JOBS_LIMIT_S, cancel=cancel)
     for change in later:
         message = change.message if isinstance(change, AnswerChanged) else message
     return output.answer_json(message)
 
 
-def outcome(
-    asking: Generator[str, None, dict[str, Any]], tell: Callable[[str], None] = lambda _: None
-) -> dict[str, Any]:
-    """The answer; `tell` is given the words on the way."""
-    while True:
-        try:
-            tell(next(asking))
-        except StopIteration as end:
-            return end.value
-
-
 def search(
     library: Library, chat: Chat, query: str, mode: SearchMode, limit: int, collection: str = ""
 ) -> dict[str, Any]:
-    """The document of `search`. The arguments may come from another process."""
-    if mode not in get_args(SearchMode) or type(limit) is not int or limit < 1:
-        raise AppError("This search is not valid.", f"mode {mode}, {limit} passages")
+    """The document of `search`."""
     collection_id = _collection_id(library, collection)
     found = chat.look_up(query, mode=mode, limit=limit, collection_id=collection_id)
     return output.search_json(found)
@@ -119,13 +105,13 @@ def status(library: Library, *, failed: bool = False) -> dict[str, Any]:
     return output.status_json(sources, library.collections.all(), unread)
 
 
-def _attached(library: Library, chat: Chat, names: Sequence[str]) -> list[Attachment]:
-    if not names:
+def _attached(library: Library, chat: Chat, paths: Sequence[Path]) -> list[Attachment]:
+    if not paths:
         return []
     # It reads images with Qt, which may be incomplete on a computer without a screen.
     from desktop_rag.ui.composer.image_reading import attach_file
 
-    return [attach_file(library, chat, Path(name), Event()) for name in names]
+    return [attach_file(library, chat, path, Event()) for path in paths]
 
 
 def _collection_id(library: Library, name: str) -> str:

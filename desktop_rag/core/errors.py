@@ -29,6 +29,14 @@ class PassingError(AppError):
     """A failure that may pass by itself: the work that it stopped is tried again later."""
 
 
+class NotReadableNowError(AppError):
+    """Nothing is wrong with the library, but it can't be read now: it is in use, or older."""
+
+
+class LibraryHeldError(NotReadableNowError):
+    """Another process holds the library."""
+
+
 class DiskError(PassingError):
     """The disk refused to read or write, and nothing changed."""
 

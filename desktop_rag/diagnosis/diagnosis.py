@@ -16,7 +16,7 @@ from threading import Event
 from typing import TypeVar
 
 from desktop_rag.core.domain import DocumentState, Source
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, NotReadableNowError
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.core.server_state import (
     INDEX_HINTS,
@@ -39,12 +39,7 @@ from desktop_rag.diagnosis.finding import (
     from_sentence,
 )
 from desktop_rag.models.endpoint_address import is_this_computer, normalise_base_url
-from desktop_rag.store.contract.inspection import (
-    Discrepancy,
-    JournalState,
-    NoLibraryError,
-    NotReadableNowError,
-)
+from desktop_rag.store.contract.inspection import Discrepancy, JournalState, NoLibraryError
 
 T = TypeVar("T")
 

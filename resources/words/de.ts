@@ -9980,6 +9980,10 @@ Was kostet der Eintritt?</translation>
         <translation>Das Indizieren ruht, bis Sie es fortsetzen.</translation>
     </message>
     <message>
+        <source>Indexing is paused.</source>
+        <translation>Die Indexierung ist angehalten.</translation>
+    </message>
+    <message>
         <source>Indexing is tried again by itself.</source>
         <translation>Das Indizieren wird von selbst noch einmal versucht.</translation>
     </message>
@@ -12092,6 +12096,10 @@ Was kostet der Eintritt?</translation>
         <translation>Die Tabelle der Quelle hat das an dieser Stelle.</translation>
     </message>
     <message>
+        <source>The terminal can&apos;t be read or written.</source>
+        <translation>Das Terminal kann nicht gelesen oder beschrieben werden.</translation>
+    </message>
+    <message>
         <source>The text of all documents is sent to an endpoint; its key is the one entered for its address as the chat&apos;s endpoint.</source>
         <translation>Der Text aller Dokumente wird an einen Endpunkt gesendet; sein Schlüssel ist der, der für dessen Adresse als Endpunkt des Chats eingegeben wurde.</translation>
     </message>
@@ -12546,6 +12554,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>What it takes from other files is left out.</source>
         <translation>Was sie aus anderen Dateien holt, bleibt weg.</translation>
+    </message>
+    <message>
+        <source>What waits is in the library and will be read when it goes on.</source>
+        <translation>Was wartet, ist in der Bibliothek und wird gelesen, wenn es weitergeht.</translation>
     </message>
     <message>
         <source>What was fetched is kept: resume to go on from there.</source>

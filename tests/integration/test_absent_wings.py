@@ -14,11 +14,12 @@ from pathlib import Path
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 from desktop_rag.app import build_services
+from desktop_rag.cli.running import run_for_another
 from desktop_rag.core.paths import find_home
 from desktop_rag.window_app import WindowApp
 
 qt = QApplication(sys.argv[:1])
-opened = WindowApp(build_services(find_home()), {})
+opened = WindowApp(build_services(find_home()), run_for_another)
 opened.open()
 for position in range(4):
     opened.window.show_page(position)

@@ -159,7 +159,7 @@ def opened(home: Home) -> Iterator["WindowApp"]:
     """The real app in German over this home."""
     choose_language(resources_dir() / "words", _LANGUAGE)
     from desktop_rag.app import build_services
-    from desktop_rag.cli.verbs import running_app_verbs
+    from desktop_rag.cli.running import run_for_another
     from desktop_rag.window_app import WindowApp
 
     qt = QApplication.instance() or QApplication([])
@@ -168,7 +168,7 @@ def opened(home: Home) -> Iterator["WindowApp"]:
     QApplication.setAttribute(Qt.ApplicationAttribute.AA_DontUseNativeDialogs)
     home.create()
     save_settings(home.settings, Settings(appearance=AppearanceSettings(language=_LANGUAGE)))
-    app = WindowApp(build_services(home), running_app_verbs())
+    app = WindowApp(build_services(home), run_for_another)
     app.open()
     try:
         yield app

@@ -21,7 +21,7 @@ from PySide6.QtCore import QDeadlineTimer, QEventLoop, QSize, Qt
 from PySide6.QtWidgets import QApplication
 
 from desktop_rag.app import build_services
-from desktop_rag.cli.verbs import running_app_verbs
+from desktop_rag.cli.running import run_for_another
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import WITHOUT_DOCUMENTS, QuestionScope, ScopeItem
@@ -88,7 +88,7 @@ def opened(
         home.create()
         settings = Settings(endpoint=endpoint, appearance=appearance)
         save_settings(home.settings, settings)
-        app = WindowApp(build_services(home), running_app_verbs())
+        app = WindowApp(build_services(home), run_for_another)
         app.open()
         try:
             yield Look(app, out, suffix, words)

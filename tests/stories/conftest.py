@@ -37,8 +37,7 @@ from pytestqt.exceptions import TimeoutError as Overdue
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.app import build_services
-from desktop_rag.cli import endpoint_verbs
-from desktop_rag.cli.verbs import running_app_verbs
+from desktop_rag.cli.running import run_for_another
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.ui.messages.answer_body import SegmentView
@@ -317,10 +316,8 @@ def windows(home: Home, qtbot: QtBot) -> Iterator[Callable[[], Person]]:
     """Starts the app any number of times, and closes what is open at the end."""
     people: list[Person] = []
 
-    verbs = {**running_app_verbs(), **endpoint_verbs.running_app_verbs()}
-
     def start() -> Person:
-        opened = WindowApp(build_services(home, times=FAST_TIMES), verbs)
+        opened = WindowApp(build_services(home, times=FAST_TIMES), run_for_another)
         people.append(Person(opened, qtbot))
         # As large as on a usual screen; the one that tests have is small.
         opened.window.resize(_WINDOW)

@@ -3,7 +3,7 @@
 import stat
 import sys
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from hmac import digest
 from multiprocessing.connection import Client, Connection, Listener
 from typing import Any
@@ -13,17 +13,17 @@ import pytest
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr, use_language
 from desktop_rag.core.paths import Home
-from desktop_rag.running_app import AppEnding, AppServer, ask_running_app
+from desktop_rag.running_app import AppEnding, AppServer, Asker, ask_running_app
 
 
-def fail(_: dict[str, object]) -> None:
+def fail(_: dict[str, object], _asker: Asker) -> None:
     raise AppError("It failed.", "Try another.")
 
 
 @pytest.fixture
 def server(home: Home) -> Iterator[AppServer]:
     home.create()
-    running = AppServer(home, {"echo": lambda arguments: arguments, "fail": fail})
+    running = AppServer(home, {"echo": lambda arguments, _: arguments, "fail": fail})
     yield running
     running.close()
 
@@ -35,33 +35,71 @@ def test_a_verb_is_answered_by_the_running_app(server: AppServer, home: Home) ->
 def test_a_verb_tells_its_progress_before_it_answers(home: Home) -> None:
     home.create()
 
-    def count(arguments: dict[str, Any]) -> Generator[str, None, int]:
+    def count(arguments: dict[str, Any], asker: Asker) -> int:
         for number in range(arguments["to"]):
-            yield f"{number} counted"
+            asker.tell(f"{number} counted")
         if not arguments["to"]:
             raise AppError("It failed.", "Try another.")
         return arguments["to"]
 
     running, said = AppServer(home, {"count": count}), list[str]()
-    assert ask_running_app(home, "count", {"to": 2}, say=said.append) == (True, 2)
+    assert ask_running_app(home, "count", {"to": 2}, hear=said.append) == (True, 2)
     assert said == ["0 counted", "1 counted"]
     assert ask_running_app(home, "count", {"to": 2}) == (True, 2)
     with pytest.raises(AppError, match="It failed"):
-        ask_running_app(home, "count", {"to": 0}, say=said.append)
+        ask_running_app(home, "count", {"to": 0}, hear=said.append)
+    running.close()
+
+
+def test_a_verb_asks_and_goes_on_with_the_reply(home: Home) -> None:
+    home.create()
+
+    def greet(_: dict[str, Any], asker: Asker) -> str:
+        return f"Hello {asker.ask('Who?')}"
+
+    running, asked = AppServer(home, {"greet": greet}), list[str]()
+
+    def reply(question: str) -> str:
+        asked.append(question)
+        return "keeper"
+
+    assert ask_running_app(home, "greet", {}, hear=reply) == (True, "Hello keeper")
+    assert asked == ["Who?"]
+    running.close()
+
+
+def test_a_verb_learns_that_nobody_waits(home: Home) -> None:
+    home.create()
+    ended = threading.Event()
+
+    def ask(_: dict[str, Any], asker: Asker) -> None:
+        try:
+            asker.ask("Who?")
+        except KeyboardInterrupt:
+            ended.set()
+            raise
+
+    def leave(_: object) -> None:
+        raise KeyboardInterrupt
+
+    running = AppServer(home, {"ask": ask})
+    with pytest.raises(KeyboardInterrupt):
+        ask_running_app(home, "ask", {}, hear=leave)
+    assert ended.wait(10)
     running.close()
 
 
 def test_a_terminal_is_answered_in_english_whatever_the_window_speaks(home: Home) -> None:
     home.create()
 
-    def save(_: dict[str, Any]) -> Generator[str, None, str]:
-        yield tr("Save")
+    def save(_: dict[str, Any], asker: Asker) -> str:
+        asker.tell(tr("Save"))
         return tr("Save")
 
     running, said = AppServer(home, {"save": save}), list[str]()
     use_language(lambda text: {"Save": "Sichern"}.get(text, ""))
     try:
-        assert ask_running_app(home, "save", {}, say=said.append) == (True, "Save")
+        assert ask_running_app(home, "save", {}, hear=said.append) == (True, "Save")
     finally:
         use_language(None)
         running.close()
@@ -76,7 +114,7 @@ def test_no_app_no_answer(home: Home) -> None:
 def test_the_address_of_an_app_that_died_is_taken_over(home: Home) -> None:
     home.create()
     home.socket.touch()
-    server = AppServer(home, {"echo": lambda arguments: arguments})
+    server = AppServer(home, {"echo": lambda arguments, _: arguments})
     assert ask_running_app(home, "echo", {}) == (True, {})
     server.close()
     assert ask_running_app(home, "echo", {}) == (False, None)
@@ -95,13 +133,15 @@ def test_an_app_that_starts_answers_or_is_not_there_yet(home: Home) -> None:
 
         client = threading.Thread(target=ask)
         client.start()
-        server = AppServer(home, {"echo": lambda arguments: arguments})
+        server = AppServer(home, {"echo": lambda arguments, _: arguments})
         client.join(10)
         server.close()
         assert told == [(True, {})]
 
 
-@pytest.mark.parametrize(("verb", "title"), [("fail", "It failed."), ("add", "window is open")])
+@pytest.mark.parametrize(
+    ("verb", "title"), [("fail", "It failed."), ("add", "open without a window")]
+)
 def test_errors_and_unknown_verbs_come_back_as_errors(
     server: AppServer, home: Home, verb: str, title: str
 ) -> None:
@@ -159,7 +199,7 @@ def test_a_start_waits_for_the_end_of_an_app_that_is_ending(home: Home) -> None:
     home.create()
     is_overtaken = threading.Event()
 
-    def overtaken(_: dict[str, object]) -> None:
+    def overtaken(_: dict[str, object], _asker: Asker) -> None:
         server.begin_ending()
         is_overtaken.set()
         raise AppEnding

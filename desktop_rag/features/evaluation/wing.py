@@ -14,15 +14,7 @@ if TYPE_CHECKING:
 
 def verbs() -> Verbs:
     """Measuring quality."""
-    return Verbs(
-        {"eval": ("cli.eval_verbs:add_evals", "Measure quality.")},
-        {
-            "cli.run_verbs": (
-                "eval_run", "eval_compare", "eval_report", "eval_runs", "eval_feedback_set",
-                "eval_chunks", "eval_keep",
-            )
-        },
-    )  # fmt: skip
+    return Verbs({"eval": ("cli.eval_verbs:add_evals", "Measure quality.")})
 
 
 def kept() -> "Kept":

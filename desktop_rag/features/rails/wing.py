@@ -21,7 +21,6 @@ def verbs() -> Verbs:
             "command": ("cli.command_verbs:add_commands", commands),
             "rails": ("cli.rails_verbs:add_rails", rails),
         },
-        {"cli.command_verbs": ("command_list", "command_forget", "command_decide")},
         after_ask="cli.command_verbs",
     )
 

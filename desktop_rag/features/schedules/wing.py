@@ -20,15 +20,8 @@ def verbs() -> Verbs:
         {
             "note": ("cli.note_verbs:add_notes", notes),
             "schedule": ("cli.schedule_verbs:add_schedules", schedules),
-        },
-        {
-            "cli.note_verbs": ("note_write", "note_refresh", "note_accept", "note_list"),
-            "cli.schedule_verbs": (
-                "schedule_add", "schedule_list", "schedule_run", "schedule_remove",
-                "schedule_history",
-            ),
-        },
-    )  # fmt: skip
+        }
+    )
 
 
 def kept() -> "Kept":

@@ -24,7 +24,6 @@ def verbs() -> Verbs:
             "access": ("cli.access_verbs:add_access", access),
             "mcp": ("cli.mcp_verb:add_mcp", mcp),
         },
-        {"cli.mcp_verb": ("mcp",)},
     )  # fmt: skip
 
 

@@ -40,7 +40,8 @@ class FoundFile(NamedTuple):
     `location` is the path as text, as the store holds it; bytes of a name that are not text are
     written as `\xNN`. `reason` says why the file is skipped, empty if it is to be read.
     `is_unreadable`: this file or folder could not be looked at just now, so nothing is known of
-    it and of what lies below. `links` is how many names the file has.
+    it and of what lies below. `links` is how many names the file has. `ctime_ns` is when the system
+    last changed anything of it, which no program can set back.
     """
 
     location: str
@@ -50,6 +51,7 @@ class FoundFile(NamedTuple):
     reason: str = ""
     links: int = 1
     is_unreadable: bool = False
+    ctime_ns: int = 0
 
     @property
     def path(self) -> Path:
@@ -251,8 +253,9 @@ class _Walk:
             if is_only_in_cloud(attributes, flags):
                 reason = "only in the cloud, not on this computer"
         return FoundFile(
-            location, status.st_size, status.st_mtime_ns, status.st_ino, reason, status.st_nlink
-        )
+            location, status.st_size, status.st_mtime_ns, status.st_ino, reason, status.st_nlink,
+            ctime_ns=status.st_ctime_ns,
+        )  # fmt: skip
 
     def _enter(self, location: str, status: os.stat_result) -> None:
         """Look into a folder later, unless it was visited: a mount can put it inside itself."""

@@ -3,6 +3,8 @@
 `reconcile` is pure; `rescan` scans the disk first, on the calling worker thread.
 """
 
+import math
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -18,8 +20,9 @@ from desktop_rag.ingest.scanning.ignore import IgnoreRules
 class KnownFile(NamedTuple):
     """A file as the store remembers it. `skip_reason` is empty unless it was skipped.
 
-    `gone_at` is when it was believed to be gone, if it is kept in case it comes back. A tuple, as
-    the store has it, since there may be 50,000 of them at once.
+    `gone_at` is when it was believed to be gone, if it is kept in case it comes back. `indexed_at`
+    is when it was read, 0 if never. A tuple, as the store has it, since there may be 50,000 of them
+    at once.
     """
 
     document_id: str
@@ -29,6 +32,7 @@ class KnownFile(NamedTuple):
     inode: int
     skip_reason: str = ""
     gone_at: float = 0.0
+    indexed_at: float = 0.0
 
     @property
     def stat(self) -> FileStat:
@@ -74,7 +78,7 @@ def rescan(
 
     `known` are all files of the source in the store. Raises RootOffline, Cancelled.
     """
-    left_out: set[str] = set()
+    left_out, now = set[str](), time.time()
 
     def leave_out(location: str, _reason: str) -> None:
         left_out.add(location)
@@ -87,8 +91,8 @@ def rescan(
             parts |= related
             found = list(scan(root, rules, cancel, parts, leave_out))
             inside = _at_or_below(known, parts)
-        return reconcile(found, inside, left_out)
-    changes = reconcile(scan(root, rules, cancel, left_out=leave_out), known, left_out)
+        return reconcile(found, inside, left_out, now)
+    changes = reconcile(scan(root, rules, cancel, left_out=leave_out), known, left_out, now)
     if known and len(changes.vanished) == len(known) and _is_empty(root, rules):
         # An empty mount point looks like this. A folder emptied file by file, while it is
         # watched, comes here in parts.
@@ -104,15 +108,19 @@ def _is_empty(root: Path, rules: IgnoreRules) -> bool:
 
 
 def reconcile(
-    found: Iterable[FoundFile], known: Iterable[KnownFile], left_out: AbstractSet[str] = frozenset()
+    found: Iterable[FoundFile],
+    known: Iterable[KnownFile],
+    left_out: AbstractSet[str] = frozenset(),
+    now: float = math.inf,
 ) -> Changes:
     """Sort found and known files into what is new, changed, moved, vanished and unchanged.
 
     `left_out` are files and folders that are there but not to be read; it may fill up while
-    `found` is gone through.
+    `found` is gone through. A file that the system calls changed since it was read, though not
+    later than `now`, is changed: its size and time may have been kept.
     """
     left = {file.location: file for file in known}
-    seen = _compare(_one_a_name(found, left), left)
+    seen = _compare(_one_a_name(found, left), left, now)
     unseen = {file.location for file in seen.unreadable}
     missing = [file for file in left.values() if not is_covered(file.location, unseen)]
     vanished: list[KnownFile] = []
@@ -143,7 +151,7 @@ class _Seen:
     unchanged: int = 0
 
 
-def _compare(found: Iterable[FoundFile], left: dict[str, KnownFile]) -> _Seen:
+def _compare(found: Iterable[FoundFile], left: dict[str, KnownFile], now: float) -> _Seen:
     """Sort what is on disk; known files that are there are taken out of `left`."""
     seen = _Seen()
     unchanged = 0
@@ -158,12 +166,23 @@ def _compare(found: Iterable[FoundFile], left: dict[str, KnownFile]) -> _Seen:
         elif before[2:6] == file[1:5] or is_as_it_was(before, file):
             if before.gone_at:
                 seen.returned.append(Match(before, file))
+            elif _is_touched(before, file, now):
+                seen.changed.append(Match(before, file))
             else:
                 unchanged += 1
         else:
             seen.changed.append(Match(before, file))
     seen.unchanged = unchanged
     return seen
+
+
+def _is_touched(before: KnownFile, file: FoundFile, now: float) -> bool:
+    """True when something of the file changed since it was read: perhaps its content.
+
+    Reading it compares the hashes, so that a file with other rights only is not parsed again.
+    """
+    changed_at = file.ctime_ns / 1e9
+    return not file.reason and 0.0 < before.indexed_at < changed_at <= now
 
 
 def _one_a_name(found: Iterable[FoundFile], known: Mapping[str, KnownFile]) -> Iterator[FoundFile]:

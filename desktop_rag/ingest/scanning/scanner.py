@@ -565,7 +565,10 @@ def returned(document: Document) -> Document:
 
 def _moved(document: Document, match: Match, source_id: str) -> Document:
     title = match.found.path.stem if document.title == document.path.stem else document.title
+    # The move itself is no reason to read it again.
+    read_at = max(document.indexed_at, match.found.ctime_ns / 1e9) if document.indexed_at else 0.0
     moved = replace(
-        document, source_id=source_id, path=match.found.path, title=title, stat=match.found.stat
-    )
+        document, source_id=source_id, path=match.found.path, title=title, stat=match.found.stat,
+        indexed_at=read_at,
+    )  # fmt: skip
     return returned(moved) if document.state is DocumentState.GONE else moved

@@ -60,8 +60,9 @@ class DocumentClaims:
         """Give claims back. Never fails: without the server there are none."""
 
 
-# document_id, path, size_bytes, mtime_ns, inode, why the scan skipped it, gone_at
-KnownRow = tuple[str, str, int, int, int, str, float]
+# document_id, path, size_bytes, mtime_ns, inode, why the scan skipped it, gone_at,
+# indexed_at
+KnownRow = tuple[str, str, int, int, int, str, float, float]
 # source_id, content_hash, and the row
 ReadRow = tuple[str, str, KnownRow]
 
@@ -286,7 +287,7 @@ class DocumentStore:
         return fetched(
             self.database,
             "SELECT document_id, path, size_bytes, mtime_ns, inode, CASE WHEN state = 'skipped'"
-            " AND content_hash = '' THEN reason ELSE '' END, gone_at"
+            " AND content_hash = '' THEN reason ELSE '' END, gone_at, indexed_at"
             " FROM documents WHERE source_id = ? AND parent_id = ''",
             [source_id],
         )
@@ -299,7 +300,7 @@ class DocumentStore:
         rows = fetched(
             self.database,
             "SELECT source_id, content_hash, document_id, path, size_bytes, mtime_ns, inode,"
-            " '', gone_at FROM documents WHERE parent_id = '' AND url = ''"
+            " '', gone_at, indexed_at FROM documents WHERE parent_id = '' AND url = ''"
             f" AND content_hash <> '' AND size_bytes IN (SELECT unnest(?::BIGINT[]))"
             f" AND {_OF_LIBRARY}",
             [list(sizes_bytes)],

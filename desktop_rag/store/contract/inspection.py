@@ -17,10 +17,6 @@ class NoLibraryError(AppError):
         self.has_journal = has_journal
 
 
-class NotReadableNowError(AppError):
-    """Nothing is wrong with the library, but it can't be read now: it is in use, or older."""
-
-
 @dataclass(frozen=True, slots=True)
 class Discrepancy:
     """A rule that `count` things break; `what` names them in the plural.

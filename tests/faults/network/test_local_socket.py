@@ -190,7 +190,7 @@ def test_s14_a_listener_of_another_user_learns_nothing(home: Home) -> None:
 @as_root
 def test_s14_a_client_of_another_user_is_not_answered_even_with_the_token(home: Home) -> None:
     home.create()
-    server = AppServer(home, {"echo": lambda arguments: arguments})
+    server = AppServer(home, {"echo": lambda arguments, _: arguments})
     try:
         home.root.chmod(0o755)
         home.socket.chmod(0o777)
@@ -228,7 +228,7 @@ def far_home(tmp_path: Path) -> Home:
 def test_s14_the_socket_of_a_far_home_is_in_a_private_folder(
     far_home: Home, temporary: Path
 ) -> None:
-    server = AppServer(far_home, {"echo": lambda arguments: arguments})
+    server = AppServer(far_home, {"echo": lambda arguments, _: arguments})
     try:
         folder = Path(server.address).parent
         assert folder.parent == temporary
@@ -282,7 +282,7 @@ def test_s14_a_folder_that_is_not_this_users_alone_is_refused(
 def test_s14_a_client_that_proves_itself_is_answered(home: Home) -> None:
     """The counterpart, so that the refusals above are for the right reason."""
     home.create()
-    server = AppServer(home, {"echo": lambda arguments: arguments})
+    server = AppServer(home, {"echo": lambda arguments, _: arguments})
     token = (home.root / "app.token").read_bytes()
     try:
         with Client(server.address) as connection:

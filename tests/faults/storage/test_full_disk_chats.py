@@ -120,8 +120,7 @@ def test_r28_what_waits_is_stored_when_the_app_ends_with_room_again(
 
 
 def told_of(services: Services, asked: str, *, goes_on: bool = False) -> dict[str, Any]:
-    asking = verbs.asking(services, asked, goes_on=goes_on)
-    return verbs.outcome(asking)
+    return verbs.ask(services, verbs.Asked(asked, goes_on=goes_on))
 
 
 @pytest.mark.slow

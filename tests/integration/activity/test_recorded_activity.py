@@ -19,10 +19,9 @@ from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import ActivitySettings, EndpointSettings, IndexSettings, Settings
-from desktop_rag.running_app import AppServer
 from desktop_rag.store.duckdb.duckdb_engine import library_file
 from tests.asking import ask
-from tests.command_line import run, run_json, settled
+from tests.command_line import answering, run, run_json, settled
 from tests.indexed import OpenIndexed, index_texts
 from tests.servers.chat_server import ChatServer
 from tests.servers.embedding_server import EmbeddingServer
@@ -284,18 +283,9 @@ def test_the_verb_names_wrong_arguments(home: Home, arguments: tuple[str, str]) 
 
 @pytest.mark.slow
 def test_the_verb_asks_the_open_window(home: Home, services: Services) -> None:
-    from desktop_rag.cli import event_verbs
-
     services.recorder.setting("answers.checks_claims")
-    handlers = event_verbs.running_app_verbs()
-    answered: dict[str, Callable[[dict[str, object]], object]] = {
-        name: lambda asked, verb=verb: verb(services, asked) for name, verb in handlers.items()
-    }
-    server = AppServer(home, answered)
-    try:
+    with answering(services):
         [row] = run_json("events", "--kind", "settings")
-    finally:
-        server.close()
     assert row["details"] == "Check each sentence against the sources"
 
 

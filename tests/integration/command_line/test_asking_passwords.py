@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from desktop_rag.app import Services
 from desktop_rag.core.paths import Home
-from desktop_rag.running_app import AppServer
-from tests.command_line import document_of, run, run_process, settled
+from tests.command_line import answering, document_of, run, run_process, settled
 from tests.locked_files import PASSWORD, locked_docx, locked_pdf
 
 if sys.platform == "win32":
@@ -100,15 +100,13 @@ def test_without_a_terminal_it_says_so_and_adds_nothing(home: Home, papers: Path
     assert not home.root.exists()
 
 
-def test_an_open_window_asks_for_passwords_itself(home: Home, papers: Path) -> None:
-    home.create()
-    server = AppServer(home, {"index": lambda _: {}})
-    try:
-        done, shown = typing([], "index", str(papers), "--ask-password")
-    finally:
-        server.close()
-    assert done.returncode == 1
-    assert "Do this in the window" in shown
+def test_beside_an_open_window_they_are_asked_for_here(services: Services, papers: Path) -> None:
+    services.library.start()
+    lines = [("a lease.pdf", PASSWORD), ("c other.pdf", "another")]
+    with answering(services):
+        done, shown = typing(lines, "index", str(papers), "--ask-password", "--json")
+    assert counts(done) == (3, 0), shown
+    assert PASSWORD not in shown
 
 
 def test_it_does_not_ask_when_it_was_not_told_to(home: Home, papers: Path) -> None:

@@ -2,16 +2,13 @@
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from desktop_rag import app
-from desktop_rag.cli.backup_verbs import running_app_verbs
 from desktop_rag.core.paths import HOME_VARIABLE, Home
-from desktop_rag.running_app import AppServer
-from tests.command_line import run, run_json, settled
+from tests.command_line import answering, run, run_json, settled
 
 Build = Callable[[], app.Services]
 
@@ -103,11 +100,7 @@ def test_a_library_that_is_gone_comes_back_and_is_read_again(filled: Home, docum
 def running(filled: Home, build_services: Build) -> Iterator[app.Services]:
     """The app as it runs, without its window."""
     services = build_services()
-    handlers = {
-        name: lambda asked, verb=verb: verb(services, asked)
-        for name, verb in running_app_verbs().items()
-    }
-    with closing(AppServer(filled, handlers)):
+    with answering(services):
         yield services
 
 

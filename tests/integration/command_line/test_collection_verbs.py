@@ -2,19 +2,16 @@
 
 import os
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.cli.collection_verbs import running_app_verbs
 from desktop_rag.core.domain import EMBEDDED_ELSEWHERE
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import IndexSettings, Settings
-from desktop_rag.running_app import AppServer
-from tests.command_line import run, run_json, settled
+from tests.command_line import answering, run, run_json, settled
 from tests.model_folders import make_folder
 from tests.servers.embedding_server import EmbeddingServer
 from tests.servers.web_server import Served, WebServer
@@ -161,15 +158,11 @@ def test_an_endpoint_of_the_settings_that_is_away_is_told(home: Home, folder: Pa
 
 
 @pytest.mark.slow
-def test_the_window_lists_and_does_not_change(services: Services, home: Home) -> None:
+def test_the_window_lists_and_changes_the_model(services: Services) -> None:
+    services.library.start()
     services.library.collections.add("Work")
-    handlers = {name: partial(verb, services) for name, verb in running_app_verbs().items()}
-    server = AppServer(home, handlers)
-    try:
+    with answering(services):
         listed = run_json("collection", "list")
-        refused = run("collection", "set-model", "Work", "--default")
-    finally:
-        server.close()
+        changed = run("collection", "set-model", "Work", "--default")
     assert [row["name"] for row in listed] == [c.name for c in services.library.collections.all()]
-    assert refused.returncode == 1
-    assert "window is open" in refused.stderr
+    assert changed.returncode == 0, changed.stderr

@@ -4,20 +4,17 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.cli.index_verb import running_app_verbs
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import NEAREST
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import HOME_VARIABLE, Home
 from desktop_rag.core.settings import Settings
-from desktop_rag.running_app import AppServer
 from desktop_rag.store.duckdb.duckdb_engine import library_file
-from tests.command_line import document_of, run, run_json, run_process, settled
+from tests.command_line import answering, document_of, run, run_json, run_process, settled
 from tests.servers.chat_server import ChatServer
 from tests.servers.model_dialects import Dialect
 
@@ -227,35 +224,15 @@ def test_the_demo_answers_in_the_terminal(home: Home) -> None:
     assert "[1] Volunteer handbook 2026, page 3" in shown
 
 
-def test_verbs_ask_the_running_app(services: Services, home: Home) -> None:
-    asked: list[dict[str, Any]] = []
-
-    def search(arguments: dict[str, Any]) -> dict[str, Any]:
-        asked.append(arguments)
-        return {"passages": [], "notes": None, "is_relevant": False}
-
-    server = AppServer(home, {"search": search})
-    try:
-        assert run_json("search", "lamp", "-k", "3") == []
-        refused = run("index", str(home.root))
-    finally:
-        server.close()
-    assert asked == [{"query": "lamp", "mode": "hybrid", "limit": 3, "collection": ""}]
-    assert refused.returncode == 1
-    assert "window is open" in refused.stderr
-
-
-def test_the_running_app_tells_its_progress(services: Services, home: Home, folder: Path) -> None:
+def test_the_running_app_tells_its_progress(services: Services, folder: Path) -> None:
     services.library.start()
-    index = running_app_verbs()["index"]
-    server = AppServer(home, {"index": lambda asked: index(services, asked)})
-    try:
+    with answering(services):
         done = run("index", str(folder))
-    finally:
-        server.close()
+        found = run_json("search", "lamp", "-k", "3")
     assert done.returncode == 0, done.stderr
     assert f"{folder.name}: " in done.stderr
     assert "2 of 4 files are searchable" in done.stdout
+    assert "lamp.md" in str(found)
 
 
 def test_files_are_attached_to_a_question(home: Home, folder: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from desktop_rag import app
 from desktop_rag.core.paths import HOME_VARIABLE, Home
-from tests.command_line import run, run_json, run_process, settled
+from tests.command_line import answering, run, run_json, settled
 
 QUESTION = "When is the lamp lit?"
 
@@ -44,13 +44,16 @@ def test_a_library_is_not_copied_into_itself(home: Home, documents: Path) -> Non
     assert (refused.returncode, "copied into itself" in refused.stderr) == (1, True)
 
 
-def test_a_library_in_use_is_left_alone(
+def test_an_open_library_is_copied_but_not_written(
     build_services: Callable[[], app.Services], home: Home, documents: Path, tmp_path: Path
 ) -> None:
-    with closing(build_services()):
-        refused = run_process("copy", "--from", "duckdb", "--to", str(tmp_path / "other"))
-    assert (refused.returncode, "in use" in refused.stderr) == (1, True)
-    assert not (tmp_path / "other").exists()
+    other = str(tmp_path / "other")
+    with closing(build_services()) as services, answering(services):
+        services.library.collections.add("Work")
+        copied = run("copy", "--from", "duckdb", "--to", other)
+        refused = run("copy", "--from", other, "--to", "duckdb")
+    assert copied.returncode == 0, copied.stderr
+    assert (refused.returncode, "desktop-rag quit" in refused.stderr) == (1, True)
 
 
 def test_a_folder_without_a_library_is_no_source(home: Home, tmp_path: Path) -> None:

@@ -6,9 +6,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +15,10 @@ import pytest
 
 from desktop_rag import app, upkeep
 from desktop_rag.app import Services
-from desktop_rag.cli.doctor import running_app_verbs
 from desktop_rag.core.paths import HOME_VARIABLE, Home
 from desktop_rag.diagnosis.home_repair import RepairRequest
-from desktop_rag.running_app import AppServer
 from desktop_rag.store.duckdb.duckdb_engine import library_file
-from tests.command_line import run, run_json
+from tests.command_line import answering, run, run_json
 from tests.conftest import services_over
 from tests.indexed import index_texts
 
@@ -111,17 +107,6 @@ def test_no_home_is_created(home: Home) -> None:
     code, rows = rows_of()
     assert (code, rows["store"]["state"]) == (0, "not checked")
     assert not home.root.exists()
-
-
-@contextmanager
-def answering(services: Services) -> Iterator[None]:
-    """The running app as other processes ask it."""
-    verbs = running_app_verbs()
-    server = AppServer(services.home, {n: partial(verb, services) for n, verb in verbs.items()})
-    try:
-        yield
-    finally:
-        server.close()
 
 
 def test_nothing_in_the_home_of_a_running_app_changes(

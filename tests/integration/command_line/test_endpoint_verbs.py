@@ -3,7 +3,6 @@
 import io
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
 import keyring
@@ -11,11 +10,9 @@ import pytest
 from keyring.backends import null
 
 from desktop_rag.app import Services, opened_models
-from desktop_rag.cli.endpoint_verbs import running_app_verbs
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.running_app import AppServer
-from tests.command_line import document_of, run, run_json
+from tests.command_line import answering, document_of, run, run_json
 from tests.keyrings import MemoryKeyring
 from tests.servers.chat_server import ChatServer
 
@@ -197,9 +194,7 @@ def test_the_settings_keep_what_else_is_in_them(home: Home, typed: Callable[[str
 def test_the_running_app_does_it(
     home: Home, services: Services, server: ChatServer, typed: Callable[[str], None]
 ) -> None:
-    handlers = {name: partial(verb, services) for name, verb in running_app_verbs().items()}
-    running = AppServer(services.home, handlers)
-    try:
+    with answering(services):
         row = document_of(run("endpoint", "add", server.base_url, "--model", "small", "--json"))
         assert row["is_used"]
         assert services.chat.models.endpoint.model == "small"
@@ -209,8 +204,6 @@ def test_the_running_app_does_it(
         assert "There is no endpoint called “nothing”." in failed.stderr
         run_json("endpoint", "remove", row["name"])
         assert not services.chat.models.endpoint.is_set
-    finally:
-        running.close()
 
 
 def test_the_library_is_not_opened(

@@ -2,13 +2,14 @@
 
 import io
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from desktop_rag.app import Services
 from desktop_rag.core.paths import Home
-from desktop_rag.running_app import AppServer
-from tests.command_line import document_of, run, run_json, settled
+from tests.command_line import answering, document_of, run, run_json, settled
 from tests.locked_files import PASSWORD, locked_pdf
 
 
@@ -74,13 +75,14 @@ def test_what_goes_wrong_is_said(
     assert message in done.stderr
 
 
-@pytest.mark.everyday
-def test_an_open_window_wants_it_typed_there(home: Home) -> None:
-    home.create()
-    server = AppServer(home, {})
-    try:
-        done = run("password", "lease.pdf")
-    finally:
-        server.close()
-    assert done.returncode == 1
-    assert "Do this in the window" in done.stderr
+@pytest.mark.slow
+def test_an_open_window_takes_it_from_the_terminal(
+    lease: Path, typed: io.StringIO, build_services: Callable[[], Services]
+) -> None:
+    services = build_services()
+    services.library.start()
+    typed.write(f"{PASSWORD}\n")
+    typed.seek(0)
+    with answering(services):
+        opened = document_of(run("password", str(lease), "--json"))
+    assert (opened["state"], opened["files"]) == ("searchable", 1)

@@ -10,7 +10,8 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QMessageBox
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.app import Services, Verb
+from desktop_rag.app import RunVerb, Services
+from desktop_rag.cli.running import run_for_another
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.desktop.requests import QuickAskRequested
@@ -42,11 +43,11 @@ class Opening:
         """Wait for it."""
         self._qtbot.waitUntil(lambda: bool(is_so()), timeout=_WAIT_MS)
 
-    def _verbs(self) -> dict[str, Verb]:
+    def _verbs(self) -> RunVerb:
         assert self._held.wait(_WAIT_MS / 1000)
         if self._error:
             raise self._error
-        return {}
+        return run_for_another
 
 
 @pytest.fixture

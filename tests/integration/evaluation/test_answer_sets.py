@@ -12,17 +12,15 @@ from desktop_rag.app import Services
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.evaluation.cli.run_verbs import running_app_verbs
 from desktop_rag.features.evaluation.experiments.set_files import read_questions
 from desktop_rag.features.evaluation.services import EvaluationServices
 from desktop_rag.features.evaluation.values.run import SetQuestion, SetUp
 from desktop_rag.features.evaluation.values.run_summary import RunSummary, summary
 from desktop_rag.features.evaluation.values.scoring import RunScores
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
-from desktop_rag.running_app import AppServer
+from tests.command_line import answering, settled
 from tests.command_line import run as run_verb
 from tests.command_line import run_json as run_verb_json
-from tests.command_line import settled
 from tests.indexed import index
 from tests.servers.chat_server import ChatServer
 
@@ -101,13 +99,9 @@ def test_a_window_answers_the_questions_that_a_terminal_asks(
     index(services, folder / "documents")
     services.is_running = True
     services.follow(services.chat.models.settings)
-    handlers = {name: partial(verb, services) for name, verb in running_app_verbs().items()}
-    server = AppServer(home, handlers)
-    try:
+    with answering(services):
         done = run("run", str(folder / "questions.jsonl"), "--json")
         [kept] = run_json("runs")
-    finally:
-        server.close()
     assert done.returncode == 0, done.stderr
     assert "3 of 3 answered" in done.stderr
     [told] = json.loads(done.stdout)["runs"]

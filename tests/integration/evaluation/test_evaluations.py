@@ -14,10 +14,10 @@ from desktop_rag.app import Services
 from desktop_rag.core.paths import HOME_VARIABLE, Home, resources_dir
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.evaluation.cli.eval_verbs import in_scratch_home
-from desktop_rag.features.evaluation.cli.run_verbs import listed_runs, running_app_verbs
+from desktop_rag.features.evaluation.cli.run_verbs import listed_runs
 from desktop_rag.features.evaluation.measures import query_sets, search
 from desktop_rag.features.evaluation.services import EvaluationServices
-from desktop_rag.running_app import AppServer
+from tests.command_line import answering
 from tests.command_line import run as run_verb
 from tests.command_line import run_json as run_verb_json
 
@@ -147,13 +147,9 @@ def test_spans_are_asked_for_by_a_flag(home: Home, folder: Path) -> None:
 def test_a_run_is_kept_through_the_window_that_holds_the_library(
     services: Services, home: Home, folder: Path
 ) -> None:
-    handlers = {name: partial(verb, services) for name, verb in running_app_verbs().items()}
-    server = AppServer(home, handlers)
-    try:
+    with answering(services):
         results = run_json("retrieval", str(folder), "--mode", "lexical")
         listed = run_json("runs")
-    finally:
-        server.close()
     assert [kept["results"] for kept in listed] == [results]
     assert listed_runs(services.wing(EvaluationServices).worker.experiments) == listed
 

@@ -107,6 +107,39 @@ def test_changes_on_disk_are_followed(services: Services, folder: Path) -> None:
     assert titles(services, "seals") == ["Other"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the system keeps the time of each change")
+def test_a_change_that_keeps_size_and_time_is_followed(build_services: Build, folder: Path) -> None:
+    file = folder / "lamp.md"
+    file.write_text("The lamp is lit at dusk.\n")
+    services = build_services()
+    start(services, folder)
+    services.close()
+    before = file.stat()
+    file.write_text("The lamp is lit at noon.\n")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    services = build_services()
+    start(services, folder)
+    [found] = services.chat.search("When is the lamp lit?", limit=1)
+    assert "noon" in found.text
+    [document] = services.library.documents.all()
+    services.library.sources.look_again()
+    assert services.library.indexing.wait_until_idle(60)
+    assert services.library.documents.all() == [document]
+
+
+def test_a_word_of_a_removed_folder_is_gone_from_the_file(services: Services, folder: Path) -> None:
+    (folder / "lamp.md").write_text("The zyzzogeton sat upon the lamp.\n")
+    start(services, folder)
+    [source] = services.library.sources.all()
+    services.library.sources.remove(source.source_id)
+    assert services.library.indexing.wait_until_idle(60)
+    services.idle_memory.release()
+    assert not titles(services, "zyzzogeton")
+    path = database_of(services.engine).path
+    files = [file for file in path.parent.iterdir() if file.name.startswith(path.name)]
+    assert not [file for file in files if b"zyzzogeton" in file.read_bytes()]
+
+
 def test_a_moved_file_is_not_embedded_again(services: Services, folder: Path) -> None:
     path = folder / "note.md"
     path.write_text("# Note\n\nThe ferry leaves at noon.")

@@ -20,8 +20,8 @@ from desktop_rag.app import Services
 from desktop_rag.core.paths import Home
 from desktop_rag.core.saved_prompts import SavedPrompt
 from desktop_rag.features.server.access.access_tokens import TokenScope
-from desktop_rag.features.server.cli import mcp_verb
-from desktop_rag.running_app import AppServer
+from desktop_rag.features.server.mcp_server.library_mcp import answer_call
+from tests.command_line import answering
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
@@ -253,24 +253,18 @@ def over_stdio(home: Home, use: "Use[_T]") -> _T:
 @pytest.mark.usefixtures("open_indexed")
 @pytest.mark.slow
 def test_over_standard_input_the_running_app_is_reached(indexed: Services) -> None:
-    answer = mcp_verb.running_app_verbs()["mcp"]
-    app = AppServer(indexed.home, {"mcp": lambda asked: answer(indexed, asked)})
-
     async def use(client: Client) -> None:
         found = await called(client, "search", query=QUESTION)
         assert found["results"][0]["url"].startswith("desktop-rag://open?document=")
 
-    try:
+    with answering(indexed):
         over_stdio(indexed.home, use)
-    finally:
-        app.close()
 
 
 @pytest.mark.slow
 def test_over_standard_input_an_answer_is_inert(indexed: Services, endpoint: ChatServer) -> None:
     endpoint.answer = "The lamp ![](http://evil.example) is lit at dusk [1]."
-    asked = {"call": "ask", "arguments": {"question": QUESTION}}
-    answer = mcp_verb.running_app_verbs()["mcp"](indexed, asked)
+    answer = answer_call(indexed.chat, indexed.library, "ask", {"question": QUESTION})
     assert "！[](http" in answer["answer"]
 
 

@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 
 from desktop_rag.app import build_services
+from desktop_rag.cli.running import run_for_another
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.paths import Home
 from desktop_rag.window_app import WindowApp
@@ -34,7 +35,7 @@ def outlive() -> Iterator[Callable[[], None]]:
 def test_neither_a_thread_nor_a_menu_keeps_the_window(
     home: Home, outlive: Callable[[], None]
 ) -> None:
-    opened = WindowApp(build_services(home, times=FAST_TIMES), {})
+    opened = WindowApp(build_services(home, times=FAST_TIMES), run_for_another)
     outlive()
     opened.presence.tray.show_conversations([Conversation("c1", "The lamp", "", 1.0)])
     opened.shut_down()

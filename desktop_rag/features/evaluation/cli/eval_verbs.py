@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from desktop_rag import app, upkeep
-from desktop_rag.cli.terminal import add_json, open_services, positive, print_document, say
+from desktop_rag.cli.terminal import add_json, path_given, positive, print_document, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import persons_mask
 from desktop_rag.core.files.settings_file import load_settings
@@ -31,11 +31,9 @@ from desktop_rag.features.evaluation.measures import (
     search,
 )
 from desktop_rag.features.evaluation.measures.measurement import MODES, Measured
-from desktop_rag.features.evaluation.services import EvaluationServices
 from desktop_rag.features.evaluation.values.measurement import Measurement, app_version
 from desktop_rag.features.rails.cli.opened_world import bundled_embeddings, completion
 from desktop_rag.models.endpoint_address import normalise_base_url
-from desktop_rag.running_app import ask_running_app
 from desktop_rag.scratch_library import scratch_library
 
 T = TypeVar("T")
@@ -57,7 +55,7 @@ def add_evals(parser: argparse.ArgumentParser) -> None:
     added = add("retrieval", "nDCG@10, recall@5, MRR and times on a set")
     added.set_defaults(run=_retrieval)
     text = "a folder with corpus.jsonl, queries.jsonl and qrels.tsv"
-    added.add_argument("dir", type=Path, help=text)
+    added.add_argument("dir", type=path_given, help=text)
     kinds = added.add_mutually_exclusive_group()
     text = "measure gold characters instead, with documents/, queries.jsonl and spans.jsonl"
     kinds.add_argument("--spans", action="store_true", help=text)
@@ -73,7 +71,7 @@ def add_evals(parser: argparse.ArgumentParser) -> None:
     added = add("evidence", "the evidence that a model would be sent for questions; asks none")
     added.set_defaults(run=_evidence)
     text = "a folder with files/ and questions.jsonl of {id, question, evidence}, or evidence pages"
-    added.add_argument("dir", type=Path, help=text)
+    added.add_argument("dir", type=path_given, help=text)
     added.add_argument("--limit", type=positive, help="only the first questions")
     text = f"the context of the model in tokens ({evidence.CONTEXT_TOKENS})"
     added.add_argument("--context", type=positive, default=evidence.CONTEXT_TOKENS, help=text)
@@ -84,7 +82,7 @@ def add_evals(parser: argparse.ArgumentParser) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     text = "write the results of each query"
-    parser.add_argument("--per-query", type=Path, metavar="FILE.jsonl", help=text)
+    parser.add_argument("--per-query", type=path_given, metavar="FILE.jsonl", help=text)
     add_json(parser)
 
 
@@ -137,17 +135,15 @@ def _measure(
 
 
 def _keep(measured: Measurement) -> None:
-    """Store it, through the window if it has the library open; say so on failure."""
+    """Store it in the person's library, whichever process holds that; say so on failure."""
+    from desktop_rag.cli.running import run_verb
+
     try:
         with tempfile.TemporaryDirectory(prefix="desktop-rag-eval-") as scratch:
             # Too long for a request; the file belongs to this user, like the library.
             file = Path(scratch) / "run.json"
             file.write_text(json.dumps(asdict(measured)), encoding="utf-8")
-            is_kept, _ = ask_running_app(find_home(), "eval_keep", {"file": str(file)})
-        if not is_kept:
-            with open_services() as services:
-                experiments = services.wing(EvaluationServices).worker.experiments
-                experiments.store.add_measurement(measured)
+            run_verb(["eval", "keep", str(file)])
     except AppError as error:
         say(f"This run was not stored. {error.title} {error.hint}")
     else:
@@ -248,9 +244,9 @@ def _evidence(arguments: argparse.Namespace) -> int:
 def _add_intents(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_intents)
     text = "a folder with examples.jsonl and tests.jsonl, rows of {text, intent}"
-    parser.add_argument("dir", type=Path, help=text)
+    parser.add_argument("dir", type=path_given, help=text)
     text = "rows of {text} that have none of the intents"
-    parser.add_argument("--out-of-scope", type=Path, metavar="FILE.jsonl", help=text)
+    parser.add_argument("--out-of-scope", type=path_given, metavar="FILE.jsonl", help=text)
     text = "also ask a model about what the examples don't settle"
     parser.add_argument("--endpoint", metavar="URL", default="", help=text)
     text = "the name of that model; without it, the one of the settings"
@@ -311,7 +307,7 @@ def _with_endpoint(settings: Settings, arguments: argparse.Namespace, hint: str)
 def _add_grounding(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_grounding)
     text = "a .jsonl file of rows {source, claim, label}"
-    parser.add_argument("file", type=Path, help=text)
+    parser.add_argument("file", type=path_given, help=text)
     text = "also ask a model about a sample; without NAME, the helper model of the settings"
     parser.add_argument("--model", nargs="?", const="", metavar="NAME", help=text)
     text = "the model's endpoint, in place of that of the settings"

@@ -1,21 +1,27 @@
-"""Runs of sets of questions: `eval run`, `compare`, `report`, `runs` and `chunks`.
-
-A verb is done by the running app, where there is one, else by this process.
-"""
+"""Runs of sets of questions: `eval run`, `compare`, `report`, `runs` and `chunks`."""
 
 import argparse
 import json
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
+from functools import partial
 from threading import Event
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli.terminal import add_json, open_services, positive, print_document, say
+from desktop_rag.cli.terminal import (
+    Terminal,
+    add_json,
+    begin_reading,
+    here,
+    open_services,
+    path_given,
+    positive,
+    print_document,
+    say,
+)
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.paths import find_home
 from desktop_rag.features.evaluation.experiments.chunk_trials import (
     MOST_QUESTIONS,
     USUAL_QUESTIONS,
@@ -40,7 +46,6 @@ from desktop_rag.features.evaluation.values.measurement import Measurement
 from desktop_rag.features.evaluation.values.run import QuestionSet, RunState, SetUp
 from desktop_rag.features.evaluation.values.run_summary import compare_runs, summary
 from desktop_rag.features.evaluation.values.scoring import RunScores, SetResults
-from desktop_rag.running_app import ask_running_app
 
 Row = dict[str, Any]
 Add = Callable[[str, str], argparse.ArgumentParser]
@@ -62,7 +67,7 @@ def add_runs(add: Add) -> None:
     )
     added.add_argument("set", metavar="SET", help=text)
     text = "a .json list or .toml file of set-ups; without it, one with the settings as they are"
-    added.add_argument("--setups", type=Path, metavar="FILE", help=text)
+    added.add_argument("--setups", type=path_given, metavar="FILE", help=text)
     text = "ask one collection; a set with documents has a library of its own"
     added.add_argument("--collection", default="", metavar="C", help=text)
     added.add_argument("--limit", type=positive, metavar="N", help="ask only the first questions")
@@ -80,13 +85,17 @@ def add_runs(add: Add) -> None:
     text = "write the runs of a set as a report (.html) or as raw data (.csv, .jsonl)"
     added = _verb(add, "report", text, _report)
     added.add_argument("set", metavar="SET", help="the name of the set")
-    added.add_argument("file", type=Path, metavar="FILE", help="its ending says what is written")
+    added.add_argument(
+        "file", type=path_given, metavar="FILE", help="its ending says what is written"
+    )
     text = "list the stored runs and measurements, or one with its queries"
     added = _verb(add, "runs", text, _runs)
     added.add_argument("id", nargs="?", default="", help="the beginning of a run's id")
+    # For the other verbs, whose figures come into the library by it.
+    _verb(add, "keep", "store the figures in a file", _keep).add_argument("file", type=path_given)
     text = "a set for `eval run` from your feedback on answers; it stays on this computer"
     added = _verb(add, "set-from-feedback", text, _feedback_set)
-    added.add_argument("file", type=Path, metavar="FILE.jsonl", help="a new file")
+    added.add_argument("file", type=path_given, metavar="FILE.jsonl", help="a new file")
     _add_chunks(add)
 
 
@@ -97,39 +106,6 @@ def _verb(
     added.set_defaults(run=run)
     add_json(added)
     return added
-
-
-def running_app_verbs() -> Mapping[str, app.Verb]:
-    """The handlers of these verbs; the running app's worker answers the questions."""
-    return {
-        "eval_run": _ran,
-        "eval_compare": lambda s, asked: _compared(_experiments(s), asked),
-        "eval_report": lambda s, asked: _reported(_experiments(s), asked),
-        "eval_runs": lambda s, asked: listed_runs(_experiments(s), str(asked["id"])),
-        "eval_feedback_set": _feedback_written,
-        "eval_chunks": _chunks_compared,
-        "eval_keep": lambda s, asked: keep_file(_experiments(s), Path(str(asked["file"]))),
-    }
-
-
-def answered(verb: str, asked: Row) -> Any:  # noqa: ANN401  a JSON value
-    """The result of a verb in the running app, else in this process; progress is said."""
-    is_answered, result = ask_running_app(find_home(), verb, asked, say=say)
-    if not is_answered:
-        with open_services() as services:
-            result = running_app_verbs()[verb](services, asked)
-            if isinstance(result, Generator):
-                result = _said(result)
-    return result
-
-
-def _said(handled: Generator[str, None, Any]) -> object:
-    """The result of a handler; its lines are said."""
-    while True:
-        try:
-            say(next(handled))
-        except StopIteration as end:
-            return end.value
 
 
 def _worker(services: app.Services) -> RunWorker:
@@ -144,43 +120,35 @@ def _experiments(services: app.Services) -> Experiments:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    given = Path(arguments.set)
-    asked = {
-        "set": str(given.resolve()) if is_set_file(given) else arguments.set,
-        "setups": str(arguments.setups.resolve()) if arguments.setups else "",
-        "collection": arguments.collection,
-        "limit": arguments.limit,
-        "estimate": arguments.estimate,
-        "yes": arguments.yes,
-    }
-    done = answered("eval_run", asked)
+    with open_services() as services:
+        done = _ran(services, arguments)
     print_document(done, _lines, as_json=arguments.json)
     return 0 if all(run["state"] == RunState.DONE.value for run in done["runs"]) else 1
 
 
-def _ran(services: app.Services, asked: Mapping[str, Any]) -> Generator[str, None, Row]:
-    """Begin the runs and wait for their answers; whoever asked may leave meanwhile."""
+def _ran(services: app.Services, arguments: argparse.Namespace) -> Row:
+    """Begin the runs and wait for their answers; a running app goes on if nobody waits."""
     experiments, worker = _experiments(services), _worker(services)
-    question_set = _set(services, str(asked["set"]))
+    question_set = _set(services, arguments.set)
     set_ups = [SetUp(services.chat.models.endpoint.model or "excerpts")]
-    if asked["setups"]:
-        set_ups = read_set_ups(Path(str(asked["setups"])), lambda kind, n: _id(services, kind, n))
-    if name := str(asked["collection"]):
+    if arguments.setups:
+        set_ups = read_set_ups(arguments.setups, lambda kind, name: _id(services, kind, name))
+    if arguments.collection:
         if question_set.documents:
             raise AppError("This set has documents of its own.", "Leave --collection out.")
-        collection_id = _id(services, "collection", name)
+        collection_id = _id(services, "collection", arguments.collection)
         set_ups = [replace(each, collection_id=collection_id) for each in set_ups]
-    question_set = replace(question_set, questions=question_set.questions[: asked["limit"]])
+    question_set = replace(question_set, questions=question_set.questions[: arguments.limit])
     estimate = experiments.estimate(question_set, set_ups).in_words()
-    yield estimate
-    if asked["estimate"]:
+    say(estimate)
+    if arguments.estimate:
         return {"estimate": estimate, "runs": [], "comparisons": []}
-    runs = experiments.begin(question_set, set_ups, has_consent=bool(asked["yes"]))
+    runs = experiments.begin(question_set, set_ups, has_consent=arguments.yes)
     run_ids = [run.run_id for run in runs]
     if services.is_running:
-        yield from _awaited(experiments, run_ids)
+        _wait_for(experiments, run_ids)
     else:
-        stop_hearing = services.changes.hear(RunWentOn, _tell)
+        stop_hearing = services.changes.hear(RunWentOn, partial(_tell, here()))
         worker.work_off(lambda run: run.run_id in run_ids)
         stop_hearing()
     return _state(experiments, question_set.set_id, run_ids)
@@ -189,9 +157,10 @@ def _ran(services: app.Services, asked: Mapping[str, Any]) -> Generator[str, Non
 def _set(services: app.Services, name: str) -> QuestionSet:
     """The set of this name; that of a file is made or brought up to date."""
     experiments, documents = _experiments(services), services.library.documents
-    if not is_set_file(Path(name)):
+    if not is_set_file(path_given(name)):
         return experiments.find(name)
-    read = read_set(Path(name), lambda path: documents.parsed(path, cancel=Event()))
+    path = path_given(name).resolve()
+    read = read_set(path, lambda each: documents.parsed(each, cancel=Event()))
     known = [each for each in experiments.sets() if each.name == read.name]
     if not known:
         return experiments.add(read.name, read.questions, read.documents)
@@ -205,19 +174,20 @@ def _id(services: app.Services, kind: str, name: str) -> str:
     return services.library.collections.find(name).collection_id
 
 
-def _tell(event: RunWentOn) -> None:
-    say(event.doing or f"{event.answered:,} of {event.total:,} answered")
+def _tell(terminal: Terminal, event: RunWentOn) -> None:
+    terminal.say(event.doing or f"{event.answered:,} of {event.total:,} answered")
 
 
-def _awaited(experiments: Experiments, run_ids: Sequence[str]) -> Generator[str]:
-    """How far the worker is with these runs, until none waits any longer."""
+def _wait_for(experiments: Experiments, run_ids: Sequence[str]) -> None:
+    """Say how far the worker is with these runs, until none waits any longer."""
     told = ""
     while True:
+        here().go_on()
         runs = [run for run in experiments.store.runs() if run.run_id in run_ids]
         count = sum(len(experiments.store.answers(run.run_id)) for run in runs)
         words = f"{count:,} of {sum(len(run.questions) for run in runs):,} answered"
         if words != told:
-            yield words
+            say(words)
         told = words
         if all(run.state is not RunState.WAITING for run in runs):
             return
@@ -259,17 +229,17 @@ def _run_line(run: Row) -> str:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    asked = {"first": arguments.first, "second": arguments.second, "set": arguments.set}
-    found = answered("eval_compare", asked)
+    with open_services() as services:
+        found = _compared(_experiments(services), arguments)
     print_document(found, lambda row: [str(row["words"])], as_json=arguments.json)
     return 0
 
 
-def _compared(experiments: Experiments, asked: Mapping[str, Any]) -> Row:
-    sets = [experiments.find(asked["set"])] if asked["set"] else experiments.every_set()
+def _compared(experiments: Experiments, arguments: argparse.Namespace) -> Row:
+    sets = [experiments.find(arguments.set)] if arguments.set else experiments.every_set()
     every = [experiments.results(each.set_id) for each in sets]
-    of_set, first = _named(every, str(asked["first"]))
-    _, second = _named([of_set], str(asked["second"]))
+    of_set, first = _named(every, arguments.first)
+    _, second = _named([of_set], arguments.second)
     return compare_runs(first, second, of_set.judgements).to_json()
 
 
@@ -286,23 +256,21 @@ def _named(sets: Sequence[SetResults], name: str) -> tuple[SetResults, RunScores
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    asked = {"set": arguments.set, "file": str(arguments.file.absolute())}
-    done = answered("eval_report", asked)
+    with open_services() as services:
+        experiments = _experiments(services)
+        results = experiments.results(experiments.find(arguments.set).set_id)
+        write_report(results, arguments.file)
+    done = {"file": str(arguments.file)}
     print_document(done, lambda row: [f"Written: {row['file']}"], as_json=arguments.json)
     return 0
-
-
-def _reported(experiments: Experiments, asked: Mapping[str, Any]) -> Row:
-    file = Path(str(asked["file"]))
-    write_report(experiments.results(experiments.find(str(asked["set"])).set_id), file)
-    return {"file": str(file)}
 
 
 # --- runs --------------------------------------------------------------------------------------
 
 
 def _runs(arguments: argparse.Namespace) -> int:
-    found = answered("eval_runs", {"id": arguments.id})
+    with open_services() as services:
+        found = listed_runs(_experiments(services), arguments.id)
     print_document(found, _listed_lines, as_json=arguments.json)
     return 0
 
@@ -354,39 +322,35 @@ def _listed_lines(found: list[Row]) -> list[str]:
     return lines
 
 
-def keep_file(experiments: Experiments, path: Path) -> None:
-    """Store the measurement in a file, in the running app."""
+def _keep(arguments: argparse.Namespace) -> int:
+    """Store the measurement in a file."""
     try:
-        kept = Measurement(**json.loads(path.read_bytes()))
-    except (OSError, ValueError) as exc:
+        kept = Measurement(**json.loads(arguments.file.read_bytes()))
+    except (OSError, ValueError, TypeError) as exc:
         raise AppError("The run could not be read.", str(exc)) from exc
-    experiments.store.add_measurement(kept)
+    with open_services() as services:
+        _experiments(services).store.add_measurement(kept)
+    return 0
 
 
 # --- a set from feedback -------------------------------------------------------------------------
 
 
 def _feedback_set(arguments: argparse.Namespace) -> int:
-    told = answered("eval_feedback_set", {"file": str(arguments.file.absolute())})
-    file, wrong = told["file"], told["wrong"]
-    held = f"{told['questions']:,} questions, {told['expected']:,} with expected answers"
+    file = arguments.file
+    with open_services() as services:
+        questions = questions_of_feedback(services.chat)
+        write_questions(questions, file)
+    expected = sum(bool(each.expected) for each in questions)
+    wrong = sum(bool(each.wrong) for each in questions)
+    told = {"file": str(file), "questions": len(questions), "expected": expected, "wrong": wrong}
+    held = f"{len(questions):,} questions, {expected:,} with expected answers"
     lines = [
         f"{file}: {held}, {wrong:,} with answers you called wrong.",
         f"It holds your questions and answers. Ask them with: desktop-rag eval run {file}",
     ]
     print_document(told, lambda _: lines, as_json=arguments.json)
     return 0
-
-
-def _feedback_written(services: app.Services, asked: Mapping[str, Any]) -> Row:
-    file, questions = Path(str(asked["file"])), questions_of_feedback(services.chat)
-    write_questions(questions, file)
-    return {
-        "file": str(file),
-        "questions": len(questions),
-        "expected": sum(bool(each.expected) for each in questions),
-        "wrong": sum(bool(each.wrong) for each in questions),
-    }
 
 
 # --- chunks ------------------------------------------------------------------------------------
@@ -408,35 +372,29 @@ def _add_chunks(add: Add) -> None:
 
 
 def _chunks(arguments: argparse.Namespace) -> int:
-    asked = {
-        "set": arguments.set,
-        "collection": arguments.collection,
-        "count": arguments.count,
-        "uses_model": not arguments.no_model,
-        "use": arguments.use,
-    }
-    done = answered("eval_chunks", asked)
+    with open_services() as services:
+        done = _chunks_compared(services, arguments)
     print_document(done, _chunk_lines, as_json=arguments.json)
     return 0
 
 
-def _chunks_compared(services: app.Services, asked: Mapping[str, Any]) -> Generator[str, None, Row]:
+def _chunks_compared(services: app.Services, arguments: argparse.Namespace) -> Row:
     """Compare, and tell how far it is; whoever leaves meanwhile cancels it."""
     trials, library = _worker(services).chunk_trials, services.library
-    collection_id = _collection_id(services, str(asked["collection"]))
-    question_set = _experiments(services).find(str(asked["set"])) if asked["set"] else None
-    plan = ChunkPlan(collection_id, question_set, int(asked["count"]), bool(asked["uses_model"]))
-    trials.begin(plan)
+    collection_id = _collection_id(services, arguments.collection)
+    question_set = _experiments(services).find(arguments.set) if arguments.set else None
+    trials.begin(ChunkPlan(collection_id, question_set, arguments.count, not arguments.no_model))
     told = ""
     try:
         while (progress := trials.progress).is_under_way:
             counted = f" ({progress.done:,} of {progress.total:,})" if progress.total else ""
             words = f"{progress.doing or progress.stage.value}{counted}"
             if words != told:
-                yield words
+                say(words)
             told = words
             trials.wait(_LOOK_S)
-    except (GeneratorExit, KeyboardInterrupt):
+            here().go_on()
+    except KeyboardInterrupt:
         trials.cancel()
         raise
     if progress.stage is TrialStage.FAILED:
@@ -445,12 +403,11 @@ def _chunks_compared(services: app.Services, asked: Mapping[str, Any]) -> Genera
     if progress.stage is not TrialStage.DONE or found is None:
         raise AppError("The comparison was cancelled.", "Nothing of it is kept.")
     advised = advice(found)
-    is_used = bool(asked["use"] and advised.is_change)
+    is_used = bool(arguments.use and advised.is_change)
     if is_used:
-        if not services.is_running:
-            library.start(watch=False)
+        begin_reading(services)
         trials.use(collection_id, advised.chunking)
-        if not services.is_running:
+        if here().services is None:
             library.indexing.wait_until_idle()
     return {**comparison_json(found), "is_used": is_used}
 

@@ -11,12 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from desktop_rag.cli.terminal import add_json, not_empty, open_services, print_document, say
+from desktop_rag.cli.terminal import (
+    add_json,
+    not_empty,
+    open_services,
+    path_given,
+    print_document,
+    say,
+)
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
 from desktop_rag.features.local_model import model_child
 from desktop_rag.features.local_model.catalogue import find_offered, offered_models
-from desktop_rag.running_app import ask_running_app
 
 if TYPE_CHECKING:
     from desktop_rag.app import Verb
@@ -33,7 +39,7 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     text = "List the models on this computer, and those that can be fetched."
     _add(verbs, "list", text, lambda _: {}, _listed)
     text = "Take a model file (.gguf) into the list, where it is."
-    added = _add(verbs, "add", text, lambda a: {"path": str(Path(a.file).absolute())}, _row_lines)
+    added = _add(verbs, "add", text, lambda a: {"path": str(path_given(a.file))}, _row_lines)
     added.add_argument("file", type=not_empty, help="the file of the model")
     text = "Fetch a model of the list over the network, or go on; prints host, size and folder."
     added = _add(verbs, "get", text, lambda a: {"name": a.name}, _row_lines)
@@ -47,8 +53,8 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     verbs.add_parser("serve").set_defaults(run=lambda _: sys.exit(model_child.main()))
 
 
-def running_app_verbs() -> "Mapping[str, Verb]":
-    """The handlers of these verbs in the running app; arguments come from another process."""
+def answers() -> "Mapping[str, Verb]":
+    """What the server asks of the models."""
     from desktop_rag.features.local_model.local_models import LocalModelServices
 
     def handler(verb: Callable[..., Any]) -> "Verb":
@@ -67,11 +73,10 @@ def _add(
     added: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text)
 
     def run(arguments: argparse.Namespace) -> int:
-        request = asked(arguments)
-        if name == "get":
-            offered = find_offered(arguments.name)
-            say(_fetching(offered))
-        result = _answered(f"model_{name}", request)
+        with open_services() as services:
+            if name == "get":
+                say(_fetching(find_offered(arguments.name)))
+            result = answers()[f"model_{name}"](services, asked(arguments))
         print_document(result, lines, as_json=arguments.json)
         return 0
 
@@ -85,15 +90,6 @@ def _fetching(offered: "OfferedModel") -> str:
 
     place, folder = urlsplit(fetcher.host()).netloc, find_home().local_models
     return f"Fetching {offered.name}, about {offered.size_gb:.1f} GB, from {place} to {folder}."
-
-
-def _answered(verb: str, request: dict[str, Any]) -> Any:  # noqa: ANN401  a JSON value
-    """The result of a verb in the running app, else in this process."""
-    is_answered, result = ask_running_app(find_home(), verb, request)
-    if not is_answered:
-        with open_services() as services:
-            result = running_app_verbs()[verb](services, request)
-    return result
 
 
 # --- lines for people ---------------------------------------------------------------------------

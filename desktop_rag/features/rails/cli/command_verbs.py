@@ -2,18 +2,15 @@
 
 import argparse
 import time
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli.terminal import add_json, open_services, print_document, say
+from desktop_rag.cli.terminal import add_json, here, open_services, print_document, say
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.paths import find_home
 from desktop_rag.features.rails.commands.command import Command, CommandState
 from desktop_rag.features.rails.commands.commands import Commands
 from desktop_rag.features.rails.services import RailServices
-from desktop_rag.running_app import ask_running_app
 
 
 def add_commands(parser: argparse.ArgumentParser) -> None:
@@ -30,22 +27,8 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     added.add_argument("--all", action="store_true", help="all of them")
 
 
-def running_app_verbs() -> Mapping[str, app.Verb]:
-    """The handlers of these verbs in the running app; arguments come from another process."""
-    return {
-        "command_list": lambda services, asked: _listed(services, **asked),
-        "command_forget": lambda services, asked: _forgotten(services, **asked),
-        "command_decide": lambda services, asked: decided(services, **asked),
-    }
-
-
 def _commands(services: app.Services) -> Commands:
     return services.wing(RailServices).commands
-
-
-def decided(services: app.Services, command_id: str, *, is_agreed: bool) -> dict[str, Any]:
-    """The command after the person's word."""
-    return _commands(services).decide(str(command_id), is_agreed=is_agreed is True).to_json()
 
 
 def completed(services: app.Services, answer: dict[str, Any]) -> dict[str, Any]:
@@ -55,16 +38,7 @@ def completed(services: app.Services, answer: dict[str, Any]) -> dict[str, Any]:
     return answer | {"proposal": command.to_json()} if command else answer
 
 
-def _decided_there(command_id: str, *, is_agreed: bool) -> dict[str, Any]:
-    """The command after the person's word, decided in the running app."""
-    request = {"command_id": command_id, "is_agreed": is_agreed}
-    is_answered, command = ask_running_app(find_home(), "command_decide", request)
-    if not is_answered:
-        raise AppError("The app has ended, so nothing is done.", "Ask again.")
-    return command
-
-
-def follow_up(services: app.Services | None, answer: dict[str, Any]) -> None:
+def follow_up(services: app.Services, answer: dict[str, Any]) -> None:
     """Show exactly what a proposed command would do, and ask. Anything but `y` declines."""
     proposal = answer.get("proposal")
     if not isinstance(proposal, dict):
@@ -72,11 +46,10 @@ def follow_up(services: app.Services | None, answer: dict[str, Any]) -> None:
     command = Command.from_json(proposal)
     print_document(command, _details, as_json=False)
     try:
-        is_agreed = input("Do it? [y/N] ").strip().casefold() == "y"
+        is_agreed = here().typed("Do it? [y/N] ").strip().casefold() == "y"
     except EOFError:
         is_agreed = False
-    decide = partial(decided, services) if services else _decided_there
-    done = Command.from_json(decide(command.command_id, is_agreed=is_agreed))
+    done = _commands(services).decide(command.command_id, is_agreed=is_agreed)
     say("\n".join(filter(None, (f"{done.state.in_words()}.", done.outcome))))
 
 
@@ -88,16 +61,10 @@ def _details(command: Command) -> list[str]:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    is_answered, found = ask_running_app(find_home(), "command_list", {})
-    if not is_answered:
-        with open_services() as services:
-            found = _listed(services)
+    with open_services() as services:
+        found = [command.to_json() for command in _commands(services).all()]
     print_document(found, _lines, as_json=arguments.json)
     return 0
-
-
-def _listed(services: app.Services) -> list[dict[str, Any]]:
-    return [command.to_json() for command in _commands(services).all()]
 
 
 def _lines(rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -115,18 +82,15 @@ def _lines(rows: Sequence[dict[str, Any]]) -> list[str]:
 def _forget(arguments: argparse.Namespace) -> int:
     if not arguments.id and not arguments.all:
         raise AppError("Name the commands to forget.", "Or add --all.")
-    request = {"prefixes": [] if arguments.all else arguments.id}
-    is_answered, count = ask_running_app(find_home(), "command_forget", request)
-    if not is_answered:
-        with open_services() as services:
-            count = _forgotten(services, **request)
+    with open_services() as services:
+        count = _forgotten(services, [] if arguments.all else arguments.id)
     say(f"{count} forgotten.")
     return 0
 
 
 def _forgotten(services: app.Services, prefixes: Sequence[str]) -> int:
     """Forget the commands whose ids begin so, all without any; how many."""
-    starts = tuple(map(str, prefixes)) or ("",)
+    starts = tuple(prefixes) or ("",)
     ids = [
         command.command_id
         for command in _commands(services).all()

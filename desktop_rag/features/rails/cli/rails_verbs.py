@@ -2,14 +2,21 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from desktop_rag.cli.terminal import add_json, not_empty, open_services, print_document, say
+from desktop_rag.cli.terminal import (
+    add_json,
+    here,
+    not_empty,
+    open_services,
+    path_given,
+    print_document,
+    say,
+)
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.rails.actions.action_calls import Action
 from desktop_rag.features.rails.actions.own_actions import (
@@ -78,7 +85,7 @@ def _use(arguments: argparse.Namespace) -> int:
 
 def _rails(given: str) -> str:
     """A set by its name, else the whole path of a folder."""
-    return given if is_built_in(given) else str(Path(given).expanduser().absolute())
+    return given if is_built_in(given) else str(path_given(given))
 
 
 def _try(arguments: argparse.Namespace) -> int:
@@ -126,24 +133,26 @@ def add_rails(parser: argparse.ArgumentParser) -> None:
     added = verbs.add_parser("test", help=text, description=text)
     _add_folder(added, _test)
     text = "lines {text, intent[, says]}; tests.jsonl of the folder without it"
-    added.add_argument("--tests", type=Path, metavar="FILE.jsonl", help=text)
+    added.add_argument("--tests", type=path_given, metavar="FILE.jsonl", help=text)
     text = "Hold a conversation in the terminal. What has no given text needs a model."
     added = verbs.add_parser("run", help=text, description=text)
     _add_folder(added, _run)
     text = "say this and end; may be repeated"
     added.add_argument("--say", action="append", default=[], metavar="TEXT", help=text)
     added.add_argument("--events", action="store_true", help="show the stream of events")
-    added.add_argument("--save", type=Path, metavar="FILE", help="write the events into a file")
+    added.add_argument(
+        "--save", type=path_given, metavar="FILE", help="write the events into a file"
+    )
     text = "show the events of a file instead, and whether they lead to the same conversation"
-    added.add_argument("--replay", type=Path, metavar="FILE", help=text)
+    added.add_argument("--replay", type=path_given, metavar="FILE", help=text)
     add_assistant_rails(verbs.add_parser)
 
 
 def _add_folder(parser: argparse.ArgumentParser, run: Callable[..., int]) -> None:
     parser.set_defaults(run=run)
-    parser.add_argument("folder", type=Path, metavar="DIR", help="with *.co and config.yml")
+    parser.add_argument("folder", type=path_given, metavar="DIR", help="with *.co and config.yml")
     text = "a Python file with actions; it is run after you agreed"
-    parser.add_argument("--actions", type=Path, metavar="FILE.py", help=text)
+    parser.add_argument("--actions", type=path_given, metavar="FILE.py", help=text)
     parser.add_argument("--yes", action="store_true", help="agree to the file of actions")
     text = "use the model of the settings and the documents of the library"
     parser.add_argument("--library", action="store_true", help=text)
@@ -161,10 +170,13 @@ def _own_actions(arguments: argparse.Namespace, wanted: Iterable[str]) -> list[A
     found = installed_actions(set(wanted))
     if arguments.actions is None:
         return found
+    if here().services:
+        hint = "End the app first (desktop-rag quit), or leave out --actions."
+        raise AppError("A file of actions does not run inside the running app.", hint)
     file = look_at(arguments.actions)
     if not arguments.yes:
         say(f"{file.path} is a program and may do anything. Its actions: {file.functions}.")
-        if not sys.stdin.isatty() or input("Run it? [y/N] ").strip().casefold() != "y":
+        if not here().can_type or here().typed("Run it? [y/N] ").strip().casefold() != "y":
             raise AppError("The file of actions was not run.", "Add --yes to agree to it.")
     return [*found, *load_confirmed(file)]
 
@@ -257,7 +269,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def _typed() -> Iterable[str]:
     while True:
         try:
-            text = input("> ").strip() if sys.stdin.isatty() else sys.stdin.readline().strip()
+            text = here().typed("> ").strip()
         except EOFError:
             return
         if text in _ENDED:

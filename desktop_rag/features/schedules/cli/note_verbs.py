@@ -1,24 +1,27 @@
 """The verbs about notes: `note write`, `refresh` and `list`."""
 
 import argparse
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import unified_diff
-from pathlib import Path
-from threading import Event
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli.terminal import add_json, not_empty, open_services, print_document, say
-from desktop_rag.core.paths import find_home
+from desktop_rag.cli.terminal import (
+    add_json,
+    begin_reading,
+    here,
+    not_empty,
+    open_services,
+    path_given,
+    print_document,
+    say,
+    waiting_for,
+)
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.features.schedules.notes.notes import Notes
 from desktop_rag.features.schedules.services import ScheduleServices
 from desktop_rag.features.schedules.values.note_page import ProposedSection
-from desktop_rag.running_app import ask_running_app
 from desktop_rag.waiting import Waiting
-
-Tell = Callable[[str], None]
 
 
 def add_notes(parser: argparse.ArgumentParser) -> None:
@@ -55,61 +58,50 @@ def add_notes(parser: argparse.ArgumentParser) -> None:
     add_json(added)
 
 
-def running_app_verbs() -> Mapping[str, app.Verb]:
-    """The handlers of these verbs in the running app; arguments come from another process."""
-    return {
-        "note_write": _written,
-        "note_refresh": lambda services, asked: _drafted(services, str(asked["file"])),
-        "note_accept": _accepted,
-        "note_list": lambda services, _: _listed(services),
-    }
-
-
 # --- the verbs ---------------------------------------------------------------------------------
 
 
 def _write(arguments: argparse.Namespace) -> int:
-    request = {
-        "topic": arguments.topic,
-        "folder": _absolute(arguments.folder) if arguments.folder else "",
-        "about": [_absolute(path) for path in arguments.about],
-    }
-    is_answered, done = ask_running_app(find_home(), "note_write", request)
-    if not is_answered:
-        with open_services() as services, Waiting(services.library, say) as waiting:
-            done = _written(services, request, say)
-            services.library.start(watch=False)
-            waiting.until_idle()
+    with open_services() as services, waiting_for(services.library) as waiting:
+        notes = _notes(services)
+        folder = path_given(arguments.folder) if arguments.folder else notes.suggested_folder()
+        paths = [path_given(name) for name in arguments.about]
+        items = (
+            ScopeItem.of_folder(p) if p.is_dir() else ScopeItem.of_place("", str(p)) for p in paths
+        )
+        scope, cancel = QuestionScope.of(*items), here().interrupted
+        draft = notes.write(arguments.topic, folder, scope, tell=say, cancel=cancel)
+        done = {"topic": draft.page.topic, "file": str(notes.save(draft, draft.unasked))}
+        _read_now(services, waiting)
     print_document(done, lambda row: [f"Written: {row['file']}"], as_json=arguments.json)
     return 0
 
 
 def _refresh(arguments: argparse.Namespace) -> int:
-    request = {"file": _absolute(arguments.file)}
-    is_answered, draft = ask_running_app(find_home(), "note_refresh", request)
-    if is_answered:
+    file = path_given(arguments.file)
+    with open_services() as services, waiting_for(services.library) as waiting:
+        notes = _notes(services)
+        page = notes.keep(notes.refresh(file, tell=say, cancel=here().interrupted))
+        draft = {"file": str(file), "changes": [_change_json(change) for change in page.changes]}
         accepted = _chosen(arguments, draft)
-        wanted = {**request, "headings": accepted}
         if accepted:
-            ask_running_app(find_home(), "note_accept", wanted)
-    else:
-        with open_services() as services, Waiting(services.library, say) as waiting:
-            draft = _drafted(services, request["file"], say)
-            accepted = _chosen(arguments, draft)
-            if accepted:
-                _accepted(services, {**request, "headings": accepted})
-                services.library.start(watch=False)
-                waiting.until_idle()
+            notes.accept(file, accepted)
+            _read_now(services, waiting)
     done = {**draft, "accepted": accepted}
     print_document(done, _refresh_lines, as_json=arguments.json)
     return 0
 
 
+def _read_now(services: app.Services, waiting: Waiting) -> None:
+    """Have the note read before this process ends; one that runs for longer does so anyway."""
+    if here().services is None:
+        begin_reading(services)
+        waiting.until_idle()
+
+
 def _list(arguments: argparse.Namespace) -> int:
-    is_answered, rows = ask_running_app(find_home(), "note_list", {})
-    if not is_answered:
-        with open_services() as services:
-            rows = _listed(services)
+    with open_services() as services:
+        rows = [{"topic": n.topic, "file": str(n.path)} for n in _notes(services).all()]
     print_document(rows, _list_lines, as_json=arguments.json)
     return 0
 
@@ -122,51 +114,19 @@ def _chosen(arguments: argparse.Namespace, draft: Mapping[str, Any]) -> list[str
         return list(arguments.section)
     if arguments.yes or not changes:
         return unasked
-    if not sys.stdin.isatty():
+    if not here().can_type:
         return []
     for line in _change_lines(draft):
         say(line)
     say("Write these changes? Yours stay, and nothing is removed. [y/N]")
-    return unasked if sys.stdin.readline().strip().casefold() in {"y", "yes"} else []
+    return unasked if here().typed().strip().casefold() in {"y", "yes"} else []
 
 
-# --- in this process or the running app ----------------------------------------------------------
+# --- the work ----------------------------------------------------------------------------------
 
 
 def _notes(services: app.Services) -> Notes:
     return services.wing(ScheduleServices).notes
-
-
-def _written(
-    services: app.Services, asked: Mapping[str, Any], tell: Tell = lambda _heading: None
-) -> dict[str, Any]:
-    notes = _notes(services)
-    folder = Path(asked["folder"]) if asked["folder"] else notes.suggested_folder()
-    paths = [Path(path) for path in asked["about"]]
-    items = (
-        ScopeItem.of_folder(p) if p.is_dir() else ScopeItem.of_place("", str(p)) for p in paths
-    )
-    draft = notes.write(
-        str(asked["topic"]), folder, QuestionScope.of(*items), tell=tell, cancel=Event()
-    )
-    return {"topic": draft.page.topic, "file": str(notes.save(draft, draft.unasked))}
-
-
-def _drafted(
-    services: app.Services, file: str, tell: Tell = lambda _heading: None
-) -> dict[str, Any]:
-    notes = _notes(services)
-    draft = notes.keep(notes.refresh(Path(file), tell=tell, cancel=Event()))
-    return {"file": file, "changes": [_change_json(change) for change in draft.changes]}
-
-
-def _accepted(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
-    path = _notes(services).accept(Path(asked["file"]), [str(h) for h in asked["headings"]])
-    return {"file": str(path)}
-
-
-def _listed(services: app.Services) -> list[dict[str, Any]]:
-    return [{"topic": note.topic, "file": str(note.path)} for note in _notes(services).all()]
 
 
 def _change_json(change: ProposedSection) -> dict[str, Any]:
@@ -206,8 +166,3 @@ def _list_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     if not rows:
         return ["No notes yet. Write one: desktop-rag note write TOPIC"]
     return [f"{row['topic']}  {row['file']}" for row in rows]
-
-
-def _absolute(name: str) -> str:
-    # The app that answers may run in another folder.
-    return str(Path(name).expanduser().absolute())

@@ -2,17 +2,21 @@
 
 import argparse
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from pathlib import Path
-from threading import Event
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli.terminal import add_json, not_empty, open_services, print_document
+from desktop_rag.cli.terminal import (
+    add_json,
+    here,
+    not_empty,
+    open_services,
+    path_given,
+    print_document,
+)
 from desktop_rag.core.errors import AppError, InterruptedAnswer
-from desktop_rag.core.paths import find_home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.features.schedules.scheduled_questions import Schedule, ScheduledQuestions
 from desktop_rag.features.schedules.services import ScheduleServices
@@ -23,7 +27,6 @@ from desktop_rag.features.schedules.values.scheduled_question import (
     next_occasion,
 )
 from desktop_rag.features.schedules.values.scheduled_run import ScheduledRun, SentenceChange
-from desktop_rag.running_app import ask_running_app
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
@@ -60,80 +63,61 @@ def add_schedules(parser: argparse.ArgumentParser) -> None:
     added.set_defaults(run=_list)
     add_json(added)
     history = f"List its answers, the newest first; the last {RUNS_KEPT} are kept."
-    for name, lines, text in (
-        ("run", _run_lines, "Ask a scheduled question now, and print what changed."),
-        ("remove", _removed_lines, "Remove a scheduled question with its history."),
-        ("history", _history_lines, history),
+    for name, find, lines, text in (
+        ("run", _ran, _run_lines, "Ask a scheduled question now, and print what changed."),
+        ("remove", _removed, _removed_lines, "Remove a scheduled question with its history."),
+        ("history", _past, _history_lines, history),
     ):
         added = verbs.add_parser(name, help=text, description=text)
-        added.set_defaults(run=partial(_of_one, f"schedule_{name}", lines))
+        added.set_defaults(run=partial(_of_one, find, lines))
         added.add_argument("name", help="the name of the scheduled question")
         add_json(added)
-
-
-def running_app_verbs() -> Mapping[str, app.Verb]:
-    """The handlers of these verbs in the running app; arguments come from another process."""
-    return {
-        "schedule_add": _added,
-        "schedule_list": lambda services, _: [_row(each) for each in _questions(services).all()],
-        "schedule_run": _ran,
-        "schedule_remove": _removed,
-        "schedule_history": _past,
-    }
 
 
 # --- the verbs ---------------------------------------------------------------------------------
 
 
 def _add(arguments: argparse.Namespace) -> int:
-    rhythm = Rhythm.DAILY if arguments.weekly is None else Rhythm.WEEKLY
-    request: dict[str, Any] = {
-        "question": arguments.question,
-        "name": arguments.name,
-        "rhythm": (Rhythm.ON_CHANGE if arguments.on_change else rhythm).value,
-        "minute": arguments.at,
-        "weekday": arguments.weekly or 0,
-        "about": [str(Path(name).expanduser().resolve()) for name in arguments.about],
-        "assistant": arguments.assistant,
-    }
-    print_document(_answered("schedule_add", request), _row_lines, as_json=arguments.json)
+    with open_services() as services:
+        added = _added(services, arguments)
+    print_document(added, _row_lines, as_json=arguments.json)
     return 0
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    print_document(_answered("schedule_list", {}), _list_lines, as_json=arguments.json)
+    with open_services() as services:
+        rows = [_row(each) for each in _questions(services).all()]
+    print_document(rows, _list_lines, as_json=arguments.json)
     return 0
 
 
-def _of_one(verb: str, lines: Callable[[Any], list[str]], arguments: argparse.Namespace) -> int:
-    print_document(_answered(verb, {"name": arguments.name}), lines, as_json=arguments.json)
+def _of_one(
+    find: Callable[[app.Services, str], Any],
+    lines: Callable[[Any], list[str]],
+    arguments: argparse.Namespace,
+) -> int:
+    with open_services() as services:
+        found = find(services, arguments.name)
+    print_document(found, lines, as_json=arguments.json)
     return 0
 
 
-def _answered(verb: str, request: dict[str, Any]) -> Any:  # noqa: ANN401  a JSON value
-    """The result of a verb in the running app, else in this process."""
-    is_answered, result = ask_running_app(find_home(), verb, request)
-    if not is_answered:
-        with open_services() as services:
-            result = running_app_verbs()[verb](services, request)
-    return result
-
-
-# --- in this process or the running app ----------------------------------------------------------
+# --- the work ------------------------------------------------------------------------------------
 
 
 def _questions(services: app.Services) -> ScheduledQuestions:
     return services.wing(ScheduleServices).questions
 
 
-def _added(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
-    scope = _scope(services, asked["about"])
-    name = str(asked["assistant"])
+def _added(services: app.Services, arguments: argparse.Namespace) -> dict[str, Any]:
+    rhythm = Rhythm.DAILY if arguments.weekly is None else Rhythm.WEEKLY
+    scope, name = _scope(services, arguments.about), arguments.assistant
     assistant_id = services.chat.assistants.find(name).assistant_id if name else ""
     kept = _questions(services).add(
         ScheduledQuestion(
-            "", str(asked["name"]), str(asked["question"]), Rhythm(asked["rhythm"]),
-            int(asked["minute"]), int(asked["weekday"]), scope, assistant_id,
+            "", arguments.name, arguments.question,
+            Rhythm.ON_CHANGE if arguments.on_change else rhythm,
+            arguments.at, arguments.weekly or 0, scope, assistant_id,
         )
     )  # fmt: skip
     services.wing(ScheduleServices).runner.wake()
@@ -144,7 +128,7 @@ def _scope(services: app.Services, about: Sequence[str]) -> QuestionScope:
     """The files and folders; AppError when nothing in one of them can be read."""
     items = (
         ScopeItem.of_folder(path) if path.is_dir() else ScopeItem.of_place("", str(path))
-        for path in map(Path, about)
+        for path in (path_given(name).resolve() for name in about)
     )
     scope = QuestionScope.of(*items)
     for item, why in services.chat.scopes.missing(scope):
@@ -152,23 +136,23 @@ def _scope(services: app.Services, about: Sequence[str]) -> QuestionScope:
     return scope
 
 
-def _ran(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _ran(services: app.Services, name: str) -> dict[str, Any]:
     questions = _questions(services)
-    question = questions.find(str(asked["name"])).question
+    question = questions.find(name).question
     try:
-        return _run_json(questions.run(question, Event(), has_consent=True))
+        return _run_json(questions.run(question, here().interrupted, has_consent=True))
     except InterruptedAnswer as exc:
         raise AppError("Other questions came first.", "Try again in a while.") from exc
 
 
-def _removed(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
-    row = _row(_questions(services).find(str(asked["name"])))
+def _removed(services: app.Services, name: str) -> dict[str, Any]:
+    row = _row(_questions(services).find(name))
     _questions(services).delete(row["id"])
     return row
 
 
-def _past(services: app.Services, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
-    found = _questions(services).find(str(asked["name"]))
+def _past(services: app.Services, name: str) -> list[dict[str, Any]]:
+    found = _questions(services).find(name)
     return [_run_json(run) for run in _questions(services).runs(found.question.question_id)]
 
 

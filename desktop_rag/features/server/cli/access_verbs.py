@@ -1,10 +1,16 @@
 """The verb `access`: collections whose readers another application decides about."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
-from desktop_rag.cli.terminal import add_json, not_empty, open_services, print_document, say
+from desktop_rag.cli.terminal import (
+    add_json,
+    not_empty,
+    open_services,
+    path_given,
+    print_document,
+    say,
+)
 from desktop_rag.core.paths import find_home
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.values.access_values import (
@@ -39,7 +45,7 @@ def add_access(parser: argparse.ArgumentParser) -> None:
 def _set(arguments: argparse.Namespace) -> int:
     rule = AccessRule(
         _collection_id(arguments.collection),
-        str(Path(arguments.jwt_key).expanduser().absolute()),
+        str(path_given(arguments.jwt_key)),
         tuple(dict.fromkeys(arguments.algorithm)) or USUAL_ALGORITHMS,
         arguments.issuer,
         arguments.audience,

@@ -1,13 +1,14 @@
 """The verb `mcp`: serves the library to a program that starts it, and enters it in its settings."""
 
 import argparse
+import json
 import threading
-from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli.terminal import add_json, not_empty, open_services, print_document, say
+from desktop_rag.cli.terminal import add_json, here, not_empty, open_services, print_document, say
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
 from desktop_rag.running_app import ask_running_app
 
@@ -20,18 +21,8 @@ def add_mcp(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--configure", type=not_empty, metavar="PROGRAM", help=text)
     text = "list the programs that can be configured, and what they know of this command"
     what.add_argument("--list", action="store_true", help=text)
+    what.add_argument("--call", nargs=2, metavar=("TOOL", "JSON"), help=argparse.SUPPRESS)
     add_json(parser)
-
-
-def running_app_verbs() -> Mapping[str, app.Verb]:
-    """The handler of this verb in the running app; arguments come from another process."""
-    return {"mcp": _answer}
-
-
-def _answer(services: app.Services, asked: dict[str, Any]) -> Any:  # noqa: ANN401  JSON
-    from desktop_rag.features.server.mcp_server.library_mcp import answer_call
-
-    return answer_call(services.chat, services.library, asked["call"], asked["arguments"])
 
 
 def _mcp(arguments: argparse.Namespace) -> int:
@@ -39,7 +30,14 @@ def _mcp(arguments: argparse.Namespace) -> int:
         return _list_programs(as_json=arguments.json)
     if arguments.configure:
         return _configure(arguments.configure, as_json=arguments.json)
-    from desktop_rag.features.server.mcp_server.library_mcp import serve_stdio
+    from desktop_rag.features.server.mcp_server.library_mcp import answer_call, serve_stdio
+
+    if arguments.call:
+        with open_services() as services:
+            tool, given = arguments.call
+            result = answer_call(services.chat, services.library, tool, json.loads(given))
+        print_document(result, lambda _: [], as_json=True)
+        return 0
 
     with ExitStack() as opened:
         serve_stdio(_Reaching(opened).run)
@@ -89,22 +87,46 @@ def _configure(name: str, *, as_json: bool) -> int:
 
 
 class _Reaching:
-    """Reaches the running app; where none runs, opens the library here, once."""
+    """Has the process that holds the library answer; where none does, opens it here, once."""
 
     def __init__(self, opened: ExitStack) -> None:
         self._opened = opened
         self._services: app.Services | None = None
         self._lock = threading.Lock()
 
-    def run(self, call: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    def run(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """The result of a call. AppError when the library can't be reached."""
-        asked = {"call": call, "arguments": arguments}
+        from desktop_rag.cli.running import in_turn
+        from desktop_rag.features.server.mcp_server.library_mcp import answer_call
+
+        def run_here() -> dict[str, Any]:
+            services = self._open()
+            return answer_call(services.chat, services.library, tool, arguments)
+
+        return in_turn(run_here, lambda: _answered_elsewhere(tool, arguments))
+
+    def _open(self) -> app.Services:
+        from desktop_rag.cli.running import answer_others
+
         with self._lock:
             if self._services is None:
-                is_answered, result = ask_running_app(find_home(), "mcp", asked)
-                if is_answered:
-                    return result
-                say("No app is running: the library is opened here.")
                 self._services = self._opened.enter_context(open_services())
+                say("No app is running: the library is opened here.")
                 self._services.library.start()
-        return _answer(self._services, asked)
+                others = answer_others(self._services, _refuse_to_end)
+                self._opened.enter_context(closing(others))
+            return self._services
+
+
+def _answered_elsewhere(tool: str, arguments: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
+    """True and the result of a call in the process that holds the library, if it answers."""
+    printed: list[str] = []
+    request = here().request(["mcp", "--call", tool, json.dumps(arguments)])
+    is_answered, _ = ask_running_app(
+        find_home(), "run", request, hear=lambda told: printed.append(told.get("out", ""))
+    )
+    return is_answered, json.loads("".join(printed)) if is_answered else {}
+
+
+def _refuse_to_end() -> None:
+    raise AppError("A program uses the library over MCP.", "End that program.")

@@ -6,11 +6,11 @@ import threading
 import time
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from desktop_rag.cli.terminal import add_json, not_empty, open_services, print_document, say
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.settings import ServerSettings
 from desktop_rag.features.server.access.access_tokens import (
@@ -23,10 +23,7 @@ from desktop_rag.features.server.access.token_book import TokenBook
 from desktop_rag.features.server.services import ServerServices
 from desktop_rag.features.server.values.access_values import TokenWish
 from desktop_rag.idle_memory import EVERY_S, SmallCollections
-from desktop_rag.running_app import AppServer
-
-if TYPE_CHECKING:
-    from desktop_rag.app import Services
+from desktop_rag.running_app import ask_running_app
 
 _HIGHEST_PORT = 65_535
 
@@ -83,11 +80,15 @@ def add_token(parser: argparse.ArgumentParser) -> None:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    from desktop_rag.features.server.server import exposure
-
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: ended.set())
+    if ask_running_app(find_home(), "nothing", {})[0]:
+        hint = "Turn the local server on there, or end it first: desktop-rag quit"
+        raise AppError("Another process of the app has the library open.", hint)
+    from desktop_rag.cli.running import answer_others
+    from desktop_rag.features.server.server import exposure
+
     with open_services() as services:
         settings = _chosen(services.settings.server, arguments)
         if warning := exposure(settings):
@@ -98,7 +99,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         if not TokenBook(services.home.tokens).all():
             say("There are no tokens yet: make one with “desktop-rag token add NAME”.")
         collections = SmallCollections()
-        with closing(_answering(services, ended)), closing(collections):
+        with closing(answer_others(services, ended.set)), closing(collections):
             say(f"Serving at {services.wing(ServerServices).switch.address}. Ctrl+C ends it.")
             # Streams would wait while all garbage is collected.
             collections.start()
@@ -107,14 +108,6 @@ def _serve(arguments: argparse.Namespace) -> int:
             say("Ending…")
         services.chat.stop()
     return 0
-
-
-def _answering(services: "Services", ended: threading.Event) -> AppServer:
-    """Answers other commands as an open window does: `index`, `status`, `ask`, `quit`."""
-    from desktop_rag.cli.verb_table import answered_verbs
-
-    handlers = {name: partial(verb, services) for name, verb in answered_verbs().items()}
-    return AppServer(services.home, {**handlers, "quit": lambda _asked: ended.set()})
 
 
 def _chosen(settings: ServerSettings, arguments: argparse.Namespace) -> ServerSettings:

@@ -1,18 +1,26 @@
 """The verb `copy`: a library or a collection of it into another engine or home."""
 
 import argparse
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from desktop_rag.cli.terminal import add_json, not_empty, print_document, say
+from desktop_rag import upkeep
+from desktop_rag.cli.terminal import (
+    add_json,
+    not_empty,
+    path_given,
+    print_document,
+    running_services,
+    say,
+)
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.paths import Home, find_home
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.shared_library.copy.library_copy import Copied, OpenHome, copy_library
+from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.opening import engine_names, open_engine, open_engine_to_read
 
 
@@ -53,14 +61,17 @@ def copied_library(
     """Copy a library into another one, which is created if needed; see `copy_library`.
 
     The name of an engine means the library of `home` in it, a folder another home. AppError when
-    the two are the same or one is in use.
+    the two are the same or the app has the other one open.
     """
     here, there = _named_library(home, source), _named_library(home, target)
     if (here[0].root.resolve(), here[1].store) == (there[0].root.resolve(), there[1].store):
         raise AppError(
             "A library can't be copied into itself.", "Name another engine, or another folder."
         )
-    with closing(open_engine_to_read(*here)) as before:
+    if _open_engine_of(*there):
+        raise AppError("The app has the library open that is to be written.",
+                       "End it first: desktop-rag quit")  # fmt: skip
+    with _opened_to_read(*here) as before:
         there[0].create()
         with closing(open_engine(*there)) as after:
             return copy_library(
@@ -71,9 +82,24 @@ def copied_library(
             )
 
 
+@contextmanager
+def _opened_to_read(home: Home, settings: Settings) -> Generator[Engine]:
+    if engine := _open_engine_of(home, settings):
+        yield engine
+        return
+    with closing(open_engine_to_read(home, settings)) as engine:
+        yield engine
+
+
+def _open_engine_of(home: Home, settings: Settings) -> Engine | None:
+    """The engine of this library if the running process has it open."""
+    services = running_services()
+    return upkeep.open_engine_of(services, home, settings) if services else None
+
+
 def _named_library(home: Home, name: str) -> tuple[Home, Settings]:
     if name in engine_names():
         settings, _ = load_settings(home.settings)
         return home, replace(settings, store=replace(settings.store, engine=name))
-    other = Home(Path(name).expanduser().absolute())
+    other = Home(path_given(name))
     return other, load_settings(other.settings)[0]

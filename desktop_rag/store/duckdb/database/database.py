@@ -21,10 +21,10 @@ from typing import Any, TypeVar
 import duckdb
 
 from desktop_rag.core.changes import Changes
-from desktop_rag.core.errors import AppError, DiskError
+from desktop_rag.core.errors import AppError, DiskError, NotReadableNowError
 from desktop_rag.core.files.own_files import close_to_others
 from desktop_rag.store.contract.database import Entity, closed_error, read_only_error, sql_in
-from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
+from desktop_rag.store.contract.inspection import NoLibraryError
 from desktop_rag.store.contract.kinds import precious_tables
 from desktop_rag.store.contract.precious import SCHEMA, PreciousChanged
 from desktop_rag.store.duckdb.database.active_readers import ActiveReaders
@@ -209,6 +209,8 @@ def _contents(path: Path) -> tuple[int, set[str]]:
 # A file is compacted when it is this many times as large as its content, and wastes this much.
 _MAX_RATIO = 1.45
 _MIN_WASTE_BYTES = 16_000_000
+# Also when text was deleted, whose bytes stay in free blocks; readers wait two seconds for this.
+_MOST_COPIED_BYTES = 200_000_000
 _SUFFIX = ".compact"
 
 
@@ -222,11 +224,13 @@ def is_wasteful(connection: Connection) -> bool:
     return total > _MAX_RATIO * needed and (total - needed) * block_bytes > _MIN_WASTE_BYTES
 
 
-def compact(path: Path, memory_mb: int) -> None:
-    """Replace a closed file by a copy without free space; on failure it stays as it is.
+def compact(path: Path, memory_mb: int) -> bool:
+    """Replace a closed file by a copy without free space; False if that failed and it is as it was.
 
     DuckDB reuses free blocks, but truncates only those at the end of the file.
     """
+    if _log_bytes(path):
+        return False  # it would be replayed into the copy
     fresh = path.with_name(path.name + _SUFFIX)
     remove_unfinished(path)
     try:
@@ -235,8 +239,10 @@ def compact(path: Path, memory_mb: int) -> None:
         fresh.replace(path)
     except (duckdb.Error, OSError) as error:
         log.info("the library file keeps its size: %s", error)
+        return False
     finally:
         remove_unfinished(path)
+    return True
 
 
 def remove_unfinished(path: Path) -> None:
@@ -317,6 +323,8 @@ class Database:
         # The reason why an open library can only be read.
         self.fault: DiskError | None = None
         self._is_broken = False
+        # Set on the lane by who deletes: the bytes of the text are still in the file.
+        self.holds_deleted_text = False
         self._connection = self._open()
         self._device = _device_of(path)
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
@@ -488,7 +496,8 @@ class Database:
     def close(self) -> None:
         """Finish the queued writes, interrupt active readers, then close the file. Idempotent.
 
-        A file that is mostly free is then compacted: about a second per 100 MB.
+        A file that is mostly free, or a small one with deleted text, is then compacted: about a
+        second per 100 MB.
         """
         with self._closing:
             if not self._is_closed:
@@ -501,9 +510,9 @@ class Database:
             run()
             self._checkpoint_when_due()
         self._readers.interrupt_all()
-        is_wasteful = self._is_wasteful()
+        is_to_be_copied = self._is_wasteful() or self._may_drop_deleted_text()
         self._connection.close()
-        if is_wasteful:
+        if is_to_be_copied:
             compact(self.path, self.memory_mb)
 
     def _checkpoint_when_due(self) -> None:
@@ -518,8 +527,30 @@ class Database:
 
     def _free_buffers(self) -> None:
         with self._readers.held_if_none() as is_held:
-            if is_held:
+            if is_held and self._may_drop_deleted_text():
+                self._drop_deleted_text()
+            elif is_held:
                 free_buffers(self._connection, self.memory_mb)
+
+    def _may_drop_deleted_text(self) -> bool:
+        if not self.holds_deleted_text or self.is_read_only or self._is_broken or self.fault:
+            return False
+        try:
+            return self.path.stat().st_size <= _MOST_COPIED_BYTES and has_room(self.path)
+        except OSError:
+            return False
+
+    def _drop_deleted_text(self) -> None:
+        """Put a copy without deleted text in place of the file. On the lane, without readers."""
+        try:
+            self._connection.execute("CHECKPOINT")
+            with self._cache.changing():
+                self._connection.close()
+                self.holds_deleted_text = not compact(self.path, self.memory_mb)
+                self._connection = self._open()
+        except (duckdb.Error, AppError) as error:
+            log.info("the library file could not be copied and opened again: %s", error)
+            self._is_broken = not is_usable(self._connection)  # the next write tries again
 
     def _check_writable(self) -> None:
         """AppError while nothing can be written; the file is opened again once that may work."""

@@ -14,9 +14,8 @@ from pathlib import Path
 
 import duckdb
 
-from desktop_rag.core.errors import DISK_ERROR_NUMBERS, AppError, disk_error
+from desktop_rag.core.errors import DISK_ERROR_NUMBERS, AppError, LibraryHeldError, disk_error
 from desktop_rag.store.contract.database import closed_error, first_line
-from desktop_rag.store.contract.inspection import NotReadableNowError
 
 _CORRUPT = re.compile(r"(?i)corrupt|checksum")
 # DuckDB's errors for a file that is truncated, overwritten or no database.
@@ -76,7 +75,7 @@ def mapping_duckdb_errors() -> Generator[None]:
 def _open_error(path: Path, exc: duckdb.Error) -> AppError:
     text = str(exc)
     if holder := _HOLDER.search(text):
-        return NotReadableNowError(
+        return LibraryHeldError(
             "The library is in use by another process.",
             f"Process {holder.group(1)} holds {path}. Close it, or use its window.",
         )

@@ -80,6 +80,7 @@ class StagedContent:
         ).fetchall()
         con.execute(f"DELETE FROM document_texts WHERE {which}", ids)
         remove_chunks(con, spans)
+        self._database.holds_deleted_text |= bool(spans)
 
     def follow(self, con: Connection, document_ids: Sequence[str]) -> None:
         """No effect: content has one place, whatever the source."""

@@ -37,7 +37,7 @@ def test_files_are_found_with_what_tells_their_state(docs: Path) -> None:
     assert set(files) == {docs / "a.md", docs / "sub" / "b.md"}
     status = (docs / "a.md").stat()
     assert files[docs / "a.md"] == FoundFile(
-        str(docs / "a.md"), 5, status.st_mtime_ns, status.st_ino
+        str(docs / "a.md"), 5, status.st_mtime_ns, status.st_ino, ctime_ns=status.st_ctime_ns
     )
 
 

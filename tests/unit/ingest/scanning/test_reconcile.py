@@ -49,6 +49,21 @@ def test_size_time_or_inode_tell_a_change(now: FileStat) -> None:
     assert changes == Changes(changed=(Match(known("a.md"), found("a.md", now)),))
 
 
+@pytest.mark.parametrize(
+    ("read_at", "changed_at", "is_changed"),
+    [(10.0, 11.0, True), (10.0, 9.0, False), (0.0, 11.0, False), (10.0, 99.0, False)],
+    ids=["since it was read", "before", "never read", "in the future"],
+)
+def test_what_the_system_calls_changed_is_read_again(
+    read_at: float, changed_at: float, is_changed: bool
+) -> None:
+    before = known("a.md")._replace(indexed_at=read_at)
+    now = found("a.md")._replace(ctime_ns=int(changed_at * 1e9))
+    changes = reconcile([now], [before], now=50.0)
+    expected = Changes(changed=(Match(before, now),)) if is_changed else Changes(unchanged=1)
+    assert changes == expected
+
+
 def test_an_inode_that_is_not_known_tells_nothing() -> None:
     unknown = FileStat(5, 1_000, 0)
     assert is_same(known("a.md"), found("a.md", unknown))

@@ -241,9 +241,9 @@ def test_a_scan_gets_what_it_compares_with_the_disk(engine: Engine) -> None:
     engine.documents.apply_changes(source_id, rows, {}, [])
     known = {row[0]: row[1:] for row in engine.documents.known_files(source_id)}
     assert known == {
-        "a": (str(rows[0].path), 10, 20, 2**63 + 5, "", 0.0),
-        "b": (str(skipped.path), 10, 20, 2**63 + 5, "too large", 0.0),
-        "c": (str(refused.path), 10, 20, 2**63 + 5, "", 0.0),
+        "a": (str(rows[0].path), 10, 20, 2**63 + 5, "", 0.0, 0.0),
+        "b": (str(skipped.path), 10, 20, 2**63 + 5, "too large", 0.0, 0.0),
+        "c": (str(refused.path), 10, 20, 2**63 + 5, "", 0.0, 0.0),
     }
     assert engine.documents.known_files("another") == []
 
@@ -255,7 +255,7 @@ def test_files_that_were_read_are_found_by_their_size(engine: Engine) -> None:
     page = replace(small, document_id="page", url="https://a.example/")
     large = replace(small, document_id="large", stat=FileStat(9, 2, 3))
     engine.documents.apply_changes(source_id, [unread, small, page, large], {}, [])
-    expected = (source_id, "ab", ("small", str(small.path), 1, 2, 3, "", 0.0))
+    expected = (source_id, "ab", ("small", str(small.path), 1, 2, 3, "", 0.0, 0.0))
     assert engine.documents.read_files({1, 10}) == [expected]
     assert engine.documents.read_files([]) == []
 

@@ -22,7 +22,7 @@ from psycopg.types.string import TextLoader
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from desktop_rag.core.changes import Changes
-from desktop_rag.core.errors import AppError, DiskFullError
+from desktop_rag.core.errors import AppError, DiskFullError, NotReadableNowError
 from desktop_rag.core.question import Readable
 from desktop_rag.core.server_state import ReplicaState, SlowSearch
 from desktop_rag.features.shared_library.postgres.database.partitioning import collections_of
@@ -44,7 +44,7 @@ from desktop_rag.features.shared_library.postgres.database.server_schema import 
     version_of,
 )
 from desktop_rag.store.contract.database import Entity, closed_error, first_line, read_only_error
-from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
+from desktop_rag.store.contract.inspection import NoLibraryError
 from desktop_rag.store.contract.precious import PreciousChanged
 
 # Another process may update the schema while this one has the library open.

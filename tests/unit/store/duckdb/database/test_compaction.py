@@ -52,6 +52,51 @@ def test_a_file_that_is_mostly_free_is_smaller_when_it_was_closed(path: Path) ->
     assert sorted(p.name for p in path.parent.iterdir()) == ["journal", path.name]
 
 
+WORD = "zyzzogeton"
+
+
+def with_deleted_text(path: Path) -> Database:
+    """An open library, of which a text was deleted that is still in the file."""
+    database = Database(path, memory_mb=256, backups=path.parent)
+    text = f"INSERT INTO chunks (chunk_id, text) VALUES (1, '{WORD}'), (2, 'kept')"
+    database.write(lambda con: con.execute(text))
+    database.close()
+    database = Database(path, memory_mb=256, backups=path.parent)
+    database.write(lambda con: con.execute("DELETE FROM chunks WHERE chunk_id = 1"))
+    database.holds_deleted_text = True
+    assert WORD in on_disk(path)
+    return database
+
+
+def on_disk(path: Path) -> str:
+    """All that the library file and the log beside it hold."""
+    files = [file for file in path.parent.iterdir() if file.name.startswith(path.name)]
+    return "".join(file.read_bytes().decode("latin-1") for file in files)
+
+
+def texts(database: Database) -> list[str]:
+    with database.read() as con:
+        return [row[0] for row in con.execute("SELECT text FROM chunks").fetchall()]
+
+
+def test_deleted_text_is_gone_from_the_file_at_rest(path: Path) -> None:
+    database = with_deleted_text(path)
+    database.release()
+    database.write(lambda con: con.execute("INSERT INTO chunks (text) VALUES ('later')"))
+    assert WORD not in on_disk(path)
+    assert sorted(texts(database)) == ["kept", "later"]
+    database.close()
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_deleted_text_is_gone_from_the_file_when_it_was_closed(path: Path) -> None:
+    with_deleted_text(path).close()
+    assert WORD not in on_disk(path)
+    database = Database(path, memory_mb=256, backups=path.parent)
+    assert texts(database) == ["kept"]
+    database.close()
+
+
 @pytest.mark.slow
 def test_a_file_that_needs_its_room_is_not_copied(path: Path) -> None:
     database = Database(path, memory_mb=256, backups=path.parent)
