@@ -90,11 +90,12 @@ def ask_twice(home: Home, papers: Path, trace: _Trace) -> None:
     from PySide6.QtWidgets import QApplication
 
     from desktop_rag.app import build_services
+    from desktop_rag.cli.running import run_for_another
     from desktop_rag.ui.composer.composer import Composer
     from desktop_rag.window_app import WindowApp
 
     qt = QApplication(sys.argv[:1])
-    opened = WindowApp(build_services(home), {})
+    opened = WindowApp(build_services(home), run_for_another)
     opened.open()
     opened.services.library.sources.add(papers)
     assert opened.services.library.indexing.wait_until_idle(_WAIT_S)

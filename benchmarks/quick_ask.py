@@ -180,13 +180,14 @@ class _Opened:
         from PySide6.QtWidgets import QApplication
 
         from desktop_rag.app import build_services
+        from desktop_rag.cli.running import run_for_another
         from desktop_rag.idle_memory import share_memory
         from desktop_rag.window_app import WindowApp
 
         share_memory()
         existing = QApplication.instance()
         self.qt = existing if isinstance(existing, QApplication) else QApplication(sys.argv[:1])
-        self.app = WindowApp(build_services(Home(place / "home")), {})
+        self.app = WindowApp(build_services(Home(place / "home")), run_for_another)
         self.app.open(is_shown=False)
         indexing = self.app.services.library.indexing
         self.until(lambda: indexing.progress().stage.value == "idle")

@@ -99,10 +99,11 @@ def measure(home: Home, documents: Path, seconds: float, messages: int) -> dict[
     from PySide6.QtWidgets import QApplication
 
     from desktop_rag.app import build_services
+    from desktop_rag.cli.running import run_for_another
     from desktop_rag.window_app import WindowApp
 
     qt = QApplication(sys.argv[:1])
-    opened = WindowApp(build_services(home), {})
+    opened = WindowApp(build_services(home), run_for_another)
     opened.window.resize(1366, 768)
     opened.open()
     settle(1.0)

@@ -60,7 +60,9 @@ _ABSENT = tuple(
 
 _ROOT = Path(__file__).parents[1]
 # What a module imports when it is imported.
-_IMPORTED = re.compile(r"^(?:from|import) ((?:desktop_rag\.features|tests)\.[\w.]+)", re.MULTILINE)
+_IMPORTED = re.compile(
+    r"^(?:from|import) ((?:desktop_rag\.features|tests|benchmarks)\.[\w.]+)", re.MULTILINE
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

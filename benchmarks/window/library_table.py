@@ -59,11 +59,12 @@ def measure(home: Home, files: int) -> dict[str, Any]:
     from PySide6.QtWidgets import QApplication
 
     from desktop_rag.app import build_services
+    from desktop_rag.cli.running import run_for_another
     from desktop_rag.window_app import WindowApp
 
     qt = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(qt, QApplication), "it was made here"
-    opened = WindowApp(build_services(home), {})
+    opened = WindowApp(build_services(home), run_for_another)
     opened.window.resize(QSize(1366, 768))
     opened.open()
     opened.window.show_page(1)

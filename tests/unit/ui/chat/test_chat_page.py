@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @pytest.mark.slow
 def test_an_empty_chat_says_what_can_be_asked(room: Room, qtbot: QtBot) -> None:
     room.page.apply(Settings())
-    room.page.findChild(EmptyChat).show_examples([QUESTION])
+    room.page.findChildren(EmptyChat)[0].show_examples([QUESTION])
     qtbot.waitUntil(lambda: any("Ask anything about your 1 file." in t for t in room.words()))
     button(room.page, QUESTION).click()
     qtbot.waitUntil(lambda: is_answered(room))
