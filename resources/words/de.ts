@@ -3546,12 +3546,24 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Gesucht wurde nach {join} unter den üblichen Adressen. Geben Sie für jeden anderen Server unten die Adresse ein.</translation>
     </message>
     <message>
+        <source>Choose a model…</source>
+        <translation>Modell auswählen…</translation>
+    </message>
+    <message>
         <source>provider, service, switch model, add, remove, another server</source>
         <translation>Anbieter, Dienst, Modell wechseln, hinzufügen, entfernen, anderer Server</translation>
     </message>
     <message>
         <source>title, rename the endpoint</source>
         <translation>Titel, Endpunkt umbenennen</translation>
+    </message>
+    <message>
+        <source>In this app</source>
+        <translation>In dieser App</translation>
+    </message>
+    <message>
+        <source>download a model, GGUF, llama, local, offline, install, run here</source>
+        <translation>Modell herunterladen, GGUF, llama, lokal, offline, installieren, hier ausführen</translation>
     </message>
     <message>
         <source>local, offline, Ollama, LM Studio, llama.cpp, own computer, private</source>

@@ -60,6 +60,12 @@ def test_a_model_file_answers_after_three_presses(
     person.asks(QUESTION)
     person.sees("lamp · ")
     assert "Written answers…" not in person.screen()
+    person.opens_settings("Models")
+    person.sees("This is your own computer. Nothing leaves it.")
+    assert "API key" not in person.screen()
+    person.clicks("Choose a model…")
+    person.waits_until(lambda: dialog.place.isVisible())
+    dialog.place.close()
 
 
 @pytest.mark.slow

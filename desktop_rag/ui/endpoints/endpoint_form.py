@@ -18,6 +18,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.models.endpoint_address import (
+    OWN_ADDRESS,
     host_of,
     is_this_computer,
     key_in,
@@ -339,10 +340,12 @@ def privacy_note(base_url: str) -> str:
 class EndpointForm(SettingsSection):
     """Edits one endpoint; `changed` carries a valid EndpointSettings.
 
-    The address of a server on this computer is a draft until something answers there.
+    The address of a server on this computer is a draft until something answers there. Where the app
+    runs a model itself, `own_requested` asks for the list of them, and there is no address to edit.
     """
 
     changed = Signal(object)
+    own_requested = Signal()
 
     def __init__(
         self,
@@ -389,12 +392,19 @@ class EndpointForm(SettingsSection):
         self._key.set_address(endpoint.base_url)
         self._findings.show_endpoint(endpoint)
         self._services.show_address(endpoint.base_url)
+        for widget in self._remote:
+            widget.setVisible(endpoint.base_url != OWN_ADDRESS)
         if endpoint.base_url:
             self._guide.hide()
 
     def find_servers(self) -> None:
         """Search for model servers on this computer."""
         self._servers.search()
+
+    def offer_own(self, *, is_offered: bool) -> None:
+        """Show or hide the way to the models that the app runs itself."""
+        self._own_label.setVisible(is_offered)
+        self._own.setVisible(is_offered)
 
     def focus_address(self) -> None:
         """Put the cursor into the address."""
@@ -425,6 +435,7 @@ class EndpointForm(SettingsSection):
             guard.guard(field)
         self._test = TextButton(tr("Test"), kind="primary")
         self._report = ReportCard(self)
+        self._own = TextButton(tr("Choose a model…"), self)
         self._servers = LocalServerList(self._bridge, self._chat, self)
         self._guide = FirstModelGuide(self)
         self._services = ServiceChoice(self)
@@ -444,6 +455,12 @@ class EndpointForm(SettingsSection):
         self._name_label = self.add_row(
             tr("Name"), self._name, is_wide=True, words=tr("title, rename the endpoint")
         )
+        self._own_label = self.add_row(
+            tr("In this app"),
+            self._own,
+            words=tr("download a model, GGUF, llama, local, offline, install, run here"),
+        )
+        self.offer_own(is_offered=False)
         self.add_row(
             tr("On this computer"),
             self._servers,
@@ -457,17 +474,19 @@ class EndpointForm(SettingsSection):
             words=tr("cloud, OpenAI, ChatGPT, Claude, Mistral, provider, internet"),
         )
         self.add_note(self._services)
-        self.add_row(
+        address = self.add_row(
             tr("Address"), self._address, is_wide=True, words=tr("URL, host, port, base URL, link")
         )
         self.add_note(self._address_note)
-        self.add_row(
+        key = self.add_row(
             tr("API key"),
             *self._key.fields,
             is_wide=True,
             words=tr("password, token, secret, credentials, sign in"),
         )
         self.add_note(self._key)
+        # What an endpoint that the app runs itself has none of.
+        self._remote = (address, self._address, key, *self._key.fields, self._key)
         self._add_model_rows()
 
     def _add_model_rows(self) -> None:
@@ -503,12 +522,13 @@ class EndpointForm(SettingsSection):
         fields = (self._address, *self._key.fields, self._model, *tests)
         chosen = (self.choice.list, *self.choice.buttons, self._name)
         numbers = (self._context, self._timeout, *self._limits.fields)
-        offered = (*self._servers.buttons, *self._services.fields)
+        offered = (self._own, *self._servers.buttons, *self._services.fields)
         stops = [*chosen, *offered, *fields, *numbers]
         for before, after in pairwise(stops):
             self.setTabOrder(before, after)
 
     def _connect(self) -> None:
+        self._own.clicked.connect(self.own_requested)
         self._servers.chosen.connect(self._on_server_chosen)
         self._servers.searched.connect(self._on_servers_searched)
         self._guide.search_requested.connect(self._servers.search)

@@ -129,6 +129,8 @@ class ModelsForm(QWidget):
         self._settings = Settings()
         self._shown = ""
         self._endpoint = EndpointForm(bridge, chat, EndpointSettings(), guard)
+        self.own_requested = self._endpoint.own_requested
+        self.offer_own = self._endpoint.offer_own
         self._helper = HelperForm(bridge, chat, guard)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

@@ -245,6 +245,7 @@ class SettingsPage(PageList):
         self._settings = settings
         guard = WheelGuard(self)
         self._models = ModelsForm(bridge, chat, guard)
+        self.own_model_requested = self._models.own_requested
         self._preferences = PreferencesForm(guard)
         self.prompts_requested = self._preferences.prompts_requested
         self._answers = AnswersForm(MemoryField(bridge, chat))
@@ -282,6 +283,10 @@ class SettingsPage(PageList):
         """Show the models; without an endpoint, look for one on this computer."""
         self.show_named(WRITTEN)
         self._models.connect_model()
+
+    def offer_own_model(self, *, is_offered: bool) -> None:
+        """Show or hide the way to the models that the app runs itself."""
+        self._models.offer_own(is_offered=is_offered)
 
     @Slot()
     def add_endpoint(self) -> None:

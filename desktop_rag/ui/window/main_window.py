@@ -398,7 +398,12 @@ class MainWindow(QMainWindow):
         elif position == SEARCH:
             self._connect_search(self.search_page)
         elif position == SETTINGS:
-            self.settings_page.shortcuts_requested.connect(self.show_shortcuts)
+            self._connect_settings(self.settings_page)
+
+    def _connect_settings(self, page: "SettingsPage") -> None:
+        page.shortcuts_requested.connect(self.show_shortcuts)
+        page.own_model_requested.connect(self._on_writing_requested)
+        page.offer_own_model(is_offered=self.ways_to_write != self.show_models)
 
     def _connect_chat(self, page: "ChatPage") -> None:
         page.undo_offered.connect(self._on_undo_offered)
