@@ -64,7 +64,7 @@ def test_a_model_file_answers_after_three_presses(
     person.sees("This is your own computer. Nothing leaves it.")
     assert "API key" not in person.screen()
     person.clicks("Choose a model…")
-    person.waits_until(lambda: dialog.place.isVisible())
+    person.waits_until(dialog.place.isVisible)
     dialog.place.close()
 
 

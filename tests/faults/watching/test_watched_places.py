@@ -206,10 +206,16 @@ def test_w12_a_file_that_is_only_in_the_cloud_is_not_opened(
     docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     away = SimpleNamespace(
-        st_mode=stat.S_IFREG, st_size=5, st_mtime_ns=1, st_ino=1, st_nlink=1, st_flags=0x40000000
+        st_mode=stat.S_IFREG,
+        st_size=5,
+        st_mtime_ns=1,
+        st_ctime_ns=1,
+        st_ino=1,
+        st_nlink=1,
+        st_flags=0x40000000,
     )
     monkeypatch.setattr(scan_module, "_HAS_CLOUD_FILES", True)
     monkeypatch.setattr(os, "lstat", lambda _location: away)
     (file,) = scan(docs, RULES, threading.Event(), frozenset({docs / "a.md"}))
     reason = "only in the cloud, not on this computer"
-    assert file == FoundFile(str(docs / "a.md"), 5, 1, 1, reason)
+    assert file == FoundFile(str(docs / "a.md"), 5, 1, 1, reason, ctime_ns=1)

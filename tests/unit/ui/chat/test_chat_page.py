@@ -13,8 +13,9 @@ from desktop_rag.core.conversation import Message, MessageState, Role, SourceRef
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.settings import Settings
-from desktop_rag.ui.chat.chat_page import ChatHeader, EmptyChat
+from desktop_rag.ui.chat.chat_page import ChatHeader
 from desktop_rag.ui.chat.conversation_list import ConversationList
+from desktop_rag.ui.chat.empty_chat import EmptyChat
 from desktop_rag.ui.composer.composer import Composer
 from desktop_rag.ui.documents.sources_panel import PassageText, SourceCard, SourcesPanel
 from desktop_rag.ui.foundation.bridge import Bridge
