@@ -48,6 +48,7 @@ from desktop_rag.answer.sources.question_rewriting import (
     asks_for_more,
     content_words,
     question_parts,
+    refers_back,
 )
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_headings import SourceHeadings
@@ -439,10 +440,12 @@ class AnswerService:
         parts = question_parts(request.query.text) if is_own else []
         if len(parts) < _FEWEST_PARTS or request.named or request.attachments:
             return False
-        said, sources = list[str](), list[SourceRef]()
+        said, sources, history = list[str](), list[SourceRef](), tuple[Message, ...]()
         for part in parts:
             query = replace(draft.query, text=part, phrases=())
-            asked = replace(request, question=part, query=query, history=())
+            # "Who repairs it, and what does that cost?": the second is a follow-up of the first.
+            before = history if refers_back(part) else ()
+            asked = replace(request, question=part, query=query, history=before)
             found = AnswerDraft(request.conversation_id, part, query)
             self.finder.add_sources(found, asked, None, None)
             is_doubtful = not found.sources
@@ -456,6 +459,10 @@ class AnswerService:
             found.nearest = found.sources
             text = text or self._not_found(found, asked)
             said.append(f"**{quoted(part)}**\n\n{text}")
+            # Without its text: what it quotes may answer this part as well.
+            cited = tuple(replace(s, is_cited=True) for s in found.sources if f"[{s.n}]" in text)
+            answer = Message("", "", Role.ASSISTANT, "", 0.0, sources=cited)
+            history = (Message("", "", Role.USER, part, 0.0), answer)
         if not sources:
             return False
         draft.sources, draft.nearest = tuple(sources), ()

@@ -31,6 +31,7 @@ _CURRENCY = re.compile(
 )
 _AMOUNT = re.compile(
     r"(?i)amount|betrag|total|sum|price|preis|cost|kosten|value|wert|umsatz|revenue|sales|montant"
+    r"|\bnet(?:to)?\b|\bgross\b|brutto"
 )
 _LENGTH = re.compile(r"(?i)long|short|läng|kürz|lang|kort")
 _OPPOSITES = ("un", "non", "nicht", "in")
@@ -434,7 +435,7 @@ class _Reading:
     def _grouped(self) -> tuple[str, str, str] | None:
         """A number for each value of a column, or the value with the greatest one."""
         is_best = self._says("many", "high", "low")
-        is_made = self._says("sums", "many", "means") or self.is_number
+        is_made = self._says("sums", "many", "means") or self.is_number or self._is_best_group()
         group = self._group(is_best=is_best)
         if group is None or self._says("sorts") or (is_best and not is_made):
             return None
@@ -455,6 +456,14 @@ class _Reading:
         )
         sql = f"{self._select(f'{expression} AS {_quoted(name)}, {value}')} GROUP BY {expression}"
         return f"{sql} ORDER BY {order}", made, column
+
+    def _is_best_group(self) -> bool:
+        """True for "the biggest customer", where a customer has several rows."""
+        best = self._places_of("high") | self._places_of("low")
+        return any(
+            c.values.kind == "VARCHAR" and not _is_unique(c) and place - 1 in best
+            for c, place in self.named
+        )
 
     def _group(self, *, is_best: bool) -> tuple[str, str] | None:
         """What rows are grouped by: named behind "per", or asked for as the best."""

@@ -266,7 +266,8 @@ class ChatPage(QWidget):
         self._empty.summary_requested.connect(lambda: self.summarise(ALL_DOCUMENTS))
         for part in (self._empty, self.messages):
             part.folder_requested.connect(self.folder_requested)
-            part.settings_requested.connect(self.settings_requested)
+            part.writing_requested.connect(self.writing_requested)
+        self.messages.settings_requested.connect(self.settings_requested)
         self._composer.submitted.connect(self._on_submitted)
         self._composer.edit_submitted.connect(self._on_edit_submitted)
         self._composer.stop_requested.connect(self.stop)
@@ -299,7 +300,6 @@ class ChatPage(QWidget):
         self.messages.view_requested.connect(self.reading.read)
         self.messages.verification_requested.connect(self._actions.find_best_passage)
         self.messages.past_answers_requested.connect(self._memory.show_past_answers)
-        self.messages.writing_requested.connect(self.writing_requested)
         self.messages.offer_pressed.connect(
             lambda offer: self._actions.ask_for_check(
                 offer, self._session, self.model_check_chosen.emit

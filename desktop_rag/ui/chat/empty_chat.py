@@ -38,7 +38,7 @@ class EmptyChat(QScrollArea):
     question_chosen = Signal(str)
     summary_requested = Signal()
     folder_requested = Signal()
-    settings_requested = Signal()
+    writing_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -95,7 +95,7 @@ class EmptyChat(QScrollArea):
         outer.addStretch(3)
         self._summary.clicked.connect(self.summary_requested)
         self._add.clicked.connect(self.folder_requested)
-        self._endpoint.clicked.connect(self.settings_requested)
+        self._endpoint.clicked.connect(self.writing_requested)
 
     def show_examples(self, questions: Sequence[str]) -> None:
         """Show these example questions, replacing earlier ones."""

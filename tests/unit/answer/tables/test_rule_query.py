@@ -34,6 +34,7 @@ def read(question: str, table: SheetTable) -> RuleQuery:
         ("What is the highest fee?", ['ORDER BY "Fee EUR" DESC LIMIT 1']),
         ("The two cheapest loans", ['ORDER BY "Fee EUR" ASC LIMIT 2']),
         ("Which borrower paid the most in total?", ['GROUP BY "Borrower"', "DESC LIMIT 1"]),
+        ("Who is the biggest borrower?", ['sum("Fee EUR")', 'GROUP BY "Borrower"', "LIMIT 1"]),
         ("Loans over 70 EUR", ['"Fee EUR" > 70']),
         ("loans with a fee between 7 and 20", ['"Fee EUR" >= 7', '"Fee EUR" <= 20']),
         ("Which loans are not returned?", ['"Returned" = false OR "Returned" IS NULL']),

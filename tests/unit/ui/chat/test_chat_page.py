@@ -48,8 +48,8 @@ def test_an_empty_chat_says_what_can_be_asked(room: Room, qtbot: QtBot) -> None:
     button(room.page, QUESTION).click()
     qtbot.waitUntil(lambda: is_answered(room))
     assert not room.page.findChildren(EmptyChat)[0].isVisible()
-    with qtbot.waitSignal(room.page.settings_requested):
-        room.page.findChildren(EmptyChat)[0].settings_requested.emit()
+    with qtbot.waitSignal(room.page.writing_requested):
+        room.page.findChildren(EmptyChat)[0].writing_requested.emit()
 
 
 @pytest.mark.slow
