@@ -10084,6 +10084,10 @@ Was kostet der Eintritt?</translation>
         <translation>Es nimmt die Anweisung vom Pooling aus, was nicht unterstützt wird</translation>
     </message>
     <message>
+        <source>It fits the {memory} of memory, and larger models are slow on this computer.</source>
+        <translation>Es passt in die {memory} Arbeitsspeicher, und größere Modelle sind auf diesem Computer langsam.</translation>
+    </message>
+    <message>
         <source>It has hardly any lines, so it is shown and counted broken into some.</source>
         <translation>Sie hat kaum Zeilenumbrüche, deshalb wird sie umbrochen angezeigt und gezählt.</translation>
     </message>
@@ -10190,6 +10194,14 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>It is part of {path}.</source>
         <translation>Er gehört zu {path}.</translation>
+    </message>
+    <message>
+        <source>It is the largest that fits the {memory} of memory.</source>
+        <translation>Es ist das größte, das in die {memory} Arbeitsspeicher passt.</translation>
+    </message>
+    <message>
+        <source>It is the smallest that can be recommended; {memory} are little.</source>
+        <translation>Es ist das kleinste, das empfohlen werden kann; {memory} sind wenig.</translation>
     </message>
     <message>
         <source>It is tried again by itself.</source>

@@ -101,7 +101,9 @@ def _why(widget: QLabel | QAbstractButton, root: QWidget) -> str:
 
 def _wanted(widget: QLabel | QAbstractButton) -> QSize:
     if isinstance(widget, QLabel) and widget.wordWrap():
-        longest = max(map(widget.fontMetrics().horizontalAdvance, widget.text().split()), default=0)
+        # Lines break at a space, be it without a width.
+        said = widget.text().replace("\u200b", " ").split()
+        longest = max(map(widget.fontMetrics().horizontalAdvance, said), default=0)
         return QSize(longest, widget.heightForWidth(widget.width()))
     return widget.sizeHint()
 

@@ -49,6 +49,7 @@ _VALUES: dict[str, tuple[str, ...]] = {
     "Finding": ("", "", "title", "hint"),
     "LeftOut": ("reason",),
     "Notice": ("title", "hint"),
+    "Suggestion": ("", "reason"),
     "_not_checked": ("", "why"),
     "tell": ("title",),
     "warn": ("title",),

@@ -3,6 +3,7 @@
 A download goes on while the dialog is closed; its model answers once it is there.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,11 +151,13 @@ class WaysDialog(QDialog):
 
     def _show_suggestion(self, suggestion: Suggestion) -> None:
         model, place = suggestion.model, self._models.downloads
+        # A long path may be broken behind each folder.
+        folder = str(place.folder).replace(os.sep, f"{os.sep}\u200b")
         words = tr(
             "{name}: {size:.1f} GB from {host}, about {minutes} min at 100 Mbit/s, licence:"
             " {licence}. It is kept in {folder}.",
             name=model.name, size=model.size_gb, host=place.host, licence=model.licence,
-            minutes=max(1, round(model.size_gb * _MINUTES_A_GB)), folder=place.folder,
+            minutes=max(1, round(model.size_gb * _MINUTES_A_GB)), folder=folder,
         )  # fmt: skip
         self._words.setText(f"{words}\n{told(suggestion.reason)}")
         self._press.setText(tr("Fetch it"))
