@@ -450,15 +450,12 @@ class AnswerService:
             self.finder.add_sources(found, asked, None, None)
             is_doubtful = not found.sources
             found.sources = found.sources or found.nearest
-            first = len(sources) + 1
-            found.sources = tuple(
-                replace(source, n=n) for n, source in enumerate(found.sources, start=first)
-            )
+            numbered = enumerate(found.sources, start=len(sources) + 1)
+            found.sources = tuple(replace(source, n=n) for n, source in numbered)
             text = self._quoted(found, asked, is_doubtful=is_doubtful) if found.sources else ""
             sources += found.sources if text else ()
             found.nearest = found.sources
-            text = text or self._not_found(found, asked)
-            said.append(f"**{quoted(part)}**\n\n{text}")
+            said.append(f"**{quoted(part)}**\n\n{text or self._not_found(found, asked)}")
             # Without its text: what it quotes may answer this part as well.
             cited = tuple(replace(s, is_cited=True) for s in found.sources if f"[{s.n}]" in text)
             answer = Message("", "", Role.ASSISTANT, "", 0.0, sources=cited)
