@@ -132,7 +132,7 @@ LONGEST = 600
 _ASKING = frozenset(
     terms(
         "who whom whose what which when where why how much many do does did is are was were be been"
-        " have has had can could will would shall should may might must there a an the"
+        " have has had can could will would shall should may might must there"
     )
 )
 _SHORTEST = 4

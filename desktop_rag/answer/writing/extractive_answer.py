@@ -162,6 +162,7 @@ _ASKED_SHARE = 0.5
 _BESIDE_SHARE = 0.7
 # Passages with less of the score of the best one are not about the question.
 _LEAST_SCORE = 0.4
+_ARTICLES = frozenset(terms("a an the"))
 # A form of more lines is quoted in part.
 _MOST_LINES = 6
 # A comparison quotes so many pieces, of files with this share of the best score.
@@ -392,7 +393,7 @@ def _with_whole_form(
     "When does the board meet?" has no word of "Date: 3 May" below "Board meeting".
     """
     first = chosen[0]
-    if not first.unit.lead or not label_of(first.text) or asked & first.said:
+    if not first.unit.lead or not label_of(first.text) or (asked - _ARTICLES) & first.said:
         return chosen
     form = [c for c in candidates if (c.n, c.unit.lead) == (first.n, first.unit.lead)]
     if len(form) > _MOST_LINES or not all(label_of(c.text) for c in form):
