@@ -55,8 +55,7 @@ from desktop_rag.models.embedding.joined_embedding import EmbedderOpener, bundle
 from desktop_rag.models.embedding.remote_embedder import is_address
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
-from desktop_rag.models.endpoints.keys import KeyStore
-from desktop_rag.models.system_keyring import FilePasswords
+from desktop_rag.models.system_keyring import FilePasswords, KeyStore
 from desktop_rag.models.transcription_client import TranscriptionClient
 from desktop_rag.registry import WingServices, hooks
 from desktop_rag.running_app import Asker

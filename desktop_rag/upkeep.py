@@ -22,9 +22,8 @@ from desktop_rag.diagnosis.home_repair import HomeRepair, RepairRequest
 from desktop_rag.ingest.library import sandbox_report
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.endpoint_check import probe_endpoint
-from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.models.ports import OwnServer
-from desktop_rag.models.system_keyring import FilePasswords
+from desktop_rag.models.system_keyring import FilePasswords, KeyStore
 from desktop_rag.registry import hooks
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import NoLibraryError

@@ -22,7 +22,6 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.models.endpoint_address import host_of, is_near, key_in, normalise_base_url
-from desktop_rag.models.endpoints.keys import KEY_VARIABLE
 from desktop_rag.models.endpoints.providers import (
     Provider,
     blank_in,
@@ -32,6 +31,7 @@ from desktop_rag.models.endpoints.providers import (
     provider_at,
     services,
 )
+from desktop_rag.models.system_keyring import KEY_VARIABLE
 
 # --- lines for people ---------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """The settings as one frozen value; `settings_file.py` has their file.
 
 A change creates a new `Settings`, which is passed to the parts concerned; there is no global
-instance. API keys are not settings: they are in the keyring (`models/endpoints/keys.py`).
+instance. API keys are not settings: they are in the keyring (`models/system_keyring.py`).
 """
 
 from dataclasses import dataclass, field, replace

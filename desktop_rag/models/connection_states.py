@@ -235,7 +235,6 @@ KINDS: tuple[ConnectionKind, ...] = (
         Place.NOWHERE,
         (
             "features.matrix.room_client",
-            "models.endpoints.keys",
             "models.system_keyring",
             "features.shared_library.library_access",
         ),

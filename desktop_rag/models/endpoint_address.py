@@ -1,5 +1,6 @@
 """Normalises the addresses of endpoints as people type them. Pure."""
 
+import contextlib
 import ipaddress
 import re
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
@@ -143,17 +144,12 @@ def _is_secret(name: str, value: str) -> bool:
 
 
 def _split(text: str) -> SplitResult:
-    wrong = AppError("The endpoint's address is not a web address.", f"Check it, {_EXAMPLE}.")
-    if any(char.isspace() or not char.isprintable() for char in text):
-        raise wrong
-    try:
+    with contextlib.suppress(ValueError):  # a broken IPv6 address or port
         parts = urlsplit(text)
-        is_usable = parts.scheme.lower() in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError as exc:  # a broken IPv6 address or port
-        raise wrong from exc
-    if not is_usable:
-        raise wrong
-    return parts
+        is_web = parts.scheme.lower() in ("http", "https") and parts.hostname and parts.port != 0
+        if is_web and not any(char.isspace() or not char.isprintable() for char in text):
+            return parts
+    raise AppError("The endpoint's address is not a web address.", f"Check it, {_EXAMPLE}.")
 
 
 def _host_of(text: str) -> str:

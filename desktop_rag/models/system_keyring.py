@@ -1,4 +1,4 @@
-"""The system's keyring, which may be missing, locked or slow, and the passwords of files in it.
+"""The system's keyring, which may be missing, locked or slow: keys of endpoints, file passwords.
 
 Any worker thread. Secrets that it can't keep stay in memory until the app ends; they are never
 written anywhere else, nor part of a setting, a log or a repr.
@@ -6,13 +6,16 @@ written anywhere else, nor part of a setting, a log or a repr.
 
 import json
 import logging
+import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import read_object, write_atomically
 from desktop_rag.core.records import readable_rows
+from desktop_rag.models.endpoint_address import normalise_base_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +24,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+KEY_VARIABLE = "DESKTOP_RAG_API_KEY"
+_KEYS = "desktop-rag"
+_PASSWORDS = "desktop-rag, passwords of files"
+_PLACES = "places"
 _LIMIT_S = 3.0
 _LOWEST_PRIORITY = 1.0
 _T = TypeVar("_T")
@@ -124,8 +131,65 @@ def _delete(backend: "KeyringBackend", service: str, user: str) -> None:
         log.info("There was no secret to delete.")
 
 
-SERVICE = "desktop-rag, passwords of files"
-_PLACES = "places"
+class KeyStore:
+    """Keys by the address of their endpoint; the parameters are those of `SystemKeyring`.
+
+    A key that the keyring can't keep stays in memory until the app ends.
+    """
+
+    def __init__(
+        self,
+        find_backend: "Callable[[], KeyringBackend] | None" = None,
+        *,
+        limit_s: float = _LIMIT_S,
+    ) -> None:
+        self._keyring = SystemKeyring(_KEYS, find_backend, limit_s=limit_s)
+        self._session: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return "KeyStore()"
+
+    def get(self, base_url: str) -> str:
+        """The key for this address, else that of DESKTOP_RAG_API_KEY, else ""."""
+        if not (user := _user(base_url)):
+            return ""
+        with self._lock:
+            if user in self._session:
+                return self._session[user]
+        return self._keyring.get(user) or os.environ.get(KEY_VARIABLE, "").strip()
+
+    def keyring_name(self) -> str:
+        """The name of the system's keyring, empty when it can't be used. No key is read."""
+        return self._keyring.name()
+
+    def save(self, base_url: str, key: str) -> bool:
+        """Store the key; False when it is kept only until the app ends. An empty key deletes."""
+        if not key.strip():
+            self.delete(base_url)
+            return True
+        user = _user(base_url)
+        with self._lock:
+            self._session[user] = key.strip()
+        is_saved = self._keyring.save(user, key.strip())
+        if is_saved:
+            with self._lock:
+                self._session.pop(user, None)
+        return is_saved
+
+    def delete(self, base_url: str) -> None:
+        """Delete the key wherever it is stored; no effect if there is none."""
+        user = _user(base_url)
+        with self._lock:
+            self._session.pop(user, None)
+        self._keyring.delete(user)
+
+
+def _user(base_url: str) -> str:
+    try:
+        return normalise_base_url(base_url)
+    except AppError:  # perhaps still being typed
+        return base_url.strip()
 
 
 class FilePasswords:
@@ -141,7 +205,7 @@ class FilePasswords:
         find_backend: "Callable[[], KeyringBackend] | None" = None,
     ) -> None:
         self._list_path = list_path
-        self._keyring = SystemKeyring(SERVICE, find_backend)
+        self._keyring = SystemKeyring(_PASSWORDS, find_backend)
         self._known: dict[Path, str] = {}
         self._kept = _read_list(list_path)
         self._lock = threading.Lock()

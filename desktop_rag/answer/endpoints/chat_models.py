@@ -22,8 +22,8 @@ from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.endpoint_check import LocalServer, probe_endpoint, running_servers
 from desktop_rag.models.endpoints.examination import Examination
-from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.models.ports import ChatModel, OwnServer
+from desktop_rag.models.system_keyring import KeyStore
 from desktop_rag.models.transcription_client import TranscriptionClient
 
 log = logging.getLogger(__name__)

@@ -22,13 +22,15 @@ class ChatSessions(QObject):
 
     `shown` carries the session, `conversation_stored` its conversation, `replaced` the session, an
     answer and its replacement. `answered`, `titled` and `replaced` come from any session, as does
-    `answer_completed`, which carries the conversation.
+    `answer_completed`, which carries the conversation. `proposal_changed` carries the id of the
+    command that the last answer proposes, or "".
     """
 
     shown = Signal(object)
     conversation_stored = Signal(object)
     busy_changed = Signal(bool)
     messages_changed = Signal()
+    proposal_changed = Signal(str)
     answered = Signal()
     answer_completed = Signal(object)
     replaced = Signal(object, object, object)
@@ -41,6 +43,8 @@ class ChatSessions(QObject):
         self._chat = chat
         self._open: list[ChatSession] = []
         self._apart: list[ChatSession] = []
+        self._proposal = ""
+        self.messages_changed.connect(self._follow_proposal)
         self.current = self._unsent = self._new(None)
         bridge.hear(MessagesStored, self._on_messages_stored)
 
@@ -128,6 +132,15 @@ class ChatSessions(QObject):
         is_working = session.is_busy or session.is_checking or session.is_reading
         is_shown = session is self.current or session in self._apart
         return is_shown or is_unsent or is_working
+
+    @Slot()
+    def _follow_proposal(self) -> None:
+        model = self.current.model
+        turn = model.turn(-1) if model.rowCount() else None
+        notes = turn.message.notes if turn and not turn.is_live else None
+        if (proposal := notes.proposal if notes else "") != self._proposal:
+            self._proposal = proposal
+            self.proposal_changed.emit(proposal)
 
     @Slot(object)
     def _on_conversation_stored(self, conversation: Conversation) -> None:

@@ -54,7 +54,7 @@ def test_importing_the_client_imports_no_heavy_library() -> None:
         "import sys, desktop_rag.models.endpoints.client.chat_client; "
         "import desktop_rag.models.endpoints.endpoint_check; "
         "heavy = {'openai', 'httpx2', 'httpcore2', 'keyring', 'pydantic'}; "
-        "import desktop_rag.models.endpoints.keys; sys.exit(str(heavy & set(sys.modules) or ''))"
+        "import desktop_rag.models.system_keyring; sys.exit(str(heavy & set(sys.modules) or ''))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.strip() == ""

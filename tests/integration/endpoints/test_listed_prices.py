@@ -10,8 +10,8 @@ from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.core.domain import ListedModel
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
-from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.models.ports import ChatTurn
+from desktop_rag.models.system_keyring import KeyStore
 from tests.keyrings import MemoryKeyring
 from tests.servers.chat_server import ChatServer
 

@@ -23,7 +23,7 @@ from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.question import EVERYTHING, Setup
 from desktop_rag.core.settings import Settings
 from desktop_rag.models.answer_priority import AnswerPriority
-from desktop_rag.models.endpoints.keys import KeyStore
+from desktop_rag.models.system_keyring import KeyStore
 from desktop_rag.store.contract.engine import Engine
 
 RAILED = Assistant("guide", "Guide", rails="grounding")

@@ -33,7 +33,7 @@ from desktop_rag.diagnosis.diagnosis import (
 )
 from desktop_rag.diagnosis.finding import Finding, State, Subject
 from desktop_rag.models.embedding.joined_embedding import BUNDLED, NAMES
-from desktop_rag.models.endpoints.keys import KeyStore
+from desktop_rag.models.system_keyring import KeyStore
 from tests.keyrings import MemoryKeyring
 from tests.servers.chat_server import ChatServer
 

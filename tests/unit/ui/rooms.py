@@ -29,7 +29,7 @@ from desktop_rag.ingest.pipeline import LibraryStores
 from desktop_rag.ingest.read.foundation.format_names import is_worth_reading
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.models.answer_priority import AnswerPriority
-from desktop_rag.models.endpoints.keys import KeyStore
+from desktop_rag.models.system_keyring import KeyStore
 from desktop_rag.store.contract.documents import TagStore
 from desktop_rag.store.contract.sources import WebPageStore
 from desktop_rag.store.duckdb.database.database import Database

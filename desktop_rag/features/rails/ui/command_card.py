@@ -159,7 +159,6 @@ class CommandActions(QObject):
         super().__init__(page)
         self._bridge = bridge
         self._commands = commands
-        self._page = page
         self._card = CommandCard()
         self._wanted = ""
         self._card.decided.connect(self._on_decided)
@@ -168,18 +167,10 @@ class CommandActions(QObject):
         row = centred(self._card, _WIDTH_PX)
         row.setContentsMargins(16, 4, 16, 4)
         page.above_composer.addLayout(row)
-        page.sessions.messages_changed.connect(self._follow)
-        self._follow()
+        page.sessions.proposal_changed.connect(self._follow)
 
-    @Slot()
-    def _follow(self) -> None:
-        """Show the command of the last answer, if it proposes one."""
-        model = self._page.sessions.current.model
-        turn = model.turn(-1) if model.rowCount() else None
-        notes = turn.message.notes if turn and not turn.is_live else None
-        wanted = notes.proposal if notes else ""
-        if wanted == self._wanted:
-            return
+    @Slot(str)
+    def _follow(self, wanted: str) -> None:
         self._wanted = wanted
         self._card.show_command(None)
         if wanted:

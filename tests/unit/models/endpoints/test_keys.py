@@ -8,7 +8,7 @@ from keyring.backend import KeyringBackend
 from keyring.backends import fail, null
 from keyring.errors import KeyringLocked
 
-from desktop_rag.models.endpoints.keys import KEY_VARIABLE, SERVICE, KeyStore
+from desktop_rag.models.system_keyring import KEY_VARIABLE, KeyStore
 from tests.keyrings import MemoryKeyring
 
 URL = "http://localhost:11434/v1"
@@ -64,7 +64,7 @@ def test_a_saved_key_is_in_the_keyring_under_the_normalised_address() -> None:
 
     assert keys.save(f" {URL.upper().replace('/V1', '/v1')}/ ", f" {CANARY}\n")
 
-    assert keyring.entries == {(SERVICE, URL): CANARY}
+    assert keyring.entries == {("desktop-rag", URL): CANARY}
     assert keys.get("localhost:11434/v1") == CANARY
     assert KeyStore(lambda: keyring).get(URL) == CANARY
 
