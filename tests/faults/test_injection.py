@@ -177,7 +177,7 @@ def test_there_are_documents_enough_and_each_is_found(trial: Trial) -> None:
     assert all(asked.message.sources for asked in trial.asked)
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_an_answer_that_obeyed_is_handed_on_only_when_it_is_liked(trial: Trial) -> None:
     half = len(trial.asked) // 2
     liked = {asked.message.message_id for asked in trial.asked[half:]}
@@ -249,7 +249,7 @@ def test_no_marks_of_servers_and_nothing_unseen_reaches_the_model(trial: Trial) 
         assert _MARKS.findall(asked.last_turn) == [], name
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_what_looks_like_a_template_stays_text(trial: Trial) -> None:
     [asked] = [a for a in trial.asked if a.document.name.endswith("template.txt")]
     assert TEMPLATES in asked.last_turn

@@ -8,6 +8,8 @@ from desktop_rag import registry
 from desktop_rag.core.paths import HOME_VARIABLE
 from tests.absent_wing import copy_without, run_in
 
+pytestmark = pytest.mark.slow
+
 _WINDOW = """
 import sys
 from pathlib import Path
@@ -30,7 +32,6 @@ opened.shut_down()
 """
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("wing", tuple(registry.wings()))
 def test_the_core_works_without_a_wing(wing: str, tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from desktop_rag.core.settings import Settings
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_sentences_without_a_source_are_folded(person: Person, papers: Path) -> None:
     person.drops(papers)
     person.sees("2 searchable")

@@ -7,6 +7,8 @@ import pytest
 from desktop_rag.store.contract.vectors import VectorStore
 from tests.stories.conftest import Person
 
+pytestmark = pytest.mark.slow
+
 SWITCH = "Also search parts of long passages"
 
 
@@ -31,7 +33,6 @@ def vectors(person: Person) -> VectorStore:
     return models.vectors(row.name, row.dimensions)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("slow_embedding")
 def test_parts_of_passages_come_and_go_with_the_switch(person: Person, letters: Path) -> None:
     person.drops(letters)

@@ -19,6 +19,8 @@ from tests.asking import answer_of, ask, events_of
 from tests.faults.storage.small_disk import SmallDisk
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 ANSWER = "The ferry leaves at noon [1]. " + "It is a long way from the northern pier. " * 200
 _WAIT_S = 30
 
@@ -58,7 +60,6 @@ def heard(services: Services) -> list[MessagesStored]:
     return events
 
 
-@pytest.mark.slow
 def test_r28_a_question_on_a_full_disk_is_answered_and_the_chat_goes_on(
     services: Services, disk: SmallDisk, server: ChatServer, build_services: Callable[[], Services]
 ) -> None:
@@ -85,7 +86,6 @@ def test_r28_a_question_on_a_full_disk_is_answered_and_the_chat_goes_on(
     assert [m.role for m in before] == [Role.USER, Role.ASSISTANT] * 3
 
 
-@pytest.mark.slow
 def test_r28_an_answer_given_again_on_a_full_disk_replaces_the_former_later(
     services: Services, disk: SmallDisk, build_services: Callable[[], Services]
 ) -> None:
@@ -107,7 +107,6 @@ def test_r28_an_answer_given_again_on_a_full_disk_replaces_the_former_later(
     assert [c.title for c in again.chat.history.all()] == ["Ferry"]
 
 
-@pytest.mark.slow
 def test_r28_what_waits_is_stored_when_the_app_ends_with_room_again(
     services: Services, disk: SmallDisk, build_services: Callable[[], Services]
 ) -> None:
@@ -123,7 +122,6 @@ def told_of(services: Services, asked: str, *, goes_on: bool = False) -> dict[st
     return verbs.ask(services, verbs.Asked(asked, goes_on=goes_on))
 
 
-@pytest.mark.slow
 def test_r28_the_command_line_says_that_an_answer_is_not_stored(
     services: Services, disk: SmallDisk
 ) -> None:
@@ -137,7 +135,6 @@ def test_r28_the_command_line_says_that_an_answer_is_not_stored(
     )
 
 
-@pytest.mark.everyday
 def test_r28_events_come_in_the_usual_order(services: Services, disk: SmallDisk) -> None:
     disk.fill()
     names = [type(e).__name__ for e in events_of(services, "When? " + "Please say. " * 500)]

@@ -12,6 +12,8 @@ from desktop_rag.waiting import Waiting
 from tests.faults.storage.small_disk import SmallDisk
 from tests.stored_rows import count_inconsistent
 
+pytestmark = pytest.mark.slow
+
 _WAIT_S = 30
 
 
@@ -47,7 +49,6 @@ def wait_until_searchable(services: Services, files: int) -> None:
         library.indexing.wait_until_idle(0.05)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("leave_kb", [0, 300])
 def test_r28_indexing_goes_on_by_itself_when_there_is_room_again(
     build_services: Callable[[], Services], disk: SmallDisk, folder: Path, leave_kb: int
@@ -68,7 +69,6 @@ def test_r28_indexing_goes_on_by_itself_when_there_is_room_again(
     assert count_inconsistent(services.engine.documents) == 0
 
 
-@pytest.mark.everyday
 def test_r28_a_library_starts_on_a_full_disk_and_goes_on_later(
     build_services: Callable[[], Services], disk: SmallDisk, folder: Path
 ) -> None:
@@ -84,7 +84,6 @@ def test_r28_a_library_starts_on_a_full_disk_and_goes_on_later(
     wait_until_searchable(services, 5)
 
 
-@pytest.mark.slow
 def test_r28_a_command_that_waits_for_the_index_ends_with_the_reason(
     build_services: Callable[[], Services], disk: SmallDisk, folder: Path
 ) -> None:

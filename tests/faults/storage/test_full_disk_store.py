@@ -107,7 +107,7 @@ def test_r28_a_library_opens_on_a_full_disk(engine: Engine, disk: SmallDisk, hom
     again.close()
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_r28_a_checkpoint_that_fails_costs_no_reads(engine: Engine, disk: SmallDisk) -> None:
     """As when another program takes the room between the look at it and the checkpoint."""
     chat = engine.conversations.add("Sea", "").conversation_id
@@ -136,7 +136,7 @@ def journal_ahead(engine: Engine, home: Home) -> str:
     return chat
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 @pytest.mark.parametrize("leave_bytes", [0, 4096, 20_000])
 def test_r28_a_library_that_lost_something_opens_on_a_full_disk_and_catches_up_later(
     engine: Engine, disk: SmallDisk, home: Home, leave_bytes: int
@@ -155,7 +155,7 @@ def test_r28_a_library_that_lost_something_opens_on_a_full_disk_and_catches_up_l
     again.close()
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_library_on_a_disk_that_is_read_only_can_be_read(
     engine: Engine, disk: SmallDisk, home: Home
 ) -> None:
@@ -172,7 +172,7 @@ def test_a_library_on_a_disk_that_is_read_only_can_be_read(
     again.close()
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_library_whose_disk_goes_away_writes_nothing_and_goes_on(
     engine: Engine, disk: SmallDisk, home: Home
 ) -> None:
@@ -188,7 +188,7 @@ def test_a_library_whose_disk_goes_away_writes_nothing_and_goes_on(
     assert texts(engine, chat) == ["1", "3"]
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_library_that_can_not_be_opened_again_refuses_and_is_tried_at_the_next_write(
     engine: Engine, disk: SmallDisk, home: Home
 ) -> None:

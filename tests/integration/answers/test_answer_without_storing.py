@@ -14,6 +14,8 @@ from tests.asking import answer_of, ask, events_of
 from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 FIRST = "When is the lamp of the lighthouse lit?"
 SECOND = "When does the ferry leave?"
 LATER = "Who cleans it?"
@@ -58,7 +60,6 @@ def comparable(message: Message) -> Message:
     return replace(message, message_id="", conversation_id="", created_at=0.0, seconds=0.0)
 
 
-@pytest.mark.slow
 def test_an_answer_with_a_history_is_that_of_ask_and_stores_nothing(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -83,7 +84,6 @@ def test_an_answer_with_a_history_is_that_of_ask_and_stores_nothing(
     assert stored(indexed) != before
 
 
-@pytest.mark.everyday
 def test_earlier_answers_are_no_examples_and_it_is_none_for_later_ones(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -95,7 +95,6 @@ def test_earlier_answers_are_no_examples_and_it_is_none_for_later_ones(
     assert all("<example-" not in str(chat) for chat in server.chats)
 
 
-@pytest.mark.slow
 def test_turns_without_sources_are_enough(indexed: Services, server: ChatServer) -> None:
     """The turns as a server receives them: only texts and roles."""
     turns = [said(Role.USER, FIRST), said(Role.ASSISTANT, "At dusk."), said(Role.USER, SECOND)]
@@ -105,7 +104,6 @@ def test_turns_without_sources_are_enough(indexed: Services, server: ChatServer)
     assert sent[1:3] == [FIRST, "At dusk."]
 
 
-@pytest.mark.slow
 def test_only_the_chosen_collection_is_searched(indexed: Services) -> None:
     empty = indexed.library.collections.find_or_add("Empty")
     setup = indexed.chat.set_up(collection_id=empty.collection_id)
@@ -113,7 +111,6 @@ def test_only_the_chosen_collection_is_searched(indexed: Services) -> None:
     assert answer_of(list(events)).sources == ()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "messages", [[], [said(Role.USER, "  ")], [said(Role.USER, FIRST), said(Role.ASSISTANT, "No")]]
 )

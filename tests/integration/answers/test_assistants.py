@@ -25,6 +25,8 @@ from desktop_rag.core.settings import (
 from tests.asking import answer_of, ask
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "When is the lamp of the lighthouse lit?"
 WISHES = "Answer like a pirate."
 ELSEWHERE = "Which parliament adopted the fishing quota of 1974?"
@@ -94,7 +96,6 @@ def told(server: ChatServer) -> str:
 # --- model and style -------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_its_instructions_come_after_the_rules(indexed: Services, server: ChatServer) -> None:
     assistant = made(indexed, instructions=WISHES)
     ask(indexed, QUESTION, assistant_id=assistant.assistant_id)
@@ -104,7 +105,6 @@ def test_its_instructions_come_after_the_rules(indexed: Services, server: ChatSe
     assert told(server) == f"{INSTRUCTIONS}\n{TOOL_RULES}"
 
 
-@pytest.mark.slow
 def test_a_conversation_keeps_its_assistant(indexed: Services, server: ChatServer) -> None:
     assistant = made(indexed, instructions=WISHES)
     first = retried(indexed, ask(indexed, QUESTION, assistant_id=assistant.assistant_id))
@@ -119,7 +119,6 @@ def test_a_conversation_keeps_its_assistant(indexed: Services, server: ChatServe
     assert (last.conversation_id, last.assistant_id) == (kept.conversation_id, "")
 
 
-@pytest.mark.slow
 def test_its_own_model_answers_and_does_the_small_jobs(
     indexed: Services, server: ChatServer, other: ChatServer
 ) -> None:
@@ -145,7 +144,6 @@ def test_its_own_model_answers_and_does_the_small_jobs(
     assert [body["model"] for body in server.chats] == ["small"]
 
 
-@pytest.mark.slow
 def test_its_settings_for_finding_passages_hold(indexed: Services, server: ChatServer) -> None:
     own = RetrievalSettings(later_sources=LaterSources.SAME)
     assistant = made(indexed, retrieval=own)
@@ -159,7 +157,6 @@ def test_its_settings_for_finding_passages_hold(indexed: Services, server: ChatS
 # --- scope -----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_it_asks_its_collections_only(indexed: Services, server: ChatServer) -> None:
     sea, land, air = (collection(indexed, name) for name in PAPERS)
     assistant = made(indexed, collection_ids=(sea, land))
@@ -172,7 +169,6 @@ def test_it_asks_its_collections_only(indexed: Services, server: ChatServer) -> 
     assert outside.notes.hints == ("“Keeper” asks collections of its own, not the one chosen.",)
 
 
-@pytest.mark.slow
 def test_its_filters_hold_beside_those_of_the_question(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -191,7 +187,6 @@ def test_its_filters_hold_beside_those_of_the_question(
     )
 
 
-@pytest.mark.slow
 def test_every_file_is_asked_within_its_reach(indexed: Services, server: ChatServer) -> None:
     server.answer_to = lambda prompt: "Lit at dusk [1]." if "<source" in prompt else "All [1]."
     sea, land, _ = (collection(indexed, name) for name in PAPERS)
@@ -205,7 +200,6 @@ def test_every_file_is_asked_within_its_reach(indexed: Services, server: ChatSer
     assert all(WISHES not in c["messages"][0]["content"] for c in server.chats[1:-1])
 
 
-@pytest.mark.slow
 def test_summaries_are_of_what_it_may_find(indexed: Services, server: ChatServer) -> None:
     server.answer_to = lambda prompt: "Lit at dusk [1]." if "<source" in prompt else "All [1]."
     sea, land, _ = (collection(indexed, name) for name in PAPERS)
@@ -220,7 +214,6 @@ def test_summaries_are_of_what_it_may_find(indexed: Services, server: ChatServer
 # --- strict and open ---------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_strict_one_leaves_it_to_the_model_to_say_that_nothing_is_about_it(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -233,7 +226,6 @@ def test_a_strict_one_leaves_it_to_the_model_to_say_that_nothing_is_about_it(
     assert message.sources
 
 
-@pytest.mark.slow
 def test_an_open_one_answers_from_what_the_model_knows_and_says_so(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -251,7 +243,6 @@ def test_an_open_one_answers_from_what_the_model_knows_and_says_so(
     assert "not from your documents" in exported
 
 
-@pytest.mark.slow
 def test_an_open_one_marks_what_it_adds_to_its_sources(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -263,7 +254,6 @@ def test_an_open_one_marks_what_it_adds_to_its_sources(
     assert "Not from your documents:" in told(server)
 
 
-@pytest.mark.slow
 def test_without_a_model_an_open_one_says_that_nothing_was_found(indexed: Services) -> None:
     assistant = made(indexed, is_open=True)
     message = ask(indexed, ELSEWHERE, assistant_id=assistant.assistant_id)
@@ -271,7 +261,6 @@ def test_without_a_model_an_open_one_says_that_nothing_was_found(indexed: Servic
     assert message.text.startswith("Nothing in your documents seems to be about")
 
 
-@pytest.mark.slow
 def test_nothing_relevant_in_several_collections_is_told_so(indexed: Services) -> None:
     sea, land, _ = (collection(indexed, name) for name in PAPERS)
     assistant = made(indexed, collection_ids=(sea, land))
@@ -282,7 +271,6 @@ def test_nothing_relevant_in_several_collections_is_told_so(indexed: Services) -
 # --- missing parts -----------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_chat_goes_on_without_its_deleted_assistant(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -299,7 +287,6 @@ def test_a_chat_goes_on_without_its_deleted_assistant(
     assert WISHES in told(server)
 
 
-@pytest.mark.everyday
 def test_what_should_have_gone_to_a_model_that_is_gone_goes_nowhere(
     indexed: Services, server: ChatServer, other: ChatServer
 ) -> None:
@@ -316,7 +303,6 @@ def test_what_should_have_gone_to_a_model_that_is_gone_goes_nowhere(
     assert retried(indexed, refused).model == "tiny"
 
 
-@pytest.mark.slow
 def test_more_is_not_found_out_by_another_model_either(
     indexed: Services, server: ChatServer, other: ChatServer
 ) -> None:
@@ -329,7 +315,6 @@ def test_more_is_not_found_out_by_another_model_either(
     assert not server.chats
 
 
-@pytest.mark.slow
 def test_collections_that_are_gone_are_told_and_never_widened_to_all(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -352,7 +337,6 @@ def test_collections_that_are_gone_are_told_and_never_widened_to_all(
 # --- storing ---------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_names_differ(services: Services) -> None:
     assistants = services.chat.assistants
     keeper = made(services)
@@ -369,7 +353,6 @@ def test_names_differ(services: Services) -> None:
     assert failed.value.hint == "There are: Cook, KEEPER."
 
 
-@pytest.mark.slow
 def test_a_copy_has_a_name_of_its_own(services: Services) -> None:
     assistants = services.chat.assistants
     keeper = made(services, name="K" * 80, instructions=WISHES)
@@ -381,7 +364,6 @@ def test_a_copy_has_a_name_of_its_own(services: Services) -> None:
     assert len({copy.assistant_id for copy in (keeper, *copies)}) == 4
 
 
-@pytest.mark.everyday
 def test_one_that_comes_back_to_find_its_name_taken_gets_another(services: Services) -> None:
     assistants = services.chat.assistants
     first = made(services)
@@ -392,7 +374,6 @@ def test_one_that_comes_back_to_find_its_name_taken_gets_another(services: Servi
     assert assistants.get(first.assistant_id) == replace(first, name="Keeper (copy)")
 
 
-@pytest.mark.slow
 def test_what_cannot_be_kept_changes_nothing(services: Services) -> None:
     keeper = made(services)
     with pytest.raises(AppError):

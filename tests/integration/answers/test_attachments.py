@@ -26,6 +26,8 @@ from tests.servers.chat_server import ChatServer
 from tests.unit.ingest.read.pdf_samples import encrypted
 from tests.unit.ingest.read.samples import make_docx, make_pdf, paragraph
 
+pytestmark = pytest.mark.slow
+
 LEASE = "The tenant pays 840 pounds on the first of the month. Dogs are not allowed."
 PIXEL = Image("image/png", b"\x89PNG not looked at here")
 
@@ -62,7 +64,6 @@ def lease(services: Services, folder: Path) -> Attachment:
     return attach(services, path)
 
 
-@pytest.mark.slow
 def test_without_an_endpoint_its_sentences_are_quoted_and_found_again(
     library: Services, tmp_path: Path
 ) -> None:
@@ -77,7 +78,6 @@ def test_without_an_endpoint_its_sentences_are_quoted_and_found_again(
     assert library.library.documents.chunks(cited.document_id)
 
 
-@pytest.mark.slow
 def test_only_its_own_chat_finds_it(library: Services, tmp_path: Path) -> None:
     attached = lease(library, tmp_path)
     assert library.library.indexing.wait_until_idle(30)
@@ -92,7 +92,6 @@ def test_only_its_own_chat_finds_it(library: Services, tmp_path: Path) -> None:
     assert ask(library, "How many pounds does the tenant pay?", attached).sources
 
 
-@pytest.mark.slow
 def test_its_whole_text_goes_first_and_in_order(
     library: Services, server: ChatServer, tmp_path: Path
 ) -> None:
@@ -110,7 +109,6 @@ def test_its_whole_text_goes_first_and_in_order(
     assert [source.n for source in answer.sources] == list(range(1, len(answer.sources) + 1))
 
 
-@pytest.mark.slow
 def test_of_a_text_that_is_too_long_the_best_passages_go(
     library: Services, server: ChatServer, tmp_path: Path
 ) -> None:
@@ -124,7 +122,6 @@ def test_of_a_text_that_is_too_long_the_best_passages_go(
     assert len(prompt) < path.stat().st_size / 3
 
 
-@pytest.mark.slow
 def test_a_model_that_reads_less_than_was_thought_gets_passages(
     library: Services, server: ChatServer, tmp_path: Path
 ) -> None:
@@ -138,7 +135,6 @@ def test_a_model_that_reads_less_than_was_thought_gets_passages(
     assert LEASE in server.chats[-1]["messages"][-1]["content"]
 
 
-@pytest.mark.slow
 def test_it_stays_for_later_questions_and_what_was_attached_is_kept_with_each(
     build_services: Callable[[], Services], tmp_path: Path
 ) -> None:
@@ -159,7 +155,6 @@ def test_it_stays_for_later_questions_and_what_was_attached_is_kept_with_each(
         again.chat.document_text(attached.document_id)
 
 
-@pytest.mark.slow
 def test_a_copy_of_a_chat_has_what_its_last_question_had(
     services: Services, tmp_path: Path
 ) -> None:
@@ -172,14 +167,12 @@ def test_a_copy_of_a_chat_has_what_its_last_question_had(
     assert services.chat.document_text(attached.document_id) == LEASE
 
 
-@pytest.mark.slow
 def test_retrying_reads_the_same_again(library: Services, tmp_path: Path) -> None:
     answer = ask(library, "How many pounds does the tenant pay?", lease(library, tmp_path))
     again = answer_of(list(library.chat.retry(answer.conversation_id, cancel=threading.Event())))
     assert "840 pounds" in again.text
 
 
-@pytest.mark.slow
 def test_what_is_inside_a_mail_is_attached_with_it(library: Services, tmp_path: Path) -> None:
     mail = tmp_path / "letter.eml"
     mail.write_text(
@@ -193,7 +186,6 @@ def test_what_is_inside_a_mail_is_attached_with_it(library: Services, tmp_path: 
     assert [source.part for source in answer.sources if source.is_cited] == ["lease.txt"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -214,7 +206,6 @@ def test_what_cannot_be_read_is_told_and_leaves_nothing(
     assert services.engine.sources.attached_ids() == frozenset()
 
 
-@pytest.mark.slow
 def test_a_folder_and_what_is_not_there_are_refused(services: Services, tmp_path: Path) -> None:
     with pytest.raises(AppError, match="library"):
         attach(services, tmp_path)
@@ -222,7 +213,6 @@ def test_a_folder_and_what_is_not_there_are_refused(services: Services, tmp_path
         attach(services, tmp_path / "gone.txt")
 
 
-@pytest.mark.slow
 def test_it_can_be_cancelled(services: Services, tmp_path: Path) -> None:
     (tmp_path / "lease.txt").write_text(LEASE)
     cancel = threading.Event()
@@ -232,7 +222,6 @@ def test_it_can_be_cancelled(services: Services, tmp_path: Path) -> None:
     assert services.engine.sources.attached_ids() == frozenset()
 
 
-@pytest.mark.slow
 def test_a_summary_asked_for_is_one_of_what_is_attached(
     library: Services, server: ChatServer, tmp_path: Path
 ) -> None:
@@ -247,7 +236,6 @@ def test_a_summary_asked_for_is_one_of_what_is_attached(
 # --- images ----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_an_image_goes_to_the_model_with_each_question(
     library: Services, server: ChatServer
 ) -> None:
@@ -264,7 +252,6 @@ def test_an_image_goes_to_the_model_with_each_question(
     assert (answer.text, again.text) == ("Red.", "Red.")
 
 
-@pytest.mark.slow
 def test_a_model_known_to_see_none_is_not_asked(library: Services, server: ChatServer) -> None:
     photo = library.chat.attachments.keep_image("photo.png", PIXEL)
     server.dialect.sees_images = False
@@ -279,7 +266,6 @@ def test_a_model_known_to_see_none_is_not_asked(library: Services, server: ChatS
     assert len(library.chat.history.all()) == 1
 
 
-@pytest.mark.everyday
 def test_the_text_in_an_image_is_asked_where_the_model_sees_none(
     library: Services, server: ChatServer, tmp_path: Path
 ) -> None:
@@ -293,7 +279,6 @@ def test_the_text_in_an_image_is_asked_where_the_model_sees_none(
     assert answer.sources[0].document_id == read.document_id
 
 
-@pytest.mark.slow
 def test_without_an_endpoint_an_image_without_text_is_refused(services: Services) -> None:
     photo = services.chat.attachments.keep_image("photo.png", PIXEL)
     assert photo.kind is AttachmentKind.IMAGE
@@ -303,7 +288,6 @@ def test_without_an_endpoint_an_image_without_text_is_refused(services: Services
     assert services.chat.history.all() == []
 
 
-@pytest.mark.slow
 def test_more_images_than_servers_take_are_refused(library: Services, server: ChatServer) -> None:
     photos = [library.chat.attachments.keep_image(f"{n}.png", PIXEL) for n in range(9)]
     with pytest.raises(AppError, match="At most 8"):
@@ -311,7 +295,6 @@ def test_more_images_than_servers_take_are_refused(library: Services, server: Ch
     assert not server.chats
 
 
-@pytest.mark.slow
 def test_what_is_known_of_a_model_tells_before_anything_is_sent(
     library: Services, server: ChatServer
 ) -> None:
@@ -323,7 +306,6 @@ def test_what_is_known_of_a_model_tells_before_anything_is_sent(
 # --- after the answer ---------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_what_may_be_asked_next_is_looked_up_in_what_is_attached(
     library: Services, tmp_path: Path
 ) -> None:
@@ -338,7 +320,6 @@ def test_what_may_be_asked_next_is_looked_up_in_what_is_attached(
     assert "Animals in the cottage" in " ".join(changed.message.follow_ups)
 
 
-@pytest.mark.slow
 def test_of_an_imported_chat_only_the_names_of_attachments_are_known(
     library: Services, tmp_path: Path
 ) -> None:
@@ -358,7 +339,6 @@ def test_of_an_imported_chat_only_the_names_of_attachments_are_known(
     )
 
 
-@pytest.mark.slow
 def test_a_search_while_a_file_is_attached_counts_and_names_no_more(
     library: Services, tmp_path: Path
 ) -> None:
@@ -368,7 +348,6 @@ def test_a_search_while_a_file_is_attached_counts_and_names_no_more(
     assert library.chat.search("file:lease tenant") == []
 
 
-@pytest.mark.slow
 def test_every_file_is_asked_with_what_is_attached(
     library: Services, server: ChatServer, tmp_path: Path
 ) -> None:
@@ -384,7 +363,6 @@ def test_every_file_is_asked_with_what_is_attached(
     assert every.notes.files == FileCounts(matched=2, read=3, total=3)
 
 
-@pytest.mark.slow
 def test_a_summary_of_what_is_attached_takes_that_many_requests(
     library: Services, server: ChatServer, tmp_path: Path
 ) -> None:

@@ -12,6 +12,8 @@ from desktop_rag.core.settings import Settings
 from tests.asking import ask
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "How many pounds does the tenant pay?"
 
 
@@ -31,7 +33,6 @@ def lease(services: Services, tmp_path: Path) -> Attachment:
     return attached
 
 
-@pytest.mark.slow
 def test_the_model_gets_what_is_attached_and_nothing_else(
     services: Services, lease: Attachment
 ) -> None:
@@ -46,7 +47,6 @@ def test_the_model_gets_what_is_attached_and_nothing_else(
     assert not answer.is_own_knowledge
 
 
-@pytest.mark.everyday
 def test_without_a_model_its_sentences_are_quoted(services: Services, lease: Attachment) -> None:
     answer = ask(services, QUESTION, lease, scope=WITHOUT_DOCUMENTS)
     assert answer.state is MessageState.DONE, answer.error_title
@@ -54,7 +54,6 @@ def test_without_a_model_its_sentences_are_quoted(services: Services, lease: Att
     assert {source.document_id for source in answer.sources} == {lease.document_id}
 
 
-@pytest.mark.slow
 def test_without_a_model_and_an_answer_in_it_the_nearest_is_offered(
     services: Services, lease: Attachment
 ) -> None:

@@ -14,6 +14,8 @@ from tests.asking import ask
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "When is the lamp of the lighthouse lit?"
 QUIET = AnswerSettings(suggests_questions=False, checks_claims=False)
 
@@ -39,7 +41,6 @@ def title_after(services: Services, answer: Message) -> str:
     return services.chat.history.titles()[answer.conversation_id]
 
 
-@pytest.mark.slow
 def test_the_first_answer_gives_a_title(services: Services, server: ChatServer) -> None:
     services.chat.apply(settings(server))
     answer = ask(services, QUESTION)
@@ -50,7 +51,6 @@ def test_the_first_answer_gives_a_title(services: Services, server: ChatServer) 
     assert services.chat.history.titles()[answer.conversation_id] == "Lighting the lamp"
 
 
-@pytest.mark.slow
 def test_a_title_of_the_person_stays(services: Services, server: ChatServer) -> None:
     services.chat.apply(settings(server))
     answer = ask(services, QUESTION)
@@ -58,7 +58,6 @@ def test_a_title_of_the_person_stays(services: Services, server: ChatServer) -> 
     assert title_after(services, answer) == "Mine"
 
 
-@pytest.mark.slow
 def test_a_title_given_while_the_model_writes_stays(services: Services, server: ChatServer) -> None:
     services.chat.apply(settings(server))
     answer = ask(services, QUESTION)
@@ -71,7 +70,6 @@ def test_a_title_given_while_the_model_writes_stays(services: Services, server: 
     assert title_after(services, answer) == "Mine"
 
 
-@pytest.mark.everyday
 def test_later_answers_change_no_title(services: Services, server: ChatServer) -> None:
     services.chat.apply(replace(settings(server), helper=HelperSettings()))
     first = ask(services, QUESTION)

@@ -7,6 +7,8 @@ import pytest
 
 from desktop_rag import app
 
+pytestmark = pytest.mark.slow
+
 TEXTS = {
     "apple": "Apples grow on trees. An apple tree bears fruit in autumn.",
     "boat": "A boat has a sail and moves on the water when the wind blows.",
@@ -27,7 +29,6 @@ def make(services: app.Services, folder: Path, names: Sequence[str]) -> None:
     assert services.library.indexing.wait_until_idle(60)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 3, 4, 6, 7])
 def test_what_both_lists_rank_first_comes_first(
     services: app.Services, tmp_path: Path, count: int
@@ -38,7 +39,6 @@ def test_what_both_lists_rank_first_comes_first(
         assert services.chat.search(query)[0].title == "boat", query
 
 
-@pytest.mark.everyday
 def test_filters_that_leave_few_do_not_turn_the_order(
     services: app.Services, tmp_path: Path
 ) -> None:

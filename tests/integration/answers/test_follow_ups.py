@@ -13,6 +13,8 @@ from tests.asking import ask
 from tests.indexed import OpenIndexed, add_texts, index_texts
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "When is the lamp of the lighthouse lit?"
 MANUAL = """\
 # Lighthouse
@@ -66,7 +68,6 @@ def gone_on(services: Services, answer: Message) -> list[AnswerChanged]:
     return [event for event in events if isinstance(event, AnswerChanged)]
 
 
-@pytest.mark.slow
 def test_only_new_questions_that_the_documents_answer_are_kept(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -84,7 +85,6 @@ def test_only_new_questions_that_the_documents_answer_are_kept(
     assert gone_on(indexed, kept) == [], "what is known is not asked for again"
 
 
-@pytest.mark.slow
 def test_a_model_that_writes_no_questions_leaves_it_to_the_headings(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -93,7 +93,6 @@ def test_a_model_that_writes_no_questions_leaves_it_to_the_headings(
     assert change.message.follow_ups == (CLEANING, PAINTING)
 
 
-@pytest.mark.slow
 def test_without_an_endpoint_headings_of_the_sources_are_offered(indexed: Services) -> None:
     answer = ask(indexed, QUESTION)
     [change] = gone_on(indexed, answer)
@@ -103,7 +102,6 @@ def test_without_an_endpoint_headings_of_the_sources_are_offered(indexed: Servic
     assert "soft cloth" in found.text
 
 
-@pytest.mark.slow
 def test_a_heading_that_other_documents_have_too_is_not_offered(
     indexed: Services, tmp_path: Path
 ) -> None:
@@ -113,7 +111,6 @@ def test_a_heading_that_other_documents_have_too_is_not_offered(
     assert change.message.follow_ups == (PAINTING,)
 
 
-@pytest.mark.slow
 def test_headings_with_the_same_words_are_offered_once(services: Services, tmp_path: Path) -> None:
     def report(lamps: str, heading: str, prices: str) -> str:
         ports = " ".join(f"Port number {n} has piers of its own." for n in range(60))
@@ -135,7 +132,6 @@ def test_headings_with_the_same_words_are_offered_once(services: Services, tmp_p
     assert len(change.message.follow_ups) == 1
 
 
-@pytest.mark.slow
 def test_headings_are_asked_about_in_the_language_of_the_answer(
     services: Services, tmp_path: Path
 ) -> None:
@@ -155,14 +151,12 @@ def test_headings_are_asked_about_in_the_language_of_the_answer(
     assert all(text.startswith("Was steht in „manual.md“ über „") for text in offered)
 
 
-@pytest.mark.slow
 def test_nothing_follows_an_answer_that_rests_on_nothing(indexed: Services) -> None:
     answer = ask(indexed, "What did the parliament decide about fishing quotas in 1974?")
     assert not answer.sources
     assert gone_on(indexed, answer) == []
 
 
-@pytest.mark.slow
 def test_it_can_be_switched_off(indexed: Services, server: ChatServer) -> None:
     answers = AnswerSettings(checks_claims=False, suggests_questions=False)
     indexed.chat.apply(Settings(endpoint=server.endpoint(), answers=answers))
@@ -170,7 +164,6 @@ def test_it_can_be_switched_off(indexed: Services, server: ChatServer) -> None:
     assert len(server.chats) == 1
 
 
-@pytest.mark.everyday
 def test_it_does_not_begin_while_another_answer_streams(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -190,7 +183,6 @@ def test_it_does_not_begin_while_another_answer_streams(
     assert changes
 
 
-@pytest.mark.slow
 def test_a_model_that_takes_too_long_is_not_waited_for(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -202,7 +194,6 @@ def test_a_model_that_takes_too_long_is_not_waited_for(
     assert last.message.follow_ups == (CLEANING, PAINTING), "the headings offer some"
 
 
-@pytest.mark.slow
 def test_it_gives_way_to_an_answer_and_is_taken_up_again(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -226,14 +217,12 @@ def server_said(services: Services) -> str:
     return services.chat.history.messages(newest)[-1].text
 
 
-@pytest.mark.slow
 def test_an_answer_that_is_gone_has_nothing_after_it(indexed: Services) -> None:
     answer = ask(indexed, QUESTION)
     list(indexed.chat.retry(answer.conversation_id, cancel=threading.Event()))
     assert gone_on(indexed, answer) == []
 
 
-@pytest.mark.slow
 def test_a_heading_that_looks_like_a_filter_breaks_nothing(
     services: Services, tmp_path: Path
 ) -> None:
@@ -250,7 +239,6 @@ def test_a_heading_that_looks_like_a_filter_breaks_nothing(
         assert not any(":" in question for question in change.message.follow_ups)
 
 
-@pytest.mark.slow
 def test_a_model_that_fails_leaves_it_to_the_headings(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -260,7 +248,6 @@ def test_a_model_that_fails_leaves_it_to_the_headings(
     assert CLEANING in change.message.follow_ups
 
 
-@pytest.mark.slow
 def test_nothing_goes_on_once_the_app_ends(indexed: Services, server: ChatServer) -> None:
     answer = ask(indexed, QUESTION)
     indexed.chat.stop()

@@ -7,6 +7,8 @@ import pytest
 from desktop_rag.app import Services
 from tests.asking import ask
 
+pytestmark = pytest.mark.slow
+
 NOTE = """\
 ---
 title: Notes of the keeper
@@ -39,7 +41,6 @@ def found(services: Services, query: str) -> list[str]:
     return [Path(passage.path).name for passage in services.chat.search(query)]
 
 
-@pytest.mark.slow
 def test_what_is_known_of_a_note_is_no_source(notes: Services) -> None:
     answer = ask(notes, "What are the notes of the keeper on the lighthouse by Imogen Farrow?")
     texts = [source.text for source in answer.sources]
@@ -49,7 +50,6 @@ def test_what_is_known_of_a_note_is_no_source(notes: Services) -> None:
     assert not [text for text in texts if "2019" in text or "tags" in text or "---" in text]
 
 
-@pytest.mark.everyday
 def test_the_front_matter_says_title_date_and_tags(notes: Services) -> None:
     note = next(d for d in notes.library.documents.all() if d.path.name == "keeper.md")
     assert (note.title, note.dated) == ("Notes of the keeper", "2019-03-04")
@@ -60,7 +60,6 @@ def test_the_front_matter_says_title_date_and_tags(notes: Services) -> None:
     assert text.startswith("author: Imogen Farrow\n\n# The lamp")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("written", ["tag:lighthouse", "tag:project", "before:2020"])
 def test_a_question_is_limited_by_tag_and_date(notes: Services, written: str) -> None:
     assert set(found(notes, "dusk")) == {"keeper.md", "ferry.md"}

@@ -9,6 +9,8 @@ from desktop_rag.app import Services
 from tests.asking import ask
 from tests.indexed import index
 
+pytestmark = pytest.mark.slow
+
 FILES = {
     "letters/Orwin supply agreement.md": "# Agreement\n\n## Fee\n\nThe fee is 4,000 euro.\n",
     "letters/Lease Quay Road 9.md": "# Lease\n\n## Rent\n\nThe rent is 900 euro a month.\n",
@@ -33,7 +35,6 @@ def read(services: Services, question: str) -> set[str]:
     return {Path(source.path).name for source in ask(services, question).sources}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "names"),
     [
@@ -51,12 +52,10 @@ def test_the_file_or_folder_is_told_from_the_words(
     assert read(indexed, question) == names
 
 
-@pytest.mark.slow
 def test_a_question_about_something_in_a_file_is_searched(indexed: Services) -> None:
     assert "900 euro" in ask(indexed, "What is the rent in the lease?").text.split("\n")[0]
 
 
-@pytest.mark.slow
 def test_two_versions_are_told_apart_sentence_by_sentence(indexed: Services) -> None:
     answer = ask(indexed, "What changed in the leave rules?")
     first, _, *others = answer.text.splitlines()

@@ -12,6 +12,8 @@ from desktop_rag.store.contract.search import EVERYWHERE
 from tests.conftest import services_over
 from tests.indexed import index_texts
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("Adams", "Baker", "Clark", "Davis", "Evans", "Foster", "Grant", "Hughes")
 DUTIES = (
     "counts the barrels in the cellar and writes the number into the red book",

@@ -9,6 +9,8 @@ from desktop_rag.core.query import parse_query
 from desktop_rag.core.question import EVERYTHING, SearchScope
 from desktop_rag.core.question_scope import ScopeItem
 
+pytestmark = pytest.mark.slow
+
 QUIET_S = 30.0
 QUARTZ = "# Stones\n\nQuartz is a hard mineral whose crystals grow in the veins of mountains."
 
@@ -33,13 +35,11 @@ def found(library: Services, text: str, reach: SearchScope = EVERYTHING) -> set[
     return {Path(passage.path).name for passage in passages}
 
 
-@pytest.mark.slow
 def test_what_has_no_word_and_is_about_something_else_is_left_out(library: Services) -> None:
     assert found(library, "zzyzx") == set()
     assert found(library, "ferr") == {"boat.md"}
 
 
-@pytest.mark.slow
 def test_chosen_and_typed_filters_both_apply(library: Services, tmp_path: Path) -> None:
     lamp = SearchScope(about=(ScopeItem.of_folder(tmp_path / "docs" / "lamp"),))
     assert found(library, "at", lamp) == {"oil.md", "wick.txt"}
@@ -47,7 +47,6 @@ def test_chosen_and_typed_filters_both_apply(library: Services, tmp_path: Path) 
     assert found(library, "at type:txt", lamp) == {"wick.txt"}
 
 
-@pytest.mark.slow
 def test_without_words_filters_list_what_they_leave(library: Services, tmp_path: Path) -> None:
     lamp = SearchScope(about=(ScopeItem.of_folder(tmp_path / "docs" / "lamp"),))
     assert found(library, "", lamp) == {"oil.md", "wick.txt"}
@@ -56,7 +55,6 @@ def test_without_words_filters_list_what_they_leave(library: Services, tmp_path:
     assert found(library, "") == set()
 
 
-@pytest.mark.slow
 def test_fewer_passages_than_wanted_are_all_with_the_word(
     library: Services, tmp_path: Path
 ) -> None:
@@ -71,7 +69,6 @@ def test_fewer_passages_than_wanted_are_all_with_the_word(
         assert len(shown) == limit or {p.chunk_id for p in words} <= {p.chunk_id for p in shown}
 
 
-@pytest.mark.everyday
 def test_a_file_is_found_by_a_part_of_its_name(library: Services, tmp_path: Path) -> None:
     for n in range(9):
         (tmp_path / "docs" / f"page {n}.txt").write_text(f"It was quiet on night {n}.")

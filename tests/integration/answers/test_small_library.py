@@ -8,6 +8,8 @@ from desktop_rag.app import Services
 from tests.asking import ask
 from tests.indexed import index_texts
 
+pytestmark = pytest.mark.slow
+
 FILES = {
     "mill.md": """# The Vosk mill
 
@@ -31,7 +33,6 @@ def indexed(services: Services, tmp_path: Path) -> Services:
     return index_texts(services, tmp_path / "papers", FILES)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "said"),
     [
@@ -52,7 +53,6 @@ def test_what_is_there_is_found(indexed: Services, question: str, said: str) -> 
     assert said in answer.text.replace("\\", "")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "said"),
     [
@@ -73,14 +73,12 @@ def test_what_is_not_there_is_said_before_the_nearest(
     assert any(f"**{name}**: " in answer.text for name in FILES)
 
 
-@pytest.mark.slow
 def test_a_part_of_a_question_without_an_answer_is_not_left_out(indexed: Services) -> None:
     answer = ask(indexed, "Who repaired the wheel, and who painted the door of the Bergström barn?")
     assert "Sander Joinery" in answer.text
     assert "**Bergström** is in none of your documents." in answer.text
 
 
-@pytest.mark.slow
 def test_words_alone_are_compared_in_a_language_that_no_model_reads(indexed: Services) -> None:
     answer = ask(indexed, "Hợp đồng với Astor kết thúc khi nào?")
     assert answer.notes

@@ -16,6 +16,8 @@ from tests.asking import answer_of
 from tests.indexed import index
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 LIGHTS = ("north", "south", "east", "west")
 
 
@@ -63,7 +65,6 @@ def said_of(prompt: str) -> str:
     return next(f"About the {name} one [1]." for name in LIGHTS if f"the {name} light" in prompt)
 
 
-@pytest.mark.slow
 def test_a_long_document_is_read_whole_in_parts(indexed: Services, folder: Path) -> None:
     with ChatServer("") as server:
         server.answer_to = said_of
@@ -82,7 +83,6 @@ def test_a_long_document_is_read_whole_in_parts(indexed: Services, folder: Path)
     assert message.notes.files == FileCounts(matched=1, read=1)
 
 
-@pytest.mark.slow
 def test_each_document_of_a_folder_is_summarised(indexed: Services, folder: Path) -> None:
     with ChatServer("It is worth reading [1].") as server:
         use(indexed, server)
@@ -93,7 +93,6 @@ def test_each_document_of_a_folder_is_summarised(indexed: Services, folder: Path
     assert sorted(source.title for source in message.sources) == ["Ferry", "Inn"]
 
 
-@pytest.mark.slow
 def test_a_folder_is_the_scope_of_the_request(indexed: Services, folder: Path) -> None:
     scope = QuestionScope.of(ScopeItem.of_folder(folder / "inside"))
     assert indexed.chat.files_about("Summarise", scope) == (2, "")
@@ -101,7 +100,6 @@ def test_a_folder_is_the_scope_of_the_request(indexed: Services, folder: Path) -
     assert sorted(source.title for source in answer_of(events).sources) == ["Ferry", "Inn"]
 
 
-@pytest.mark.slow
 def test_a_document_that_vanishes_meanwhile_is_left_out(indexed: Services, folder: Path) -> None:
     [source] = indexed.library.sources.all()
     events = []
@@ -114,7 +112,6 @@ def test_a_document_that_vanishes_meanwhile_is_left_out(indexed: Services, folde
     assert message.text.count("**") == 2, "one had been read"
 
 
-@pytest.mark.everyday
 def test_what_begins_with_nothing_may_say_something(indexed: Services, folder: Path) -> None:
     with ChatServer("Nothing is served before noon [1].") as server:
         use(indexed, server)
@@ -122,7 +119,6 @@ def test_what_begins_with_nothing_may_say_something(indexed: Services, folder: P
     assert "Nothing is served before noon [1]." in message.text
 
 
-@pytest.mark.slow
 def test_without_a_model_the_most_central_sentences_stand_for_all(
     indexed: Services, folder: Path
 ) -> None:
@@ -133,7 +129,6 @@ def test_without_a_model_the_most_central_sentences_stand_for_all(
     assert all(source.is_cited and source.quote for source in message.sources)
 
 
-@pytest.mark.slow
 def test_stopped_early_the_parts_read_until_then_are_the_answer(
     indexed: Services, folder: Path
 ) -> None:
@@ -153,7 +148,6 @@ def test_stopped_early_the_parts_read_until_then_are_the_answer(
     assert "parts were asked." in message.notes.in_words()
 
 
-@pytest.mark.slow
 def test_of_what_is_not_there_no_summary_is_made_up(indexed: Services, folder: Path) -> None:
     message, progress = asked(indexed, summary_of_file(folder / "nowhere.md"))
     assert progress == []

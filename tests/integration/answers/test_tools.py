@@ -18,6 +18,8 @@ from tests.indexed import index
 from tests.servers.chat_server import ChatServer
 from tests.unit.ingest.read.samples import cell, make_xlsx
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "When is the lamp lit?"
 # More than a prompt holds, so that something is left to be searched for.
 FILLER = "\n\n".join(
@@ -68,7 +70,6 @@ def document(services: Services, name: str) -> Document:
     return next(d for d in services.library.documents.all() if d.path.name == name)
 
 
-@pytest.mark.everyday
 def test_a_search_of_the_model_gets_the_next_numbers(indexed: Services, server: ChatServer) -> None:
     server.turns_with_calls = [[("search", {"query": "when does the ferry Corvina sail"})]]
     server.answer_to = lambda prompt: f"The Corvina sails at noon [{_number(prompt, 'Corvina')}]."
@@ -96,7 +97,6 @@ def _number(prompt: str, words: str) -> int:
     return int(before[before.rindex("\n[") + 2 :].partition("]")[0])
 
 
-@pytest.mark.slow
 def test_a_question_that_the_first_prompt_answers_costs_one_request(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -106,7 +106,6 @@ def test_a_question_that_the_first_prompt_answers_costs_one_request(
     assert steps(message) == []
 
 
-@pytest.mark.slow
 def test_two_calls_at_once_are_both_done(indexed: Services, server: ChatServer) -> None:
     server.turns_with_calls = [
         [("calculate", {"expression": "1,200 * 3 / 2"}), ("read", {"file": "ferry.md"})]
@@ -117,7 +116,6 @@ def test_two_calls_at_once_are_both_done(indexed: Services, server: ChatServer) 
     assert len(steps(message)) == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "arguments", "why"),
     [
@@ -144,7 +142,6 @@ def test_a_wrong_call_is_explained_and_the_answer_goes_on(
     assert (message.state, message.text) == (MessageState.DONE, server.answer)
 
 
-@pytest.mark.everyday
 def test_a_model_that_searches_without_end_has_to_answer(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -156,7 +153,6 @@ def test_a_model_that_searches_without_end_has_to_answer(
     assert len(steps(message)) == 6
 
 
-@pytest.mark.slow
 def test_a_server_that_takes_no_tools_is_asked_without_them(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -168,7 +164,6 @@ def test_a_server_that_takes_no_tools_is_asked_without_them(
     assert "tools" not in server.chats[-1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "call",
     [
@@ -192,7 +187,6 @@ def test_a_tool_reaches_only_what_the_question_reaches(
     }  # fmt: skip
 
 
-@pytest.mark.slow
 def test_what_the_person_typed_limits_the_tools_too(indexed: Services, server: ChatServer) -> None:
     server.turns_with_calls = [
         [("search", {"query": "ferry", "type": "csv"}), ("read", {"file": "ferry.md"})]
@@ -201,7 +195,6 @@ def test_what_the_person_typed_limits_the_tools_too(indexed: Services, server: C
     assert "Corvina" not in "".join(told(server))
 
 
-@pytest.mark.slow
 def test_what_stands_around_a_passage_is_not_sent_where_words_are_excluded(
     indexed: Services, server: ChatServer, folder: Path
 ) -> None:
@@ -219,7 +212,6 @@ def test_what_stands_around_a_passage_is_not_sent_where_words_are_excluded(
         assert "password of the buoy" not in str(server.chats)
 
 
-@pytest.mark.slow
 def test_a_document_that_orders_tools_about_stays_fenced(
     indexed: Services, server: ChatServer, folder: Path
 ) -> None:
@@ -238,7 +230,6 @@ def test_a_document_that_orders_tools_about_stays_fenced(
     assert f"source-{fence}" in server.chats[-1]["messages"][1]["content"]
 
 
-@pytest.mark.slow
 def test_a_table_is_described_then_queried(indexed: Services, server: ChatServer) -> None:
     server.turns_with_calls = [
         [("query_table", {"file": "tickets.csv"})],
@@ -253,7 +244,6 @@ def test_a_table_is_described_then_queried(indexed: Services, server: ChatServer
     ]
 
 
-@pytest.mark.slow
 def test_files_are_listed_with_folder_and_date(indexed: Services, server: ChatServer) -> None:
     server.turns_with_calls = [[("find_files", {"in": "logs", "type": "md"})]]
     ask(indexed, QUESTION)
@@ -263,7 +253,6 @@ def test_files_are_listed_with_folder_and_date(indexed: Services, server: ChatSe
     assert "tickets.csv" not in text
 
 
-@pytest.mark.slow
 def test_files_that_no_name_tells_of_are_said_to_be_found_by_their_text(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -277,7 +266,6 @@ def test_files_that_no_name_tells_of_are_said_to_be_found_by_their_text(
     assert "file ferry.md" in about
 
 
-@pytest.mark.slow
 def test_stop_ends_the_rounds_at_once(indexed: Services, server: ChatServer) -> None:
     server.turns_with_calls = [[("search", {"query": "ferry"})] for _ in range(9)]
     cancel = threading.Event()
@@ -290,7 +278,6 @@ def test_stop_ends_the_rounds_at_once(indexed: Services, server: ChatServer) -> 
     assert len(server.chats) == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("plan", "searched"),
     [('["ferry Corvina noon"]', 1), ("[]", 0), ("I can't tell.", 0), ('[1, {"a": 2}]', 0)],
@@ -314,7 +301,6 @@ def test_a_model_without_tools_plans_further_searches_where_the_sources_do_not_t
     assert len(server.chats) == before + 3 + searched, "an answer that tells is the last"
 
 
-@pytest.mark.slow
 def test_an_answer_stays_where_the_one_after_further_searches_fails(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -329,7 +315,6 @@ def test_an_answer_stays_where_the_one_after_further_searches_fails(
     assert message.error_title
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("calls", [True, False])
 def test_the_examination_finds_out_whether_a_model_calls_tools(
     indexed: Services, server: ChatServer, calls: bool
@@ -341,7 +326,6 @@ def test_the_examination_finds_out_whether_a_model_calls_tools(
     assert ("tools" in server.chats[-1]) is calls
 
 
-@pytest.mark.slow
 def test_a_model_is_told_what_was_hard_to_read(
     indexed: Services, server: ChatServer, folder: Path
 ) -> None:

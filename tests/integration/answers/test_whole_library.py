@@ -16,6 +16,8 @@ from tests.asking import answer_of, ask
 from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "Which lamps are lit at dusk?"
 NOWHERE = "What did the parliament decide about fishing quotas in 1974?"
 PAPERS = {
@@ -60,7 +62,6 @@ def titles(message: Message) -> list[str]:
     return [source.title for source in message.sources]
 
 
-@pytest.mark.slow
 def test_each_file_is_asked_and_what_they_say_is_put_together(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -85,7 +86,6 @@ def test_each_file_is_asked_and_what_they_say_is_put_together(
     assert kept[1:] == [answer, message], "below the one before"
 
 
-@pytest.mark.slow
 def test_asked_again_it_replaces_itself_and_the_first_answer_stays(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -100,7 +100,6 @@ def test_asked_again_it_replaces_itself_and_the_first_answer_stays(
     assert [m.message_id for m in kept][1:] == [retried.message_id, again.message_id]
 
 
-@pytest.mark.slow
 def test_it_is_removed_and_put_back(indexed: Services) -> None:
     answer = ask(indexed, QUESTION)
     message = answer_of(asked_of_all(indexed, answer))
@@ -115,7 +114,6 @@ def test_it_is_removed_and_put_back(indexed: Services) -> None:
         history.put_back_at(message, place)
 
 
-@pytest.mark.slow
 def test_lists_and_tables_of_a_file_stay_so(indexed: Services, server: ChatServer) -> None:
     answer = ask(indexed, QUESTION)
     table = "| Light | Keeper |\n| --- | --- |\n| south | Bo [1] |"
@@ -129,7 +127,6 @@ def test_lists_and_tables_of_a_file_stay_so(indexed: Services, server: ChatServe
     assert "**South light**\n\n| Light | Keeper |\n| --- | --- |\n| south | Bo [2] |" in text
 
 
-@pytest.mark.slow
 def test_stopped_early_what_was_found_is_the_answer(indexed: Services, server: ChatServer) -> None:
     answer = ask(indexed, QUESTION)
     server.answer = "Somebody lights it [1]."
@@ -150,7 +147,6 @@ def test_stopped_early_what_was_found_is_the_answer(indexed: Services, server: C
     assert kept[1:] == [answer, message], "the whole answer stays"
 
 
-@pytest.mark.slow
 def test_an_endpoint_that_fails_on_the_way_loses_nothing(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -168,7 +164,6 @@ def test_an_endpoint_that_fails_on_the_way_loses_nothing(
     assert message.text.count("Somebody lights it") == 1
 
 
-@pytest.mark.everyday
 def test_without_a_model_each_file_gives_its_best_sentence(indexed: Services) -> None:
     message = answer_of(asked_of_all(indexed, ask(indexed, QUESTION)))
     assert message.is_excerpts
@@ -179,14 +174,12 @@ def test_without_a_model_each_file_gives_its_best_sentence(indexed: Services) ->
     assert all(source.is_cited and source.quote for source in message.sources)
 
 
-@pytest.mark.slow
 def test_only_files_that_the_question_is_limited_to_are_asked(indexed: Services) -> None:
     answer = ask(indexed, f"{QUESTION} file:south")
     assert indexed.chat.files_to_ask(answer.conversation_id) == (1, "")
     assert titles(answer_of(asked_of_all(indexed, answer))) == ["South light"]
 
 
-@pytest.mark.slow
 def test_nothing_anywhere_is_said(indexed: Services) -> None:
     answer = ask(indexed, NOWHERE)
     message = answer_of(asked_of_all(indexed, answer))
@@ -195,14 +188,12 @@ def test_nothing_anywhere_is_said(indexed: Services) -> None:
     assert message.nearest, "what came nearest can still be looked at"
 
 
-@pytest.mark.slow
 def test_without_a_model_they_are_not_asked_by_themselves(indexed: Services) -> None:
     """Only a model can recognise files that merely share words with the question."""
     events = list(indexed.chat.ask(NOWHERE, cancel=threading.Event()))
     assert not any(isinstance(event, FileAsked) for event in events)
 
 
-@pytest.mark.slow
 def test_an_answer_says_how_many_files_matched_and_how_many_were_read(indexed: Services) -> None:
     message = ask(indexed, "Who lights the lamp of the north light?")
     assert message.notes is not None
@@ -212,7 +203,6 @@ def test_an_answer_says_how_many_files_matched_and_how_many_were_read(indexed: S
     assert counted.read <= counted.matched <= 4
 
 
-@pytest.mark.slow
 def test_where_nothing_was_asked_no_file_is(indexed: Services, tmp_path: Path) -> None:
     """An imported chat may begin and end with an answer."""
     answer = ask(indexed, QUESTION)

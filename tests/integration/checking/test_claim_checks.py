@@ -126,7 +126,7 @@ def test_a_verdict_that_rests_on_no_words_of_a_source_is_thrown_away(
     assert [claim.judge for claim in last.claims] == ["", ""]
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_verdict_has_its_words_as_evidence_and_mends_the_citation(
     services: Services, server: ChatServer, tmp_path: Path
 ) -> None:
@@ -149,7 +149,7 @@ def test_a_verdict_has_its_words_as_evidence_and_mends_the_citation(
     assert Claim.from_json(json.loads(json.dumps(claim.to_json()))) == claim
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_model_does_not_talk_away_a_figure_that_no_source_has(
     services: Services, server: ChatServer
 ) -> None:
@@ -171,7 +171,7 @@ def measured_as(server: ChatServer, verdict: str) -> list[str]:
     return [ANSWER, *[server.answer] * 4]
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_model_that_calls_everything_missing_is_measured_once_and_not_asked(
     services: Services, server: ChatServer
 ) -> None:
@@ -189,7 +189,7 @@ def test_a_model_that_calls_everything_missing_is_measured_once_and_not_asked(
     assert any("not asked to check" in finding for finding in profile.findings())
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_remote_model_is_offered_and_not_asked(services: Services, server: ChatServer) -> None:
     answer = ask(services, QUESTION)
     remote = EndpointSettings("https://ai.example.com/v1", "big", price_in=2.0, price_out=8.0)
@@ -207,7 +207,7 @@ def test_a_remote_model_is_offered_and_not_asked(services: Services, server: Cha
     assert list(services.chat.go_on(offer.answer, cancel=threading.Event())) == []
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_program_does_not_wait_for_a_model_that_nobody_wished(
     services: Services, server: ChatServer
 ) -> None:

@@ -20,6 +20,8 @@ from tests.asking import ask
 from tests.conftest import OpenIndexed
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "What did the lamp of the lighthouse cost?"
 INVENTED = "The lamp of the lighthouse was bought for 8,417 crowns."
 REPORT = "The lamp of the lighthouse is lit at dusk by the keeper. It was made in Vienna."
@@ -67,13 +69,11 @@ def checked(open_indexed: OpenIndexed, texts: dict[str, str]) -> list[Verdict]:
     return [claim.verdict for claim in change.message.claims]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", APPS)
 def test_what_the_app_wrote_backs_nothing(open_indexed: OpenIndexed, name: str) -> None:
     assert checked(open_indexed, {name: APPS[name]}) == [Verdict.NOT_IN_SOURCES]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["note.md", "answer.md"])
 def test_what_the_person_rewrote_counts_as_theirs(open_indexed: OpenIndexed, name: str) -> None:
     rewritten = APPS[name].replace(INVENTED, f"I looked it up in the ledger.\n\n{INVENTED}")
@@ -81,7 +81,6 @@ def test_what_the_person_rewrote_counts_as_theirs(open_indexed: OpenIndexed, nam
     assert checked(open_indexed, {name: rewritten}) == [Verdict.SUPPORTED]
 
 
-@pytest.mark.slow
 def test_it_is_found_and_shown(open_indexed: OpenIndexed) -> None:
     services = open_indexed({"report.md": REPORT, "note.md": APPS["note.md"]})
     found = services.chat.search("What did the lamp cost in crowns?")

@@ -15,6 +15,8 @@ from tests.asking import ask
 from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 LEASE = (
     "# Lease\n\nThe lease of the harbour office was signed by Ingrid Holm in March 2017."
     " The rent of the harbour office is 900 euros a month."
@@ -56,7 +58,6 @@ def told(server: ChatServer) -> str:
     return [prompt for prompt in prompts if "Question:" in prompt][-1]
 
 
-@pytest.mark.slow
 def test_the_prompt_says_what_the_sources_say(library: Services, server: ChatServer) -> None:
     answer = insist(library, server, INSISTING, "The lease was signed in March 2017 [1].")
     prompt = told(server)
@@ -67,7 +68,6 @@ def test_the_prompt_says_what_the_sources_say(library: Services, server: ChatSer
     assert {Path(source.path).name for source in answer.sources} >= {"lease.md"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "given_in",
     [
@@ -87,7 +87,6 @@ def test_an_answer_that_gives_in_is_marked(
     assert "2019" in given_in[wrong[0].start : wrong[0].end]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "firm",
     [
@@ -103,7 +102,6 @@ def test_an_answer_that_stands_firm_is_not_marked(
     assert not [c for c in answer.claims if c.verdict is Verdict.CONTRADICTED]
 
 
-@pytest.mark.slow
 def test_a_person_who_is_right_is_told_so(library: Services, server: ChatServer) -> None:
     server.answer = "The lease of the harbour office was signed in March 2019 [1]."
     given = "You are right, it was March 2017 [1]."
@@ -115,7 +113,6 @@ def test_a_person_who_is_right_is_told_so(library: Services, server: ChatServer)
     assert not [c for c in answer.claims if c.verdict is Verdict.CONTRADICTED]
 
 
-@pytest.mark.slow
 def test_a_new_source_counts(library: Services, server: ChatServer, tmp_path: Path) -> None:
     first = ask(library, QUESTION)
     amended = LEASE.replace("2017", "2019").replace("# Lease", "# Lease, corrected copy")
@@ -131,20 +128,17 @@ def test_a_new_source_counts(library: Services, server: ChatServer, tmp_path: Pa
     assert "The sources disagree: say so plainly" in prompt
 
 
-@pytest.mark.everyday
 def test_a_mere_denial_has_the_sources_read_again(library: Services, server: ChatServer) -> None:
     insist(library, server, "You are wrong.", ANSWER)
     assert "does not say what is right" in told(server)
     assert "insisting is no source" in told(server)
 
 
-@pytest.mark.slow
 def test_another_question_gets_no_such_lines(library: Services, server: ChatServer) -> None:
     insist(library, server, "And what is the rent of the harbour office?", "900 euros [1].")
     assert "contradicts the last answer" not in told(server)
 
 
-@pytest.mark.slow
 def test_without_a_model_the_passage_says_otherwise(library: Services) -> None:
     library.chat.apply(Settings())
     first = ask(library, QUESTION)
@@ -155,7 +149,6 @@ def test_without_a_model_the_passage_says_otherwise(library: Services) -> None:
     assert Path(source.path).name == "lease.md"
 
 
-@pytest.mark.slow
 def test_without_a_model_a_person_who_is_right_reads_that(library: Services) -> None:
     library.chat.apply(Settings())
     first = ask(library, QUESTION)
@@ -163,7 +156,6 @@ def test_without_a_model_a_person_who_is_right_reads_that(library: Services) -> 
     assert "say otherwise" not in second.text
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("server")
 def test_a_new_scope_holds_for_the_disputed_sources(library: Services) -> None:
     first = ask(library, QUESTION)

@@ -25,6 +25,7 @@ def documents(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_copy_answers_without_reading_the_files(
     home: Home, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -39,11 +40,13 @@ def test_the_copy_answers_without_reading_the_files(
     assert "In both libraries alike: 2 documents, 2 passages" in again.stdout
 
 
+@pytest.mark.slow
 def test_a_library_is_not_copied_into_itself(home: Home, documents: Path) -> None:
     refused = run("copy", "--from", "duckdb", "--to", str(home.root))
     assert (refused.returncode, "copied into itself" in refused.stderr) == (1, True)
 
 
+@pytest.mark.slow
 def test_an_open_library_is_copied_but_not_written(
     build_services: Callable[[], app.Services], home: Home, documents: Path, tmp_path: Path
 ) -> None:

@@ -12,6 +12,8 @@ from desktop_rag.core.paths import Home
 from tests.command_line import answering, document_of, run, run_json, settled
 from tests.locked_files import PASSWORD, locked_pdf
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def lease(home: Home, tmp_path: Path) -> Path:
@@ -33,7 +35,6 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     return typed
 
 
-@pytest.mark.slow
 def test_a_file_is_opened_and_closed_again(lease: Path, typed: io.StringIO) -> None:
     typed.write(f"{PASSWORD}\n")
     typed.seek(0)
@@ -47,7 +48,6 @@ def test_a_file_is_opened_and_closed_again(lease: Path, typed: io.StringIO) -> N
     assert run_json("search", "tenant", "--mode", "lexical") == []
 
 
-@pytest.mark.slow
 def test_a_keyring_that_is_missing_is_told(lease: Path, typed: io.StringIO) -> None:
     typed.write(PASSWORD)
     typed.seek(0)
@@ -56,7 +56,6 @@ def test_a_keyring_that_is_missing_is_told(lease: Path, typed: io.StringIO) -> N
     assert "searchable. Opened with a password." in done.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "password", "message"),
     [
@@ -75,7 +74,6 @@ def test_what_goes_wrong_is_said(
     assert message in done.stderr
 
 
-@pytest.mark.slow
 def test_an_open_window_takes_it_from_the_terminal(
     lease: Path, typed: io.StringIO, build_services: Callable[[], Services]
 ) -> None:

@@ -25,6 +25,8 @@ from desktop_rag.cli.verb_table import command_verbs
 from desktop_rag.core.paths import Home
 from tests.command_line import Done, run, run_json, settled, wait_for_window
 
+pytestmark = pytest.mark.slow
+
 _ENOUGH_S = 50.0
 _LOCKED = ("in use", "waits for its end")
 # These need no library: one asks the desktop, the others stand for themselves.
@@ -232,7 +234,6 @@ def refusal(name: str, each: Tried, done: Done) -> str:
     return told if is_locked or not is_right or "Traceback" in done.stderr else ""
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_every_verb_is_done(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO())
@@ -256,7 +257,6 @@ def started(*arguments: str) -> "subprocess.Popen[str]":
     )
 
 
-@pytest.mark.slow
 def test_a_second_command_waits_for_the_first_and_says_so(
     home: Home, build_services: Callable[[], Services]
 ) -> None:
@@ -271,7 +271,6 @@ def test_a_second_command_waits_for_the_first_and_says_so(
     assert (second.returncode, shown["sources"]) == (0, [])
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
 def test_who_waits_can_be_interrupted(home: Home, services: Services) -> None:
     second = started("status")

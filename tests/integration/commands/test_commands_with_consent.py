@@ -19,8 +19,9 @@ from tests.asking import answer_of, ask, events_of
 from tests.integration.commands.conftest import QUESTION, posix_only, proposal, register, says
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_an_answer_is_saved_as_a_note_after_consent_and_taken_back(
     library: Services, helper: str, persons_home: Path
 ) -> None:
@@ -43,7 +44,6 @@ def test_an_answer_is_saved_as_a_note_after_consent_and_taken_back(
         library.wing(RailServices).commands.undo(command.command_id)
 
 
-@pytest.mark.slow
 def test_a_note_that_was_changed_since_stays(
     library: Services, helper: str, persons_home: Path
 ) -> None:
@@ -58,7 +58,6 @@ def test_a_note_that_was_changed_since_stays(
     assert path.read_text("utf-8") == "Mine."
 
 
-@pytest.mark.everyday
 def test_a_folder_is_added_after_consent_and_removed_again(
     library: Services, helper: str, tmp_path: Path
 ) -> None:
@@ -74,7 +73,6 @@ def test_a_folder_is_added_after_consent_and_removed_again(
     assert {source.path for source in library.library.sources.all()} == before
 
 
-@pytest.mark.slow
 @posix_only
 def test_a_program_runs_once_with_exactly_the_arguments_that_were_shown(
     library: Services, helper: str, script: Path, tmp_path: Path
@@ -119,7 +117,6 @@ def test_a_program_runs_once_with_exactly_the_arguments_that_were_shown(
     assert not done.can_be_undone
 
 
-@pytest.mark.slow
 def test_what_was_declined_or_passed_over_is_never_done(
     library: Services, helper: str, tmp_path: Path
 ) -> None:
@@ -142,7 +139,6 @@ def test_what_was_declined_or_passed_over_is_never_done(
         library.wing(RailServices).commands.carry_out(passed_over.command_id)
 
 
-@pytest.mark.slow
 def test_nobody_there_means_nothing_proposed(
     library: Services, helper: str, tmp_path: Path
 ) -> None:
@@ -151,7 +147,6 @@ def test_nobody_there_means_nothing_proposed(
     assert library.wing(RailServices).commands.all() == []
 
 
-@pytest.mark.slow
 def test_after_a_crash_the_outcome_is_unknown_and_nothing_is_done_again(
     library: Services, helper: str, tmp_path: Path, home: Home,
     build_services: Callable[[], Services],
@@ -176,7 +171,6 @@ def test_after_a_crash_the_outcome_is_unknown_and_nothing_is_done_again(
     assert len(again.library.sources.all()) == 1
 
 
-@pytest.mark.slow
 @posix_only
 def test_later_prompts_see_what_succeeded_and_not_what_a_program_said(
     library: Services, helper: str, script: Path
@@ -201,7 +195,6 @@ def test_later_prompts_see_what_succeeded_and_not_what_a_program_said(
     assert library.wing(RailServices).commands.done_before(helper) == ""
 
 
-@pytest.mark.slow
 def test_ordinary_questions_are_answered_as_always(library: Services, helper: str) -> None:
     for question in (QUESTION, "How do I save a note?", "Which folder has the lamp?"):
         message = says(library, question, helper)

@@ -17,8 +17,9 @@ from desktop_rag.features.rails.services import RailServices
 from tests.integration.commands.conftest import SCRIPT, posix_only, proposal, register, says
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 @posix_only
 @pytest.mark.parametrize(
     ("value", "reason"),
@@ -38,7 +39,6 @@ def test_a_text_is_no_option_and_has_nothing_unseen(
     assert library.wing(RailServices).commands.all() == []
 
 
-@pytest.mark.slow
 @posix_only
 @pytest.mark.parametrize("value", ["../secret.txt", "link.txt", "/etc/hosts", "~/secret.txt"])
 def test_a_file_lies_in_the_folder_of_the_program(
@@ -61,7 +61,6 @@ def test_a_file_lies_in_the_folder_of_the_program(
     assert not (folder / "called.txt").exists()
 
 
-@pytest.mark.everyday
 @posix_only
 def test_a_program_that_was_exchanged_is_not_run(
     library: Services, helper: str, script: Path
@@ -74,7 +73,6 @@ def test_a_program_that_was_exchanged_is_not_run(
     assert "has changed since you registered it" in done.outcome
 
 
-@pytest.mark.slow
 @posix_only
 def test_a_program_is_ended_at_its_time_and_its_output_is_bounded(
     library: Services, helper: str, script: Path
@@ -92,7 +90,6 @@ def test_a_program_is_ended_at_its_time_and_its_output_is_bounded(
     assert "left out" in done.outcome
 
 
-@pytest.mark.slow
 @posix_only
 def test_no_key_of_the_app_reaches_a_program(
     library: Services, helper: str, script: Path, monkeypatch: pytest.MonkeyPatch
@@ -106,7 +103,6 @@ def test_no_key_of_the_app_reaches_a_program(
     assert "secret" not in done.outcome
 
 
-@pytest.mark.slow
 @posix_only
 def test_a_document_proposes_nothing(library: Services, helper: str, script: Path) -> None:
     register(library, script)
@@ -119,7 +115,6 @@ def test_a_document_proposes_nothing(library: Services, helper: str, script: Pat
     assert library.wing(RailServices).commands.all() == []
 
 
-@pytest.mark.slow
 @posix_only
 def test_values_that_a_document_or_a_model_gave_are_refused(
     library: Services, script: Path, tmp_path: Path
@@ -155,7 +150,6 @@ def test_values_that_a_document_or_a_model_gave_are_refused(
     assert not (message.notes and message.notes.proposal), message.text
 
 
-@pytest.mark.everyday
 def test_programs_that_others_could_exchange_are_refused(
     library: Services, script: Path, tmp_path: Path
 ) -> None:

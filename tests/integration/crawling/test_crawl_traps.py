@@ -15,10 +15,11 @@ from tests.servers.crawled_room import Crawled, page
 from tests.servers.web_server import Served, WebServer
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 # --- wishes of pages, copies ---------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_noindex_and_nofollow_are_respected(crawled: Crawled, site: WebServer) -> None:
     robots = '<meta name="robots" content="{}">'
     page(site, "/", "/hidden", "/end", "/header", "/none", "/other")
@@ -37,7 +38,6 @@ def test_noindex_and_nofollow_are_respected(crawled: Crawled, site: WebServer) -
     assert "noindex" in crawled.refused["/hidden"]
 
 
-@pytest.mark.slow
 def test_one_page_is_kept_once(crawled: Crawled, site: WebServer) -> None:
     canonical = '<link rel="canonical" href="/right">'
     page(site, "/", "/p?utm_source=mail", "/p;jsessionid=1A", "/p?PHPSESSID=7", "/%70", "/x/../p",
@@ -53,7 +53,6 @@ def test_one_page_is_kept_once(crawled: Crawled, site: WebServer) -> None:
     assert report.copies == 4
 
 
-@pytest.mark.slow
 def test_a_canonical_page_that_is_gone_costs_no_page(crawled: Crawled, site: WebServer) -> None:
     page(site, "/", "/a", "/b", "/c")
     page(site, "/a", head='<link rel="canonical" href="/gone">')
@@ -68,7 +67,6 @@ def test_a_canonical_page_that_is_gone_costs_no_page(crawled: Crawled, site: Web
 # --- traps ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_calendar_without_end_leaves_room_for_the_rest(crawled: Crawled, site: WebServer) -> None:
     class Endless(dict[str, Served]):
         """Serves every day there is."""
@@ -90,7 +88,6 @@ def test_a_calendar_without_end_leaves_room_for_the_rest(crawled: Crawled, site:
     assert len(site.requests) <= 60
 
 
-@pytest.mark.everyday
 def test_paths_that_grow_and_years_ahead_end(crawled: Crawled, site: WebServer) -> None:
     page(site, "/", "a/", "/archive/2050/01/", "/archive/1955/03/")
     for depth in range(1, 9):
@@ -101,7 +98,6 @@ def test_paths_that_grow_and_years_ahead_end(crawled: Crawled, site: WebServer) 
     assert "calendar" in crawled.refused["/archive/2050/01/"]
 
 
-@pytest.mark.slow
 def test_a_page_of_ten_thousand_links_is_bounded(crawled: Crawled, site: WebServer) -> None:
     names = [f"{'abcdefghij'[n % 10] * (n % 97 + 1)}-{n}" for n in range(10_000)]
     page(site, "/", *(f"/{name}" for name in names))
@@ -114,7 +110,6 @@ def test_a_page_of_ten_thousand_links_is_bounded(crawled: Crawled, site: WebServ
     assert len(site.requests) < 40
 
 
-@pytest.mark.slow
 def test_bodies_without_end_cost_one_page_each(crawled: Crawled, site: WebServer) -> None:
     def slow(write: Callable[[bytes], object], released: threading.Event) -> None:
         write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n")
@@ -161,7 +156,6 @@ def held(crawled: Crawled, site: WebServer) -> Iterator[threading.Event]:
     go_on.set()
 
 
-@pytest.mark.slow
 def test_a_pause_is_between_pages_and_goes_on_where_it_was(
     crawled: Crawled, site: WebServer, held: threading.Event
 ) -> None:
@@ -175,7 +169,6 @@ def test_a_pause_is_between_pages_and_goes_on_where_it_was(
     assert site.asked == ["/robots.txt", "/", "/held", "/b"], "nothing was asked for twice"
 
 
-@pytest.mark.slow
 def test_stopping_ends_a_request_at_once_and_keeps_what_was_read(
     crawled: Crawled, held: threading.Event
 ) -> None:
@@ -189,7 +182,6 @@ def test_stopping_ends_a_request_at_once_and_keeps_what_was_read(
     assert (report.state, report.pages, report.ended_at) == (CrawlState.STOPPED, 1, 1000.0)
 
 
-@pytest.mark.everyday
 def test_removing_the_source_ends_a_request_at_once(
     crawled: Crawled, held: threading.Event
 ) -> None:

@@ -8,6 +8,8 @@ import pytest
 from tests.servers.crawled_room import Crawled, page
 from tests.servers.web_server import Served, WebServer
 
+pytestmark = pytest.mark.slow
+
 # --- feeds ---------------------------------------------------------------------------------------
 
 _RSS = """<?xml version="1.0"?><rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/">
@@ -23,7 +25,6 @@ def _item(n: int, more: str = "") -> str:
     )
 
 
-@pytest.mark.everyday
 def test_entries_of_a_feed_become_documents_and_stay(crawled: Crawled, site: WebServer) -> None:
     whole = f"<content:encoded><![CDATA[{_LONG} one]]></content:encoded>"
     site.pages["/feed"] = Served(_RSS.format(_item(1, whole) + _item(2)), "application/rss+xml")
@@ -45,7 +46,6 @@ def test_entries_of_a_feed_become_documents_and_stay(crawled: Crawled, site: Web
     )
 
 
-@pytest.mark.everyday
 def test_atom_and_json_feeds_are_read_and_other_sites_are_not_asked(
     crawled: Crawled, site: WebServer
 ) -> None:
@@ -70,7 +70,6 @@ def test_atom_and_json_feeds_are_read_and_other_sites_are_not_asked(
     assert dates == ["2024-02-03", "2024-05-06"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "feed",
     [

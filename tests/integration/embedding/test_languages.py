@@ -25,6 +25,8 @@ from desktop_rag.store.contract.search import EVERYWHERE
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.asking import ask
 
+pytestmark = pytest.mark.slow
+
 ENGLISH = (
     "# Ferry\n\nThe boat to the island leaves at nine in the morning and returns at six.\n",
     "# Bees\n\nThe colonies are fed with sugar water in autumn, and checked for mites.\n",
@@ -62,7 +64,6 @@ def best(services: Services, question: str) -> str:
     return services.chat.search(question, mode="dense", limit=1)[0].path.rpartition("/")[2]
 
 
-@pytest.mark.slow
 def test_a_question_finds_documents_in_another_language(services: Services, tmp_path: Path) -> None:
     names = ("ferry.md", "bees.md", "bread.md")
     index(services, tmp_path / "papers", dict(zip(names, ENGLISH, strict=True)))
@@ -71,7 +72,6 @@ def test_a_question_finds_documents_in_another_language(services: Services, tmp_
     assert best(services, "What do the colonies get to eat?") == "bees.md"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "loaded"), [(ENGLISH[0], [BUNDLED]), (GERMAN, [BUNDLED, BUNDLED_MULTILINGUAL])]
 )
@@ -97,7 +97,6 @@ def test_a_start_loads_the_models_of_the_languages_of_the_library(
         assert read_files == [NAMES[spec] for spec in loaded]
 
 
-@pytest.mark.slow
 def test_a_name_of_files_does_not_outweigh_what_is_asked_about_them(
     services: Services, tmp_path: Path
 ) -> None:
@@ -111,7 +110,6 @@ def test_a_name_of_files_does_not_outweigh_what_is_asked_about_them(
     assert best(services, "Wie hoch war der Umsatz von Skerry?") == "Skerry_figures.md"
 
 
-@pytest.mark.slow
 def test_in_the_language_of_the_question_a_name_may_be_what_is_asked_about(
     services: Services, tmp_path: Path
 ) -> None:
@@ -124,7 +122,6 @@ def test_in_the_language_of_the_question_a_name_may_be_what_is_asked_about(
     assert best(services, "Was kostet das Schwimmbad?") == "Schwimmbad.md"
 
 
-@pytest.mark.slow
 def test_each_language_has_its_model(services: Services, tmp_path: Path) -> None:
     texts = {"bread.md": ENGLISH[2], "bienen.md": GERMAN, "psomi.md": GREEK}
     index(services, tmp_path / "papers", texts)
@@ -136,7 +133,6 @@ def test_each_language_has_its_model(services: Services, tmp_path: Path) -> None
     assert best(services, "When are the bees fed with sugar water?") == "bienen.md"
 
 
-@pytest.mark.slow
 def test_a_language_that_no_model_reads_is_searched_by_words(
     services: Services, tmp_path: Path
 ) -> None:
@@ -147,7 +143,6 @@ def test_a_language_that_no_model_reads_is_searched_by_words(
     assert by_words[0].path.endswith("psomi.md")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "file"),
     [
@@ -170,7 +165,6 @@ def test_a_question_in_another_language_is_answered(
     assert cited.path.endswith(file), "the sentence is chosen by the model that reads the question"
 
 
-@pytest.mark.everyday
 def test_what_is_not_there_is_refused_in_the_language_of_the_question(
     services: Services, tmp_path: Path
 ) -> None:
@@ -183,7 +177,6 @@ def test_what_is_not_there_is_refused_in_the_language_of_the_question(
     assert answer.text.startswith("Nichts in Ihren Dokumenten")
 
 
-@pytest.mark.slow
 def test_words_still_tell_what_is_relevant_in_the_own_language(
     services: Services, tmp_path: Path
 ) -> None:
@@ -207,7 +200,6 @@ def test_words_still_tell_what_is_relevant_in_the_own_language(
     assert across("¿Con qué se alimentan las abejas?") == {"bread.md": 1.0, "bienen.md": 1.0}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("question", ["What do bees eat?", "Was fressen Bienen?", "Bienen"])
 def test_texts_of_both_languages_are_compared_with_a_question(
     services: Services, tmp_path: Path, question: str
@@ -220,7 +212,6 @@ def test_texts_of_both_languages_are_compared_with_a_question(
     assert min(german, english) > max(others)
 
 
-@pytest.mark.slow
 def test_progress_counts_the_work_of_both_models(
     services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,7 +239,6 @@ def test_progress_counts_the_work_of_both_models(
     assert sum(refined) == begun[0] > 1
 
 
-@pytest.mark.slow
 def test_excerpts_for_a_question_in_another_language_are_more_than_a_name(
     services: Services, tmp_path: Path
 ) -> None:
@@ -262,7 +252,6 @@ def test_excerpts_for_a_question_in_another_language_are_more_than_a_name(
     assert "The revenue of the company was four million last year." in answer.splitlines()[0]
 
 
-@pytest.mark.slow
 def test_an_english_question_is_answered_from_a_german_file(
     services: Services, tmp_path: Path
 ) -> None:

@@ -24,6 +24,8 @@ from tests.command_line import run_json as run_verb_json
 from tests.indexed import index
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 LAMP = "The lamp of the lighthouse is lit at dusk by the keeper."
 FERRY = "The ferry to the island leaves at noon from the eastern pier."
 run, run_json = partial(run_verb, "eval"), partial(run_verb_json, "eval")
@@ -54,7 +56,6 @@ def answer_to(prompt: str) -> str:
     return "The ferry leaves at seven from the western castle [1]."
 
 
-@pytest.mark.slow
 def test_a_set_with_documents_is_asked_and_kept_as_a_run(
     home: Home, folder: Path, tmp_path: Path
 ) -> None:
@@ -84,7 +85,6 @@ def test_a_set_with_documents_is_asked_and_kept_as_a_run(
     assert run_verb_json("status")["sources"] == [], "its documents are not the person's"
 
 
-@pytest.mark.slow
 def test_without_an_endpoint_excerpts_are_measured(home: Home, folder: Path) -> None:
     [told] = run_json("run", str(folder), "--limit", "2")["runs"]
     assert (told["questions"], told["excerpts"], told["tokens"]) == (2, 2, None)
@@ -92,7 +92,6 @@ def test_without_an_endpoint_excerpts_are_measured(home: Home, folder: Path) -> 
     assert "1 of 1 answered, score 1.0" in run("run", str(folder), "--limit", "1").stdout
 
 
-@pytest.mark.slow
 def test_a_window_answers_the_questions_that_a_terminal_asks(
     services: Services, home: Home, folder: Path
 ) -> None:
@@ -132,14 +131,12 @@ def figures(services: Services, questions: Sequence[SetQuestion]) -> RunSummary:
     return summary(asked(services, questions))
 
 
-@pytest.mark.slow
 def test_nothing_of_it_is_kept_as_a_chat(indexed: Services, folder: Path) -> None:
     assert figures(indexed, questions_of(folder)).answered == 3
     assert indexed.chat.history.all() == []
     assert indexed.chat.memory.count() == 0
 
 
-@pytest.mark.slow
 def test_an_endpoint_that_fails_is_counted_and_told(indexed: Services, folder: Path) -> None:
     with ChatServer() as server:
         indexed.chat.apply(replace(Settings(), endpoint=server.endpoint()))
@@ -152,7 +149,6 @@ def test_an_endpoint_that_fails_is_counted_and_told(indexed: Services, folder: P
     assert failed.error_title
 
 
-@pytest.mark.slow
 def test_a_judge_that_says_no_word_of_the_three_judges_nothing(
     indexed: Services, folder: Path
 ) -> None:
@@ -167,7 +163,6 @@ def test_a_judge_that_says_no_word_of_the_three_judges_nothing(
     assert summary(scores).tokens is None, "the server does not count"
 
 
-@pytest.mark.everyday
 def test_what_is_judged_is_fenced(indexed: Services, folder: Path) -> None:
     prompts: list[str] = []
 
@@ -186,7 +181,6 @@ def test_what_is_judged_is_fenced(indexed: Services, folder: Path) -> None:
     assert "[1]" not in answer
 
 
-@pytest.mark.slow
 def test_the_persons_own_library_is_asked_without_a_chat_of_it(home: Home, folder: Path) -> None:
     assert run_verb("index", str(folder / "documents"), "--collection", "Harbour").returncode == 0
     file = folder / "questions.jsonl"

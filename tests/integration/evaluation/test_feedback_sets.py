@@ -23,6 +23,8 @@ from tests.indexed import index_texts
 from tests.integration.evaluation.test_answer_sets import figures
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 LAMP = "When is the lamp of the lighthouse lit?"
 FERRY = "When does the ferry to the island leave?"
 WIND = "What do the sailors do in strong wind?"
@@ -60,7 +62,6 @@ def asked(services: Services, tmp_path: Path) -> Services:
     return services
 
 
-@pytest.mark.slow
 def test_liked_answers_and_rewrites_are_expected_and_disliked_ones_wrong(asked: Services) -> None:
     rows = {row.text: row for row in questions_of_feedback(asked.chat)}
     assert set(rows) == {LAMP, FERRY}
@@ -77,7 +78,6 @@ def written(services: Services, file: Path) -> list[SetQuestion]:
     return read_questions(file, lambda _: None)
 
 
-@pytest.mark.slow
 def test_the_set_is_private_and_asked_by_eval_run(asked: Services, tmp_path: Path) -> None:
     file = tmp_path / "mine.jsonl"
     questions = written(asked, file)
@@ -88,7 +88,6 @@ def test_the_set_is_private_and_asked_by_eval_run(asked: Services, tmp_path: Pat
     assert (measured.repeats_wrong, measured.sourced, measured.answered) == (0.0, 1.0, 2)
 
 
-@pytest.mark.slow
 def test_a_model_that_repeats_a_wrong_answer_is_counted(asked: Services, tmp_path: Path) -> None:
     questions = written(asked, tmp_path / "mine.jsonl")
     with ChatServer(WRONG) as server:
@@ -97,7 +96,6 @@ def test_a_model_that_repeats_a_wrong_answer_is_counted(asked: Services, tmp_pat
     assert measured.repeats_wrong == 1.0
 
 
-@pytest.mark.slow
 def test_an_existing_file_is_left_alone(asked: Services, tmp_path: Path) -> None:
     file = tmp_path / "mine.jsonl"
     file.write_text("mine")
@@ -106,7 +104,6 @@ def test_an_existing_file_is_left_alone(asked: Services, tmp_path: Path) -> None
     assert file.read_text() == "mine"
 
 
-@pytest.mark.everyday
 def test_the_verb_writes_the_set(asked: Services, tmp_path: Path) -> None:
     asked.close()
     file = tmp_path / "mine.jsonl"
@@ -117,7 +114,6 @@ def test_the_verb_writes_the_set(asked: Services, tmp_path: Path) -> None:
     assert {row["question"] for row in rows} == {LAMP, FERRY}
 
 
-@pytest.mark.slow
 def test_without_feedback_nothing_is_written(services: Services, tmp_path: Path) -> None:
     with pytest.raises(AppError, match="no feedback"):
         written(services, tmp_path / "mine.jsonl")

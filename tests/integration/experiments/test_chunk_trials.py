@@ -22,6 +22,8 @@ from desktop_rag.features.evaluation.values.run import SetQuestion
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 PLACES = ("harbour", "lighthouse", "customs house", "rope walk", "chapel", "fish market")
 TINY, USUAL = ChunkSettings("tokens", 16, 0), ChunkSettings()
 
@@ -59,7 +61,6 @@ def collection_of(services: app.Services) -> str:
     return collection.collection_id
 
 
-@pytest.mark.slow
 def test_chunks_that_split_answers_find_less_and_one_press_mends_it(island: app.Services) -> None:
     collection_id = collection_of(island)
     island.library.collections.set_chunking(collection_id, TINY)
@@ -87,7 +88,6 @@ def test_chunks_that_split_answers_find_less_and_one_press_mends_it(island: app.
     assert trials.latest(collection_id) == again
 
 
-@pytest.mark.slow
 def test_questions_of_a_set_need_a_known_document(island: app.Services, tmp_path: Path) -> None:
     questions = (
         SetQuestion("roof", "What is the chapel's roof made of?", ("Slates carried by mules.",),
@@ -107,7 +107,6 @@ def test_questions_of_a_set_need_a_known_document(island: app.Services, tmp_path
     assert trials.progress.error_title.startswith("No question is known to be answered")
 
 
-@pytest.mark.slow
 def test_a_model_writes_the_questions_where_there_is_one(island: app.Services) -> None:
     with ChatServer("Q: Who opens the doors?\nA: The doors are opened by a keeper.") as server:
         island.chat.apply(Settings(endpoint=server.endpoint()))
@@ -117,7 +116,6 @@ def test_a_model_writes_the_questions_where_there_is_one(island: app.Services) -
     assert len(found.questions) == 2
 
 
-@pytest.mark.everyday
 def test_a_comparison_is_paused_and_cancelled(island: app.Services) -> None:
     trials = island.wing(EvaluationServices).worker.chunk_trials
     is_paused, heard = Event(), []

@@ -11,6 +11,8 @@ from desktop_rag.features.evaluation.experiments.document_questions import PROPO
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 LIT = "The lamp of the lighthouse is lit at dusk."
 LAMP = "The lamp of the lighthouse is lit at dusk by the keeper. " * 5
 FERRY = "The ferry to the island leaves at noon from the eastern pier. " * 5
@@ -23,7 +25,6 @@ def answer_to(prompt: str) -> str:
     return "Q: When does the ferry leave?\nA: The ferry leaves at seven from the western castle."
 
 
-@pytest.mark.everyday
 def test_only_answerable_questions_are_proposed(services: app.Services, tmp_path: Path) -> None:
     index_texts(services, tmp_path / "docs", {"lamp.md": LAMP, "ferry.md": FERRY})
     with ChatServer() as server:
@@ -36,7 +37,6 @@ def test_only_answerable_questions_are_proposed(services: app.Services, tmp_path
     assert {Path(question.sources[0]).name for question in found} == {"lamp.md"}
 
 
-@pytest.mark.slow
 def test_without_a_model_nothing_is_proposed(services: app.Services, tmp_path: Path) -> None:
     index_texts(services, tmp_path / "docs", {"lamp.md": LAMP})
     assert list(proposals(services.library, services.chat, 4, Event())) == []

@@ -10,10 +10,11 @@ from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import IndexSettings, Settings
 
+pytestmark = pytest.mark.slow
+
 _ENOUGH_S = 20.0
 
 
-@pytest.mark.slow
 def test_a_library_without_news_comes_to_rest_at_every_start(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -30,7 +31,6 @@ def test_a_library_without_news_comes_to_rest_at_every_start(tmp_path: Path) -> 
             services.close()
 
 
-@pytest.mark.everyday
 def test_a_model_that_does_not_answer_holds_nobody_up(home: Home, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()

@@ -9,6 +9,8 @@ from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.indexed import index_texts
 
+pytestmark = pytest.mark.slow
+
 TEXTS = {f"{n}.md": f"# Letter {n}\n\nKeeper {n} wrote of lamp oil {n}." for n in range(20)}
 
 
@@ -23,7 +25,6 @@ def wait_for_the_lane(database: Database) -> None:
     database.write_uncached(lambda _: None)
 
 
-@pytest.mark.slow
 def test_what_was_freed_is_loaded_again(services: Services, tmp_path: Path) -> None:
     index_texts(services, tmp_path / "letters", TEXTS)
     found = services.chat.search("lamp oil of keeper 7")
@@ -38,7 +39,6 @@ def test_what_was_freed_is_loaded_again(services: Services, tmp_path: Path) -> N
     assert services.chat.search("lamp oil of keeper 7") == found
 
 
-@pytest.mark.slow
 def test_what_is_indexed_after_a_rest_is_found(services: Services, tmp_path: Path) -> None:
     folder = tmp_path / "letters"
     index_texts(services, folder, TEXTS)
@@ -50,7 +50,6 @@ def test_what_is_indexed_after_a_rest_is_found(services: Services, tmp_path: Pat
     assert services.chat.search("harpsichord")[0].path.endswith("new.md")
 
 
-@pytest.mark.everyday
 def test_who_reads_meanwhile_is_not_disturbed(services: Services, tmp_path: Path) -> None:
     index_texts(services, tmp_path / "letters", TEXTS)
     database = database_of(services.engine)

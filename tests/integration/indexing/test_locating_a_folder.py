@@ -9,6 +9,8 @@ from desktop_rag.app import Services
 from desktop_rag.core.domain import Document, Source, SourceState
 from desktop_rag.core.errors import AppError
 
+pytestmark = pytest.mark.slow
+
 QUIET_S = 30.0
 
 
@@ -45,7 +47,6 @@ def look_again(services: Services) -> None:
     assert services.library.indexing.wait_until_idle(QUIET_S)
 
 
-@pytest.mark.everyday
 def test_nothing_is_read_or_embedded_anew(indexed: Services, folder: Path, tmp_path: Path) -> None:
     before, embedded = documents(indexed), indexed.library.indexing.embedded_chunks
     chunks = {passage.chunk_id for passage in indexed.chat.search("keeper lamp")}
@@ -71,7 +72,6 @@ def test_nothing_is_read_or_embedded_anew(indexed: Services, folder: Path, tmp_p
     assert goal / "lamp.md" in found
 
 
-@pytest.mark.slow
 def test_what_changed_meanwhile_is_read(indexed: Services, folder: Path, tmp_path: Path) -> None:
     before = documents(indexed)
     goal = folder.rename(tmp_path / "letters")
@@ -89,7 +89,6 @@ def test_what_changed_meanwhile_is_read(indexed: Services, folder: Path, tmp_pat
     assert indexed.library.indexing.embedded_chunks - embedded == 1, "the new sail only"
 
 
-@pytest.mark.slow
 def test_it_can_not_be_where_nothing_or_another_is(indexed: Services, tmp_path: Path) -> None:
     source_id = source(indexed).source_id
     with pytest.raises(AppError, match="does not exist"):

@@ -8,6 +8,8 @@ from desktop_rag.app import Services
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
 
+pytestmark = pytest.mark.slow
+
 QUIET_S = 30.0
 
 
@@ -30,7 +32,6 @@ def members(services: Services) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.slow
 def test_folders_move_with_their_settings_and_back(indexed: Services, tmp_path: Path) -> None:
     library = indexed.library
     home = library.collections.add("Home").collection_id
@@ -49,7 +50,6 @@ def test_folders_move_with_their_settings_and_back(indexed: Services, tmp_path: 
     assert library.documents.below(tmp_path / "bills")[0].chunking == before
 
 
-@pytest.mark.slow
 def test_what_is_taken_out_goes_to_another(indexed: Services) -> None:
     library = indexed.library
     mine = library.collections.all()[0].collection_id
@@ -60,7 +60,6 @@ def test_what_is_taken_out_goes_to_another(indexed: Services) -> None:
     assert members(indexed) == {"My documents": [], "Home": ["letters", "bills"]}
 
 
-@pytest.mark.everyday
 def test_the_same_folder_is_not_twice_in_a_collection(indexed: Services, tmp_path: Path) -> None:
     library = indexed.library
     home = library.collections.add("Home").collection_id

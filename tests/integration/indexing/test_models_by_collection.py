@@ -15,6 +15,8 @@ from desktop_rag.core.question import SearchScope
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.servers.embedding_server import EmbeddingServer
 
+pytestmark = pytest.mark.slow
+
 Build = Callable[[], Services]
 BUNDLED = resources_dir() / "models" / "all-MiniLM-L6-v2"
 LETTERS = "\n\n".join(
@@ -102,7 +104,6 @@ def heard(services: Services) -> list[Notice]:
     return notices
 
 
-@pytest.mark.slow
 def test_one_collection_is_embedded_with_another_model_behind_the_old_one(
     services: Services, folders: dict[str, Path], other_model: Path
 ) -> None:
@@ -130,7 +131,6 @@ def test_one_collection_is_embedded_with_another_model_behind_the_old_one(
     assert {"letters", "bills"} <= set(titles)
 
 
-@pytest.mark.slow
 def test_search_finds_both_collections_while_one_is_half_embedded(
     build_services: Build, folders: dict[str, Path], other_model: Path
 ) -> None:
@@ -154,7 +154,6 @@ def test_search_finds_both_collections_while_one_is_half_embedded(
     assert vectors(third)["another"] == {"bills", "Shared"}
 
 
-@pytest.mark.slow
 def test_a_model_that_nobody_uses_any_more_is_forgotten(
     build_services: Build, folders: dict[str, Path], other_model: Path
 ) -> None:
@@ -172,7 +171,6 @@ def test_a_model_that_nobody_uses_any_more_is_forgotten(
     assert set(vectors(again)) == {"all-MiniLM-L6-v2", "use-multilingual-3"}
 
 
-@pytest.mark.slow
 def test_a_folder_without_a_model_is_refused_and_nothing_changes(
     services: Services, folders: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -184,7 +182,6 @@ def test_a_folder_without_a_model_is_refused_and_nothing_changes(
     assert services.library.indexing.wait_until_idle(60)
 
 
-@pytest.mark.slow
 def test_a_model_that_is_gone_leaves_words_and_a_notice(
     build_services: Build, folders: dict[str, Path], other_model: Path
 ) -> None:
@@ -213,7 +210,6 @@ def test_a_model_that_is_gone_leaves_words_and_a_notice(
     assert "bills" in dense(third, "paid for coal")
 
 
-@pytest.mark.everyday
 def test_an_endpoint_embeds_one_collection_and_is_asked_for_nothing_else(
     services: Services, folders: dict[str, Path], server: EmbeddingServer
 ) -> None:
@@ -230,7 +226,6 @@ def test_an_endpoint_embeds_one_collection_and_is_asked_for_nothing_else(
     assert len(server.requests) == asked
 
 
-@pytest.mark.slow
 def test_an_endpoint_whose_key_is_stored_later_can_be_chosen_then(
     services: Services,
     folders: dict[str, Path],
@@ -248,7 +243,6 @@ def test_an_endpoint_whose_key_is_stored_later_can_be_chosen_then(
     assert answering(services)["bills"] == "tiny-embed"
 
 
-@pytest.mark.slow
 def test_while_the_endpoint_is_away_words_are_searched_and_embedding_waits(
     services: Services, folders: dict[str, Path], server: EmbeddingServer
 ) -> None:
@@ -278,7 +272,6 @@ def test_while_the_endpoint_is_away_words_are_searched_and_embedding_waits(
     assert new.state is DocumentState.SEARCHABLE
 
 
-@pytest.mark.slow
 def test_an_endpoint_with_vectors_of_another_length_gets_a_table_of_its_own(
     build_services: Build, folders: dict[str, Path], server: EmbeddingServer
 ) -> None:

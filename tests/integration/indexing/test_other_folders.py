@@ -13,6 +13,8 @@ from desktop_rag.core.settings import LaterSources, RetrievalSettings, Settings
 from tests.asking import ask
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 CANARY = "xylophonic"
 QUESTION = "Which colour has the lamp of the lighthouse?"
 
@@ -40,13 +42,11 @@ def server(folders: Services) -> Iterator[ChatServer]:
         yield running
 
 
-@pytest.mark.everyday
 def test_what_is_not_limited_sends_it(folders: Services, server: ChatServer) -> None:
     ask(folders, QUESTION)
     assert CANARY in json.dumps(server.chats)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "limit", ["folder:harbour", "file:harbour.md", "collection:Harbour", f"-{CANARY}"]
 )
@@ -56,7 +56,6 @@ def test_a_filter_keeps_the_others_out(folders: Services, server: ChatServer, li
     assert CANARY not in json.dumps(chat).replace(limit, "")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", list(LaterSources))
 def test_a_collection_keeps_the_others_out_in_later_questions_too(
     folders: Services, server: ChatServer, kind: LaterSources
@@ -72,7 +71,6 @@ def test_a_collection_keeps_the_others_out_in_later_questions_too(
     assert CANARY not in json.dumps(server.chats)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", [LaterSources.SAME, LaterSources.BOTH])
 def test_earlier_sources_of_another_collection_are_left_out(
     folders: Services, server: ChatServer, kind: LaterSources

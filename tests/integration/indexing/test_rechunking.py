@@ -15,6 +15,8 @@ from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import Settings
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 
+pytestmark = pytest.mark.slow
+
 Build = Callable[[], Services]
 BUNDLED = resources_dir() / "models" / "all-MiniLM-L6-v2"
 TEXT = "\n\n".join(f"In year {n} the keeper of lighthouse {n} wrote a letter." for n in range(90))
@@ -57,7 +59,6 @@ def other_model(folder: Path, home: Home) -> str:
     return "another"
 
 
-@pytest.mark.slow
 def test_another_way_of_cutting_is_applied_without_reading_again(
     services: Services, folder: Path
 ) -> None:
@@ -77,7 +78,6 @@ def test_another_way_of_cutting_is_applied_without_reading_again(
     assert len(dense(services)) == 3
 
 
-@pytest.mark.slow
 def test_a_second_start_cuts_nothing_anew(build_services: Build, folder: Path) -> None:
     first = build_services()
     start(first, folder)
@@ -89,7 +89,6 @@ def test_a_second_start_cuts_nothing_anew(build_services: Build, folder: Path) -
     assert again.library.indexing.embedded_chunks == 0
 
 
-@pytest.mark.everyday
 def test_documents_with_terms_of_an_older_kind_are_cut_anew_in_their_language(
     build_services: Build, folder: Path
 ) -> None:
@@ -109,7 +108,6 @@ def test_documents_with_terms_of_an_older_kind_are_cut_anew_in_their_language(
     assert again.chat.search("Haus", mode="lexical")
 
 
-@pytest.mark.slow
 def test_until_the_vectors_of_another_model_are_there_the_old_ones_answer(
     build_services: Build, folder: Path, tmp_path: Path, home: Home
 ) -> None:
@@ -131,7 +129,6 @@ def test_until_the_vectors_of_another_model_are_there_the_old_ones_answer(
     assert dense(third) == found
 
 
-@pytest.mark.slow
 def test_places_and_quotes_are_found_in_a_document_that_was_read(
     services: Services, folder: Path
 ) -> None:

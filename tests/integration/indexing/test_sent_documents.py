@@ -9,6 +9,8 @@ from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.sent_document import Sending, SentOutcome
 
+pytestmark = pytest.mark.slow
+
 _WAIT_S = 30
 LAMP = "# Lamp\n\nThe lamp is lit at dusk."
 
@@ -43,7 +45,6 @@ def source_id_of(services: Services) -> str:
     return source.source_id
 
 
-@pytest.mark.slow
 def test_a_document_has_the_title_language_and_address_its_program_states(
     running: Services,
 ) -> None:
@@ -55,7 +56,6 @@ def test_a_document_has_the_title_language_and_address_its_program_states(
     assert (row.state, row.language) == (DocumentState.SEARCHABLE, "de")
 
 
-@pytest.mark.slow
 def test_a_document_without_a_title_is_called_by_its_name_and_not_by_its_file(
     running: Services,
 ) -> None:
@@ -63,7 +63,6 @@ def test_a_document_without_a_title_is_called_by_its_name_and_not_by_its_file(
     assert [passage.title for passage in running.chat.search("ferry")] == ["ferry times.txt"]
 
 
-@pytest.mark.slow
 def test_only_what_changed_is_embedded_again(running: Services) -> None:
     paragraphs = [
         f"## Part {n}\n\n" + " ".join(f"Lamp {n} is lit at {at}." for at in range(100))
@@ -82,7 +81,6 @@ def test_only_what_changed_is_embedded_again(running: Services) -> None:
     assert 1 <= indexing.embedded_chunks - chunks <= 3
 
 
-@pytest.mark.slow
 def test_another_address_reads_nothing_again(running: Services) -> None:
     send(running, page("a", url="https://wiki.example/a"))
     [before] = running.library.documents.all()
@@ -92,7 +90,6 @@ def test_another_address_reads_nothing_again(running: Services) -> None:
     assert (after.document_id, after.indexed_at) == (before.document_id, before.indexed_at)
 
 
-@pytest.mark.everyday
 def test_a_round_removes_what_was_not_named_since_it_began(running: Services) -> None:
     send(running, page("a"), page("b", "Old news."))
     number = running.library.sent.begin_round(collection_of(running), "wiki")
@@ -105,7 +102,6 @@ def test_a_round_removes_what_was_not_named_since_it_began(running: Services) ->
         running.library.sent.end_round(source_id_of(running), number)
 
 
-@pytest.mark.slow
 def test_sent_documents_survive_a_restart_and_a_lost_index(running: Services) -> None:
     send(running, page("a"), page("b", "The ferry leaves at noon."))
     before = {d.document_id for d in running.library.documents.all()}
@@ -119,7 +115,6 @@ def test_sent_documents_survive_a_restart_and_a_lost_index(running: Services) ->
     assert running.chat.search("ferry")[0].text == "The ferry leaves at noon."
 
 
-@pytest.mark.slow
 def test_removing_the_source_deletes_what_was_sent(running: Services) -> None:
     send(running, page("a"))
     folder = running.home.sent / source_id_of(running)
@@ -129,7 +124,6 @@ def test_removing_the_source_deletes_what_was_sent(running: Services) -> None:
     assert not running.library.documents.all()
 
 
-@pytest.mark.slow
 def test_a_removed_document_is_gone_from_search_and_disk(running: Services) -> None:
     send(running, page("a"), page("b", "The ferry leaves at noon."))
     source_id = source_id_of(running)
@@ -138,7 +132,6 @@ def test_a_removed_document_is_gone_from_search_and_disk(running: Services) -> N
     assert not list((running.home.sent / source_id).glob("b-*"))
 
 
-@pytest.mark.slow
 def test_what_was_taken_in_but_not_read_is_read_at_the_next_start(
     build_services: Callable[[], Services],
 ) -> None:

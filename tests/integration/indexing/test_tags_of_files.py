@@ -9,6 +9,8 @@ from desktop_rag.app import Services
 from desktop_rag.core.library_events import DocumentsChanged
 from desktop_rag.core.paths import Home
 
+pytestmark = pytest.mark.slow
+
 QUIET_S = 30.0
 
 
@@ -41,7 +43,6 @@ def look_again(services: Services) -> None:
     assert services.library.indexing.wait_until_idle(QUIET_S)
 
 
-@pytest.mark.everyday
 def test_the_list_of_files_hears_of_it(tagged: Services) -> None:
     heard: list[tuple[str, ...]] = []
 
@@ -54,14 +55,12 @@ def test_the_list_of_files_hears_of_it(tagged: Services) -> None:
     assert heard == [("sea",)]
 
 
-@pytest.mark.slow
 def test_searches_and_questions_are_limited_by_it(tagged: Services) -> None:
     assert found(tagged) == ["lamp.md"]
     assert found(tagged, 'keeper tag:"to do"') == ["lamp.md"]
     assert found(tagged, "keeper tag:other") == []
 
 
-@pytest.mark.slow
 def test_a_changed_and_a_moved_file_keeps_it(tagged: Services, folder: Path) -> None:
     (folder / "lamp.md").write_text("# Lamp\n\nThe keeper has written something else by now.")
     look_again(tagged)
@@ -70,7 +69,6 @@ def test_a_changed_and_a_moved_file_keeps_it(tagged: Services, folder: Path) -> 
     assert found(tagged) == ["light.md"]
 
 
-@pytest.mark.slow
 def test_a_folder_that_is_added_again_has_them_again(tagged: Services, folder: Path) -> None:
     tagged.library.sources.remove(tagged.library.sources.all()[0].source_id)
     assert found(tagged) == []
@@ -82,7 +80,6 @@ def test_a_folder_that_is_added_again_has_them_again(tagged: Services, folder: P
     assert found(tagged) == ["lamp.md"]
 
 
-@pytest.mark.slow
 def test_a_lost_library_is_built_again_with_them(
     tagged: Services, build_services: Callable[[], Services], home: Home
 ) -> None:

@@ -12,11 +12,12 @@ from tests.servers.web_server import Served, WebServer, loopback_access
 from tests.waiting import until
 from tests.web_room import FAILED, WORDS, Build, Room
 
+pytestmark = pytest.mark.slow
+
 _HOUR_S = 3600.0
 _YEAR_S = 365 * 86_400.0
 
 
-@pytest.mark.everyday
 def test_a_network_that_is_down_changes_nothing(build: Build, site: WebServer) -> None:
     is_down = threading.Event()
 
@@ -49,7 +50,6 @@ def test_a_network_that_is_down_changes_nothing(build: Build, site: WebServer) -
     assert room.sources.sources()[0].refreshed_at == room.now
 
 
-@pytest.mark.slow
 def test_pages_are_fetched_again_when_it_is_time(build: Build, site: WebServer) -> None:
     first = build()
     first.start()
@@ -69,7 +69,6 @@ def test_pages_are_fetched_again_when_it_is_time(build: Build, site: WebServer) 
     assert len(second.heard.scanned) == 1
 
 
-@pytest.mark.slow
 def test_r27_links_are_refreshed_once_after_a_jump_there_and_back(
     room: Room, site: WebServer
 ) -> None:
@@ -93,7 +92,6 @@ def test_r27_links_are_refreshed_once_after_a_jump_there_and_back(
     assert refreshes() == 1
 
 
-@pytest.mark.slow
 def test_links_without_a_schedule_are_fetched_when_asked(room: Room, site: WebServer) -> None:
     room.add(site.page("/a", "Page a"), hours=0)
     room.settle()
@@ -103,7 +101,6 @@ def test_links_without_a_schedule_are_fetched_when_asked(room: Room, site: WebSe
     assert room.refresh() == ChangeSummary(unchanged=1)
 
 
-@pytest.mark.slow
 def test_a_forgotten_source_leaves_no_copies(room: Room, site: WebServer) -> None:
     source = room.add(site.page("/a", "Page a", has_etag=True))
     kept = room.add(site.page("/b", "Page b"))
@@ -119,7 +116,6 @@ def test_a_forgotten_source_leaves_no_copies(room: Room, site: WebServer) -> Non
     assert room.web_pages.get([document_id]) == {}
 
 
-@pytest.mark.slow
 def test_what_waited_when_the_app_closed_is_read_at_the_next_start(
     build: Build, site: WebServer
 ) -> None:
@@ -138,7 +134,6 @@ def test_what_waited_when_the_app_closed_is_read_at_the_next_start(
     assert site.asked.count("/a") == 2
 
 
-@pytest.mark.everyday
 def test_a_site_is_not_hurried(build: Build, site: WebServer) -> None:
     room = build(loopback_access(delay_s=0.15))
     room.start()
@@ -148,7 +143,6 @@ def test_a_site_is_not_hurried(build: Build, site: WebServer) -> None:
     assert min(b - a for a, b in itertools.pairwise(times)) >= 0.14
 
 
-@pytest.mark.slow
 def test_a_site_that_asks_to_wait_is_asked_no_more(room: Room, site: WebServer) -> None:
     site.pages["/0"] = Served(status=429)
     room.add(*(site.url(f"/{n}") for n in range(5)))
@@ -157,7 +151,6 @@ def test_a_site_that_asks_to_wait_is_asked_no_more(room: Room, site: WebServer) 
     assert set(room.states(site).values()) == {FAILED}
 
 
-@pytest.mark.slow
 def test_pausing_holds_and_resuming_goes_on(build: Build, site: WebServer) -> None:
     room = build()
     room.links.set_paused(True)
@@ -170,7 +163,6 @@ def test_pausing_holds_and_resuming_goes_on(build: Build, site: WebServer) -> No
     assert room.states(site) == {"/a": WORDS}
 
 
-@pytest.mark.slow
 def test_a_disk_that_is_full_stops_it_and_loses_nothing(build: Build, site: WebServer) -> None:
     room = build()
     source = room.sources.add_links(WebLinks((site.page("/a", "Page a"),)), room.pages, "c")
@@ -186,7 +178,6 @@ def test_a_disk_that_is_full_stops_it_and_loses_nothing(build: Build, site: WebS
     assert room.states(site) == {"/a": WORDS}
 
 
-@pytest.mark.slow
 def test_pausing_in_the_middle_keeps_what_was_fetched(build: Build, site: WebServer) -> None:
     room = build()
     has_begun, may_end = threading.Event(), threading.Event()
@@ -210,7 +201,6 @@ def test_pausing_in_the_middle_keeps_what_was_fetched(build: Build, site: WebSer
     assert room.states(site) == {"/a": WORDS, "/b": WORDS, "/c": WORDS}
 
 
-@pytest.mark.slow
 def test_a_source_forgotten_in_the_middle_is_fetched_no_further(
     room: Room, site: WebServer
 ) -> None:
@@ -232,7 +222,6 @@ def test_a_source_forgotten_in_the_middle_is_fetched_no_further(
     assert list(room.pages.iterdir()) == []
 
 
-@pytest.mark.slow
 def test_closing_in_the_middle_waits_for_nobody(build: Build, site: WebServer) -> None:
     room = build(loopback_access(seconds=3600))
     has_begun = threading.Event()

@@ -9,6 +9,8 @@ from desktop_rag.cli.main import main
 from desktop_rag.core.paths import HOME_VARIABLE
 from tests.servers.tiny_llama import write_model
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -18,7 +20,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.slow
 def test_a_model_is_added_used_and_removed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_model(home / "lamp.gguf")
     assert main(["model", "list"]) == 0
@@ -38,7 +39,6 @@ def test_a_model_is_added_used_and_removed(home: Path, capsys: pytest.CaptureFix
     assert (home / "lamp.gguf").exists()
 
 
-@pytest.mark.slow
 def test_what_is_no_model_is_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "paper.gguf").write_bytes(b"%PDF-1.7")
     assert main(["model", "add", str(home / "paper.gguf")]) == 1

@@ -16,6 +16,8 @@ from desktop_rag.features.schedules.values.note_page import SectionChange, note_
 from tests.asking import ask
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 TOPIC = "lighthouse"
 
 
@@ -66,7 +68,6 @@ def refreshed(services: app.Services, path: Path) -> NoteDraft:
     )
 
 
-@pytest.mark.slow
 def test_a_note_is_written_with_links_and_found_as_the_persons(
     writer: app.Services, tmp_path: Path
 ) -> None:
@@ -80,7 +81,6 @@ def test_a_note_is_written_with_links_and_found_as_the_persons(
     assert "lighthouse (your note)" in {source.title for source in found}
 
 
-@pytest.mark.slow
 def test_what_no_source_backs_is_marked_and_what_one_denies_is_left_out(
     writer: app.Services, tmp_path: Path, server: ChatServer
 ) -> None:
@@ -94,7 +94,6 @@ def test_what_no_source_backs_is_marked_and_what_one_denies_is_left_out(
     assert "not lit" not in text
 
 
-@pytest.mark.slow
 def test_a_note_is_no_evidence_for_itself(
     writer: app.Services, tmp_path: Path, server: ChatServer
 ) -> None:
@@ -107,7 +106,6 @@ def test_a_note_is_no_evidence_for_itself(
     assert "lit at noon" in draft.changes[0].after
 
 
-@pytest.mark.slow
 def test_a_refresh_shows_changes_and_keeps_what_the_person_wrote(
     writer: app.Services, tmp_path: Path, server: ChatServer
 ) -> None:
@@ -128,7 +126,6 @@ def test_a_refresh_shows_changes_and_keeps_what_the_person_wrote(
     assert "The keeper of the lighthouse has a lamp [[1]]" in after
 
 
-@pytest.mark.everyday
 def test_another_wording_is_no_change(
     writer: app.Services, tmp_path: Path, server: ChatServer
 ) -> None:
@@ -137,7 +134,6 @@ def test_another_wording_is_no_change(
     assert refreshed(writer, path).changes == ()
 
 
-@pytest.mark.slow
 def test_a_file_that_changed_meanwhile_is_not_overwritten(
     writer: app.Services, tmp_path: Path, server: ChatServer
 ) -> None:
@@ -150,7 +146,6 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(
     assert "A word of mine." in path.read_text()
 
 
-@pytest.mark.slow
 def test_without_a_model_a_note_has_excerpts(indexed: app.Services, tmp_path: Path) -> None:
     text = saved(indexed, tmp_path / "Notes").read_text()
     assert "## Excerpts" in text
@@ -158,13 +153,11 @@ def test_without_a_model_a_note_has_excerpts(indexed: app.Services, tmp_path: Pa
     assert "(../papers/lamp.md)" in text
 
 
-@pytest.mark.slow
 def test_a_second_note_gets_a_file_of_its_own(writer: app.Services, tmp_path: Path) -> None:
     first = saved(writer, tmp_path / "Notes")
     assert drafted(writer, tmp_path / "Notes").path != first
 
 
-@pytest.mark.slow
 def test_what_can_not_be_written_is_said(writer: app.Services, tmp_path: Path) -> None:
     with pytest.raises(AppError, match="no note"):
         refreshed(writer, tmp_path / "papers" / "lamp.md")
@@ -204,7 +197,6 @@ def asked_of(server: ChatServer) -> str:
     return "\n".join(str(chat["messages"][-1]["content"]) for chat in server.chats)
 
 
-@pytest.mark.slow
 def test_a_note_is_in_the_language_of_its_documents(
     german: app.Services, server: ChatServer, tmp_path: Path
 ) -> None:
@@ -216,7 +208,6 @@ def test_a_note_is_in_the_language_of_its_documents(
     assert "What is known" not in asked_of(server)
 
 
-@pytest.mark.slow
 def test_a_note_is_in_the_language_of_its_topic(
     german: app.Services, server: ChatServer, tmp_path: Path
 ) -> None:
@@ -225,7 +216,6 @@ def test_a_note_is_in_the_language_of_its_topic(
     assert "## Overview" in text
 
 
-@pytest.mark.slow
 def test_the_preferred_language_is_that_of_the_note(
     german: app.Services, server: ChatServer, tmp_path: Path
 ) -> None:
@@ -235,7 +225,6 @@ def test_the_preferred_language_is_that_of_the_note(
     assert "## Vue d’ensemble" in text
 
 
-@pytest.mark.slow
 def test_a_note_with_english_headings_is_recognised(
     german: app.Services, server: ChatServer, tmp_path: Path
 ) -> None:
@@ -258,7 +247,6 @@ def test_a_note_with_english_headings_is_recognised(
     assert "Überblick" not in after
 
 
-@pytest.mark.slow
 def test_the_person_chooses_another_language_for_a_note(
     german: app.Services, server: ChatServer, tmp_path: Path
 ) -> None:

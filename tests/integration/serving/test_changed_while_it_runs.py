@@ -95,7 +95,7 @@ def test_another_port_starts_it_anew(serve: Serve) -> None:
         assert switch_of(server).address != server.address
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_port_of_another_program_changes_nothing(server: Server) -> None:
     switch = switch_of(server)
     with socket.create_server(("127.0.0.1", 0)) as other:

@@ -72,7 +72,7 @@ def test_only_the_named_documents_are_read(server: Server, endpoint: ChatServer)
     assert not nothing[-2]["sources"]
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_named_documents_do_not_widen_what_a_token_may_read(
     server: Server, endpoint: ChatServer
 ) -> None:

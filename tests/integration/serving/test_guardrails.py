@@ -11,6 +11,8 @@ from desktop_rag.features.rails.services import RailServices
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 PERSONAL = "The keeper of the lighthouse is written to at ada@example.org [1]."
 
 
@@ -24,7 +26,6 @@ def railed(config_id: str) -> dict[str, Any]:
     return {"guardrails": {"config_id": config_id}}
 
 
-@pytest.mark.slow
 def test_an_assistant_with_rails_is_a_model_like_others(
     client: openai.OpenAI, server: Server, endpoint: ChatServer
 ) -> None:
@@ -38,7 +39,6 @@ def test_an_assistant_with_rails_is_a_model_like_others(
         ask(client, "Which party?", "polite", extra_body=railed("grounding"))
 
 
-@pytest.mark.slow
 def test_a_streamed_answer_is_held_back_until_personal_data_is_covered(
     client: openai.OpenAI, endpoint: ChatServer
 ) -> None:
@@ -56,7 +56,6 @@ def test_a_streamed_answer_is_held_back_until_personal_data_is_covered(
     assert "ada@example.org" not in repr(chunks)
 
 
-@pytest.mark.slow
 def test_a_stream_has_what_passed_and_below_it_the_refusal_of_the_rest(
     client: openai.OpenAI, server: Server, endpoint: ChatServer, tmp_path: Path
 ) -> None:
@@ -79,7 +78,6 @@ def test_a_stream_has_what_passed_and_below_it_the_refusal_of_the_rest(
     assert whole.choices[0].message.content == "I'm sorry, I can't respond to that."
 
 
-@pytest.mark.slow
 def test_the_names_are_listed_and_nothing_else_can_be_named(
     client: openai.OpenAI, server: Server, endpoint: ChatServer, tmp_path: Path
 ) -> None:
@@ -101,7 +99,6 @@ def test_the_names_are_listed_and_nothing_else_can_be_named(
     rest.close()
 
 
-@pytest.mark.everyday
 def test_nothing_is_proposed_to_a_program(
     client: openai.OpenAI, server: Server, endpoint: ChatServer, tmp_path: Path
 ) -> None:

@@ -40,7 +40,7 @@ def streamed(server: Server) -> str:
     return said
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_nothing_in_an_answer_is_live(server: Server) -> None:
     with server.client() as client:
         whole = client.post("/v1/chat/completions", json=ASKED).json()

@@ -85,7 +85,7 @@ def test_responses_that_are_to_be_stored_say_that_they_are_not(client: openai.Op
     assert raised.value.param == "previous_response_id"
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_an_image_reaches_the_model_and_is_kept_nowhere(
     client: openai.OpenAI, server: Server, endpoint: ChatServer
 ) -> None:

@@ -56,7 +56,7 @@ def test_a_streamed_response(client: openai.OpenAI) -> None:
     assert text == events[-1].response.output_text == "The lamp is lit at dusk [1]."  # type: ignore[union-attr]
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_failure_is_an_event_of_a_stream(client: openai.OpenAI, endpoint: ChatServer) -> None:
     endpoint.mode, endpoint.status = "status", 401
     *_, last = client.responses.create(model="desktop-rag", input=QUESTION, stream=True)

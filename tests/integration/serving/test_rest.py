@@ -137,7 +137,7 @@ def test_a_round_deletes_what_was_not_named(
     assert {d["own_id"] for d in listed["documents"]} == {"kept", "new"}
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_file_is_uploaded_and_its_description_changed(
     server: Server, admin: httpx2.Client, wiki: str
 ) -> None:
@@ -187,7 +187,7 @@ def test_a_persons_file_can_be_read_but_not_deleted(admin: httpx2.Client) -> Non
     assert Path(lamp["path"]).exists()
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_documents_are_listed_by_what_is_said_of_them(
     server: Server, admin: httpx2.Client, wiki: str
 ) -> None:
@@ -301,7 +301,7 @@ def events_of(response: httpx2.Response) -> list[tuple[str, Any]]:
     return found
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_an_answer_comes_whole_with_its_sources(admin: httpx2.Client, endpoint: ChatServer) -> None:
     answer = admin.post("ask", json={"question": "When is the lamp lit?"}).json()
     assert answer["text"] == "The lamp is lit at dusk [1]."

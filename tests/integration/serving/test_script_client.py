@@ -113,7 +113,7 @@ def test_the_rest_of_the_server_is_asked_too(server: Server, endpoint: ChatServe
     assert endpoint.models
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 @needs_node
 def test_the_token_of_the_person_goes_with_each_request_in_its_header(server: Server) -> None:
     with WebServer() as site:

@@ -54,7 +54,7 @@ def test_a_limited_token_is_no_way_around_by_mcp(server: Server) -> None:
         calls.call(Caller(token), "ask", {"question": "When is the lamp lit?"})
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_the_last_use_of_a_token_is_noted(server: Server) -> None:
     uses = TokenUses(server.services.home.token_uses)
     secret = server.token()
@@ -64,7 +64,7 @@ def test_the_last_use_of_a_token_is_noted(server: Server) -> None:
     assert list(uses.all()) == [token.token_id]
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_stored_token_without_models_is_not_limited(server: Server) -> None:
     secret = server.token()
     path = server.services.home.tokens

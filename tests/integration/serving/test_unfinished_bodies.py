@@ -37,7 +37,7 @@ def test_after_the_promise_of_an_endless_body_the_connection_ends(server: Server
         assert connection.recv(1) == b""
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_body_that_drips_after_its_response_does_not_hold_the_connection(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,7 +58,7 @@ def health(connection: socket.socket, server: Server, before: str = "") -> tuple
     return response.status, response.read()
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_body_that_comes_after_its_response_leaves_room_for_the_next(server: Server) -> None:
     connection, _ = asked(server, 2)
     with connection:

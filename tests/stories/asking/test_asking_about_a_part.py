@@ -164,7 +164,7 @@ def test_a_file_that_is_deleted_says_so_with_ways_out(alone: Person, papers: Pat
     assert not scope(alone).is_limited
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_folder_with_nothing_in_it_leads_to_the_library(library: Person, tmp_path: Path) -> None:
     library.window.ask_about(QuestionScope.of(ScopeItem.of_folder(tmp_path / "letters")))
     library.sees("“letters”: nothing in it can be searched yet.")

@@ -15,6 +15,8 @@ from desktop_rag.core.paths import Home
 from desktop_rag.window_app import WindowApp
 from tests.conftest import FAST_TIMES
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def outlive() -> Iterator[Callable[[], None]]:
@@ -31,7 +33,6 @@ def outlive() -> Iterator[Callable[[], None]]:
         thread.join()
 
 
-@pytest.mark.everyday
 def test_neither_a_thread_nor_a_menu_keeps_the_window(
     home: Home, outlive: Callable[[], None]
 ) -> None:

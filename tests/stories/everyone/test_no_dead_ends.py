@@ -59,7 +59,7 @@ def test_an_answer_without_end_is_stopped_and_asked_again(
     asker.sees("The lamp is lit at dusk")
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_document_that_is_deleted_while_it_is_read_says_so(
     home: Home, open_window: Callable[[], Person], papers: Path, server: ChatServer
 ) -> None:

@@ -91,7 +91,7 @@ def test_rails_are_written_tried_saved_and_edited_again(
                                                             "about politics")]  # fmt: skip
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_what_is_unsaved_is_asked_about_and_kept_over_a_restart(
     open_window: Callable[[], Person], home: Home
 ) -> None:

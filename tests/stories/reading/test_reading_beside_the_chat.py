@@ -124,7 +124,7 @@ def press_citation(person: Person, tmp_path: Path, *names: str) -> ReadingPane:
     return pane
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lamp.md", "oil.eml", "lamp.py", "harbour.pptx"])
 def test_the_words_are_marked_in_the_document(reader: Person, tmp_path: Path, name: str) -> None:
     pane = press_citation(reader, tmp_path, name)
@@ -145,7 +145,7 @@ def test_a_pdf_is_shown_at_the_page(reader: Person, tmp_path: Path) -> None:
     reader.sees("page 3 of 3")
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_sheet_is_shown_at_its_cells(reader: Person, tmp_path: Path) -> None:
     pane = press_citation(reader, tmp_path, "duties.csv")
     reader.sees("cell A62")
@@ -155,7 +155,7 @@ def test_a_sheet_is_shown_at_its_cells(reader: Person, tmp_path: Path) -> None:
     assert not model.is_cited(30, 1)
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_find_back_and_a_window_of_its_own(reader: Person, tmp_path: Path) -> None:
     pane = press_citation(reader, tmp_path, "lamp.md")
     reader.waits_until(lambda: bool(marked_words(pane)))

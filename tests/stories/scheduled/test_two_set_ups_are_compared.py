@@ -115,7 +115,7 @@ def judges_blind(asker: Person) -> None:
     asker.sees("It rests on your judgement.")
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_the_better_set_up_is_found(asker: Person, tmp_path: Path) -> None:
     writes(asker, "Lamps")
     asks_with_two_set_ups(asker)

@@ -152,7 +152,7 @@ def test_filters_are_exchanged_while_the_server_runs(serve: Serve, endpoint: Cha
         assert ask(server, "What is the salary of the keeper?")[0] == status
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_filter_for_some_models_leaves_the_others_alone(
     serve: Serve, endpoint: ChatServer
 ) -> None:

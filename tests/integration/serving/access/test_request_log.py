@@ -70,7 +70,7 @@ def test_questions_and_answers_are_logged_where_the_settings_want_it(
     assert record.answer == "The lamp is lit at dusk [1]."
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_failed_answer_is_logged_with_its_reason(endpoint: ChatServer, server: Server) -> None:
     endpoint.mode = "status"
     ask(server, server.token(), stream=True)

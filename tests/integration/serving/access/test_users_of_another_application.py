@@ -201,7 +201,7 @@ def test_a_token_that_is_not_valid_is_refused_and_reaches_nobody(
     assert not app.asked
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_token_is_refused_in_the_same_way_where_no_collection_asks_for_one(
     ask: Ask, app: RightsApp
 ) -> None:

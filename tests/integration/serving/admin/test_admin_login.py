@@ -81,7 +81,7 @@ def test_every_page_says_what_browsers_must_not_do(browser: AdminBrowser) -> Non
     assert browser.get("/admin/admin.css").headers["content-type"].startswith("text/css")
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_a_form_needs_its_key_and_the_origin_of_the_server(browser: AdminBrowser) -> None:
     browser.log_in()
     before = len(TokenBook(browser.server.services.home.tokens).all())
@@ -158,7 +158,7 @@ def test_a_session_ends_after_a_rest_and_after_a_day_of_work() -> None:
     assert sessions.find("unknown") is None
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_the_session_after_many_others_still_opens() -> None:
     sessions = AdminSessions(lambda _: True)
     ids = [sessions.open(TOKEN)[0] for _ in range(100)]

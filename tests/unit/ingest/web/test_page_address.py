@@ -76,6 +76,7 @@ def test_what_a_server_is_asked_for() -> None:
     assert target_of("http://[2606:4700::1111]:8080/a?b=c") == "/a?b=c"
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60))
 def test_any_text_is_refused_or_has_one_form(text: str) -> None:
     try:

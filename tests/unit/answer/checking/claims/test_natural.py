@@ -10,6 +10,8 @@ import pytest
 from benchmarks.answers.badges import NATURAL, Badge, natural
 from desktop_rag.core.claims import Verdict
 
+pytestmark = pytest.mark.slow
+
 
 @cache
 def badges() -> list[Badge]:
@@ -17,7 +19,6 @@ def badges() -> list[Badge]:
     return list(natural(NATURAL / "natural.toml"))
 
 
-@pytest.mark.slow
 def test_hardly_a_false_sentence_is_supported_and_no_true_one_contradicted() -> None:
     false = [badge for badge in badges() if not badge.is_true]
     wrong = [b.text for b in badges() if b.is_true and b.verdict is Verdict.CONTRADICTED]
@@ -26,7 +27,6 @@ def test_hardly_a_false_sentence_is_supported_and_no_true_one_contradicted() -> 
     assert wrong == []
 
 
-@pytest.mark.slow
 def test_more_false_sentences_than_true_ones_carry_a_warning() -> None:
     chips = {label: [b.is_chip for b in badges() if b.is_true is label] for label in (True, False)}
     true, false = (sum(chips[label]) / len(chips[label]) for label in (True, False))
