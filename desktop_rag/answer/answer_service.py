@@ -93,7 +93,6 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.languages import OTHER_LATIN, UNKNOWN, question_language
-from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.question import NamedFiles
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
@@ -537,7 +536,8 @@ class AnswerService:
         across: frozenset[int],
     ) -> frozenset[int]:
         """The sources that aren't about the names in a question: no passage has one, or their own
-        document none. In another language, as `across`, a name that is a word may be another one.
+        document none. In another language, as `across`, a name that is a word may be another one,
+        unless a document has it.
         """
         missing = self._missing(request)
         if any(name.is_certain for name in missing):
@@ -545,11 +545,12 @@ class AnswerService:
         held = cache(self._plain_text)
         last = [name[-1].casefold() for name in names]
         begins = [word[: max(_SHORTEST_FORM, len(word) - 2)] for word in last]
+        named = () if missing else begins
+        holding = {s.n for s in sources if any(b in held(s.document_id) for b in named)}
         return frozenset(
             s.n
             for s in sources
-            if s.n not in across
-            and (missing or (begins and not any(b in held(s.document_id) for b in begins)))
+            if (missing or begins) and s.n not in holding and (holding or s.n not in across)
         )
 
     def _plain_text(self, document_id: str) -> str:
@@ -635,8 +636,8 @@ class AnswerService:
         # A list of records cites one document hundreds of times.
         read = cache(self._places)
         return tuple(
-            replace(source, anchor=_place_in(read(source.document_id), source))
-            if source.quote
+            replace(source, anchor=places.anchor(source.start, source.end))
+            if source.quote and (places := read(source.document_id)) is not None
             else source
             for source in sources
         )
@@ -687,10 +688,6 @@ def _previous_answer(draft: AnswerDraft, request: AnswerRequest) -> str:
     """The previous answer, for a question that asks for more than it says; else ""."""
     answers = [message.text for message in request.history if message.role is Role.ASSISTANT]
     return answers[-1] if answers and asks_for_more(request.query.text, draft.asked) else ""
-
-
-def _place_in(places: Places | None, source: SourceRef) -> Anchor:
-    return places.anchor(source.start, source.end) if places else source.anchor
 
 
 def _small_talk(request: AnswerRequest, *, is_open: bool) -> str:

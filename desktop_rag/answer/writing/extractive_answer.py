@@ -204,6 +204,8 @@ def excerpts(
     preferred; a comparison quotes both sides.
     """
     across = in_other_languages(question, meaning, surroundings)
+    if meaning and doubt:
+        sources = [source for source in sources if source.n not in doubt.apart]
     ranked = _near_the_best(sources, across, surroundings)
     asked = asked_words(question)
     best = [s for n, s in enumerate(ranked) if n < _PASSAGES or s.n in across]
@@ -214,9 +216,12 @@ def excerpts(
             return ""
     candidates = all_candidates(best, asked, surroundings)
     if meaning and _tell_little(asked, candidates):
-        # Words tell little, as in another language: the meaning decides, among all passages.
+        # Words tell little, as in another language: the meaning decides, among all passages. A name
+        # is the same there, so that a document that is named leads.
         by_meaning = all_candidates(ranked, asked, surroundings, any_row=True)
-        candidates = [replace(candidate, rank=1) for candidate in by_meaning]
+        most = max((len(c.named) for c in by_meaning), default=0)
+        fit = [c for c in by_meaning if c.n not in across or len(c.named) == most]
+        candidates = [replace(candidate, rank=1) for candidate in fit]
         question = _without_names(question, ranked)
     if not candidates:
         # Fragments only: shown as they are rather than not at all.
@@ -300,13 +305,14 @@ def _is_about(
     doubt: Doubt,
 ) -> bool:
     """True when a piece, which is no question itself, is near enough to a question."""
-    fit = [source for source in sources if source.n not in doubt.apart]
-    found = all_candidates(fit, asked_words(question), surroundings, any_row=True)
-    found = found or [c for source in fit for c in whole_passage(source)]
+    found = all_candidates(sources, asked_words(question), surroundings, any_row=True)
+    found = found or [c for source in sources for c in whole_passage(source)]
     pieces = [c for c in found if not c.unit.text.endswith(("?", "？"))]
-    passages = {s.n: frozenset[str]().union(*(c.terms for c in found if c.n == s.n)) for s in fit}
-
-    least_across = _DOUBTFUL_ACROSS if doubt.is_great else _ABOUT_ACROSS
+    passages = {
+        s.n: frozenset[str]().union(*(c.terms for c in found if c.n == s.n)) for s in sources
+    }
+    is_doubtful = doubt.is_great or bool(doubt.apart)
+    least_across = _DOUBTFUL_ACROSS if is_doubtful else _ABOUT_ACROSS
 
     def has(asked: str, least: float) -> bool:
         words, similar = content_words(asked), _similar(asked, pieces, meaning, surroundings)

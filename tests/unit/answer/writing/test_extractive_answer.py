@@ -306,6 +306,30 @@ def test_no_answer_is_made_of_what_is_apart() -> None:
     assert found(doubt=Doubt(frozenset({1}))) == ""
 
 
+def test_what_is_apart_is_not_quoted_because_another_language_comes_near() -> None:
+    sources = [
+        source(1, "The rent of the depot is 900 euro a month."),
+        source(2, "The rent of the barn is 700 euro a month."),
+    ]
+    around = {1: Surroundings(language="en"), 2: Surroundings(language="de")}
+    asked = "How much is the rent in Salford?"
+    found = partial(excerpts, asked, sources, meaning(asked), "", around)
+    assert "[1]" in found(doubt=Doubt())
+    assert "[1]" not in found(doubt=Doubt(frozenset({1})))
+
+
+def test_in_another_language_the_document_that_is_named_leads() -> None:
+    asked = "Wie hoch ist die Strafe im Vertrag mit Halden?"
+    sources = [
+        replace(report("Vertragsstrafen sind hohe Strafzahlungen.", 1), score=1.0),
+        replace(report("A breach costs 4,000 euro.", 2, "/Halden.docx"), score=0.5),
+    ]
+    around = {n: Surroundings(language="en") for n in (1, 2)}
+    said = excerpts(asked, sources, meaning(asked), "", around)
+    assert said.startswith("A breach costs 4,000 euro. [2]")
+    assert "[1]" not in said
+
+
 def test_no_answer_is_made_of_what_only_has_the_name() -> None:
     asked, text = "What is the salary of Tilda Crane?", "It is led by Tilda Crane of Bergen."
     found = partial(excerpts, asked, [source(1, text)], meaning(asked))
