@@ -41,6 +41,8 @@ _LONGEST_QUESTION = 300
 _FEW, _MOST_ROWS = 8, 100
 _PEOPLE_SHARE = 0.8
 _UNREAD_COST = 1.5
+# What rows are grouped by without the name of a column.
+_GROUPS = frozenset({"months", "years", "who"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +377,8 @@ class _Reading:
 
     def _is_about_table(self) -> bool:
         """True when more is read than not, and no name or number is left unread."""
-        read = [token for token in self.tokens if token.is_read]
+        grouped = set[int]().union(*map(self._places_of, self.used & _GROUPS))
+        read = [t for n, t in enumerate(self.tokens) if t.is_read or n in grouped]
         if not read or any(map(str.isdigit, "".join(token.text for token in self.unread))):
             return False
         if likely_language(self.question) != "de" and any(
@@ -477,6 +480,8 @@ class _Reading:
         for kind, form in (("months", "%Y-%m"), ("years", "%Y")):
             if times and self._says(kind) and (is_best or self._says("per")):
                 self._uses(kind)
+                # A date has a month, as a column of months does.
+                self.score += 1.0
                 return f"strftime({_quoted(times[0].name)}, '{form}')", times[0].name
         people = self._people()
         if people and is_best and self._says("who") and not _is_unique(people):

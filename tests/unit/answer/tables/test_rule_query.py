@@ -35,6 +35,7 @@ def read(question: str, table: SheetTable) -> RuleQuery:
         ("The two cheapest loans", ['ORDER BY "Fee EUR" ASC LIMIT 2']),
         ("Which borrower paid the most in total?", ['GROUP BY "Borrower"', "DESC LIMIT 1"]),
         ("Who is the biggest borrower?", ['sum("Fee EUR")', 'GROUP BY "Borrower"', "LIMIT 1"]),
+        ("In which month did we spend the most?", ["'%Y-%m'", 'sum("Fee EUR")', "DESC LIMIT 1"]),
         ("Loans over 70 EUR", ['"Fee EUR" > 70']),
         ("loans with a fee between 7 and 20", ['"Fee EUR" >= 7', '"Fee EUR" <= 20']),
         ("Which loans are not returned?", ['"Returned" = false OR "Returned" IS NULL']),
@@ -75,6 +76,7 @@ def test_conditions_are_told_in_words(loans: SheetTable) -> None:
         "When does the canoe race of the northern clubs begin?",
         "What did the minister say about fees?",
         "Is item 4711 heavy?",
+        "In which month did the heating break most often?",
         "How much is a ticket?",
     ],
 )
