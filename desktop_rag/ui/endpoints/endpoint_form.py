@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QLineEdit, QWidget
 
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
@@ -53,6 +53,7 @@ from desktop_rag.ui.widgets.form_fields import (
     number_field,
     show_number,
 )
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -78,9 +79,7 @@ class ServiceChoice(QWidget):
         self._open = TextButton(tr("Get a key…"))
         self._open.setAccessibleDescription(tr("Open the service's page for keys in your browser"))
         self._note = PlainLabel(tone="muted", scale="small", wrap=True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._note)
+        vertical(self._note, on=self, margins=0)
         self._list.activated.connect(self._on_chosen)
         self._open.clicked.connect(self._on_open_clicked)
         self._show(None)
@@ -148,11 +147,7 @@ class LocalServerList(QWidget):
             row.addWidget(button)
         for name in list(USUAL)[_DEFAULT_COUNT:]:
             self._uses[name].hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        column.addLayout(row)
-        column.addWidget(self._search, 0, Qt.AlignmentFlag.AlignLeft)
+        vertical(row, (self._search, 0, Qt.AlignmentFlag.AlignLeft), on=self, margins=0, spacing=6)
 
     @property
     def buttons(self) -> list[TextButton]:
@@ -232,12 +227,14 @@ class FirstModelGuide(Card):
             " address below.",
             join=", ".join(USUAL),
         )
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 10, 12, 12)
-        column.setSpacing(8)
-        column.addWidget(title)
-        column.addLayout(steps)
-        column.addWidget(PlainLabel(searched, wrap=True))
+        vertical(
+            title,
+            steps,
+            PlainLabel(searched, wrap=True),
+            on=self,
+            margins=(12, 10, 12, 12),
+            spacing=8,
+        )
         self.hide()
         self._page.clicked.connect(lambda: confirm_and_open(_PAGE, self))
         self._copy.clicked.connect(self._on_copy_clicked)
@@ -277,16 +274,13 @@ class EndpointChoice(QWidget):
         kept = self._add.sizePolicy()
         kept.setRetainSizeWhenHidden(True)
         self._add.setSizePolicy(kept)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        for button in (self._use, self._add, self._remove):
-            row.addWidget(button)
-        row.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        column.addWidget(self.list)
-        column.addLayout(row)
+        vertical(
+            self.list,
+            horizontal(self._use, self._add, self._remove, Stretch(), spacing=8),
+            on=self,
+            margins=0,
+            spacing=6,
+        )
         self.list.activated.connect(lambda _row: self.shown.emit(self._shown))
         self._use.clicked.connect(lambda: self.used.emit(self._shown))
         self._add.clicked.connect(lambda: self.shown.emit(""))

@@ -21,16 +21,7 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import (
-    QButtonGroup,
-    QComboBox,
-    QFileDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QMessageBox,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QButtonGroup, QComboBox, QFileDialog, QLineEdit, QMessageBox, QWidget
 
 from desktop_rag.activity.activity import EventFilter, FoundEvents, Totals, as_csv, as_json_lines
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Outcome
@@ -63,6 +54,7 @@ from desktop_rag.ui.widgets.controls import (
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
@@ -273,14 +265,13 @@ class ActivityDetails(Card):
         self._facts.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._open_chat = TextButton(tr("Open chat"))
         self._open_chat.clicked.connect(lambda: self.chat_requested.emit(self._chat_id))
-        top = QHBoxLayout()
-        top.addWidget(self._title, 1)
-        top.addWidget(self._open_chat)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 12, 16, 12)
-        column.setSpacing(6)
-        column.addLayout(top)
-        column.addWidget(self._facts, 1)
+        vertical(
+            horizontal((self._title, 1), self._open_chat),
+            (self._facts, 1),
+            on=self,
+            margins=(16, 12, 16, 12),
+            spacing=6,
+        )
         # Of one height, so that choosing an event does not move the table.
         self.setMinimumHeight(_DETAILS_HEIGHT_PX)
         policy = self._open_chat.sizePolicy()
@@ -339,15 +330,13 @@ class ActivityFilters(QWidget):
         self._range = QComboBox(self)
         self._range.setAccessibleName(tr("Time range"))
         self._range.addItems([_ALL, _WEEK, _TODAY])
-        fields = QHBoxLayout()
-        fields.setSpacing(8)
-        fields.addWidget(self._text, 1)
-        fields.addWidget(self._range)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        column.addLayout(self._build_chips())
-        column.addLayout(fields)
+        vertical(
+            self._build_chips(),
+            horizontal((self._text, 1), self._range, spacing=8),
+            on=self,
+            margins=0,
+            spacing=8,
+        )
         self._chips.idClicked.connect(self.changed)
         self._text.textChanged.connect(self._typing.start)
         self._typing.timeout.connect(self.changed)

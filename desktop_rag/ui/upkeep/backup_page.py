@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -32,6 +31,7 @@ from desktop_rag.ui.foundation.days import written_day
 from desktop_rag.ui.foundation.wording import one_line, size_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _WIDTH_PX = 520
@@ -60,8 +60,7 @@ class ImportDialog(QDialog):
         self.setWindowTitle(tr("Import a backup"))
         self.setMinimumWidth(_WIDTH_PX)
         body = QWidget()
-        self._column = QVBoxLayout(body)
-        self._column.setSpacing(10)
+        self._column = vertical(on=body, spacing=10)
         of, day = tr("everything"), written_day(date.fromisoformat(contents.day))
         if contents.collection:
             of = tr("the collection “{collection}”", collection=contents.collection)
@@ -84,9 +83,7 @@ class ImportDialog(QDialog):
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(body)
         scroll.setMinimumHeight(min(_MOST_HEIGHT_PX, self._column.heightForWidth(_WIDTH_PX - 24)))
-        outer = QVBoxLayout(self)
-        outer.addWidget(scroll, 1)
-        outer.addLayout(self._buttons())
+        vertical((scroll, 1), self._buttons(), on=self)
 
     def _buttons(self) -> QHBoxLayout:
         merge = TextButton(tr("Import"), kind="primary")
@@ -94,11 +91,7 @@ class ImportDialog(QDialog):
         merge.clicked.connect(self.accept)
         cancel = TextButton(tr("Cancel"))
         cancel.clicked.connect(self.reject)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(cancel)
-        row.addWidget(merge)
-        return row
+        return horizontal(Stretch(), cancel, merge)
 
     def _say(self, words: str, *, tone: str = "", scale: str = "") -> None:
         self._column.addWidget(
@@ -168,9 +161,7 @@ class BackupPage(ScrolledPage):
         self._last = PlainLabel("")
         section.add_row(tr("Last snapshot"), self._last)
         self._rows = QWidget()
-        self._row_column = QVBoxLayout(self._rows)
-        self._row_column.setContentsMargins(0, 0, 0, 0)
-        self._row_column.setSpacing(6)
+        self._row_column = vertical(on=self._rows, margins=0, spacing=6)
         section.add_note(self._rows)
         self.column.addWidget(section)
 

@@ -5,7 +5,7 @@ from threading import Event
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QMessageBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QMessageBox, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, told, tr
@@ -14,6 +14,7 @@ from desktop_rag.diagnosis.home_repair import RepairRequest
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel, TextButton, plain_question
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _NEEDED = tr(
@@ -46,14 +47,12 @@ class RepairCard(Card):
         self._text = PlainLabel(_NEEDED, wrap=True)
         self.arrange = TextButton(tr("Repair at next start…"))
         self.take_back = TextButton(tr("Do not repair"))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 12, 16, 12)
-        column.addWidget(self._text)
-        buttons = QHBoxLayout()
-        for button in (self.arrange, self.take_back):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        column.addLayout(buttons)
+        vertical(
+            self._text,
+            horizontal(self.arrange, self.take_back, Stretch()),
+            on=self,
+            margins=(16, 12, 16, 12),
+        )
         self.arrange.clicked.connect(self._on_arrange_clicked)
         self.take_back.clicked.connect(lambda: self._arrange(False))
         self._show_state(False)
@@ -192,9 +191,7 @@ class HealthPage(ScrolledPage):
         self._summary = PlainLabel(_INTRO, tone="muted", wrap=True)
         self.repair = RepairCard(bridge, request)
         self._card = Card()
-        self._rows = QVBoxLayout(self._card)
-        self._rows.setContentsMargins(18, 16, 18, 18)
-        self._rows.setSpacing(_ROW_GAP_PX)
+        self._rows = vertical(on=self._card, margins=(18, 16, 18, 18), spacing=_ROW_GAP_PX)
         for widget in (self._summary, self.repair, self._card):
             self.column.addWidget(widget)
         self.copy.clicked.connect(self._on_copy_clicked)

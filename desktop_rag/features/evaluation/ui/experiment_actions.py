@@ -15,11 +15,9 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QFileDialog,
-    QHBoxLayout,
     QLineEdit,
     QMessageBox,
     QPlainTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -55,6 +53,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, fit_height, note, number_field
+from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -88,13 +87,8 @@ class SetDialog(QDialog):
         self._error = PlainLabel(tone="danger", wrap=True, selectable=True)
         self._save = TextButton(tr("Save"), kind="primary")
         self._cancel = TextButton(tr("Cancel"))
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._error, 1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._save)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(10)
+        buttons = horizontal((self._error, 1), self._cancel, self._save)
+        column = vertical(on=self, margins=(20, 18, 20, 16), spacing=10)
         for words, field in (
             (tr("Name of the set"), self._name),
             (tr("Questions, one a line"), self._lines),
@@ -243,15 +237,11 @@ class JudgingStartDialog(QDialog):
         section.add_row(tr("Drawn"), self._spread, is_wide=True)
         if judge:
             section.add_row(tr("Rubric"), self._rubric, is_wide=True)
-        buttons = QHBoxLayout()
+        buttons = horizontal()
         if judge:
             buttons.addWidget(self._reset)
-        buttons.addStretch(1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._start)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(10)
+        fill(buttons, Stretch(), self._cancel, self._start)
+        column = vertical(on=self, margins=(20, 18, 20, 16), spacing=10)
         said = _MODEL.format(model=one_line(judge.model)) if judge else _PERSON
         column.addWidget(PlainLabel(said, tone="muted", wrap=True))
         if judge and judge.is_author:

@@ -19,7 +19,6 @@ from PySide6.QtGui import QPainter, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
-    QHBoxLayout,
     QHeaderView,
     QListWidgetItem,
     QMenu,
@@ -27,7 +26,6 @@ from PySide6.QtWidgets import (
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -53,6 +51,7 @@ from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_tooltip
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.item_list import ItemList
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 # The runs that somebody wants to compare first.
 _NEWEST = 2
@@ -396,39 +395,31 @@ class ExperimentsPage(QWidget):
         return menu
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(_SIDE_PX, 18, _SIDE_PX, 14)
-        column.setSpacing(10)
-        top = QHBoxLayout()
-        top.addWidget(PlainLabel(tr("My questions"), scale="title"))
-        top.addStretch(1)
-        top.addWidget(self._new)
-        column.addLayout(top)
-        column.addWidget(self._empty)
+        column = vertical(
+            horizontal(PlainLabel(tr("My questions"), scale="title"), Stretch(), self._new),
+            self._empty,
+            on=self,
+            margins=(_SIDE_PX, 18, _SIDE_PX, 14),
+            spacing=10,
+        )
         self._body = QWidget()
         column.addWidget(self._body, 1)
         column.addStretch(0)  # keeps the words at the top while there is no set
         column.addWidget(self._said)
-        inside = QVBoxLayout(self._body)
-        inside.setContentsMargins(0, 0, 0, 0)
-        inside.setSpacing(10)
-        inside.addLayout(_row(self._sets, self._edit, self._more, self._delete, self._ask))
-        band = QHBoxLayout()
-        left = QVBoxLayout()
-        left.addWidget(self._runs, 1)
-        below = QHBoxLayout()
-        below.addWidget(self._pause)
-        below.addWidget(self._remove)
-        below.addStretch(1)
-        left.addLayout(below)
-        band.addLayout(left, 2)
-        band.addWidget(self._charts, 3)
-        inside.addLayout(band)
-        inside.addWidget(self._compared)
-        inside.addLayout(
-            _row(self._filter, self._tag, self._beside, self._judge, self._let_judge, self._report)
+        band = horizontal(
+            (vertical((self._runs, 1), horizontal(self._pause, self._remove, Stretch())), 2),
+            (self._charts, 3),
         )
-        inside.addWidget(self._matrix, 1)
+        vertical(
+            _row(self._sets, self._edit, self._more, self._delete, self._ask),
+            band,
+            self._compared,
+            _row(self._filter, self._tag, self._beside, self._judge, self._let_judge, self._report),
+            (self._matrix, 1),
+            on=self._body,
+            margins=0,
+            spacing=10,
+        )
         # In a small window it gives way to the buttons below it.
         self._runs.setMinimumHeight(64)
         self._runs.setMaximumHeight(150)

@@ -10,16 +10,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QPlainTextEdit,
-    QTextEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QDialog, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
 
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.translation import told, tr
@@ -30,6 +21,7 @@ from desktop_rag.ui.foundation.wording import one_line, place_in_words
 from desktop_rag.ui.messages.cited_text import CitedText
 from desktop_rag.ui.widgets.controls import ElidedButton, PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 
 
 class AnswerText(CitedText):
@@ -187,27 +179,20 @@ class JudgingDialog(QDialog):
         return buttons
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(10)
-        column.addWidget(self._place)
-        column.addWidget(self._question)
-        beside = QHBoxLayout()
+        column = vertical(
+            self._place, self._question, on=self, margins=(20, 18, 20, 16), spacing=10
+        )
+        beside = horizontal()
         for text, sources in zip(self._texts, self._sources, strict=True):
-            side = QVBoxLayout()
-            side.addWidget(text, 1)
-            side.addWidget(sources)
+            side = vertical((text, 1), sources)
             beside.addLayout(side, 1)
-        column.addLayout(beside, 1)
-        column.addWidget(self._comment)
-        buttons = QHBoxLayout()
-        for button in self._buttons:
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        buttons.addWidget(self._back)
-        buttons.addWidget(self._skip)
-        column.addLayout(buttons)
-        column.addWidget(self._keys)
+        fill(
+            column,
+            (beside, 1),
+            self._comment,
+            horizontal(*self._buttons, Stretch(), self._back, self._skip),
+            self._keys,
+        )
         self.resize(*_SIZE_PX)
 
     def _show(self) -> None:
@@ -335,28 +320,24 @@ class AnswersDialog(QDialog):
         return choice, text, PlainLabel(tone="muted", wrap=True, selectable=True)
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(10)
-        for label in (self._place, self._question, self._expected):
-            column.addWidget(label)
-        beside = QHBoxLayout()
+        column = vertical(
+            self._place,
+            self._question,
+            self._expected,
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=10,
+        )
+        beside = horizontal()
         for (choice, text, foot), sources in zip(self._sides, self._sources, strict=True):
-            side = QVBoxLayout()
-            side.addWidget(choice)
-            side.addWidget(text, 1)
-            side.addWidget(foot)
-            side.addWidget(sources)
+            side = vertical(choice, (text, 1), foot, sources)
             beside.addLayout(side, 1)
-        column.addLayout(beside, 1)
-        column.addWidget(self._correction)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._before)
-        buttons.addWidget(self._after)
-        buttons.addStretch(1)
-        buttons.addWidget(self._expect)
-        buttons.addWidget(self._close)
-        column.addLayout(buttons)
+        fill(
+            column,
+            (beside, 1),
+            self._correction,
+            horizontal(self._before, self._after, Stretch(), self._expect, self._close),
+        )
         self.resize(*_ANSWERS_SIZE_PX)
 
     @property

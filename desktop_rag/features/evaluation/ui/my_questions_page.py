@@ -9,12 +9,10 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
-    QHBoxLayout,
     QListWidgetItem,
     QScrollArea,
     QStackedWidget,
     QTabBar,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -39,6 +37,7 @@ from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import number_field
 from desktop_rag.ui.widgets.item_list import ItemList
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -108,32 +107,23 @@ class ChunkPanel(QWidget):
         self._worst.setWordWrap(True)
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(_SIDE_PX, 18, _SIDE_PX, 14)
-        column.setSpacing(10)
-        column.addWidget(PlainLabel(tr("Chunks"), scale="title"))
-        column.addWidget(PlainLabel(_INTRO, tone="muted", wrap=True))
-        asked = QHBoxLayout()
-        for widget in (self._collection, self._questions, self._count):
-            asked.addWidget(widget)
-        asked.addStretch(1)
-        column.addLayout(asked)
-        buttons = QHBoxLayout()
-        for widget in (self._begin, self._pause, self._cancel):
-            buttons.addWidget(widget)
-        buttons.addWidget(self._said, 1)
-        column.addLayout(buttons)
-        column.addWidget(self._settings)
-        column.addWidget(self._advice)
-        column.addWidget(self._worth)
-        used = QHBoxLayout()
-        used.addWidget(self._use)
-        used.addWidget(self._undo)
-        used.addStretch(1)
-        column.addLayout(used)
-        column.addWidget(self._worst_title)
-        column.addWidget(self._worst, 1)
-        column.addStretch(0)
+        used = horizontal(self._use, self._undo, Stretch())
+        vertical(
+            PlainLabel(tr("Chunks"), scale="title"),
+            PlainLabel(_INTRO, tone="muted", wrap=True),
+            horizontal(self._collection, self._questions, self._count, Stretch()),
+            horizontal(self._begin, self._pause, self._cancel, (self._said, 1)),
+            self._settings,
+            self._advice,
+            self._worth,
+            used,
+            self._worst_title,
+            (self._worst, 1),
+            Stretch(0),
+            on=self,
+            margins=(_SIDE_PX, 18, _SIDE_PX, 14),
+            spacing=10,
+        )
         self._undo.hide()
         self._show_progress()
         self._show_comparison()
@@ -363,14 +353,13 @@ class MyQuestionsPage(QWidget):
         answers.setWidget(ExperimentsPage(bridge, actions, theme))
         self._views.addWidget(answers)
         self._views.addWidget(ChunkPanel(bridge, worker, library))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 8, 0, 0)
-        column.setSpacing(0)
-        above = QVBoxLayout()
-        above.setContentsMargins(_SIDE_PX, 0, _SIDE_PX, 0)
-        above.addWidget(self._tabs)
-        column.addLayout(above)
-        column.addWidget(self._views, 1)
+        vertical(
+            vertical(self._tabs, margins=(_SIDE_PX, 0, _SIDE_PX, 0)),
+            (self._views, 1),
+            on=self,
+            margins=(0, 8, 0, 0),
+            spacing=0,
+        )
         self._tabs.currentChanged.connect(self._on_tab_changed)
 
     @Slot(int)

@@ -4,15 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QSignalBlocker, Signal, Slot
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QPlainTextEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QDialog, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.answer_costs import RunEstimate
 from desktop_rag.core.errors import AppError
@@ -26,6 +18,7 @@ from desktop_rag.ui.settings.edited_settings import ROOMS
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note
 from desktop_rag.ui.widgets.item_list import ItemList
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ContentScroll
 
 _WIDTH_PX = 720
@@ -128,22 +121,16 @@ class SetUpDialog(QDialog):
         section.add_note(note(_CHUNKS))
         section.add_row(tr("Instructions"), self._instructions, is_wide=True)
         section.add_note(self._no_model)
-        beside = QHBoxLayout()
-        beside.addWidget(self._add)
-        beside.addWidget(self._remove)
-        beside.addStretch(1)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._said, 1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._start)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(10)
-        column.addWidget(PlainLabel(_INTRO, tone="muted", wrap=True))
-        column.addWidget(self._list)
-        column.addLayout(beside)
-        column.addWidget(ContentScroll(section), 1)
-        column.addLayout(buttons)
+        vertical(
+            PlainLabel(_INTRO, tone="muted", wrap=True),
+            self._list,
+            horizontal(self._add, self._remove, Stretch()),
+            (ContentScroll(section), 1),
+            horizontal((self._said, 1), self._cancel, self._start),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=10,
+        )
         self._start.setDefault(True)
 
     def _connect(self) -> None:

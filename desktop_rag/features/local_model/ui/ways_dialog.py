@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFileDialog, QProgressBar, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import told, tr
@@ -24,6 +24,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line, size_in_words
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.file_drop import FileDrop
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 _WIDTH_PX = 520
 _PARTS = 1_000
@@ -88,17 +89,19 @@ class WaysDialog(QDialog):
         self._programs = PlainLabel(_PROGRAMS, wrap=True)
         self._program = TextButton(tr("Find one"))
         self._others = TextButton(tr("Choose in Settings…"))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 18)
-        column.setSpacing(12)
-        column.addWidget(PlainLabel(_INTRO, wrap=True))
         here = [self._words, self._bar, self._fault]
-        column.addWidget(_card(tr("On this computer"), here, [self._press, self._file]))
-        title = tr("A program that already runs here")
-        column.addWidget(_card(title, [self._programs], [self._program]))
+        running = tr("A program that already runs here")
         service = [PlainLabel(_SERVICE, wrap=True)]
-        column.addWidget(_card(tr("An online service"), service, [self._others]))
-        column.addStretch(1)
+        vertical(
+            PlainLabel(_INTRO, wrap=True),
+            _card(tr("On this computer"), here, [self._press, self._file]),
+            _card(running, [self._programs], [self._program]),
+            _card(tr("An online service"), service, [self._others]),
+            Stretch(),
+            on=self,
+            margins=(20, 18, 20, 18),
+            spacing=12,
+        )
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -260,15 +263,12 @@ def _in_words(download: Download) -> str:
 
 def _card(title: str, parts: Sequence[QWidget], buttons: Sequence[TextButton]) -> Card:
     card = Card()
-    column = QVBoxLayout(card)
-    column.setContentsMargins(14, 12, 14, 12)
-    column.setSpacing(8)
-    column.addWidget(PlainLabel(title, scale="heading", wrap=True))
-    for part in parts:
-        column.addWidget(part)
-    row = QHBoxLayout()
-    for button in buttons:
-        row.addWidget(button)
-    row.addStretch(1)
-    column.addLayout(row)
+    vertical(
+        PlainLabel(title, scale="heading", wrap=True),
+        *parts,
+        horizontal(*buttons, Stretch()),
+        on=card,
+        margins=(14, 12, 14, 12),
+        spacing=8,
+    )
     return card

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QMessageBox,
     QPlainTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -31,6 +30,7 @@ from desktop_rag.ui.foundation.days import day_and_time
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, fit_height, note, number_field
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
@@ -95,16 +95,14 @@ class ProgramDialog(QDialog):
         section.add_row(tr("Folder"), self._folder, self._choose_folder, is_wide=True)
         section.add_note(note(_FOLDER))
         section.add_row(tr("Ends after"), self._seconds)
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._save)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(12)
-        column.addWidget(section)
-        column.addWidget(self._error)
-        column.addLayout(buttons)
+        vertical(
+            section,
+            self._error,
+            horizontal(Stretch(), self._cancel, self._save),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=12,
+        )
         self._save.setDefault(True)
         fit_height(self, _WIDTH_PX)
 
@@ -300,9 +298,7 @@ class CommandsPage(ScrolledPage):
 
 def _rows() -> QWidget:
     rows = QWidget()
-    column = QVBoxLayout(rows)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(12)
+    vertical(on=rows, margins=0, spacing=12)
     return rows
 
 
@@ -320,13 +316,8 @@ def _fill(rows: QWidget, widgets: Sequence[QWidget]) -> None:
 def _row(name: str) -> tuple[QWidget, QHBoxLayout]:
     """A row, and its first line: the name, with room for buttons."""
     row = QWidget()
-    column = QVBoxLayout(row)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(2)
-    line = QHBoxLayout()
-    line.setSpacing(10)
-    line.addWidget(ElidedLabel(name), 1)
-    column.addLayout(line)
+    line = horizontal((ElidedLabel(name), 1), spacing=10)
+    vertical(line, on=row, margins=0, spacing=2)
     return row, line
 
 

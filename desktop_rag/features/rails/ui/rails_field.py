@@ -5,15 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, Signal, Slot
-from PySide6.QtWidgets import (
-    QComboBox,
-    QFileDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QMenu,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QFileDialog, QLineEdit, QMenu, QWidget
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.errors import AppError
@@ -24,6 +16,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line, shortened
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.features.rails.assistants.rail_service import AssistantRails
@@ -68,16 +61,15 @@ class RailsField(QWidget):
         self.choose(rails)
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        row = QHBoxLayout()
-        row.addWidget(self._sentence, 1)
-        row.addWidget(self._try)
-        column.addWidget(self.choice)
-        column.addWidget(self._note)
-        column.addLayout(row)
-        column.addWidget(self._tried)
+        vertical(
+            self.choice,
+            self._note,
+            horizontal((self._sentence, 1), self._try),
+            self._tried,
+            on=self,
+            margins=0,
+            spacing=6,
+        )
 
     @property
     def rails(self) -> str:

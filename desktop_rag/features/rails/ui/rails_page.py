@@ -13,12 +13,10 @@ from PySide6.QtGui import QAction, QFontDatabase, QHideEvent, QKeySequence, QSho
 from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
-    QHBoxLayout,
     QInputDialog,
     QLineEdit,
     QMessageBox,
     QPlainTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -33,6 +31,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import Card, IconButton, PlainLabel, TextButton, set_tip
 from desktop_rag.ui.widgets.item_list import ItemList
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
@@ -102,14 +101,13 @@ class TryingCard(Card):
         self._events.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._events.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self._events.setFixedHeight(_EVENTS_PX)
-        row = QHBoxLayout()
-        row.addWidget(self._sentence, 1)
-        row.addWidget(self._try)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(18, 16, 18, 18)
-        column.setSpacing(8)
-        column.addWidget(PlainLabel(tr("Try a sentence"), scale="heading"))
-        column.addLayout(row)
+        column = vertical(
+            PlainLabel(tr("Try a sentence"), scale="heading"),
+            horizontal((self._sentence, 1), self._try),
+            on=self,
+            margins=(18, 16, 18, 18),
+            spacing=8,
+        )
         for widget in (self._result, self._events_name, self._events):
             column.addWidget(widget)
             widget.hide()
@@ -193,15 +191,13 @@ class TopicList(QWidget):
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             action.triggered.connect(button.click)
             self._list.addAction(action)
-        buttons = QHBoxLayout()
-        for button in (self._add, self._remove, self._up, self._down):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        column.addWidget(self._list)
-        column.addLayout(buttons)
+        vertical(
+            self._list,
+            horizontal(self._add, self._remove, self._up, self._down, Stretch()),
+            on=self,
+            margins=0,
+            spacing=8,
+        )
         self._list.currentRowChanged.connect(self._on_chosen)
         self._add.clicked.connect(self.added)
         self._remove.clicked.connect(lambda: self.removed.emit(self.place))
@@ -261,18 +257,10 @@ class RailsChooser(QWidget):
         self._open = TextButton(tr("Open a folder…"))
         self._reload = IconButton(theme, "refresh:muted", tr("Read the folder again"))
         self._where = PlainLabel(tone="muted", scale="small", wrap=True, selectable=True)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(self._choice, 1)
-        row.addWidget(self._reload)
-        row.addWidget(self._new)
-        row.addWidget(self._open)
-        row.addStretch(0)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addLayout(row)
-        column.addWidget(self._where)
+        row = horizontal(
+            (self._choice, 1), self._reload, self._new, self._open, Stretch(0), spacing=8
+        )
+        vertical(row, self._where, on=self, margins=0, spacing=4)
         self._choice.activated.connect(self._on_activated)
         self._new.clicked.connect(self.ask_for_name)
         self._open.clicked.connect(self._on_open)
@@ -371,12 +359,16 @@ class RailsPage(ScrolledPage):
     def _build(self) -> None:
         self._topics = Card()
         self._topics.setAccessibleName(tr("Topics"))
-        inside = QVBoxLayout(self._topics)
-        inside.setContentsMargins(18, 16, 18, 18)
-        inside.setSpacing(10)
-        inside.addWidget(PlainLabel(tr("Topics"), scale="heading"))
-        for part in (self._empty, self._list, self._form, self._others):
-            inside.addWidget(part)
+        vertical(
+            PlainLabel(tr("Topics"), scale="heading"),
+            self._empty,
+            self._list,
+            self._form,
+            self._others,
+            on=self._topics,
+            margins=(18, 16, 18, 18),
+            spacing=10,
+        )
         self._shown.setReadOnly(True)
         self._shown.setAccessibleName(tr("The files of these rails"))
         self._shown.setTabChangesFocus(True)

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import (
-    QDialog,
-    QFileDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QListWidgetItem,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QFileDialog, QLineEdit, QListWidgetItem, QWidget
 
 from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError, Cancelled
@@ -37,6 +29,7 @@ from desktop_rag.ui.viewers.viewer import DocumentSpan
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, fit_height, note
 from desktop_rag.ui.widgets.item_list import ItemList
+from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
@@ -77,15 +70,13 @@ class NoteDialog(QDialog):
         section.add_note(note(cost))
         section.add_row(tr("Folder"), self._folder, self._choose, is_wide=True)
         section.add_note(note(_FOLDER))
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._write)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(12)
-        column.addWidget(section)
-        column.addLayout(buttons)
+        vertical(
+            section,
+            horizontal(Stretch(), self._cancel, self._write),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=12,
+        )
         self._write.setDefault(True)
         fit_height(self, _NOTE_WIDTH_PX)
         self._topic.textChanged.connect(self._on_edited)
@@ -165,20 +156,15 @@ class ChangeDialog(QDialog):
         self._list.setCurrentRow(0)
 
     def _build(self) -> None:
-        middle = QHBoxLayout()
-        middle.addWidget(self._list)
-        middle.addWidget(self._text, 1)
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._write)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(10)
-        column.addWidget(PlainLabel(self.windowTitle(), scale="heading"))
-        column.addWidget(note(_CHANGE_INTRO))
-        column.addLayout(middle, 1)
-        column.addLayout(buttons)
+        vertical(
+            PlainLabel(self.windowTitle(), scale="heading"),
+            note(_CHANGE_INTRO),
+            (horizontal(self._list, (self._text, 1)), 1),
+            horizontal(Stretch(), self._cancel, self._write),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=10,
+        )
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -285,15 +271,12 @@ class NotesPage(ScrolledPage):
         self._show_busy("")
 
     def _build(self) -> None:
-        self.column.addWidget(PlainLabel(_INTRO, tone="muted", wrap=True))
-        self.column.addWidget(self._list, 1)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._refresh)
-        buttons.addWidget(self._read)
-        buttons.addWidget(self._open)
-        buttons.addWidget(self._said, 1)
-        buttons.addWidget(self._stop)
-        self.column.addLayout(buttons)
+        fill(
+            self.column,
+            PlainLabel(_INTRO, tone="muted", wrap=True),
+            (self._list, 1),
+            horizontal(self._refresh, self._read, self._open, (self._said, 1), self._stop),
+        )
 
     def _connect(self) -> None:
         self._new.clicked.connect(self.write)

@@ -5,16 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from PySide6.QtCore import QLocale, QTime, Signal, Slot
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QPlainTextEdit,
-    QTimeEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QDialog, QLineEdit, QPlainTextEdit, QTimeEdit, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
@@ -31,6 +22,7 @@ from desktop_rag.ui.foundation.days import day_and_time, time_of_day
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, fit_height, note
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 RHYTHMS = {
     Rhythm.DAILY: tr("Every day"), Rhythm.WEEKLY: tr("Every week"),
@@ -155,16 +147,14 @@ class ScheduleDialog(QDialog):
         section.add_note(note(_MISSED))
         section.add_row(tr("About"), self._about, is_wide=True)
         section.add_note(note(cost))
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._error, 1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._save)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(12)
-        column.addWidget(section)
-        column.addStretch(1)
-        column.addLayout(buttons)
+        vertical(
+            section,
+            Stretch(),
+            horizontal((self._error, 1), self._cancel, self._save),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=12,
+        )
         self._save.setDefault(True)
         fit_height(self, _WIDTH_PX)
 

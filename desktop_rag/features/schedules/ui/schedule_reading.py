@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QFont, QShowEvent, QTextBlockFormat, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import (
-    QComboBox,
-    QFrame,
-    QHBoxLayout,
-    QListWidgetItem,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QFrame, QListWidgetItem, QStackedWidget, QWidget
 
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.translation import told, tr
@@ -43,6 +35,7 @@ from desktop_rag.ui.messages.cited_text import CitedText
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
 from desktop_rag.ui.widgets.item_list import ItemList
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
@@ -191,36 +184,28 @@ class SchedulePage(ScrolledPage):
 
     def _build_empty(self) -> QWidget:
         empty = QWidget()
-        column = QVBoxLayout(empty)
-        column.addStretch(1)
         words = PlainLabel(_INTRO, tone="muted", wrap=True)
         words.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        column.addWidget(words)
-        column.addStretch(2)
+        vertical(Stretch(), words, Stretch(2), on=empty)
         return empty
 
     def _build_details(self) -> QWidget:
         card = Card()
-        inside = QVBoxLayout(card)
-        inside.setContentsMargins(18, 16, 18, 16)
-        inside.setSpacing(8)
-        for label in (self._question, self._schedule, self._state):
-            inside.addWidget(label)
-        buttons = QHBoxLayout()
-        for button in (self._run, self._pause, self._edit, self._delete):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        inside.addLayout(buttons)
-        inside.addWidget(self._history)
-        inside.addWidget(self._view, 1)
-        inside.addWidget(self._kept)
-        inside.addStretch(0)
+        vertical(
+            self._question,
+            self._schedule,
+            self._state,
+            horizontal(self._run, self._pause, self._edit, self._delete, Stretch()),
+            self._history,
+            (self._view, 1),
+            self._kept,
+            Stretch(0),
+            on=card,
+            margins=(18, 16, 18, 16),
+            spacing=8,
+        )
         panel = QWidget()
-        column = QVBoxLayout(panel)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(14)
-        column.addWidget(self._list)
-        column.addWidget(card, 1)
+        vertical(self._list, (card, 1), on=panel, margins=0, spacing=14)
         return panel
 
     def _connect(self) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFileDialog, QLineEdit, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
@@ -27,6 +27,7 @@ from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note, number_field
+from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 
 _INTRO = tr(
     "A change of all but the names restarts the server: answers that are under way are cut."
@@ -332,9 +333,7 @@ class RuleDialog(FormDialog):
 
     def _form(self) -> QWidget:
         inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
+        column = vertical(on=inside, margins=0, spacing=6)
         named = (
             (tr("Collection"), self._collection),
             (tr("Issuer of the users’ tokens (iss)"), self._issuer),
@@ -348,15 +347,15 @@ class RuleDialog(FormDialog):
         column.addWidget(note(_ADDRESS_NOTE))
         name = tr("File of the public key")
         self._key.setAccessibleName(name)
-        column.addWidget(PlainLabel(name))
-        line = QHBoxLayout()
-        line.addWidget(self._key, 1)
-        line.addWidget(self._choose)
-        column.addLayout(line)
-        column.addWidget(note(_KEY_NOTE))
-        column.addWidget(PlainLabel(tr("Algorithms")))
-        column.addWidget(self._algorithms)
-        column.addStretch(1)
+        fill(
+            column,
+            PlainLabel(name),
+            horizontal((self._key, 1), self._choose),
+            note(_KEY_NOTE),
+            PlainLabel(tr("Algorithms")),
+            self._algorithms,
+            Stretch(),
+        )
         return inside
 
     @Slot()

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QMessageBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QMessageBox, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, plain_question
+from desktop_rag.ui.widgets.layouts import Gap, Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ContentScroll
 
 # A button of a row: its text, its accessible name, and what it does.
@@ -21,9 +22,7 @@ class RowList(QWidget):
 
     def __init__(self, spacing_px: int = 12, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(spacing_px)
+        self._column = vertical(on=self, margins=0, spacing=spacing_px)
 
     def show_rows(self, rows: Iterable[QWidget], none: str = "") -> None:
         """Show these in place of those before; `none` says that there are none."""
@@ -39,12 +38,8 @@ class RowList(QWidget):
 def row_of(name: str, actions: Sequence[RowAction], lines: Iterable[str]) -> QWidget:
     """A name with buttons beside it, and lines about it below."""
     row = QWidget()
-    column = QVBoxLayout(row)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(2)
-    line = QHBoxLayout()
-    line.setSpacing(10)
-    line.addWidget(ElidedLabel(name), 1)
+    column = vertical(on=row, margins=0, spacing=2)
+    line = horizontal((ElidedLabel(name), 1), spacing=10)
     for text, told, do in actions:
         button = TextButton(text, kind="quiet")
         button.setAccessibleName(told)
@@ -74,17 +69,16 @@ class FormDialog(QDialog):
         self._send.setDefault(True)
         self._leave = TextButton(tr("Cancel"))
         self._scroll = ContentScroll(inside)
-        self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(20, 18, 20, 16)
-        self.column.setSpacing(8)
-        self.column.addWidget(self._scroll, 1)
-        self.column.addWidget(self._error)
-        self.buttons = QHBoxLayout()
-        self.buttons.addStretch(1)
-        for button in (self._leave, self._send):
-            self.buttons.addWidget(button)
-        self.column.addSpacing(6)
-        self.column.addLayout(self.buttons)
+        self.buttons = horizontal(Stretch(), self._leave, self._send)
+        self.column = vertical(
+            (self._scroll, 1),
+            self._error,
+            Gap(6),
+            self.buttons,
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=8,
+        )
         self._send.clicked.connect(self._on_send_clicked)
         self._leave.clicked.connect(self.reject)
 

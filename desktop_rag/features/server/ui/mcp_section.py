@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
@@ -13,6 +13,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection
+from desktop_rag.ui.widgets.layouts import horizontal
 
 _INTRO = tr(
     "These programs start a command of this app and search, read and ask by MCP, without a token"
@@ -58,10 +59,7 @@ class MCPSection(SettingsSection):
     def _row_of(self, listed: _ListedProgram) -> QWidget:
         name, title, state = listed
         row = QWidget()
-        line = QHBoxLayout(row)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(10)
-        line.addWidget(PlainLabel(title, wrap=True), 1)
+        line = horizontal((PlainLabel(title, wrap=True), 1), on=row, margins=0, spacing=10)
         tone = "success" if state == "set" else "muted"
         line.addWidget(PlainLabel(_STATES[state], tone=tone, wrap=True), 1)
         is_set = state == "set"

@@ -16,16 +16,7 @@ from PySide6.QtCore import (
     QTimer,
     Slot,
 )
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QPlainTextEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
 from desktop_rag.core.settings import Settings
@@ -44,6 +35,7 @@ from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, add_clear_button
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note
 from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
+from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 
 Index = QModelIndex | QPersistentModelIndex
 NO_INDEX = QModelIndex()
@@ -235,22 +227,15 @@ class RequestsDialog(QDialog):
         return kind, token, words
 
     def _build(self) -> None:
-        filters = QHBoxLayout()
-        filters.setSpacing(8)
-        filters.addWidget(self._kind)
-        filters.addWidget(self._token)
-        filters.addWidget(self._words, 1)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._delete)
-        buttons.addStretch(1)
-        buttons.addWidget(self._close)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 16, 16, 14)
-        column.setSpacing(8)
-        column.addLayout(filters)
-        column.addWidget(self._table, 1)
-        column.addWidget(self._details)
-        column.addLayout(buttons)
+        vertical(
+            horizontal(self._kind, self._token, (self._words, 1), spacing=8),
+            (self._table, 1),
+            self._details,
+            horizontal(self._delete, Stretch(), self._close),
+            on=self,
+            margins=(16, 16, 16, 14),
+            spacing=8,
+        )
 
     def _connect(self) -> None:
         self._typing = QTimer(self)
@@ -363,9 +348,7 @@ class FiltersSection(SettingsSection):
         """A filter; `place` is that in the order, None for one that is not used."""
         shown = one_line(name)
         row = QWidget(self)
-        line = QHBoxLayout(row)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(10)
+        line = horizontal(on=row, margins=0, spacing=10)
         is_there = name in self._installed
         words = shown if is_there else tr("{name} (not installed)", name=shown)
         box = QCheckBox(words.replace("&", "&&"))
@@ -379,9 +362,7 @@ class FiltersSection(SettingsSection):
         earlier = TextButton(tr("Earlier"), kind="quiet")
         earlier.setAccessibleName(tr("Let requests pass {name} earlier", name=shown))
         earlier.setEnabled(bool(place))
-        line.addWidget(box, 1, Qt.AlignmentFlag.AlignLeft)
-        line.addWidget(models, 1)
-        line.addWidget(earlier)
+        fill(line, (box, 1, Qt.AlignmentFlag.AlignLeft), (models, 1), earlier)
         box.toggled.connect(lambda is_on: self._use(name, place, is_on=is_on))
         models.editingFinished.connect(lambda: self._limit(place, name, models.text().strip()))
         earlier.clicked.connect(lambda: self._move(place))

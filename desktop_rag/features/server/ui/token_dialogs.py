@@ -4,14 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QGuiApplication, QShowEvent
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QHBoxLayout,
-    QLineEdit,
-    QPlainTextEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.language.translation import count_of, number_in_words, tr
 from desktop_rag.features.server.ui.form_parts import FormDialog
@@ -20,6 +13,7 @@ from desktop_rag.ui.foundation.days import day_and_time
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_tip
 from desktop_rag.ui.widgets.form_fields import note, number_field
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 ALLOWED = {
     "ask": tr("ask questions"),
@@ -76,9 +70,7 @@ class TickedList(QWidget):
     ) -> None:  # fmt: skip
         super().__init__(parent)
         self.setAccessibleName(name)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
+        column = vertical(on=self, margins=0, spacing=6)
         chosen = frozenset(ticked)
         self._boxes: dict[str, QCheckBox] = {}
         for key, words in choices.items():
@@ -129,24 +121,22 @@ class TokenLimits(QWidget):
         self._build()
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
         only = tr("Only in these collections (none ticked: all of them):")
-        column.addWidget(PlainLabel(only, tone="muted", wrap=True))
-        column.addWidget(self._collections)
         pages = tr("Web pages that may use it, by origin, one a line:")
-        column.addWidget(PlainLabel(pages, tone="muted", wrap=True))
-        column.addWidget(self._origins)
-        numbers = ((tr("Requests in a minute"), self._rate), (tr("Ends after days"), self._days))
-        for name, field in numbers:
-            line = QHBoxLayout()
-            line.addWidget(PlainLabel(name), 1)
-            line.addWidget(field)
-            column.addLayout(line)
-        column.addWidget(self._lists_sources, 0, Qt.AlignmentFlag.AlignLeft)
-        column.addWidget(note(_LISTS))
-        column.addWidget(self._passes_markup, 0, Qt.AlignmentFlag.AlignLeft)
+        vertical(
+            PlainLabel(only, tone="muted", wrap=True),
+            self._collections,
+            PlainLabel(pages, tone="muted", wrap=True),
+            self._origins,
+            horizontal((PlainLabel(tr("Requests in a minute")), 1), self._rate),
+            horizontal((PlainLabel(tr("Ends after days")), 1), self._days),
+            (self._lists_sources, 0, Qt.AlignmentFlag.AlignLeft),
+            note(_LISTS),
+            (self._passes_markup, 0, Qt.AlignmentFlag.AlignLeft),
+            on=self,
+            margins=0,
+            spacing=6,
+        )
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -229,16 +219,17 @@ class NewTokenDialog(FormDialog):
 
     def _form(self) -> QWidget:
         inside = QWidget()
-        asked = QVBoxLayout(inside)
-        asked.setContentsMargins(0, 0, 0, 0)
-        asked.setSpacing(8)
-        asked.addWidget(self._name)
-        asked.addWidget(PlainLabel(tr("It may:"), tone="muted"))
-        for box in self._allowed.values():
-            asked.addWidget(box)
-        asked.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
-        asked.addWidget(self._limits)
-        asked.addStretch(1)
+        vertical(
+            self._name,
+            PlainLabel(tr("It may:"), tone="muted"),
+            *self._allowed.values(),
+            (self._more, 0, Qt.AlignmentFlag.AlignLeft),
+            self._limits,
+            Stretch(),
+            on=inside,
+            margins=0,
+            spacing=8,
+        )
         return inside
 
     def value(self) -> TokenWish:
