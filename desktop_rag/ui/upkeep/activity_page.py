@@ -21,7 +21,7 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QComboBox, QFileDialog, QLineEdit, QMessageBox, QWidget
+from PySide6.QtWidgets import QButtonGroup, QComboBox, QFileDialog, QLineEdit, QWidget
 
 from desktop_rag.activity.activity import EventFilter, FoundEvents, Totals, as_csv, as_json_lines
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Outcome
@@ -49,10 +49,10 @@ from desktop_rag.ui.widgets.controls import (
     PlainLabel,
     TextButton,
     add_clear_button,
-    plain_question,
     plain_tooltip,
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.forms import ask_first
 from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
@@ -530,12 +530,7 @@ class ActivityPage(ScrolledPage):
 
     @Slot()
     def _on_delete_clicked(self) -> None:
-        box = plain_question(self, tr("Delete activity"), _DELETE)
-        confirm = box.addButton(tr("Delete all"), QMessageBox.ButtonRole.DestructiveRole)
-        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
-        confirm.clicked.connect(self._on_delete_confirmed)
-        box.open()
+        ask_first(self, tr("Delete activity"), _DELETE, tr("Delete all"), self._delete_all)
 
-    @Slot()
-    def _on_delete_confirmed(self) -> None:
+    def _delete_all(self) -> None:
         self._bridge.run(self, self._activity.delete_all, lambda _nothing: self._refresh())

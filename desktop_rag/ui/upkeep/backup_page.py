@@ -31,6 +31,7 @@ from desktop_rag.ui.foundation.days import written_day
 from desktop_rag.ui.foundation.wording import one_line, size_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note
+from desktop_rag.ui.widgets.forms import choose_file
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
@@ -276,13 +277,11 @@ class BackupPage(ScrolledPage):
 
     @Slot()
     def _on_import_clicked(self) -> None:
-        dialog = QFileDialog(self, tr("Import a backup"))
-        dialog.setObjectName("importBackupDialog")
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters([_FILTER, tr("All files (*)")])
-        dialog.fileSelected.connect(lambda path: self._preview(Path(path), Path(path).name))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        def preview(path: str) -> None:
+            self._preview(Path(path), Path(path).name)
+
+        title, filters = tr("Import a backup"), [_FILTER, tr("All files (*)")]
+        choose_file(self, title, preview, name="importBackupDialog", filters=filters)
 
     def _preview(self, file: Path, name: str) -> None:
         def work(tell: Tell, cancel: Event) -> BackupContents:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QDialog, QFileDialog, QProgressBar, QWidget
+from PySide6.QtWidgets import QDialog, QProgressBar, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import told, tr
@@ -24,6 +24,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line, size_in_words
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.file_drop import FileDrop
+from desktop_rag.ui.widgets.forms import choose_file
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 _WIDTH_PX = 520
@@ -244,11 +245,11 @@ class WaysDialog(QDialog):
 
     @Slot()
     def _on_file_clicked(self) -> None:
-        dialog = QFileDialog(self, tr("Choose a model file"), "", _FILES)
-        dialog.setObjectName("modelFileDialog")
-        dialog.fileSelected.connect(lambda path: self.give(Path(path)))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        def give(path: str) -> None:
+            self.give(Path(path))
+
+        title = tr("Choose a model file")
+        choose_file(self, title, give, name="modelFileDialog", filters=[_FILES])
 
     @Slot()
     def _on_others_clicked(self) -> None:

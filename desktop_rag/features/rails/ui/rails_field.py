@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QFileDialog, QLineEdit, QMenu, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QMenu, QWidget
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.errors import AppError
@@ -16,6 +16,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line, shortened
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.forms import choose_folder
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 if TYPE_CHECKING:
@@ -125,12 +126,8 @@ class RailsField(QWidget):
             self.choose(data)
             return
         self.choose(self._chosen)
-        dialog = QFileDialog(self, tr("Choose a folder of rails"), str(Path.home()))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.fileSelected.connect(self.choose)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        title = tr("Choose a folder of rails")
+        choose_folder(self, title, self.choose, start=str(Path.home()))
 
     @Slot()
     def _on_try(self) -> None:

@@ -12,7 +12,6 @@ from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QFontDatabase, QHideEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
-    QFileDialog,
     QInputDialog,
     QLineEdit,
     QMessageBox,
@@ -29,7 +28,15 @@ from desktop_rag.features.rails.ui.topic_form import TopicForm, topic_in_words
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
-from desktop_rag.ui.widgets.controls import Card, IconButton, PlainLabel, TextButton, set_tip
+from desktop_rag.ui.widgets.controls import (
+    Card,
+    IconButton,
+    PlainLabel,
+    TextButton,
+    plain_question,
+    set_tip,
+)
+from desktop_rag.ui.widgets.forms import choose_folder
 from desktop_rag.ui.widgets.item_list import ItemList
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
@@ -299,16 +306,10 @@ class RailsChooser(QWidget):
 
     @Slot()
     def _on_open(self) -> None:
-        dialog = QFileDialog(self, tr("Choose a folder of rails"), str(Path.home()))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.fileSelected.connect(self._on_folder)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        def take(path: str) -> None:
+            self.chosen.emit(Path(path))
 
-    @Slot(str)
-    def _on_folder(self, path: str) -> None:
-        self.chosen.emit(Path(path))
+        choose_folder(self, tr("Choose a folder of rails"), take, start=str(Path.home()))
 
 
 _DRAFT_MS = 800
@@ -468,11 +469,7 @@ class RailsPage(ScrolledPage):
         if not self._edits.is_changed:
             go()
             return
-        box = QMessageBox(self)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setWindowTitle(tr("Rails"))
-        box.setText(tr("The changes of these rails are not saved."))
+        box = plain_question(self, tr("Rails"), tr("The changes of these rails are not saved."))
         save = box.addButton(tr("Save"), QMessageBox.ButtonRole.AcceptRole)
         discard = box.addButton(tr("Discard"), QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(QMessageBox.StandardButton.Cancel)

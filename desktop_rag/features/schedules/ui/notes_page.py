@@ -3,14 +3,14 @@
 import html
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QDialog, QFileDialog, QLineEdit, QListWidgetItem, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QListWidgetItem, QWidget
 
 from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError, Cancelled
@@ -27,7 +27,8 @@ from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.cited_text import CitedText
 from desktop_rag.ui.viewers.viewer import DocumentSpan
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, fit_height, note
+from desktop_rag.ui.widgets.form_fields import SettingsSection, note
+from desktop_rag.ui.widgets.forms import FormDialog, choose_folder
 from desktop_rag.ui.widgets.item_list import ItemList
 from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
@@ -44,67 +45,55 @@ _FOLDER = tr(
 )
 
 
-class NoteDialog(QDialog):
-    """The form for a new note. `submitted` carries the topic, the folder and the QuestionScope."""
+@dataclass(frozen=True, slots=True)
+class NoteWish:
+    """A note to write: its topic, the folder it goes to, and the documents it is made from."""
 
-    submitted = Signal(str, object, object)
+    topic: str
+    folder: Path
+    scope: QuestionScope
+
+
+class NoteDialog(FormDialog):
+    """The form for a new note; `submitted` carries the NoteWish."""
 
     def __init__(
         self, folder: Path, scopes: Sequence[QuestionScope], cost: str, parent: QWidget
     ) -> None:
         """`folder` is suggested, `scopes` can be chosen, `cost` says what each question uses."""
-        super().__init__(parent)
-        self.setObjectName("noteDialog")
-        self.setWindowTitle(tr("Write a note about…"))
         self._topic = QLineEdit()
-        self._topic.setAccessibleName(tr("Topic"))
         self._topic.setPlaceholderText(tr("A topic, a person, a project"))
         self._folder = QLineEdit(str(folder))
         self._choose = TextButton(tr("Choose…"))
         self._about = scope_field(ALL_DOCUMENTS, scopes)
-        self._write = TextButton(tr("Write"), kind="primary")
-        self._cancel = TextButton(tr("Cancel"))
-        section = SettingsSection(self.windowTitle())
+        title = tr("Write a note about…")
+        section = SettingsSection(title)
         section.add_row(tr("Topic"), self._topic, is_wide=True)
         section.add_row(tr("From"), self._about, is_wide=True)
         section.add_note(note(cost))
         section.add_row(tr("Folder"), self._folder, self._choose, is_wide=True)
         section.add_note(note(_FOLDER))
-        vertical(
-            section,
-            horizontal(Stretch(), self._cancel, self._write),
-            on=self,
-            margins=(20, 18, 20, 16),
-            spacing=12,
-        )
-        self._write.setDefault(True)
-        fit_height(self, _NOTE_WIDTH_PX)
+        super().__init__(title, section, _NOTE_WIDTH_PX, parent, send=tr("Write"))
         self._topic.textChanged.connect(self._on_edited)
         self._folder.textChanged.connect(self._on_edited)
         self._choose.clicked.connect(self._on_choose_clicked)
-        self._cancel.clicked.connect(self.reject)
-        self._write.clicked.connect(self._on_write_clicked)
+        self.submitted.connect(self.accept)
         self._on_edited()
+
+    def value(self) -> NoteWish:
+        """The note as wished for."""
+        folder = Path(self._folder.text().strip()).expanduser()
+        return NoteWish(self._topic.text(), folder, self._about.currentData())
 
     @Slot()
     def _on_edited(self) -> None:
         texts = (self._topic.text().strip(), self._folder.text().strip())
-        self._write.setEnabled(all(texts))
+        self._send.setEnabled(all(texts))
 
     @Slot()
     def _on_choose_clicked(self) -> None:
-        dialog = QFileDialog(self, tr("Folder of the note"), self._folder.text())
-        dialog.setObjectName("noteFolderDialog")
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.fileSelected.connect(self._folder.setText)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
-
-    @Slot()
-    def _on_write_clicked(self) -> None:
-        folder = Path(self._folder.text().strip()).expanduser()
-        self.submitted.emit(self._topic.text(), folder, self._about.currentData())
-        self.accept()
+        title = tr("Folder of the note")
+        choose_folder(self, title, self._folder.setText, start=self._folder.text())
 
 
 _WIDTH_PX, _HEIGHT_PX = 820, 560
@@ -348,16 +337,18 @@ class NotesPage(ScrolledPage):
 
         def show(loaded: tuple[Path, list[QuestionScope], str]) -> None:
             dialog = NoteDialog(*loaded, self.window())
-            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             dialog.submitted.connect(self._on_submitted)
             dialog.open()
 
         self._bridge.run(self, load, show)
 
-    @Slot(str, object, object)
-    def _on_submitted(self, topic: str, folder: Path, scope: QuestionScope) -> None:
+    @Slot(object)
+    def _on_submitted(self, wish: NoteWish) -> None:
+        write = self._notes.write
         self._draft(
-            lambda tell, cancel: self._notes.write(topic, folder, scope, tell=tell, cancel=cancel)
+            lambda tell, cancel: write(
+                wish.topic, wish.folder, wish.scope, tell=tell, cancel=cancel
+            )
         )
 
     @Slot()

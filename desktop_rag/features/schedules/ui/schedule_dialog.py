@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from PySide6.QtCore import QLocale, QTime, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QDialog, QLineEdit, QPlainTextEdit, QTimeEdit, QWidget
+from PySide6.QtCore import QLocale, QTime, Slot
+from PySide6.QtWidgets import QComboBox, QLineEdit, QPlainTextEdit, QTimeEdit, QWidget
 
-from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import EndpointSettings
@@ -19,10 +18,9 @@ from desktop_rag.features.schedules.values.scheduled_question import (
 )
 from desktop_rag.features.schedules.values.scheduled_run import ScheduledRun, SentenceChange
 from desktop_rag.ui.foundation.days import day_and_time, time_of_day
-from desktop_rag.ui.foundation.wording import failure_in_words, one_line
-from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, fit_height, note
-from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note
+from desktop_rag.ui.widgets.forms import FormDialog
 
 RHYTHMS = {
     Rhythm.DAILY: tr("Every day"), Rhythm.WEEKLY: tr("Every week"),
@@ -87,10 +85,8 @@ _MISSED = tr(
 )
 
 
-class ScheduleDialog(QDialog):
+class ScheduleDialog(FormDialog):
     """`submitted` carries the ScheduledQuestion as entered; open until it is saved."""
-
-    submitted = Signal(object)
 
     def __init__(
         self,
@@ -100,10 +96,6 @@ class ScheduleDialog(QDialog):
         parent: QWidget,
     ) -> None:
         """`scopes` can be chosen; `cost` says what each run uses."""
-        super().__init__(parent)
-        self.setObjectName("scheduleDialog")
-        is_new = not question.question_id
-        self.setWindowTitle(tr("Ask regularly") if is_new else tr("Scheduled question"))
         self._edited = question
         self._make_texts(question)
         self._rhythm = QComboBox()
@@ -119,14 +111,13 @@ class ScheduleDialog(QDialog):
         # The style sheet's padding does not apply to the text.
         self._time.lineEdit().setTextMargins(_TEXT_MARGIN_PX, 0, 0, 0)
         self._about = scope_field(question.scope, scopes)
+        title = tr("Scheduled question") if question.question_id else tr("Ask regularly")
+        super().__init__(title, self._section(title, cost), _WIDTH_PX, parent)
         guard = WheelGuard(self)
         for field in (self._rhythm, self._day, self._time, self._about):
             guard.guard(field)
-        self._error = PlainLabel(tone="danger", wrap=True, selectable=True)
-        self._save = TextButton(tr("Save"), kind="primary")
-        self._cancel = TextButton(tr("Cancel"))
-        self._build(cost)
-        self._connect()
+        self._question.textChanged.connect(self._on_edited)
+        self._rhythm.currentIndexChanged.connect(self._on_edited)
         self._on_edited()
 
     def _make_texts(self, question: ScheduledQuestion) -> None:
@@ -139,33 +130,17 @@ class ScheduleDialog(QDialog):
         self._name.setMaxLength(LONGEST_NAME)
         self._name.setPlaceholderText(tr("The question itself"))
 
-    def _build(self, cost: str) -> None:
-        section = SettingsSection(self.windowTitle())
+    def _section(self, title: str, cost: str) -> SettingsSection:
+        section = SettingsSection(title)
         section.add_row(tr("Question"), self._question, is_wide=True)
         section.add_row(tr("Name"), self._name, is_wide=True)
         section.add_row(tr("When"), self._rhythm, self._day, self._time)
         section.add_note(note(_MISSED))
         section.add_row(tr("About"), self._about, is_wide=True)
         section.add_note(note(cost))
-        vertical(
-            section,
-            Stretch(),
-            horizontal((self._error, 1), self._cancel, self._save),
-            on=self,
-            margins=(20, 18, 20, 16),
-            spacing=12,
-        )
-        self._save.setDefault(True)
-        fit_height(self, _WIDTH_PX)
+        return section
 
-    def _connect(self) -> None:
-        self._question.textChanged.connect(self._on_edited)
-        self._rhythm.currentIndexChanged.connect(self._on_edited)
-        self._save.clicked.connect(self._on_saved)
-        self._cancel.clicked.connect(self.reject)
-
-    @property
-    def question(self) -> ScheduledQuestion:
+    def value(self) -> ScheduledQuestion:
         """The question as entered."""
         time = self._time.time()
         return replace(
@@ -179,25 +154,15 @@ class ScheduleDialog(QDialog):
         # Qt returns the text of a StrEnum.
         return Rhythm(self._rhythm.currentData())
 
-    def show_error(self, error: AppError) -> None:
-        """Show why the question can't be saved."""
-        self._error.setText(failure_in_words(error))
-        self._save.setEnabled(True)
-
     @Slot()
     def _on_edited(self) -> None:
         rhythm = self._chosen_rhythm
         self._day.setVisible(rhythm is Rhythm.WEEKLY)
         self._time.setVisible(rhythm is not Rhythm.ON_CHANGE)
         if self.isVisible():
-            fit_height(self, self.width())
-        self._error.setText("")
-        self._save.setEnabled(bool(self._question.toPlainText().strip()))
-
-    @Slot()
-    def _on_saved(self) -> None:
-        self._save.setEnabled(False)
-        self.submitted.emit(self.question)
+            self._scroll.make_room()
+        self._error.hide()
+        self._send.setEnabled(bool(self._question.toPlainText().strip()))
 
 
 def scope_field(chosen: QuestionScope, scopes: Sequence[QuestionScope]) -> QComboBox:

@@ -5,15 +5,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QFileDialog, QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import ServerSettings, Settings
 from desktop_rag.features.server.services import ServerSwitch
-from desktop_rag.features.server.ui.form_parts import FormDialog
 from desktop_rag.features.server.ui.token_dialogs import TickedList
 from desktop_rag.features.server.values.access_values import (
     ALGORITHMS,
@@ -27,6 +26,7 @@ from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note, number_field
+from desktop_rag.ui.widgets.forms import FormDialog, choose_file
 from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 
 _INTRO = tr(
@@ -199,17 +199,12 @@ class AddressSection(SettingsSection):
     # --- the certificate ---------------------------------------------------------------------
 
     def _choose_file(self, field: QLineEdit) -> None:
-        dialog = QFileDialog(self.window(), tr("Certificate or key"))
-        dialog.setObjectName("certificateFileDialog")
-        dialog.setNameFilters(["PEM (*.pem *.crt *.cer *.key)", tr("All files") + " (*)"])
-
-        def chosen(name: str) -> None:
+        def take(name: str) -> None:
             field.setText(name)
             self._look_at_certificate()
 
-        dialog.fileSelected.connect(chosen)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        filters = ["PEM (*.pem *.crt *.cer *.key)", tr("All files") + " (*)"]
+        choose_file(self.window(), tr("Certificate or key"), take, filters=filters)
 
     @Slot()
     def _look_at_certificate(self) -> None:
@@ -365,11 +360,8 @@ class RuleDialog(FormDialog):
 
     @Slot()
     def _on_choose_clicked(self) -> None:
-        dialog = QFileDialog(self, tr("The public key of the users’ tokens"), str(Path.home()))
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(self._key.setText)
-        dialog.open()
+        title = tr("The public key of the users’ tokens")
+        choose_file(self, title, self._key.setText, start=str(Path.home()))
 
     def value(self) -> AccessRule:
         """The rule as entered."""

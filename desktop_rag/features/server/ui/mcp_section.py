@@ -8,11 +8,11 @@ from PySide6.QtWidgets import QWidget
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.features.server.mcp_programs.program_setup import CheckedProgram, ProgramSetup
-from desktop_rag.features.server.ui.form_parts import RowList
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection
+from desktop_rag.ui.widgets.forms import RowList
 from desktop_rag.ui.widgets.layouts import horizontal
 
 _INTRO = tr(

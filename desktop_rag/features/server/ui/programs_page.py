@@ -15,13 +15,6 @@ from desktop_rag.core.library_events import ServerSwitched
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.server.services import ServerRecords, ServerSwitch
 from desktop_rag.features.server.ui.address_and_rules import AddressSection, RuleDialog
-from desktop_rag.features.server.ui.form_parts import (
-    FormDialog,
-    RowAction,
-    RowList,
-    ask_first,
-    row_of,
-)
 from desktop_rag.features.server.ui.requests_and_filters import FiltersSection, RequestsDialog
 from desktop_rag.features.server.ui.token_dialogs import (
     NewTokenDialog,
@@ -37,6 +30,7 @@ from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note, show_checked
+from desktop_rag.ui.widgets.forms import FormDialog, RowAction, RowList, ask_first, row_of
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _USERS_INTRO = tr(
@@ -103,7 +97,7 @@ class UsersSection(SettingsSection):
             audience=one_line(rule.audience),
             address=one_line(rule.address),
         )
-        return row_of(name, actions, [words])
+        return row_of(name, actions, [note(words)])
 
     def _name_of(self, rule: AccessRule) -> str:
         return one_line(self._collections.get(rule.collection_id, tr("A collection that is gone")))
@@ -122,7 +116,6 @@ class UsersSection(SettingsSection):
 
     def _open(self, dialog: RuleDialog) -> None:
         dialog.submitted.connect(lambda rule: self._set(dialog, rule))
-        dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
     def _set(self, dialog: RuleDialog, rule: AccessRule) -> None:
@@ -420,7 +413,7 @@ class ProgramsPage(ScrolledPage):
         told = tr("Revoke {name}", name=name)
         actions.append((tr("Revoke…"), told, lambda: self._ask_to_revoke(token)))
         lines = (limits_in_words(token), times_in_words(token, time.time()))
-        return row_of(name, actions, lines)
+        return row_of(name, actions, map(note, lines))
 
     def _ask_to_revoke(self, token: TokenFacts) -> None:
         text = tr(
@@ -437,7 +430,6 @@ class ProgramsPage(ScrolledPage):
         def show(models: Mapping[str, str]) -> None:
             dialog = ExposureDialog(token, models, self)
             dialog.submitted.connect(lambda keys: self._set_models(token, keys))
-            dialog.finished.connect(dialog.deleteLater)
             dialog.open()
 
         self._bridge.run(self, self._access.records.models, show)
@@ -453,7 +445,6 @@ class ProgramsPage(ScrolledPage):
     def _ask_for_token(self, collections: Mapping[str, str]) -> None:
         dialog = NewTokenDialog(collections, self)
         dialog.submitted.connect(lambda wish: self._add(dialog, wish))
-        dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
     def _add(self, dialog: NewTokenDialog, wish: TokenWish) -> None:

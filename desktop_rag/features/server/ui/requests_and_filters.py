@@ -21,7 +21,6 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QLineEdit, QPlainTe
 from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.server.services import ServerRecords
-from desktop_rag.features.server.ui.form_parts import RowList, ask_first
 from desktop_rag.features.server.values.access_values import TokenFacts
 from desktop_rag.features.server.values.usage_figures import (
     RequestKind,
@@ -34,6 +33,7 @@ from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, add_clear_button
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note
+from desktop_rag.ui.widgets.forms import RowList, ask_first
 from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
 from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 

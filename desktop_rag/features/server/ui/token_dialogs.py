@@ -7,12 +7,12 @@ from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.language.translation import count_of, number_in_words, tr
-from desktop_rag.features.server.ui.form_parts import FormDialog
 from desktop_rag.features.server.values.access_values import TokenFacts, TokenWish
 from desktop_rag.ui.foundation.days import day_and_time
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_tip
 from desktop_rag.ui.widgets.form_fields import note, number_field
+from desktop_rag.ui.widgets.forms import FormDialog
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 ALLOWED = {

@@ -1,10 +1,10 @@
-"""What the pages about other programs are made of: rows, dialogs with a form, questions. Qt."""
+"""Rows with buttons, dialogs with a form, and questions that come before something. Qt thread."""
 
 from collections.abc import Callable, Iterable, Sequence
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
@@ -28,6 +28,7 @@ class RowList(QWidget):
         """Show these in place of those before; `none` says that there are none."""
         while item := self._column.takeAt(0):
             if widget := item.widget():
+                widget.hide()
                 widget.deleteLater()
         for row in rows:
             self._column.addWidget(row)
@@ -35,20 +36,20 @@ class RowList(QWidget):
             self._column.addWidget(PlainLabel(none, tone="muted", wrap=True))
 
 
-def row_of(name: str, actions: Sequence[RowAction], lines: Iterable[str]) -> QWidget:
-    """A name with buttons beside it, and lines about it below."""
+def row_of(name: str, actions: Iterable[RowAction], below: Iterable[QWidget]) -> QWidget:
+    """A name with buttons beside it, and what is about it below."""
     row = QWidget()
-    column = vertical(on=row, margins=0, spacing=2)
-    line = horizontal((ElidedLabel(name), 1), spacing=10)
-    for text, told, do in actions:
-        button = TextButton(text, kind="quiet")
-        button.setAccessibleName(told)
-        button.clicked.connect(do)
-        line.addWidget(button)
-    column.addLayout(line)
-    for words in lines:
-        column.addWidget(PlainLabel(words, tone="muted", scale="small", wrap=True))
+    line = horizontal((ElidedLabel(name), 1), *map(_button, actions), spacing=10)
+    vertical(line, *below, on=row, margins=0, spacing=2)
     return row
+
+
+def _button(action: RowAction) -> TextButton:
+    text, told, do = action
+    button = TextButton(text, kind="quiet")
+    button.setAccessibleName(told)
+    button.clicked.connect(do)
+    return button
 
 
 class FormDialog(QDialog):
@@ -61,6 +62,7 @@ class FormDialog(QDialog):
     ) -> None:
         """`send` is on the button, instead of Save. Others add to the `column`."""
         super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(title)
         self.setMinimumWidth(width_px)
         self._error = PlainLabel(tone="danger", wrap=True)
@@ -100,6 +102,41 @@ class FormDialog(QDialog):
     def _on_send_clicked(self) -> None:
         self._send.setEnabled(False)
         self.submitted.emit(self.value())
+
+
+def choose_file(
+    parent: QWidget,
+    title: str,
+    take: Callable[[str], object],
+    *,
+    name: str = "",
+    start: str = "",
+    filters: Sequence[str] = (),
+) -> None:
+    """Let the person choose a file that exists; `take` gets its path. `name` is for tests."""
+    dialog = QFileDialog(parent, title, start)
+    dialog.setObjectName(name)
+    dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+    if filters:
+        dialog.setNameFilters(filters)
+    _open(dialog, take)
+
+
+def choose_folder(
+    parent: QWidget, title: str, take: Callable[[str], object], *, name: str = "", start: str = ""
+) -> None:
+    """Let the person choose a folder, as `choose_file`."""
+    dialog = QFileDialog(parent, title, start)
+    dialog.setObjectName(name)
+    dialog.setFileMode(QFileDialog.FileMode.Directory)
+    dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+    _open(dialog, take)
+
+
+def _open(dialog: QFileDialog, take: Callable[[str], object]) -> None:
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.fileSelected.connect(take)
+    dialog.open()
 
 
 def ask_first(parent: QWidget, title: str, text: str, verb: str, do: Callable[[], object]) -> None:
