@@ -27,11 +27,11 @@ from desktop_rag.features.evaluation.experiments.chunk_trials import (
     USUAL_QUESTIONS,
     ChunkPlan,
 )
-from desktop_rag.features.evaluation.experiments.experiments import Experiments
-from desktop_rag.features.evaluation.experiments.feedback_questions import (
+from desktop_rag.features.evaluation.experiments.document_questions import (
     questions_of_feedback,
     write_questions,
 )
+from desktop_rag.features.evaluation.experiments.experiments import Experiments
 from desktop_rag.features.evaluation.experiments.reports import raw_rows, write_report
 from desktop_rag.features.evaluation.experiments.run_worker import RunWorker
 from desktop_rag.features.evaluation.experiments.set_files import (

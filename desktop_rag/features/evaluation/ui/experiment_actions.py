@@ -16,8 +16,10 @@ from PySide6.QtWidgets import QComboBox, QDialog, QFileDialog, QLineEdit, QPlain
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ParsedDocument
-from desktop_rag.features.evaluation.experiments.document_questions import proposals
-from desktop_rag.features.evaluation.experiments.feedback_questions import questions_of_feedback
+from desktop_rag.features.evaluation.experiments.document_questions import (
+    proposals,
+    questions_of_feedback,
+)
 from desktop_rag.features.evaluation.experiments.reports import report_html, write_report
 from desktop_rag.features.evaluation.experiments.set_files import read_questions
 from desktop_rag.features.evaluation.ui.judging_dialog import AnswersDialog, JudgingDialog, to_judge

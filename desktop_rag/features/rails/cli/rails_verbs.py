@@ -27,7 +27,7 @@ from desktop_rag.features.rails.actions.own_actions import (
 from desktop_rag.features.rails.actions.rails_world import RailsWorld
 from desktop_rag.features.rails.assistants.rail_names import BUILT_IN, is_built_in
 from desktop_rag.features.rails.cli.opened_world import bundled_embeddings, open_world
-from desktop_rag.features.rails.configuration.rails_folder import read_rails
+from desktop_rag.features.rails.configuration.rails_configuration import read_rails
 from desktop_rag.features.rails.rail_engine import Rails, transcript
 from desktop_rag.features.rails.rail_events import RailEvent, event_json
 from desktop_rag.features.rails.runtime.rail_loop import Conversation

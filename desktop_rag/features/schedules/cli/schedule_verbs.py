@@ -24,9 +24,10 @@ from desktop_rag.features.schedules.values.scheduled_question import (
     RUNS_KEPT,
     Rhythm,
     ScheduledQuestion,
+    ScheduledRun,
+    SentenceChange,
     next_occasion,
 )
-from desktop_rag.features.schedules.values.scheduled_run import ScheduledRun, SentenceChange
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")

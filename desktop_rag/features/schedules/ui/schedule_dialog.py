@@ -14,9 +14,10 @@ from desktop_rag.features.schedules.values.scheduled_question import (
     LONGEST_NAME,
     Rhythm,
     ScheduledQuestion,
+    ScheduledRun,
+    SentenceChange,
     next_occasion,
 )
-from desktop_rag.features.schedules.values.scheduled_run import ScheduledRun, SentenceChange
 from desktop_rag.ui.foundation.days import day_and_time, time_of_day
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note

@@ -18,11 +18,12 @@ from desktop_rag.features.schedules.ui.schedule_dialog import (
     run_in_words,
     schedule_in_words,
 )
-from desktop_rag.features.schedules.values.scheduled_question import RUNS_KEPT, ScheduleState
-from desktop_rag.features.schedules.values.scheduled_run import (
+from desktop_rag.features.schedules.values.scheduled_question import (
+    RUNS_KEPT,
     ComparedSentence,
     ScheduledRun,
     SchedulesChanged,
+    ScheduleState,
     SentenceChange,
 )
 from desktop_rag.ui.documents.document_beside import DocumentBeside
