@@ -179,8 +179,7 @@ class ListedModelBox(QComboBox):
         self._job: Job | None = None
         self._listed: dict[str, ListedModel] = {}
         self.facts = note()
-        self.edit = QLineEdit()
-        self.edit.setPlaceholderText(tr("A name, or press Test for a list"))
+        self.edit = QLineEdit(placeholderText=tr("A name, or press Test for a list"))
         self.edit.setAccessibleName(tr("Model"))
         self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.setMinimumContentsLength(_LEAST_CHARS)

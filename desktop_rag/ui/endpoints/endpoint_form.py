@@ -261,9 +261,8 @@ class EndpointChoice(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.list = QComboBox(self)
+        self.list = QComboBox(self, minimumContentsLength=16)
         self.list.setAccessibleName(tr("Endpoint"))
-        self.list.setMinimumContentsLength(16)
         self._use = TextButton(tr("Use for answers"))
         self._add = TextButton(tr("Add endpoint"))
         self._remove = TextButton(tr("Remove"), kind="quiet")
@@ -413,8 +412,7 @@ class EndpointForm(SettingsSection):
 
     def _build(self, guard: WheelGuard) -> None:
         self.choice = EndpointChoice(self)
-        self._name = QLineEdit(self)
-        self._name.setMaxLength(_MAX_NAME)
+        self._name = QLineEdit(self, maxLength=_MAX_NAME)
         self._address = QLineEdit(self)
         self._address.setPlaceholderText("http://localhost:11434/v1, https://api.example.com/v1")
         add_clear_button(self._address)

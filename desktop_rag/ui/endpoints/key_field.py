@@ -40,8 +40,7 @@ class KeyField(QWidget):
         self._chat = chat
         self._base_url: str | None = None
         self._job: Job | None = None
-        self._edit = QLineEdit()
-        self._edit.setEchoMode(QLineEdit.EchoMode.Password)
+        self._edit = QLineEdit(echoMode=QLineEdit.EchoMode.Password)
         self._clear = TextButton(tr("Remove key"))
         self._note = note()
         vertical(self._note, on=self, margins=0)

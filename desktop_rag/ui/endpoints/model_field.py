@@ -27,9 +27,8 @@ class ModelField(QObject):
         """`placeholder` describes the default, which an empty field stands for."""
         super().__init__(parent)
         self._parent = parent
-        self._edit = QLineEdit(parent)
+        self._edit = QLineEdit(parent, placeholderText=placeholder)
         self._edit.setAccessibleName(name)
-        self._edit.setPlaceholderText(placeholder)
         self._browse = TextButton(tr("Browse…"))
         self._browse.setAccessibleDescription(tr("Choose a model folder"))
         self._edit.editingFinished.connect(self.changed)

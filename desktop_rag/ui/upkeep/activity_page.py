@@ -323,8 +323,7 @@ class ActivityFilters(QWidget):
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._kinds: dict[int, frozenset[EventKind]] = {}
         self._chips = QButtonGroup(self)
-        self._text = QLineEdit(self)
-        self._text.setPlaceholderText(tr("Filter by chat, model, host or message"))
+        self._text = QLineEdit(self, placeholderText=tr("Filter by chat, model, host or message"))
         self._text.setAccessibleName(tr("Filter events"))
         add_clear_button(self._text)
         self._range = QComboBox(self)

@@ -77,9 +77,8 @@ class ImportDialog(QDialog):
         self._list(_ENDPOINTS, contents.addresses)
         self._list(_NOT_HERE, contents.missing)
         self._column.addStretch(1)
-        scroll = QScrollArea()
+        scroll = QScrollArea(widgetResizable=True)
         scroll.setAccessibleName(tr("What the backup holds"))
-        scroll.setWidgetResizable(True)
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(body)
@@ -247,9 +246,8 @@ class BackupPage(ScrolledPage):
 
     def _ask_where(self, name: str, collection: Collection | None) -> None:
         kept = "".join(c if c.isalnum() or c in " -_" else " " for c in name)
-        dialog = QFileDialog(self, tr("Back up"))
+        dialog = QFileDialog(self, tr("Back up"), acceptMode=QFileDialog.AcceptMode.AcceptSave)
         dialog.setObjectName("backupDialog")
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilter(_FILTER)
         dialog.setDefaultSuffix(ENDING.removeprefix("."))
         dialog.selectFile(f"{' '.join(kept.split())[:60] or 'backup'}{ENDING}")

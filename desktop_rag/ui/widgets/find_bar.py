@@ -23,8 +23,7 @@ class FindBar(QWidget):
         """`name` says what the field does, such as `Find in the document`."""
         super().__init__(parent)
         self._words = ""
-        self.field = QLineEdit()
-        self.field.setPlaceholderText(name)
+        self.field = QLineEdit(placeholderText=name)
         self.field.setAccessibleName(name)
         add_clear_button(self.field)
         self._count = PlainLabel("", tone="muted")

@@ -114,9 +114,8 @@ def choose_file(
     filters: Sequence[str] = (),
 ) -> None:
     """Let the person choose a file that exists; `take` gets its path. `name` is for tests."""
-    dialog = QFileDialog(parent, title, start)
+    dialog = QFileDialog(parent, title, start, fileMode=QFileDialog.FileMode.ExistingFile)
     dialog.setObjectName(name)
-    dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
     if filters:
         dialog.setNameFilters(filters)
     _open(dialog, take)
@@ -126,9 +125,8 @@ def choose_folder(
     parent: QWidget, title: str, take: Callable[[str], object], *, name: str = "", start: str = ""
 ) -> None:
     """Let the person choose a folder, as `choose_file`."""
-    dialog = QFileDialog(parent, title, start)
+    dialog = QFileDialog(parent, title, start, fileMode=QFileDialog.FileMode.Directory)
     dialog.setObjectName(name)
-    dialog.setFileMode(QFileDialog.FileMode.Directory)
     dialog.setOption(QFileDialog.Option.ShowDirsOnly)
     _open(dialog, take)
 

@@ -73,9 +73,8 @@ class SetDialog(QDialog):
         self.setObjectName("setDialog")
         self.setWindowTitle(tr("Questions"))
         self._edited = edited
-        self._name = QLineEdit(edited.name)
+        self._name = QLineEdit(edited.name, maxLength=LONGEST_NAME)
         self._name.setAccessibleName(tr("Name of the set"))
-        self._name.setMaxLength(LONGEST_NAME)
         self._lines = QPlainTextEdit("\n".join(map(line_of, edited.questions)))
         self._lines.setAccessibleName(tr("Questions, one a line"))
         self._lines.setTabChangesFocus(True)
@@ -209,10 +208,9 @@ class JudgingStartDialog(FormDialog):
         self._spread.setAccessibleName(tr("Which questions are drawn"))
         for spread in Spread:
             self._spread.addItem(spread.in_words(), spread.value)
-        self._rubric = QPlainTextEdit(judge.rubric if judge else "")
+        self._rubric = QPlainTextEdit(judge.rubric if judge else "", tabChangesFocus=True)
         self._rubric.setAccessibleName(tr("Rubric"))
         self._rubric.setFixedHeight(_RUBRIC_PX)
-        self._rubric.setTabChangesFocus(True)
         section = SettingsSection(tr("Sample"))
         section.add_row(tr("Questions"), self._most)
         section.add_row(tr("Drawn"), self._spread, is_wide=True)

@@ -347,9 +347,8 @@ class ExperimentsPage(QWidget):
     def _make_controls(self, theme: Theme) -> None:
         self._new = TextButton(tr("New set"), kind="primary", icon="plus:accent_text", theme=theme)
         self._new.setMenu(self._set_menu(is_new=True))
-        self._sets = QComboBox()
+        self._sets = QComboBox(minimumContentsLength=20)
         self._sets.setAccessibleName(tr("Set of questions"))
-        self._sets.setMinimumContentsLength(20)
         # A long name is no reason to wrap the row.
         self._sets.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon

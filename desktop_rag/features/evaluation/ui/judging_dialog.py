@@ -148,9 +148,8 @@ class JudgingDialog(QDialog):
         numbers = range(1, 3 if is_pair else 2)
         self._texts = [AnswerText(theme, tr("Answer {number}", number=n)) for n in numbers]
         self._sources = [CitedSources() for _ in numbers]
-        self._comment = QLineEdit()
+        self._comment = QLineEdit(placeholderText=tr("Comment, if you like"))
         self._comment.setAccessibleName(tr("Comment"))
-        self._comment.setPlaceholderText(tr("Comment, if you like"))
         self._skip = TextButton(tr("Skip"))
         self._back = TextButton(tr("Back"))
         said = (tr("1, 2 and 3 choose, S skips, Backspace goes back.") if is_pair

@@ -98,9 +98,8 @@ class SetUpDialog(QDialog):
             "lexical_weight": _choice(tr("Search by"), _balances(usual)),
             "chunking": _choice(tr("Chunks"), [(usual, None), *chunkings]),
         }
-        self._instructions = QPlainTextEdit()
+        self._instructions = QPlainTextEdit(tabChangesFocus=True)
         self._instructions.setFixedHeight(_LINES_PX)
-        self._instructions.setTabChangesFocus(True)
         self._no_model = PlainLabel(_NO_MODEL, tone="warning", scale="small", wrap=True)
         self._said = PlainLabel(tone="muted", wrap=True)
         self._start = TextButton(tr("Ask"), kind="primary")
@@ -234,9 +233,8 @@ class SetUpDialog(QDialog):
 
 
 def _choice(name: str, items: Sequence[tuple[str, object]]) -> QComboBox:
-    field = QComboBox()
+    field = QComboBox(minimumContentsLength=16)
     field.setAccessibleName(name)
-    field.setMinimumContentsLength(16)
     for words, value in items:
         field.addItem(one_line(words), value)
     return field

@@ -130,9 +130,7 @@ class CommandCard(Card):
 
 def literal_text(name: str) -> QPlainTextEdit:
     """A read-only field for literal text."""
-    field = QPlainTextEdit()
-    field.setReadOnly(True)
-    field.setTabChangesFocus(True)
+    field = QPlainTextEdit(readOnly=True, tabChangesFocus=True)
     field.setAccessibleName(name)
     field.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
     field.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)

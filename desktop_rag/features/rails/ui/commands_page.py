@@ -59,8 +59,7 @@ class ProgramDialog(FormDialog):
     def __init__(self, program: RegisteredProgram, parent: QWidget) -> None:
         """A program with an empty `program_id` is new."""
         self._program = program
-        self._name = QLineEdit(program.name)
-        self._name.setMaxLength(LONGEST_NAME)
+        self._name = QLineEdit(program.name, maxLength=LONGEST_NAME)
         self._path = QLineEdit(program.path)
         self._choose = TextButton(tr("Choose…"))
         self._arguments = _lines_field(tr("Arguments"), program.arguments)

@@ -95,17 +95,15 @@ class TryingCard(Card):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName(tr("Try a sentence"))
-        self._sentence = QLineEdit()
+        self._sentence = QLineEdit(placeholderText=tr("A sentence as somebody would say it"))
         self._sentence.setAccessibleName(tr("Sentence to try"))
-        self._sentence.setPlaceholderText(tr("A sentence as somebody would say it"))
         self._try = TextButton(tr("Try"))
         self._result = PlainLabel(wrap=True, selectable=True)
         self._events_name = PlainLabel(tr("Events"), tone="muted", scale="small")
-        self._events = QPlainTextEdit()
+        self._events = QPlainTextEdit(
+            readOnly=True, tabChangesFocus=True, lineWrapMode=QPlainTextEdit.LineWrapMode.NoWrap
+        )
         self._events.setAccessibleName(tr("Events"))
-        self._events.setReadOnly(True)
-        self._events.setTabChangesFocus(True)
-        self._events.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._events.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self._events.setFixedHeight(_EVENTS_PX)
         column = vertical(
@@ -257,9 +255,8 @@ class RailsChooser(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._folder: Path | None = None
-        self._choice = QComboBox()
+        self._choice = QComboBox(minimumContentsLength=16)
         self._choice.setAccessibleName(tr("Your rails"))
-        self._choice.setMinimumContentsLength(16)
         self._new = TextButton(tr("New rails…"), icon="plus:text", theme=theme)
         self._open = TextButton(tr("Open a folder…"))
         self._reload = IconButton(theme, "refresh:muted", tr("Read the folder again"))

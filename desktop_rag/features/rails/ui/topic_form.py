@@ -56,9 +56,8 @@ class TopicForm(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._topic = RailTopic()
-        self._name = QLineEdit()
+        self._name = QLineEdit(placeholderText=tr("ask for the price"))
         self._name.setAccessibleName(tr("Name of the topic"))
-        self._name.setPlaceholderText(tr("ask for the price"))
         self._examples = _lines(tr("Example sentences"), _EXAMPLE_LINES)
         self._examples.setPlaceholderText(tr("How much is a ticket?\nWhat does it cost to get in?"))
         self._reply = QComboBox()
@@ -157,9 +156,8 @@ class TopicForm(QWidget):
 
 
 def _lines(name: str, lines: int) -> QPlainTextEdit:
-    field = QPlainTextEdit()
+    field = QPlainTextEdit(tabChangesFocus=True)
     field.setAccessibleName(name)
-    field.setTabChangesFocus(True)
     field.setFixedHeight(field.fontMetrics().lineSpacing() * lines + _MARGIN_PX)
     return field
 

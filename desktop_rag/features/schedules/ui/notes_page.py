@@ -61,8 +61,7 @@ class NoteDialog(FormDialog):
         self, folder: Path, scopes: Sequence[QuestionScope], cost: str, parent: QWidget
     ) -> None:
         """`folder` is suggested, `scopes` can be chosen, `cost` says what each question uses."""
-        self._topic = QLineEdit()
-        self._topic.setPlaceholderText(tr("A topic, a person, a project"))
+        self._topic = QLineEdit(placeholderText=tr("A topic, a person, a project"))
         self._folder = QLineEdit(str(folder))
         self._choose = TextButton(tr("Choose…"))
         self._about = scope_field(ALL_DOCUMENTS, scopes)
@@ -240,8 +239,7 @@ class NotesPage(ScrolledPage):
         self._listed: Sequence[Note] = ()
         self._cancel = Event()
         self._told: deque[str] = deque(maxlen=1)
-        self._ticks = QTimer(self)
-        self._ticks.setInterval(_TICK_MS)
+        self._ticks = QTimer(self, interval=_TICK_MS)
         self._ticks.timeout.connect(self._on_tick)
         self._opener = DocumentOpener(bridge, library, theme, self)
         self._new = TextButton(

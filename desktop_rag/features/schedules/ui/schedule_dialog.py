@@ -122,9 +122,8 @@ class ScheduleDialog(FormDialog):
         self._on_edited()
 
     def _make_texts(self, question: ScheduledQuestion) -> None:
-        self._question = QPlainTextEdit(question.question)
+        self._question = QPlainTextEdit(question.question, tabChangesFocus=True)
         self._question.setAccessibleName(tr("Scheduled question"))
-        self._question.setTabChangesFocus(True)
         lines = self._question.fontMetrics().lineSpacing() * _LINES
         self._question.setFixedHeight(lines + _MARGIN_PX)
         self._name = QLineEdit(question.name)
@@ -168,8 +167,7 @@ class ScheduleDialog(FormDialog):
 
 def scope_field(chosen: QuestionScope, scopes: Sequence[QuestionScope]) -> QComboBox:
     """A combo box of the scopes, all documents and the chosen one among them."""
-    field = QComboBox()
-    field.setMinimumContentsLength(20)
+    field = QComboBox(minimumContentsLength=20)
     every = list(dict.fromkeys((ALL_DOCUMENTS, chosen, *scopes)))
     for scope in every:
         words = scope.in_words().removeprefix("About: ")

@@ -199,8 +199,7 @@ class RequestsDialog(QDialog):
         self._kind, self._token, self._words = self._filters(tokens)
         self._model = RequestModel(self)
         self._table = RequestTable(theme, self._model, self)
-        self._details = QPlainTextEdit(self)
-        self._details.setReadOnly(True)
+        self._details = QPlainTextEdit(self, readOnly=True)
         self._details.setAccessibleName(tr("Details of the request"))
         self._details.setFixedHeight(_DETAIL_LINES * self.fontMetrics().lineSpacing())
         self._delete = TextButton(tr("Delete all…"), kind="quiet")
@@ -238,9 +237,7 @@ class RequestsDialog(QDialog):
         )
 
     def _connect(self) -> None:
-        self._typing = QTimer(self)
-        self._typing.setSingleShot(True)
-        self._typing.setInterval(_TYPING_MS)
+        self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._typing.timeout.connect(self._refresh)
         self._words.textChanged.connect(self._typing.start)
         self._kind.currentIndexChanged.connect(self._refresh)

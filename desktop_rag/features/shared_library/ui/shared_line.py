@@ -19,8 +19,7 @@ class SharedLine(QWidget):
 
     def __init__(self, theme: Theme, status: SharedLibraryStatus, parent: QWidget) -> None:
         super().__init__(parent)
-        icon = QLabel(self)
-        icon.setPixmap(theme.icon("server:muted").pixmap(_ICON_PX))
+        icon = QLabel(self, pixmap=theme.icon("server:muted").pixmap(_ICON_PX))
         self._words = ElidedLabel("")
         self._words.setObjectName("sharedLine")
         horizontal(icon, (self._words, 1), on=self, margins=0, spacing=8)
