@@ -79,8 +79,9 @@ class EndpointLimits(QWidget):
         self._tokens.setSpecialValueText(tr("No token limit"))
         self._spend.setSpecialValueText(_NO_LIMIT)
         self._ask_above.setSpecialValueText(tr("Never ask"))
-        self._open = TextButton(tr("Set limits and prices"), kind="quiet")
-        self._open.clicked.connect(self._on_open_clicked)
+        self._open = TextButton(
+            tr("Set limits and prices"), kind="quiet", then=self._on_open_clicked
+        )
         limits = section.add_row(tr("Limits"), self._open, words=_BUDGET_WORDS)
         self._closed = [limits, self._open]
         section.wanted.connect(self._on_wanted)

@@ -76,12 +76,11 @@ class ServiceChoice(QWidget):
         self._list.setAccessibleName(tr("Online service"))
         self._list.addItem(_NONE)
         self._list.addItems([service.name for service in self._services])
-        self._open = TextButton(tr("Get a key…"))
+        self._open = TextButton(tr("Get a key…"), then=self._on_open_clicked)
         self._open.setAccessibleDescription(tr("Open the service's page for keys in your browser"))
         self._note = PlainLabel(tone="muted", scale="small", wrap=True)
         vertical(self._note, on=self, margins=0)
         self._list.activated.connect(self._on_chosen)
-        self._open.clicked.connect(self._on_open_clicked)
         self._show(None)
 
     @property
@@ -137,8 +136,7 @@ class LocalServerList(QWidget):
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
-        self._search = TextButton(tr("Find running servers"), kind="quiet")
-        self._search.clicked.connect(self.search)
+        self._search = TextButton(tr("Find running servers"), kind="quiet", then=self.search)
         self._uses = {name: TextButton(_in_words(name)) for name in USUAL}
         row = FlowRow(spacing=8)
         for name, button in self._uses.items():
@@ -212,8 +210,8 @@ class FirstModelGuide(Card):
         title = PlainLabel(_TITLE, wrap=True)
         title.setObjectName("noticeTitle")
         self._page = TextButton(tr("Open ollama.com…"))
-        self._copy = TextButton(tr("Copy command"))
-        self._again = TextButton(tr("Search again"))
+        self._copy = TextButton(tr("Copy command"), then=self._on_copy_clicked)
+        self._again = TextButton(tr("Search again"), then=self.search_requested)
         steps = QGridLayout()
         steps.setColumnStretch(0, 1)
         steps.setHorizontalSpacing(12)
@@ -237,8 +235,6 @@ class FirstModelGuide(Card):
         )
         self.hide()
         self._page.clicked.connect(lambda: confirm_and_open(_PAGE, self))
-        self._copy.clicked.connect(self._on_copy_clicked)
-        self._again.clicked.connect(self.search_requested)
 
     @Slot()
     def _on_copy_clicked(self) -> None:
@@ -425,9 +421,9 @@ class EndpointForm(SettingsSection):
         self._timeout = number_field(1, 3600, 5, tr(" seconds"))
         for field in (self._model, self._context, self._timeout, self.choice.list):
             guard.guard(field)
-        self._test = TextButton(tr("Test"), kind="primary")
+        self._test = TextButton(tr("Test"), kind="primary", then=self._on_test_clicked)
         self._report = ReportCard(self)
-        self._own = TextButton(tr("Choose a model…"), self)
+        self._own = TextButton(tr("Choose a model…"), self, then=self.own_requested)
         self._servers = LocalServerList(self._bridge, self._chat, self)
         self._guide = FirstModelGuide(self)
         self._services = ServiceChoice(self)
@@ -520,7 +516,6 @@ class EndpointForm(SettingsSection):
             self.setTabOrder(before, after)
 
     def _connect(self) -> None:
-        self._own.clicked.connect(self.own_requested)
         self._servers.chosen.connect(self._on_server_chosen)
         self._servers.searched.connect(self._on_servers_searched)
         self._guide.search_requested.connect(self._servers.search)
@@ -533,7 +528,6 @@ class EndpointForm(SettingsSection):
         self._context.valueChanged.connect(self._on_field_edited)
         self._timeout.valueChanged.connect(self._on_field_edited)
         self._limits.changed.connect(self._on_field_edited)
-        self._test.clicked.connect(self._on_test_clicked)
 
     # --- address, model and limits ---------------------------------------------------------------
 

@@ -41,12 +41,11 @@ class KeyField(QWidget):
         self._base_url: str | None = None
         self._job: Job | None = None
         self._edit = QLineEdit(echoMode=QLineEdit.EchoMode.Password)
-        self._clear = TextButton(tr("Remove key"))
+        self._clear = TextButton(tr("Remove key"), then=self._on_clear_clicked)
         self._note = note()
         vertical(self._note, on=self, margins=0)
         self._end = EditEnd(self._edit)
         self._end.ended.connect(self._on_edited)
-        self._clear.clicked.connect(self._on_clear_clicked)
 
     @property
     def fields(self) -> Sequence[QWidget]:

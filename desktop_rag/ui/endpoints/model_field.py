@@ -29,10 +29,9 @@ class ModelField(QObject):
         self._parent = parent
         self._edit = QLineEdit(parent, placeholderText=placeholder)
         self._edit.setAccessibleName(name)
-        self._browse = TextButton(tr("Browse…"))
+        self._browse = TextButton(tr("Browse…"), then=self._on_browse_clicked)
         self._browse.setAccessibleDescription(tr("Choose a model folder"))
         self._edit.editingFinished.connect(self.changed)
-        self._browse.clicked.connect(self._on_browse_clicked)
 
     @property
     def fields(self) -> Sequence[QWidget]:

@@ -408,8 +408,8 @@ class ActivityPage(ScrolledPage):
         self._connect()
 
     def _build(self, theme: Theme) -> None:
-        self._export = TextButton(tr("Export…"), self)
-        self._delete = TextButton(tr("Delete all…"), self)
+        self._export = TextButton(tr("Export…"), self, then=self._on_export_clicked)
+        self._delete = TextButton(tr("Delete all…"), self, then=self._on_delete_clicked)
         self.header.addWidget(self._export)
         self.header.addWidget(self._delete)
         self._filters = ActivityFilters(self)
@@ -431,8 +431,6 @@ class ActivityPage(ScrolledPage):
         self._filters.changed.connect(self._refresh)
         self._table.chosen.connect(self._on_event_chosen)
         self._details.chat_requested.connect(self.chat_requested)
-        self._export.clicked.connect(self._on_export_clicked)
-        self._delete.clicked.connect(self._on_delete_clicked)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

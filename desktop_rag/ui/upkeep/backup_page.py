@@ -86,11 +86,9 @@ class ImportDialog(QDialog):
         vertical((scroll, 1), self._buttons(), on=self)
 
     def _buttons(self) -> QHBoxLayout:
-        merge = TextButton(tr("Import"), kind="primary")
+        merge = TextButton(tr("Import"), kind="primary", then=self.accept)
         merge.setDefault(True)
-        merge.clicked.connect(self.accept)
-        cancel = TextButton(tr("Cancel"))
-        cancel.clicked.connect(self.reject)
+        cancel = TextButton(tr("Cancel"), then=self.reject)
         return horizontal(Stretch(), cancel, merge)
 
     def _say(self, words: str, *, tone: str = "", scale: str = "") -> None:
@@ -143,8 +141,7 @@ class BackupPage(ScrolledPage):
         self._cancel = Event()
         self._said: deque[str] = deque(maxlen=1)
         self._progress = PlainLabel("", wrap=True)
-        self._stop = TextButton(tr("Cancel"))
-        self._stop.clicked.connect(self._on_cancel_clicked)
+        self._stop = TextButton(tr("Cancel"), then=self._on_cancel_clicked)
         self._ticks = QTimer(self, interval=_TICK_MS)
         self._ticks.timeout.connect(self._on_tick)
         # First, so that it is in sight whatever was clicked.
@@ -170,22 +167,21 @@ class BackupPage(ScrolledPage):
         self.with_index = QCheckBox(tr("With the index"))
         section.add_row("", self.with_index)
         section.add_note(note(_INDEX))
-        self._everything = TextButton(tr("Back up everything…"), kind="primary")
-        self._everything.clicked.connect(self._on_everything_clicked)
+        self._everything = TextButton(
+            tr("Back up everything…"), kind="primary", then=self._on_everything_clicked
+        )
         section.add_row(tr("Everything"), self._everything)
         self._choice = QComboBox()
         # The names come once it is shown; a long one gives way.
         self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self._choice.setMinimumContentsLength(_SHORTEST_NAME)
-        self._one = TextButton(tr("Back up a collection…"))
-        self._one.clicked.connect(self._on_collection_clicked)
+        self._one = TextButton(tr("Back up a collection…"), then=self._on_collection_clicked)
         section.add_row(tr("One collection"), self._choice, self._one)
         self.column.addWidget(section)
 
     def _build_import(self) -> None:
         section = SettingsSection(tr("Import"), _IMPORT)
-        self._import = TextButton(tr("Import a backup…"))
-        self._import.clicked.connect(self._on_import_clicked)
+        self._import = TextButton(tr("Import a backup…"), then=self._on_import_clicked)
         section.add_row(tr("From a file"), self._import)
         self.column.addWidget(section)
 

@@ -45,7 +45,7 @@ class RepairCard(Card):
         self._request = request
         self._is_needed = False
         self._text = PlainLabel(_NEEDED, wrap=True)
-        self.arrange = TextButton(tr("Repair at next start…"))
+        self.arrange = TextButton(tr("Repair at next start…"), then=self._on_arrange_clicked)
         self.take_back = TextButton(tr("Do not repair"))
         vertical(
             self._text,
@@ -53,7 +53,6 @@ class RepairCard(Card):
             on=self,
             margins=(16, 12, 16, 12),
         )
-        self.arrange.clicked.connect(self._on_arrange_clicked)
         self.take_back.clicked.connect(lambda: self._arrange(False))
         self._show_state(False)
         bridge.run(self, lambda: request.is_made, self._show_state)
@@ -183,9 +182,9 @@ class HealthPage(ScrolledPage):
         self._diagnose = diagnose
         self._findings: list[Finding] = []
         self._job: Job | None = None
-        self.copy = TextButton(tr("Copy report"), kind="quiet")
-        self.check = TextButton(tr("Check now"), kind="primary")
-        self.cancel = TextButton(tr("Cancel"))
+        self.copy = TextButton(tr("Copy report"), kind="quiet", then=self._on_copy_clicked)
+        self.check = TextButton(tr("Check now"), kind="primary", then=self._on_check_clicked)
+        self.cancel = TextButton(tr("Cancel"), then=self._on_cancel_clicked)
         for button in (self.copy, self.cancel, self.check):
             self.header.addWidget(button)
         self._summary = PlainLabel(_INTRO, tone="muted", wrap=True)
@@ -194,9 +193,6 @@ class HealthPage(ScrolledPage):
         self._rows = vertical(on=self._card, margins=(18, 16, 18, 18), spacing=_ROW_GAP_PX)
         for widget in (self._summary, self.repair, self._card):
             self.column.addWidget(widget)
-        self.copy.clicked.connect(self._on_copy_clicked)
-        self.check.clicked.connect(self._on_check_clicked)
-        self.cancel.clicked.connect(self._on_cancel_clicked)
         self._show_buttons()
 
     @Slot()

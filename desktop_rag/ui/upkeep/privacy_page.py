@@ -126,12 +126,11 @@ class PrivacyPage(ScrolledPage):
 
     def _change_button(self, connection: Connection) -> TextButton:
         kind = connection.kind
-        button = TextButton(tr("Change…"), kind="action")
+        button = TextButton(tr("Change…"), kind="action", then=self._on_change_clicked)
         button.setAccessibleName(tr("Change {name}", name=kind.name))
         button.setAccessibleDescription(
             tr("{switch} Opens {value}.", switch=kind.switch, value=kind.place.value)
         )
-        button.clicked.connect(self._on_change_clicked)
         self._places[button] = kind.place
         return button
 

@@ -5,8 +5,9 @@ can load local files.
 """
 
 import html
+from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, Slot
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, SignalInstance, Slot
 from PySide6.QtGui import (
     QHideEvent,
     QKeyEvent,
@@ -38,6 +39,8 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 
 ICON_PX = 18
+# What a button does: a function, or a signal that follows.
+Pressed = Callable[..., object] | SignalInstance
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
@@ -215,10 +218,23 @@ class ToolButton(QToolButton):
 
 
 class IconButton(ToolButton):
-    """A button with only an icon; `name` is its accessible name and tooltip."""
+    """A button with only an icon; `name` is its accessible name and tooltip.
 
-    def __init__(self, theme: Theme, icon: str, name: str, parent: QWidget | None = None) -> None:
+    `then` is called when it is pressed.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        icon: str,
+        name: str,
+        parent: QWidget | None = None,
+        *,
+        then: Pressed | None = None,
+    ) -> None:
         super().__init__(parent)
+        if then:
+            self.clicked.connect(then)
         self.setAutoRaise(True)
         self.setIconSize(QSize(ICON_PX, ICON_PX))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -252,7 +268,10 @@ class IconLabel(QWidget):
 
 
 class TextButton(QPushButton):
-    """A button with text. `kind` is `primary`, `quiet`, `danger`, or empty for the default."""
+    """A button with text. `kind` is `primary`, `quiet`, `danger`, or empty for the default.
+
+    `then` is called when it is pressed.
+    """
 
     def __init__(
         self,
@@ -262,8 +281,11 @@ class TextButton(QPushButton):
         kind: str = "",
         icon: str = "",
         theme: Theme | None = None,
+        then: Pressed | None = None,
     ) -> None:
         super().__init__(text, parent)
+        if then:
+            self.clicked.connect(then)
         self.setProperty("kind", kind)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         if theme and icon:

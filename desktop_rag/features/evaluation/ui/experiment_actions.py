@@ -79,8 +79,8 @@ class SetDialog(QDialog):
         self._lines.setAccessibleName(tr("Questions, one a line"))
         self._lines.setTabChangesFocus(True)
         self._error = PlainLabel(tone="danger", wrap=True, selectable=True)
-        self._save = TextButton(tr("Save"), kind="primary")
-        self._cancel = TextButton(tr("Cancel"))
+        self._save = TextButton(tr("Save"), kind="primary", then=self._on_saved)
+        self._cancel = TextButton(tr("Cancel"), then=self.reject)
         buttons = horizontal((self._error, 1), self._cancel, self._save)
         column = vertical(on=self, margins=(20, 18, 20, 16), spacing=10)
         for words, field in (
@@ -95,8 +95,6 @@ class SetDialog(QDialog):
         column.addLayout(buttons)
         self._save.setDefault(True)
         self.resize(*_SIZE_PX)
-        self._save.clicked.connect(self._on_saved)
-        self._cancel.clicked.connect(self.reject)
 
     def show_error(self, error: AppError) -> None:
         """Show why the set can't be saved."""

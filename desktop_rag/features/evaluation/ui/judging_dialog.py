@@ -150,16 +150,14 @@ class JudgingDialog(QDialog):
         self._sources = [CitedSources() for _ in numbers]
         self._comment = QLineEdit(placeholderText=tr("Comment, if you like"))
         self._comment.setAccessibleName(tr("Comment"))
-        self._skip = TextButton(tr("Skip"))
-        self._back = TextButton(tr("Back"))
+        self._skip = TextButton(tr("Skip"), then=self._next)
+        self._back = TextButton(tr("Back"), then=self._on_back_clicked)
         said = (tr("1, 2 and 3 choose, S skips, Backspace goes back.") if is_pair
                 else tr("1 to 5 choose, S skips, Backspace goes back."))  # fmt: skip
         self._keys = PlainLabel(said, tone="muted")
         self._values = _PAIR if is_pair else _RATINGS
         self._buttons = self._make_buttons()
         self._build()
-        self._skip.clicked.connect(self._next)
-        self._back.clicked.connect(self._on_back_clicked)
         for shown in (*self._texts, *self._sources):
             shown.read_requested.connect(self.read_requested)
         # The shortcut of a button acts a moment later, in which the next key would be lost.
@@ -288,13 +286,11 @@ class AnswersDialog(QDialog):
         self._after = TextButton(tr("Next question"))
         self._before.setShortcut(QKeySequence(QKeySequence.StandardKey.MoveToPreviousPage))
         self._after.setShortcut(QKeySequence(QKeySequence.StandardKey.MoveToNextPage))
-        self._expect = TextButton(tr("Expect this"), kind="primary")
-        self._close = TextButton(tr("Close"))
+        self._expect = TextButton(tr("Expect this"), kind="primary", then=self._on_expect_clicked)
+        self._close = TextButton(tr("Close"), then=self.reject)
         self._build()
         self._before.clicked.connect(lambda: self._go(-1))
         self._after.clicked.connect(lambda: self._go(1))
-        self._expect.clicked.connect(self._on_expect_clicked)
-        self._close.clicked.connect(self.reject)
         for (choice, text, _), sources in zip(self._sides, self._sources, strict=True):
             choice.currentIndexChanged.connect(self._show)
             text.read_requested.connect(self.read_requested)

@@ -80,12 +80,12 @@ class SetUpDialog(QDialog):
         self._set_ups = [*begun] or [SetUp(choices.usual)]
         self._list = ItemList(tr("Set-ups"))
         self._list.setFixedHeight(_LIST_PX)
-        self._add = TextButton(tr("Another set-up"))
-        self._remove = TextButton(tr("Remove"))
+        self._add = TextButton(tr("Another set-up"), then=self._on_add_clicked)
+        self._remove = TextButton(tr("Remove"), then=self._on_remove_clicked)
         self._name = QLineEdit()
         usual = tr("As usual")
         answering = tr("As usual ({model})", model=choices.usual)
-        self._add_endpoint = TextButton(tr("Add endpoint"))
+        self._add_endpoint = TextButton(tr("Add endpoint"), then=self._on_add_endpoint_clicked)
         every = (tr("All documents"), "")
         rooms = [(word, Room(value)) for value, word in ROOMS.items()]
         chunkings = [(in_words(each), each) for each in CHUNKINGS]
@@ -102,8 +102,8 @@ class SetUpDialog(QDialog):
         self._instructions.setFixedHeight(_LINES_PX)
         self._no_model = PlainLabel(_NO_MODEL, tone="warning", scale="small", wrap=True)
         self._said = PlainLabel(tone="muted", wrap=True)
-        self._start = TextButton(tr("Ask"), kind="primary")
-        self._cancel = TextButton(tr("Cancel"))
+        self._start = TextButton(tr("Ask"), kind="primary", then=self._on_start_clicked)
+        self._cancel = TextButton(tr("Cancel"), then=self.reject)
         self._build()
         # As high as all of it, and no higher than the window under it.
         room_px = max(_LEAST_PX, parent.window().height())
@@ -133,16 +133,11 @@ class SetUpDialog(QDialog):
         self._start.setDefault(True)
 
     def _connect(self) -> None:
-        self._add_endpoint.clicked.connect(self._on_add_endpoint_clicked)
         self._list.currentRowChanged.connect(self._on_chosen)
-        self._add.clicked.connect(self._on_add_clicked)
-        self._remove.clicked.connect(self._on_remove_clicked)
         self._name.textEdited.connect(self._on_edited)
         self._instructions.textChanged.connect(self._on_edited)
         for field in self._fields.values():
             field.activated.connect(self._on_edited)
-        self._start.clicked.connect(self._on_start_clicked)
-        self._cancel.clicked.connect(self.reject)
 
     def _fill(self, chosen: int) -> None:
         with QSignalBlocker(self._list):

@@ -70,10 +70,6 @@ class WaysDialog(QDialog):
         self._offer: _Offer | None = None
         self._server: LocalServer | None = None
         self._build()
-        self._file.clicked.connect(self._on_file_clicked)
-        self._press.clicked.connect(self._on_pressed)
-        self._program.clicked.connect(self._on_program_clicked)
-        self._others.clicked.connect(self._on_others_clicked)
         FileDrop(self, self, lambda _: True).dropped.connect(lambda paths: self.give(paths[0]))
         bridge.hear(DownloadChanged, self._on_download_changed)
         bridge.hear(ModelStateChanged, self._on_state_changed)
@@ -85,11 +81,13 @@ class WaysDialog(QDialog):
         self._fault = PlainLabel(tone="danger", wrap=True, selectable=True)
         self._bar = QProgressBar(maximum=_PARTS)
         self._bar.setAccessibleName(tr("Progress of the download"))
-        self._press = TextButton("", kind="primary")
-        self._file = TextButton(tr("Choose a model file…"), kind="quiet")
+        self._press = TextButton("", kind="primary", then=self._on_pressed)
+        self._file = TextButton(
+            tr("Choose a model file…"), kind="quiet", then=self._on_file_clicked
+        )
         self._programs = PlainLabel(_PROGRAMS, wrap=True)
-        self._program = TextButton(tr("Find one"))
-        self._others = TextButton(tr("Choose in Settings…"))
+        self._program = TextButton(tr("Find one"), then=self._on_program_clicked)
+        self._others = TextButton(tr("Choose in Settings…"), then=self._on_others_clicked)
         here = [self._words, self._bar, self._fault]
         running = tr("A program that already runs here")
         service = [PlainLabel(_SERVICE, wrap=True)]

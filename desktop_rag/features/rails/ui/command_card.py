@@ -49,7 +49,7 @@ class CommandCard(Card):
         self._outcome = literal_text(tr("Outcome"))
         self._agree = TextButton(tr("Do it"))
         self._decline = TextButton(tr("Don't"))
-        self._undo = TextButton(tr("Undo"))
+        self._undo = TextButton(tr("Undo"), then=self._on_undo_clicked)
         buttons = horizontal()
         for button in (self._agree, self._decline, self._undo):
             button.setAutoDefault(False)
@@ -67,7 +67,6 @@ class CommandCard(Card):
         )
         self._agree.clicked.connect(lambda: self._decide(is_agreed=True))
         self._decline.clicked.connect(lambda: self._decide(is_agreed=False))
-        self._undo.clicked.connect(self._on_undo_clicked)
         self.hide()
 
     def show_command(self, command: Command | None) -> None:

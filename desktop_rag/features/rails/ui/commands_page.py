@@ -143,7 +143,7 @@ class CommandsPage(ScrolledPage):
         self._programs = RowList()
         self._history = RowList()
         self._register = TextButton(tr("Register a program…"), kind="primary")
-        self._forget_all = TextButton(tr("Forget all…"))
+        self._forget_all = TextButton(tr("Forget all…"), then=self._ask_to_forget_all)
         programs = SettingsSection(tr("Programs"), _PROGRAMS)
         programs.add_note(self._programs)
         programs.add_row("", self._register)
@@ -153,7 +153,6 @@ class CommandsPage(ScrolledPage):
         self.column.addWidget(programs)
         self.column.addWidget(history)
         self._register.clicked.connect(lambda: self._edit(RegisteredProgram("", "", "")))
-        self._forget_all.clicked.connect(self._ask_to_forget_all)
         bridge.hear(CommandsChanged, self._on_commands_changed)
 
     def showEvent(self, event: QShowEvent) -> None:

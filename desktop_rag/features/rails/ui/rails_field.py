@@ -51,14 +51,13 @@ class RailsField(QWidget):
         self._sentence = QLineEdit()
         self._sentence.setAccessibleName(tr("Try a sentence"))
         self._sentence.setPlaceholderText(tr("Try a sentence: which party shall I vote for?"))
-        self._try = TextButton(tr("Try"))
+        self._try = TextButton(tr("Try"), then=self._on_try)
         self._try.setAutoDefault(False)
         self._tried = PlainLabel(tone="muted", scale="small", wrap=True, selectable=True)
         self._chosen = ""
         self._build()
         self.choice.activated.connect(self._on_activated)
         self._sentence.textChanged.connect(self._show_choice)
-        self._try.clicked.connect(self._on_try)
         self.choose(rails)
 
     def _build(self) -> None:

@@ -97,7 +97,7 @@ class TryingCard(Card):
         self.setAccessibleName(tr("Try a sentence"))
         self._sentence = QLineEdit(placeholderText=tr("A sentence as somebody would say it"))
         self._sentence.setAccessibleName(tr("Sentence to try"))
-        self._try = TextButton(tr("Try"))
+        self._try = TextButton(tr("Try"), then=self._on_try)
         self._result = PlainLabel(wrap=True, selectable=True)
         self._events_name = PlainLabel(tr("Events"), tone="muted", scale="small")
         self._events = QPlainTextEdit(
@@ -116,7 +116,6 @@ class TryingCard(Card):
         for widget in (self._result, self._events_name, self._events):
             column.addWidget(widget)
             widget.hide()
-        self._try.clicked.connect(self._on_try)
         self._sentence.returnPressed.connect(self._on_try)
         self._sentence.textChanged.connect(self._on_typed)
         self._on_typed()
@@ -179,7 +178,7 @@ class TopicList(QWidget):
         super().__init__(parent)
         self._list = ItemList(tr("Topics"))
         self._list.setFixedHeight(_HEIGHT_PX)
-        self._add = TextButton(tr("Add topic"), icon="plus:text", theme=theme)
+        self._add = TextButton(tr("Add topic"), icon="plus:text", theme=theme, then=self.added)
         self._remove = TextButton(tr("Remove topic"), kind="danger")
         self._up = TextButton(tr("Move up"))
         self._down = TextButton(tr("Move down"))
@@ -204,7 +203,6 @@ class TopicList(QWidget):
             spacing=8,
         )
         self._list.currentRowChanged.connect(self._on_chosen)
-        self._add.clicked.connect(self.added)
         self._remove.clicked.connect(lambda: self.removed.emit(self.place))
         self._up.clicked.connect(lambda: self.moved.emit(self.place, self.place - 1))
         self._down.clicked.connect(lambda: self.moved.emit(self.place, self.place + 1))
@@ -257,18 +255,19 @@ class RailsChooser(QWidget):
         self._folder: Path | None = None
         self._choice = QComboBox(minimumContentsLength=16)
         self._choice.setAccessibleName(tr("Your rails"))
-        self._new = TextButton(tr("New rails…"), icon="plus:text", theme=theme)
-        self._open = TextButton(tr("Open a folder…"))
-        self._reload = IconButton(theme, "refresh:muted", tr("Read the folder again"))
+        self._new = TextButton(
+            tr("New rails…"), icon="plus:text", theme=theme, then=self.ask_for_name
+        )
+        self._open = TextButton(tr("Open a folder…"), then=self._on_open)
+        self._reload = IconButton(
+            theme, "refresh:muted", tr("Read the folder again"), then=self.reload_requested
+        )
         self._where = PlainLabel(tone="muted", scale="small", wrap=True, selectable=True)
         row = horizontal(
             (self._choice, 1), self._reload, self._new, self._open, Stretch(0), spacing=8
         )
         vertical(row, self._where, on=self, margins=0, spacing=4)
         self._choice.activated.connect(self._on_activated)
-        self._new.clicked.connect(self.ask_for_name)
-        self._open.clicked.connect(self._on_open)
-        self._reload.clicked.connect(self.reload_requested)
         self.show_folders((), None, "")
 
     def show_folders(self, folders: Sequence[Path], chosen: Path | None, used: str) -> None:
@@ -335,9 +334,9 @@ class RailsPage(ScrolledPage):
         self._opened: OpenedRails | None = None
         self._edits = TopicEdits()
         self._is_saving = False
-        self._undo = TextButton(tr("Undo"), kind="quiet")
-        self._redo = TextButton(tr("Redo"), kind="quiet")
-        self._save = TextButton(tr("Save"), kind="primary")
+        self._undo = TextButton(tr("Undo"), kind="quiet", then=self._on_undo)
+        self._redo = TextButton(tr("Redo"), kind="quiet", then=self._on_redo)
+        self._save = TextButton(tr("Save"), kind="primary", then=self.save)
         for button in (self._undo, self._redo, self._save):
             self.header.addWidget(button)
         self._chooser = RailsChooser(theme)
@@ -388,9 +387,6 @@ class RailsPage(ScrolledPage):
         self._list.moved.connect(self._on_moved)
         self._form.edited.connect(self._on_edited)
         self._trying.requested.connect(self._on_try)
-        self._undo.clicked.connect(self._on_undo)
-        self._redo.clicked.connect(self._on_redo)
-        self._save.clicked.connect(self.save)
         self._draft_timer.timeout.connect(self._keep_draft)
         for button, key in (
             (self._save, QKeySequence.StandardKey.Save),

@@ -133,13 +133,13 @@ class ChangeDialog(QDialog):
             state = Qt.CheckState.Unchecked if change.is_asked_for else Qt.CheckState.Checked
             item.setCheckState(state)
         self._text = CitedText(theme, tr("Change"))
-        self._write = TextButton(tr("Write the checked"), kind="primary")
-        self._cancel = TextButton(tr("Cancel"))
+        self._write = TextButton(
+            tr("Write the checked"), kind="primary", then=self._on_write_clicked
+        )
+        self._cancel = TextButton(tr("Cancel"), then=self.reject)
         self._build()
         self._list.currentRowChanged.connect(self._on_row_changed)
         self._list.itemChanged.connect(self._on_checked)
-        self._write.clicked.connect(self._on_write_clicked)
-        self._cancel.clicked.connect(self.reject)
         self._text.read_requested.connect(self.read_requested)
         self._list.setCurrentRow(0)
 
@@ -243,16 +243,22 @@ class NotesPage(ScrolledPage):
         self._ticks.timeout.connect(self._on_tick)
         self._opener = DocumentOpener(bridge, library, theme, self)
         self._new = TextButton(
-            tr("Write a note about…"), kind="primary", icon="plus:accent_text", theme=theme
+            tr("Write a note about…"),
+            kind="primary",
+            icon="plus:accent_text",
+            theme=theme,
+            then=self.write,
         )
         self.header.addWidget(self._new)
         self._list = ItemList(tr("Notes"), tr("No notes yet."))
-        self._refresh = TextButton(tr("Refresh…"), icon="refresh", theme=theme)
-        self._read = TextButton(tr("Read"))
+        self._refresh = TextButton(
+            tr("Refresh…"), icon="refresh", theme=theme, then=self._on_refresh_clicked
+        )
+        self._read = TextButton(tr("Read"), then=self._on_read_clicked)
         self._read.setAccessibleDescription(tr("Read the note, with links to its sources"))
-        self._open = TextButton(tr("Open"))
+        self._open = TextButton(tr("Open"), then=self._on_open_clicked)
         self._said = PlainLabel(tone="muted", wrap=True, selectable=True)
-        self._stop = TextButton(tr("Stop"))
+        self._stop = TextButton(tr("Stop"), then=self._on_stop_clicked)
         self._build()
         self._connect()
         self._show_busy("")
@@ -266,13 +272,8 @@ class NotesPage(ScrolledPage):
         )
 
     def _connect(self) -> None:
-        self._new.clicked.connect(self.write)
-        self._refresh.clicked.connect(self._on_refresh_clicked)
-        self._read.clicked.connect(self._on_read_clicked)
-        self._open.clicked.connect(self._on_open_clicked)
         self._list.itemActivated.connect(self._on_open_clicked)
         self._list.currentRowChanged.connect(self._on_chosen)
-        self._stop.clicked.connect(self._on_stop_clicked)
 
     # --- the list ----------------------------------------------------------------------------
 

@@ -174,10 +174,12 @@ class SchedulePage(ScrolledPage):
         self._question = PlainLabel(wrap=True, selectable=True)
         self._schedule = PlainLabel(tone="muted", wrap=True)
         self._state = PlainLabel(wrap=True, selectable=True)
-        self._run = TextButton(tr("Ask now"), icon="refresh", theme=theme)
-        self._pause = TextButton("")
-        self._edit = TextButton(tr("Edit…"))
-        self._delete = TextButton(tr("Delete"), kind="danger")
+        self._run = TextButton(
+            tr("Ask now"), icon="refresh", theme=theme, then=self._on_run_clicked
+        )
+        self._pause = TextButton("", then=self._on_pause_clicked)
+        self._edit = TextButton(tr("Edit…"), then=self._on_edit_clicked)
+        self._delete = TextButton(tr("Delete"), kind="danger", then=self._on_delete_clicked)
         self._history = QComboBox()
         self._history.setAccessibleName(tr("Answers so far"))
         self._view = RunView(theme)
@@ -213,10 +215,6 @@ class SchedulePage(ScrolledPage):
         self._new.clicked.connect(self._actions.create)
         self._list.currentRowChanged.connect(self._on_chosen)
         self._history.currentIndexChanged.connect(self._on_run_chosen)
-        self._run.clicked.connect(self._on_run_clicked)
-        self._pause.clicked.connect(self._on_pause_clicked)
-        self._edit.clicked.connect(self._on_edit_clicked)
-        self._delete.clicked.connect(self._on_delete_clicked)
         self._view.read_requested.connect(self.read_requested)
         self._bridge.hear(SchedulesChanged, self._on_schedules_changed)
 

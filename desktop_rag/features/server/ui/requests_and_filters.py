@@ -202,8 +202,8 @@ class RequestsDialog(QDialog):
         self._details = QPlainTextEdit(self, readOnly=True)
         self._details.setAccessibleName(tr("Details of the request"))
         self._details.setFixedHeight(_DETAIL_LINES * self.fontMetrics().lineSpacing())
-        self._delete = TextButton(tr("Delete all…"), kind="quiet")
-        self._close = TextButton(tr("Close"), kind="primary")
+        self._delete = TextButton(tr("Delete all…"), kind="quiet", then=self._on_delete_clicked)
+        self._close = TextButton(tr("Close"), kind="primary", then=self.accept)
         self._build()
         self._connect()
         self._refresh()
@@ -243,8 +243,6 @@ class RequestsDialog(QDialog):
         self._kind.currentIndexChanged.connect(self._refresh)
         self._token.currentIndexChanged.connect(self._refresh)
         self._table.selectionModel().currentRowChanged.connect(self._on_current_changed)
-        self._delete.clicked.connect(self._on_delete_clicked)
-        self._close.clicked.connect(self.accept)
 
     @Slot()
     def _refresh(self) -> None:

@@ -202,7 +202,7 @@ class NewTokenDialog(FormDialog):
         self._secret = QLineEdit(readOnly=True)
         self._secret.setAccessibleName(tr("Token"))
         self._once = PlainLabel(_ONCE, tone="muted", wrap=True)
-        self._copy = TextButton(tr("Copy"), kind="primary")
+        self._copy = TextButton(tr("Copy"), kind="primary", then=self._on_copy_clicked)
         for place, widget in enumerate((self._secret, self._once), 2):
             self.column.insertWidget(place, widget)
         self.buttons.addWidget(self._copy)
@@ -212,7 +212,6 @@ class NewTokenDialog(FormDialog):
         for box in self._allowed.values():
             box.toggled.connect(self._show_makeable)
         self._more.clicked.connect(self._on_more_clicked)
-        self._copy.clicked.connect(self._on_copy_clicked)
         self._show_makeable()
         self._name.setFocus()
 

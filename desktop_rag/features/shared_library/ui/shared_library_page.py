@@ -58,11 +58,10 @@ class SharedStateSection(SettingsSection):
         self._state = PlainLabel(wrap=True, selectable=True)
         self._collections = PlainLabel(wrap=True, selectable=True)
         self._by_words = PlainLabel(wrap=True, tone="muted")
-        self._try = TextButton(tr("Try now"))
+        self._try = TextButton(tr("Try now"), then=self._on_try_clicked)
         for label in (self._state, self._collections, self._by_words):
             self.add_note(label)
         self.add_row("", self._try)
-        self._try.clicked.connect(self._on_try_clicked)
         bridge.hear(SharedLibraryChanged, self._on_changed)
         self._show(shared.status)
 
@@ -244,7 +243,9 @@ class SharedLibrarySection(SettingsSection):
             self._encryption.addItem(words, value)
         self._risk = note()
         self._test, self._connect = TextButton(tr("Test")), TextButton(tr("Connect"))
-        self._disconnect = TextButton(tr("Disconnect"), kind="quiet")
+        self._disconnect = TextButton(
+            tr("Disconnect"), kind="quiet", then=self._on_disconnect_clicked
+        )
         self._result = PlainLabel(wrap=True, selectable=True)
         self._build()
         self._follow()
@@ -273,7 +274,6 @@ class SharedLibrarySection(SettingsSection):
         self._encryption.currentIndexChanged.connect(self._on_edited)
         self._test.clicked.connect(self._on_test_clicked)
         self._connect.clicked.connect(self._on_connect_clicked)
-        self._disconnect.clicked.connect(self._on_disconnect_clicked)
         self._settings.replaced.connect(self._show_settings)
 
     @property
