@@ -337,14 +337,9 @@ class EndpointForm(SettingsSection):
     own_requested = Signal()
 
     def __init__(
-        self,
-        bridge: Bridge,
-        chat: "Chat",
-        endpoint: EndpointSettings,
-        guard: WheelGuard,
-        parent: QWidget | None = None,
+        self, bridge: Bridge, chat: "Chat", endpoint: EndpointSettings, guard: WheelGuard
     ) -> None:
-        super().__init__(tr("Model"), _INTRO, parent)
+        super().__init__(tr("Model"), _INTRO)
         self._bridge = bridge
         self._chat = chat
         self._endpoint = endpoint

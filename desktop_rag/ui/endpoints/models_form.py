@@ -30,10 +30,8 @@ class HelperForm(SettingsSection):
 
     changed = Signal(object)
 
-    def __init__(
-        self, bridge: Bridge, chat: "Chat", guard: WheelGuard, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(tr("Helper model"), _INTRO, parent)
+    def __init__(self, bridge: Bridge, chat: "Chat", guard: WheelGuard) -> None:
+        super().__init__(tr("Helper model"), _INTRO)
         self._bridge = bridge
         self._chat = chat
         self._helper = HelperSettings()
@@ -122,10 +120,8 @@ class ModelsForm(QWidget):
     changed = Signal(object)
     endpoint_shown = Signal()
 
-    def __init__(
-        self, bridge: Bridge, chat: "Chat", guard: WheelGuard, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, bridge: Bridge, chat: "Chat", guard: WheelGuard) -> None:
+        super().__init__()
         self._settings = Settings()
         self._shown = ""
         self._endpoint = EndpointForm(bridge, chat, EndpointSettings(), guard)

@@ -390,14 +390,9 @@ class ActivityPage(ScrolledPage):
     notified = Signal(object)
 
     def __init__(
-        self,
-        bridge: Bridge,
-        activity: "Activity",
-        theme: Theme,
-        is_recording: Callable[[], bool],
-        parent: QWidget | None = None,
+        self, bridge: Bridge, activity: "Activity", theme: Theme, is_recording: Callable[[], bool]
     ) -> None:
-        super().__init__(tr("Activity"), parent, fills_height=True)
+        super().__init__(tr("Activity"), fills_height=True)
         self._bridge = bridge
         self._activity = activity
         self._is_recording = is_recording

@@ -130,10 +130,8 @@ _TICK_MS = 150
 class BackupPage(ScrolledPage):
     """Reads the list of snapshots whenever it is shown."""
 
-    def __init__(
-        self, bridge: Bridge, backups: Backups, snapshots: Snapshots, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(tr("Backup"), parent)
+    def __init__(self, bridge: Bridge, backups: Backups, snapshots: Snapshots) -> None:
+        super().__init__(tr("Backup"))
         self._bridge = bridge
         self._backups = backups
         self._snapshots = snapshots

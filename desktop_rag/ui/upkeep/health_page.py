@@ -37,10 +37,8 @@ _CONFIRMATION = tr(
 class RepairCard(Card):
     """Offers a repair at the next start when a finding needs one, or shows it as arranged."""
 
-    def __init__(
-        self, bridge: Bridge, request: RepairRequest, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent, kind="notice", tone="warning")
+    def __init__(self, bridge: Bridge, request: RepairRequest) -> None:
+        super().__init__(kind="notice", tone="warning")
         self._bridge = bridge
         self._request = request
         self._is_needed = False
@@ -125,8 +123,8 @@ _STATE_WIDTH_PX = 96
 class FindingRow(QWidget):
     """One finding: its state, name, title and hint. Read out as one sentence."""
 
-    def __init__(self, theme: Theme, finding: Finding, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, finding: Finding) -> None:
+        super().__init__()
         icon, word, tone = _LOOKS[finding.state]
         name = check_name(finding)
         what, way_out = told(finding.title), told(finding.hint)
@@ -173,10 +171,9 @@ class HealthPage(ScrolledPage):
         theme: Theme,
         diagnose: Callable[[Event], Iterator[Finding]],
         request: RepairRequest,
-        parent: QWidget | None = None,
     ) -> None:
         """`diagnose` ends soon after its event is set."""
-        super().__init__(tr("Health"), parent)
+        super().__init__(tr("Health"))
         self._bridge = bridge
         self._theme = theme
         self._diagnose = diagnose

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.models.connection_states import Connection, ConnectionState, Place, Reach
@@ -34,13 +34,10 @@ class PrivacyPage(ScrolledPage):
     place_requested = Signal(object)
 
     def __init__(
-        self,
-        bridge: Bridge,
-        find_connections: Callable[[], Sequence[Connection]],
-        parent: QWidget | None = None,
+        self, bridge: Bridge, find_connections: Callable[[], Sequence[Connection]]
     ) -> None:
         """`find_connections` runs on a worker thread."""
-        super().__init__(tr("Privacy"), parent)
+        super().__init__(tr("Privacy"))
         self._bridge = bridge
         self._find_connections = find_connections
         self._job: Job | None = None

@@ -20,8 +20,8 @@ RowAction = tuple[str, str, Callable[[], object]]
 class RowList(QWidget):
     """Rows one below the other, or words where there are none."""
 
-    def __init__(self, spacing_px: int = 12, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, spacing_px: int = 12) -> None:
+        super().__init__()
         self._column = vertical(on=self, margins=0, spacing=spacing_px)
 
     def show_rows(self, rows: Iterable[QWidget], none: str = "") -> None:

@@ -65,8 +65,8 @@ _STATES = {
 class RunList(ItemList):
     """The runs of a set, of which several can be chosen; the choice stays while runs go on."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(tr("Runs"), tr("No runs yet."), parent)
+    def __init__(self) -> None:
+        super().__init__(tr("Runs"), tr("No runs yet."))
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
 
     @property
@@ -255,8 +255,8 @@ class MatrixView(QTableView):
 
     opened = Signal(int)
 
-    def __init__(self, theme: Theme, model: MatrixModel, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, model: MatrixModel) -> None:
+        super().__init__()
         self.setModel(model)
         self.setItemDelegate(AnswerDelegate(theme, self))
         self.setAccessibleName(tr("Questions and answers"))
@@ -321,14 +321,8 @@ class _Shown:
 class ExperimentsPage(QWidget):
     """Reads what it shows whenever it is shown, and after each change while it is."""
 
-    def __init__(
-        self,
-        bridge: Bridge,
-        actions: ExperimentActions,
-        theme: Theme,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, bridge: Bridge, actions: ExperimentActions, theme: Theme) -> None:
+        super().__init__()
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
         self._bridge = bridge

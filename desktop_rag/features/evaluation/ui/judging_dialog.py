@@ -27,8 +27,8 @@ from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 class AnswerText(CitedText):
     """Shows the answer of a run, with its differences from another one marked."""
 
-    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(theme, name, parent)
+    def __init__(self, theme: Theme, name: str) -> None:
+        super().__init__(theme, name)
         self.setTabChangesFocus(True)
 
     def show_answer(self, answer: RunAnswer | None) -> None:
@@ -62,8 +62,8 @@ class CitedSources(QWidget):
 
     read_requested = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._none = PlainLabel(tr("No source is cited."), tone="muted")
         self._row = FlowRow(self)
         self._row.addWidget(self._none)

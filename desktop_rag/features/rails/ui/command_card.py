@@ -36,8 +36,8 @@ class CommandCard(Card):
     decided = Signal(str, bool)
     undo_wanted = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent, kind="notice", tone="accent")
+    def __init__(self) -> None:
+        super().__init__(kind="notice", tone="accent")
         self.setObjectName("commandCard")
         self._command: Command | None = None
         self._title = PlainLabel(wrap=True, selectable=True)

@@ -39,8 +39,8 @@ class RailsField(QWidget):
 
     try_requested = Signal(str, str)
 
-    def __init__(self, rails: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, rails: str) -> None:
+        super().__init__()
         self.choice = QComboBox()
         self.choice.setAccessibleName(tr("Rails"))
         self.choice.addItem(tr("None"), "")

@@ -92,8 +92,8 @@ class TryingCard(Card):
 
     requested = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setAccessibleName(tr("Try a sentence"))
         self._sentence = QLineEdit(placeholderText=tr("A sentence as somebody would say it"))
         self._sentence.setAccessibleName(tr("Sentence to try"))
@@ -174,8 +174,8 @@ class TopicList(QWidget):
     removed = Signal(int)
     moved = Signal(int, int)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._list = ItemList(tr("Topics"))
         self._list.setFixedHeight(_HEIGHT_PX)
         self._add = TextButton(tr("Add topic"), icon="plus:text", theme=theme, then=self.added)
@@ -250,8 +250,8 @@ class RailsChooser(QWidget):
     named = Signal(str)
     reload_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._folder: Path | None = None
         self._choice = QComboBox(minimumContentsLength=16)
         self._choice.setAccessibleName(tr("Your rails"))
@@ -325,10 +325,8 @@ _OTHERS = tr("Other files of this folder stay as they are: {files}.")
 class RailsPage(ScrolledPage):
     """Edits the topics of a folder; reads the folders whenever it is shown."""
 
-    def __init__(
-        self, bridge: Bridge, folders: RailsFolders, theme: Theme, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(tr("Rails"), parent)
+    def __init__(self, bridge: Bridge, folders: RailsFolders, theme: Theme) -> None:
+        super().__init__(tr("Rails"))
         self._bridge = bridge
         self._folders = folders
         self._opened: OpenedRails | None = None

@@ -53,8 +53,8 @@ class TopicForm(QWidget):
 
     edited = Signal(object, str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._topic = RailTopic()
         self._name = QLineEdit(placeholderText=tr("ask for the price"))
         self._name.setAccessibleName(tr("Name of the topic"))

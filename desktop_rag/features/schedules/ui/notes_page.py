@@ -222,15 +222,9 @@ class NotesPage(ScrolledPage):
     """The list of notes, read whenever it is shown. One note is written at a time."""
 
     def __init__(
-        self,
-        bridge: Bridge,
-        notes: "Notes",
-        library: "Library",
-        chat: "Chat",
-        theme: Theme,
-        parent: QWidget | None = None,
+        self, bridge: Bridge, notes: "Notes", library: "Library", chat: "Chat", theme: Theme
     ) -> None:
-        super().__init__(tr("Notes"), parent, fills_height=True)
+        super().__init__(tr("Notes"), fills_height=True)
         self._bridge = bridge
         self._notes = notes
         self._library = library

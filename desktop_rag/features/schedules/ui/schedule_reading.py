@@ -52,8 +52,8 @@ _COLOURS = {
 class RunView(CitedText):
     """Shows one run with links to its sources; changes sentence by sentence, without Markdown."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, tr("Answer"), parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, tr("Answer"))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self._run: ScheduledRun | None = None
         theme.changed.connect(self._draw)
@@ -148,10 +148,8 @@ class SchedulePage(ScrolledPage):
 
     read_requested = Signal(object)
 
-    def __init__(
-        self, bridge: Bridge, actions: ScheduleActions, theme: Theme, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(tr("Scheduled questions"), parent, fills_height=True)
+    def __init__(self, bridge: Bridge, actions: ScheduleActions, theme: Theme) -> None:
+        super().__init__(tr("Scheduled questions"), fills_height=True)
         self._bridge = bridge
         self._actions = actions
         self._every: Sequence[Schedule] = ()

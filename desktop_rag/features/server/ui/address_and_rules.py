@@ -55,14 +55,8 @@ _BETWEEN_NAMES = re.compile(r"[\s,;]+")
 class AddressSection(SettingsSection):
     """The port, names and certificate of the server; stored once the server can work with them."""
 
-    def __init__(
-        self,
-        bridge: Bridge,
-        access: ServerSwitch,
-        settings: EditedSettings,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(tr("How the server is reached"), _INTRO, parent)
+    def __init__(self, bridge: Bridge, access: ServerSwitch, settings: EditedSettings) -> None:
+        super().__init__(tr("How the server is reached"), _INTRO)
         self._bridge = bridge
         self._access = access
         self._settings = settings

@@ -33,8 +33,8 @@ _ListedProgram = tuple[str, str, str]
 class MCPSection(SettingsSection):
     """Lists the programs and sets them up."""
 
-    def __init__(self, bridge: Bridge, setup: ProgramSetup, parent: QWidget | None = None) -> None:
-        super().__init__(tr("Programs that speak MCP"), _INTRO, parent)
+    def __init__(self, bridge: Bridge, setup: ProgramSetup) -> None:
+        super().__init__(tr("Programs that speak MCP"), _INTRO)
         self._bridge = bridge
         self._setup = setup
         self._rows = RowList(6)

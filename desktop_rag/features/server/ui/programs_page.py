@@ -43,10 +43,8 @@ _USERS_INTRO = tr(
 class UsersSection(SettingsSection):
     """Lists the rules about users of other applications; sets, changes and removes them."""
 
-    def __init__(
-        self, bridge: Bridge, records: ServerRecords, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(tr("Users of other applications"), _USERS_INTRO, parent)
+    def __init__(self, bridge: Bridge, records: ServerRecords) -> None:
+        super().__init__(tr("Users of other applications"), _USERS_INTRO)
         self._bridge = bridge
         self._records = records
         self._collections: Mapping[str, str] = {}
@@ -151,14 +149,8 @@ class UsageSection(SettingsSection):
 
     log_wanted = Signal()
 
-    def __init__(
-        self,
-        bridge: Bridge,
-        records: ServerRecords,
-        settings: EditedSettings,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(tr("Use"), _INTRO, parent)
+    def __init__(self, bridge: Bridge, records: ServerRecords, settings: EditedSettings) -> None:
+        super().__init__(tr("Use"), _INTRO)
         self._bridge = bridge
         self._records = records
         self._settings = settings
@@ -289,14 +281,9 @@ class ProgramsPage(ScrolledPage):
     """Switches the server, makes and revokes tokens, and shows what was asked."""
 
     def __init__(
-        self,
-        bridge: Bridge,
-        access: ServerSwitch,
-        settings: EditedSettings,
-        theme: Theme,
-        parent: QWidget | None = None,
+        self, bridge: Bridge, access: ServerSwitch, settings: EditedSettings, theme: Theme
     ) -> None:
-        super().__init__(tr("Other programs"), parent)
+        super().__init__(tr("Other programs"))
         self._bridge = bridge
         self._access = access
         self._settings = settings

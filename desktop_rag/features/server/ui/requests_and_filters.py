@@ -295,14 +295,8 @@ _EVERY = "*"
 class FiltersSection(SettingsSection):
     """The filters in use in their order, then the others that are installed."""
 
-    def __init__(
-        self,
-        bridge: Bridge,
-        records: ServerRecords,
-        settings: EditedSettings,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(tr("Filters of your own"), _INTRO, parent)
+    def __init__(self, bridge: Bridge, records: ServerRecords, settings: EditedSettings) -> None:
+        super().__init__(tr("Filters of your own"), _INTRO)
         self._bridge = bridge
         self._records = records
         self._settings = settings

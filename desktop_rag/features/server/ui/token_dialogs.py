@@ -100,9 +100,9 @@ _MOST_RATE, _MOST_DAYS = 100_000, 3_650
 class TokenLimits(QWidget):
     """The limits of a new token; as they are, they limit its rate only."""
 
-    def __init__(self, collections: Mapping[str, str], parent: QWidget | None = None) -> None:
+    def __init__(self, collections: Mapping[str, str]) -> None:
         """`collections` has their names by id."""
-        super().__init__(parent)
+        super().__init__()
         self._collections = TickedList(tr("Only in these collections"), collections)
         self._origins = QPlainTextEdit(self)
         self._origins.setAccessibleName(tr("Web origins"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit
 
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
@@ -44,14 +44,8 @@ _STATE_INTRO = tr(
 class SharedStateSection(SettingsSection):
     """Shows the state and the collections of the shared library; hidden without one."""
 
-    def __init__(
-        self,
-        bridge: Bridge,
-        shared: "SharedLibrary",
-        library: "Library",
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(tr("Now"), _STATE_INTRO, parent)
+    def __init__(self, bridge: Bridge, shared: "SharedLibrary", library: "Library") -> None:
+        super().__init__(tr("Now"), _STATE_INTRO)
         self._bridge = bridge
         self._shared = shared
         self._library = library
@@ -217,13 +211,9 @@ class SharedLibrarySection(SettingsSection):
     """Edits SharedLibrarySettings, and stores them once a connection succeeded."""
 
     def __init__(
-        self,
-        bridge: Bridge,
-        settings: EditedSettings,
-        access: "SharedLibraryAccess",
-        parent: QWidget | None = None,
+        self, bridge: Bridge, settings: EditedSettings, access: "SharedLibraryAccess"
     ) -> None:
-        super().__init__(SHARED_LIBRARY, _INTRO, parent)
+        super().__init__(SHARED_LIBRARY, _INTRO)
         self._bridge = bridge
         self._settings = settings
         self._access = access
