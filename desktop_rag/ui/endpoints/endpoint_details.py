@@ -237,8 +237,7 @@ class ListedModelBox(QComboBox):
     def _show_facts(self) -> None:
         model = self._listed.get(self.name)
         facts = facts_in_words(model) if model else ""
-        self.facts.setText(tr("By the endpoint's list: {facts}.", facts=facts) if facts else "")
-        self.facts.setVisible(bool(facts))
+        self.facts.say(tr("By the endpoint's list: {facts}.", facts=facts) if facts else "")
 
 
 class _FactsDelegate(QStyledItemDelegate):

@@ -103,8 +103,7 @@ class ServiceChoice(QWidget):
             place = self._services.index(service) + 1 if service and is_listed else 0
             self._list.setCurrentIndex(place)
         self._open.setEnabled(is_listed)
-        self._note.setText(service.note if service else "")
-        self._note.setVisible(bool(self._note.text()))
+        self._note.say(service.note if service else "")
 
     @Slot()
     def _on_chosen(self) -> None:

@@ -181,8 +181,7 @@ class ReportCard(Card):
             set_property(label, "on", tone)
         title, hint = told(report.title), told(report.hint)
         self._title.setText(title)
-        self._hint.setText(hint)
-        self._hint.setVisible(bool(hint))
+        self._hint.say(hint)
         self.setAccessibleName(f"{title} {hint}")
         self.show()
 

@@ -151,6 +151,13 @@ class PlainLabel(QLabel):
         """Change the tone, which sets the text colour."""
         set_property(self, "tone", tone)
 
+    def say(self, text: str, tone: str | None = None) -> None:
+        """Show a text, in the tone as it is if None is given; without a text hide the label."""
+        if tone is not None:
+            self.set_tone(tone)
+        self.setText(text)
+        self.setVisible(bool(text))
+
 
 class ElidedLabel(PlainLabel):
     """A one-line label, elided to fit; its tooltip shows the full text, or `tip` if given."""

@@ -94,8 +94,7 @@ class FormDialog(QDialog):
 
     def show_error(self, error: AppError) -> None:
         """Say why it was refused; the form stays."""
-        self._error.setText(failure_in_words(error))
-        self._error.show()
+        self._error.say(failure_in_words(error))
         self._send.setEnabled(True)
 
     @Slot()

@@ -524,8 +524,7 @@ class ExperimentsPage(QWidget):
         for button in (self._report, self._beside):
             button.setEnabled(bool(self._shown.matrix.runs))
         self._ask.setEnabled(is_own and bool(self._chosen_set and self._chosen_set.questions))
-        self._compared.setText(self._comparison())
-        self._compared.setVisible(bool(self._compared.text()))
+        self._compared.say(self._comparison())
 
     def _comparison(self) -> str:
         results, chosen = self._shown.results, [run.run_id for run in self._chosen_runs]
@@ -547,16 +546,12 @@ class ExperimentsPage(QWidget):
 
     @Slot(str)
     def _say(self, words: str) -> None:
-        self._said.set_tone("muted")
-        self._said.setText(words)
-        self._said.setVisible(bool(words))
+        self._said.say(words, "muted")
 
     @Slot(object)
     def _on_failed(self, error: AppError) -> None:
         self._job = None
-        self._said.set_tone("danger")
-        self._said.setText(failure_in_words(error))
-        self._said.show()
+        self._said.say(failure_in_words(error), "danger")
 
     # --- actions -----------------------------------------------------------------------------
 

@@ -348,8 +348,8 @@ class AnswersDialog(QDialog):
         )
         self._question.setText(self._row.question.text)
         expected = self._row.question.expected
-        self._expected.setText(tr("Expected: {text}", text=" / ".join(expected)))
-        self._expected.setVisible(bool(expected))
+        words = tr("Expected: {text}", text=" / ".join(expected)) if expected else ""
+        self._expected.say(words)
         with QSignalBlocker(self._correction):
             self._correction.clear()
         self._show()

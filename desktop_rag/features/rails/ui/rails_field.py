@@ -98,15 +98,11 @@ class RailsField(QWidget):
     @Slot(str)
     def show_tried(self, words: str) -> None:
         """Show what would be done with the sentence."""
-        self._tried.set_tone("muted")
-        self._tried.setText(words)
-        self._tried.show()
+        self._tried.say(words, "muted")
 
     def show_error(self, error: AppError) -> None:
         """Show why the sentence can't be tried."""
-        self._tried.set_tone("danger")
-        self._tried.setText(failure_in_words(error))
-        self._tried.show()
+        self._tried.say(failure_in_words(error), "danger")
 
     @Slot()
     def _show_choice(self) -> None:

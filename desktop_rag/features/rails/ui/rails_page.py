@@ -154,9 +154,7 @@ class TryingCard(Card):
         sentence = self._sentence.text().strip()
         if sentence and self._try.isEnabled():
             self._try.setEnabled(False)
-            self._result.set_tone("muted")
-            self._result.setText(tr("Trying…"))
-            self._result.show()
+            self._result.say(tr("Trying…"), "muted")
             self.requested.emit(sentence)
 
 
@@ -523,8 +521,7 @@ class RailsPage(ScrolledPage):
         if topics:
             self._form.show_topic(topics[self._list.place])
         others = ", ".join(opened.others) if opened else ""
-        self._others.setText(_OTHERS.format(files=others))
-        self._others.setVisible(bool(others))
+        self._others.say(_OTHERS.format(files=others) if others else "")
         self._topics.setVisible(is_editable)
         self._trying.setVisible(is_editable)
         self._shown.setVisible(is_open and not is_editable)
@@ -542,9 +539,7 @@ class RailsPage(ScrolledPage):
         elif edits.is_changed and not told:
             words = f"{_UNSAVED} {problem.words}" if problem else _UNSAVED
             tone = "warning" if problem else "muted"
-        self._state.set_tone(tone)
-        self._state.setText(words)
-        self._state.setVisible(bool(words))
+        self._state.say(words, tone)
         self._save.setEnabled(edits.is_changed and not problem and not self._is_saving)
         self._undo.setEnabled(bool(edits.before))
         self._redo.setEnabled(bool(edits.after))
@@ -554,9 +549,7 @@ class RailsPage(ScrolledPage):
     def _show_error(self, error: AppError) -> None:
         self._is_saving = False
         self._show_state()
-        self._state.set_tone("danger")
-        self._state.setText(failure_in_words(error))
-        self._state.show()
+        self._state.say(failure_in_words(error), "danger")
 
     # --- saving and trying -------------------------------------------------------------------
 

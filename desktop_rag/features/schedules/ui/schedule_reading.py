@@ -265,9 +265,7 @@ class SchedulePage(ScrolledPage):
             f"{schedule_in_words(question)} · {next_in_words(question, datetime.now())}"
         )
         words, tone = _state_in_words(schedule)
-        self._state.setText(words)
-        self._state.set_tone(tone)
-        self._state.setVisible(bool(words))
+        self._state.say(words, tone)
         self._pause.setText(tr("Resume") if question.is_paused else tr("Pause"))
         self._run.setEnabled(not schedule.is_running)
         question_id, runs_of = question.question_id, self._actions.questions.runs

@@ -181,13 +181,13 @@ class AddressSection(SettingsSection):
         port, fault = self._access.port, self._access.fault
         is_other = port not in (0, self._stored.port) and self._stored.port
         taken = tr("Another program has this port: the server uses {port}.", port=port)
-        self._port_said.setText(taken if is_other else "")
-        self._port_said.setVisible(bool(is_other))
+        self._port_said.say(taken if is_other else "")
         if self._is_restarting and fault:
-            self._say(failure_in_words(fault), "danger")
+            self._said.say(failure_in_words(fault), "danger")
         elif self._is_restarting and self._access.address:
             address = f"{self._access.address}/v1"
-            self._say(tr("The server was restarted. It is asked at {address}", address=address))
+            said = tr("The server was restarted. It is asked at {address}", address=address)
+            self._said.say(said, "muted")
         self._is_restarting = False
 
     # --- the certificate ---------------------------------------------------------------------
@@ -225,9 +225,7 @@ class AddressSection(SettingsSection):
     def _say_of_certificate(self, server: ServerSettings, said: str, tone: str) -> None:
         if server != self.typed:
             return
-        self._certificate_said.setText(said)
-        self._certificate_said.set_tone(tone)
-        self._certificate_said.setVisible(bool(said))
+        self._certificate_said.say(said, tone)
 
     # --- use ---------------------------------------------------------------------------------
 
@@ -245,9 +243,9 @@ class AddressSection(SettingsSection):
     def _on_use_clicked(self) -> None:
         typed = self.typed
         if typed.host not in _LOOPBACK and not typed.host_names:
-            self._say(tr("Other computers need a name or an address to ask it by."), "danger")
+            self._said.say(tr("Other computers need a name or an address to ask it by."), "danger")
             return
-        self._say(tr("Checking…"))
+        self._said.say(tr("Checking…"), "muted")
         self._job = self._bridge.run(
             self,
             lambda: self._access.check(typed),
@@ -264,17 +262,13 @@ class AddressSection(SettingsSection):
         self._shown = typed
         self._settings.edit(replace(value, server=typed))
         self._on_edited()
-        self._say(tr("The server restarts…") if self._is_restarting else tr("Saved."))
+        said = tr("The server restarts…") if self._is_restarting else tr("Saved.")
+        self._said.say(said, "muted")
 
     def _on_refused(self, error: AppError) -> None:
         self._job = None
         self._on_edited()
-        self._say(failure_in_words(error), "danger")
-
-    def _say(self, words: str, tone: str = "muted") -> None:
-        self._said.setText(words)
-        self._said.set_tone(tone)
-        self._said.show()
+        self._said.say(failure_in_words(error), "danger")
 
 
 def _is_alike(one: ServerSettings, other: ServerSettings) -> bool:

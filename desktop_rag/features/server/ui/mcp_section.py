@@ -75,7 +75,7 @@ class MCPSection(SettingsSection):
     def _set_up(self, name: str, title: str) -> None:
         for button in self._buttons.values():
             button.setEnabled(False)
-        self._say(tr("Starting the command as {name} would…", name=title), "muted")
+        self._result.say(tr("Starting the command as {name} would…", name=title), "muted")
         self._bridge.run(self, lambda: self._setup.set_up(name), self._on_done, self._on_failed)
 
     def _on_done(self, done: CheckedProgram) -> None:
@@ -86,14 +86,9 @@ class MCPSection(SettingsSection):
             count=len(done.tools),
         )
         kept = tr("Its settings as they were: {file}", file=str(done.backup)) if done.backup else ""
-        self._say(f"{said} {kept}".strip(), "success")
+        self._result.say(f"{said} {kept}".strip(), "success")
         self.refresh()
 
     def _on_failed(self, error: AppError) -> None:
-        self._say(failure_in_words(error), "danger")
+        self._result.say(failure_in_words(error), "danger")
         self.refresh()
-
-    def _say(self, text: str, tone: str) -> None:
-        self._result.setText(text)
-        self._result.set_tone(tone)
-        self._result.show()

@@ -364,8 +364,7 @@ class ProgramsPage(ScrolledPage):
         self._address.set_full_text(f"{address}/v1" if address else tr("Off"))
         self._copy.setEnabled(bool(address))
         self._admin.setEnabled(bool(address))
-        self._fault.setText(failure_in_words(fault) if fault else "")
-        self._fault.setVisible(fault is not None)
+        self._fault.say(failure_in_words(fault) if fault else "")
         self._reached.show_state()
 
     def _on_switched(self, _event: ServerSwitched) -> None:

@@ -78,8 +78,7 @@ class SharedStateSection(SettingsSection):
         self._state.set_tone("danger" if is_offline else "")
         self._try.setVisible(is_offline)
         names = ", ".join(one_line(c.name) for c in status.collections)
-        self._collections.setText(tr("Collections: {names}", names=names) if names else "")
-        self._collections.setVisible(bool(names))
+        self._collections.say(tr("Collections: {names}", names=names) if names else "")
         self._collections.setEnabled(not status.is_away)
 
     def _look(self) -> None:
@@ -363,25 +362,20 @@ class SharedLibrarySection(SettingsSection):
         self._settings.edit(replace(self._settings.value, shared_library=SharedLibrarySettings()))
         self._show_settings()
         self._kept.setText("")
-        self._say(tr("Disconnected. The password was deleted."), "muted")
+        self._result.say(tr("Disconnected. The password was deleted."), "muted")
         self._bridge.run(self, lambda: self._access.forget(shared))
 
     def _begin(self, text: str) -> None:
         if self._job:
             self._job.cancel()
-        self._say(text, "muted")
+        self._result.say(text, "muted")
 
     def _on_tested(self, report: SharedLibraryReport) -> None:
         self._job = None
-        self._say(report_in_words(report), "success")
+        self._result.say(report_in_words(report), "success")
         self._on_edited()
 
     def _on_failed(self, error: AppError) -> None:
         self._job = None
-        self._say(f"{title_of(error)}\n{hint_of(error)}".strip(), "danger")
+        self._result.say(f"{title_of(error)}\n{hint_of(error)}".strip(), "danger")
         self._on_edited()
-
-    def _say(self, text: str, tone: str) -> None:
-        self._result.setText(text)
-        self._result.set_tone(tone)
-        self._result.show()
