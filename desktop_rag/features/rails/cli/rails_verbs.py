@@ -77,7 +77,7 @@ def _rails(given: str) -> str:
 
 def _try(arguments: argparse.Namespace) -> int:
     from desktop_rag.core.paths import find_home
-    from desktop_rag.features.rails.assistants.rail_service import AssistantRails
+    from desktop_rag.features.rails.services import AssistantRails
 
     tried = AssistantRails(*bundled_embeddings(), find_home().rails).try_sentence(
         _rails(arguments.rails), arguments.text

@@ -20,7 +20,7 @@ from desktop_rag.ui.widgets.forms import choose_folder
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 if TYPE_CHECKING:
-    from desktop_rag.features.rails.assistants.rail_service import AssistantRails
+    from desktop_rag.features.rails.services import AssistantRails
     from desktop_rag.ui.messages.message_model import MessageModel
 
 _CHOOSES = object()

@@ -64,7 +64,7 @@ class UsersSection(SettingsSection):
         records = self._records
         self._bridge.run(
             self,
-            lambda: (records.collections(), records.access_rules()),
+            lambda: (records.collections(), records.rules.all()),
             lambda found: self._show(*found),
             self._on_failed,
         )
@@ -120,7 +120,7 @@ class UsersSection(SettingsSection):
             dialog.accept()
             self.refresh()
 
-        keep = self._records.set_access_rule
+        keep = self._records.rules.set
         self._bridge.run(dialog, lambda: keep(rule), done, dialog.show_error)
 
     def _ask_to_remove(self, rule: AccessRule) -> None:
@@ -129,7 +129,7 @@ class UsersSection(SettingsSection):
         ask_first(self, tr("Remove rule"), text, tr("Remove"), lambda: self._remove(rule))
 
     def _remove(self, rule: AccessRule) -> None:
-        remove = self._records.remove_access_rule
+        remove = self._records.rules.remove
         self._bridge.run(
             self, lambda: remove(rule.collection_id), lambda _: self.refresh(), self._on_failed
         )
@@ -404,7 +404,7 @@ class ProgramsPage(ScrolledPage):
         ask_first(self, tr("Revoke token"), text, tr("Revoke"), lambda: self._revoke(token))
 
     def _revoke(self, token: TokenFacts) -> None:
-        revoke = self._access.records.revoke
+        revoke = self._access.records.book.revoke
         self._bridge.run(self, lambda: revoke(token.token_id), lambda _nothing: self.refresh())
 
     def _ask_for_models(self, token: TokenFacts) -> None:

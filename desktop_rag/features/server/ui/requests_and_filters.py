@@ -272,7 +272,7 @@ class RequestsDialog(QDialog):
         ask_first(self, tr("Delete the log"), _DELETE, tr("Delete"), self._forget)
 
     def _forget(self) -> None:
-        self._bridge.run(self, self._records.delete_requests, lambda _nothing: self._refresh())
+        self._bridge.run(self, self._records.log.delete_all, lambda _nothing: self._refresh())
 
 
 def _role_of(index: QModelIndex | QPersistentModelIndex) -> str:
