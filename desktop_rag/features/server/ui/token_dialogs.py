@@ -144,36 +144,19 @@ class TokenLimits(QWidget):
         line_px = self._origins.fontMetrics().lineSpacing()
         self._origins.setFixedHeight((_ORIGIN_LINES + 1) * line_px)
 
-    @property
-    def collection_ids(self) -> tuple[str, ...]:
-        """The ticked collections."""
-        return self._collections.ticked
-
-    @property
-    def origins(self) -> tuple[str, ...]:
-        """The lines that are not empty."""
+    def wish(self, name: str, allows: tuple[str, ...]) -> TokenWish:
+        """A token of this name within the limits as entered."""
         lines = self._origins.toPlainText().splitlines()
-        return tuple(line.strip() for line in lines if line.strip())
-
-    @property
-    def requests_per_minute(self) -> int:
-        """0 for no limit."""
-        return self._rate.value()
-
-    @property
-    def lists_sources(self) -> bool:
-        """True for a program that shows no sources of its own."""
-        return self._lists_sources.isChecked()
-
-    @property
-    def passes_markup(self) -> bool:
-        """True for a program that makes images and HTML harmless itself."""
-        return self._passes_markup.isChecked()
-
-    @property
-    def days(self) -> int:
-        """0 for never."""
-        return self._days.value()
+        return TokenWish(
+            name,
+            allows,
+            self._collections.ticked,
+            tuple(line.strip() for line in lines if line.strip()),
+            self._rate.value(),
+            self._days.value(),
+            self._lists_sources.isChecked(),
+            self._passes_markup.isChecked(),
+        )
 
 
 _WIDTH_PX = 480
@@ -233,11 +216,7 @@ class NewTokenDialog(FormDialog):
     def value(self) -> TokenWish:
         """The wish as entered."""
         allows = tuple(each for each, box in self._allowed.items() if box.isChecked())
-        limits = self._limits
-        return TokenWish(
-            self._name.text().strip(), allows, limits.collection_ids, limits.origins,
-            limits.requests_per_minute, limits.days, limits.lists_sources, limits.passes_markup,
-        )  # fmt: skip
+        return self._limits.wish(self._name.text().strip(), allows)
 
     def show_secret(self, secret: str) -> None:
         """Show the secret of the token that was made, in place of the question."""
