@@ -37,6 +37,7 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal
 
 ICON_PX = 18
 # What a button does: a function, or a signal that follows.
@@ -103,12 +104,7 @@ def plain_question(parent: QWidget, title: str, text: str) -> QMessageBox:
 def centred(widget: QWidget, max_px: int) -> QHBoxLayout:
     """A row that centres the widget and lets it grow to `max_px`."""
     widget.setMaximumWidth(max_px)
-    row = QHBoxLayout()
-    row.setContentsMargins(0, 0, 0, 0)
-    row.addStretch(1)
-    row.addWidget(widget, 1000)
-    row.addStretch(1)
-    return row
+    return horizontal(Stretch(), (widget, 1000), Stretch(), margins=0)
 
 
 class PlainLabel(QLabel):
