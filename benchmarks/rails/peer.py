@@ -123,7 +123,7 @@ def our_turns(folder: Path) -> list[dict[str, Any]]:
     from dataclasses import replace
 
     from desktop_rag.features.rails.actions.rails_world import Passage, RailsWorld
-    from desktop_rag.features.rails.configuration.rails_folder import read_rails
+    from desktop_rag.features.rails.configuration.rails_configuration import read_rails
     from desktop_rag.features.rails.rail_engine import Rails, transcript
     from desktop_rag.features.rails.rail_events import UserIntent
 

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from bars import reported, table
 
-from desktop_rag.features.rails.assistants.rail_service import AssistantRails
+from desktop_rag.features.rails.services import AssistantRails
 from desktop_rag.models.embedding.joined_embedding import BUNDLED, OnnxEmbedder, bundled_folders
 from desktop_rag.models.ports import Vectors
 

@@ -53,17 +53,10 @@ class OpenCall:
 class Recorder:
     """Turns what happens into events. Recording never fails and never waits."""
 
-    def __init__(
-        self,
-        log: EventLog | None = None,
-        *,
-        is_on: bool = True,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, log: EventLog | None = None, *, is_on: bool = True) -> None:
         """Without a log nothing is recorded."""
         self._log = log
         self._is_on = is_on
-        self._clock = clock
 
     @property
     def is_on(self) -> bool:
@@ -141,7 +134,7 @@ class Recorder:
         self._record(self._event(EventKind.SETTINGS, detail=name))
 
     def _event(self, kind: EventKind, subject: str = "", detail: str = "") -> ActivityEvent:
-        return ActivityEvent(round(self._clock(), 3), kind, _cleaned(subject), _cleaned(detail))
+        return ActivityEvent(round(time.time(), 3), kind, _cleaned(subject), _cleaned(detail))
 
     def _record(self, event: ActivityEvent) -> None:
         if self._log and self._is_on:

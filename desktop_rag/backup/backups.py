@@ -225,14 +225,11 @@ class Backups:
         store: PreciousStore,
         collections: Callable[[], Sequence[Collection]],
         changes: Changes | None = None,
-        *,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         """`collections` gives the current ones. Imports publish a BackupMerged to `changes`."""
         self._home = home
         self._store = store
         self._collections = collections
-        self._clock = clock
         self._changes = changes or Changes()
         self._takers: dict[str, Callable[[str], int]] = {}
 
@@ -370,7 +367,7 @@ class Backups:
         return "" if takes_index else _RUNNING
 
     def _manifest(self, archive: ArchiveWriter, collection: str, counts: Counter[str]) -> Manifest:
-        now = self._clock()
+        now = time.time()
         return Manifest(
             schema=self._store.schema,
             app=_app_version(),

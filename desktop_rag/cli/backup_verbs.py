@@ -12,9 +12,11 @@ from desktop_rag.backup.contents import day_in_words, in_words
 from desktop_rag.backup.snapshots import Snapshots, snapshots_in
 from desktop_rag.cli.terminal import (
     add_json,
+    add_verb,
     here,
     path_given,
     print_document,
+    prints,
     running_services,
     say,
 )
@@ -31,32 +33,28 @@ def add_backups(parser: argparse.ArgumentParser) -> None:
         "Write chats, feedback, assistants, prompts, collections, folders and settings to one file."
         " Keys are never in it. An earlier file of this name is replaced once the new one is whole."
     )
-    added = verbs.add_parser("export", help="Write a backup.", description=text)
-    added.set_defaults(run=_export)
+    added = add_verb(verbs, "export", text, "Write a backup.")
     added.add_argument("file")
     added.add_argument("--collection", default="", help="only this collection and its chats")
     text = "also the texts, passages and vectors of the documents, for an empty library"
     added.add_argument("--with-index", action="store_true", help=text)
-    add_json(added)
+    prints(added, _export, _export_lines)
     text = (
         "Merge a backup into the library: what both have is kept once. Every value is checked"
         " first; nothing is changed when one is wrong."
     )
-    added = verbs.add_parser("import", help="Take in a backup.", description=text)
+    added = add_verb(verbs, "import", text, "Take in a backup.")
     added.set_defaults(run=_import)
     added.add_argument("file")
     text = "only say what the file holds"
     added.add_argument("--preview", action="store_true", help=text)
     add_json(added)
-    text = "List the daily snapshots, the newest first."
-    added = verbs.add_parser("list", help=text, description=text)
-    added.set_defaults(run=_list)
-    add_json(added)
+    added = add_verb(verbs, "list", "List the daily snapshots, the newest first.")
+    prints(added, _list, _list_lines)
     text = "Merge a daily snapshot into the library, as `import` does with a file."
-    added = verbs.add_parser("restore", help="Take in a snapshot.", description=text)
-    added.set_defaults(run=_restore)
+    added = add_verb(verbs, "restore", text, "Take in a snapshot.")
     added.add_argument("day", help="its day, such as 2026-11-23, or its number")
-    add_json(added)
+    prints(added, _restore, _import_lines)
 
 
 @contextmanager
@@ -72,7 +70,7 @@ def _opened() -> Generator[tuple[Backups, Snapshots]]:
 # --- the verbs ---------------------------------------------------------------------------------
 
 
-def _export(arguments: argparse.Namespace) -> int:
+def _export(arguments: argparse.Namespace) -> dict[str, Any]:
     path = _file(arguments.file)
     with _opened() as (backups, _):
         chosen = backups.collection(arguments.collection) if arguments.collection else None
@@ -80,9 +78,7 @@ def _export(arguments: argparse.Namespace) -> int:
             path, collection=chosen, with_index=arguments.with_index, tell=say
         )
     assert contents is not None, "it is checked"
-    made = {"file": str(path), "bytes": path.stat().st_size, **contents.to_json()}
-    print_document(made, _export_lines, as_json=arguments.json)
-    return 0
+    return {"file": str(path), "bytes": path.stat().st_size, **contents.to_json()}
 
 
 def _import(arguments: argparse.Namespace) -> int:
@@ -97,18 +93,14 @@ def _import(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _list(arguments: argparse.Namespace) -> int:
+def _list(_arguments: argparse.Namespace) -> list[dict[str, Any]]:
     # Without opening the library: it may be the reason for asking.
-    rows = [snapshot.to_json() for snapshot in snapshots_in(find_home().snapshots)]
-    print_document(rows, _list_lines, as_json=arguments.json)
-    return 0
+    return [snapshot.to_json() for snapshot in snapshots_in(find_home().snapshots)]
 
 
-def _restore(arguments: argparse.Namespace) -> int:
+def _restore(arguments: argparse.Namespace) -> dict[str, Any]:
     with _opened() as (backups, snapshots):
-        done = backups.import_file(snapshots.find(arguments.day).file, tell=say)
-    print_document(done.to_json(), _import_lines, as_json=arguments.json)
-    return 0
+        return backups.import_file(snapshots.find(arguments.day).file, tell=say).to_json()
 
 
 # --- lines for people ----------------------------------------------------------------------------

@@ -7,11 +7,11 @@ from typing import Any
 from desktop_rag import app
 from desktop_rag.cli import output
 from desktop_rag.cli.terminal import (
-    add_json,
+    add_verb,
     begin_reading,
     open_services,
     path_given,
-    print_document,
+    prints,
     say,
     waiting_for,
 )
@@ -23,23 +23,18 @@ from desktop_rag.models.embedding.remote_embedder import is_address
 def add_collections(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `collection`."""
     verbs = parser.add_subparsers(required=True)
-    text = "List the collections with the embedding model of each."
-    added = verbs.add_parser("list", help=text, description=text)
-    added.set_defaults(run=_list)
-    add_json(added)
+    added = add_verb(verbs, "list", "List the collections with the embedding model of each.")
+    prints(added, _list, output.collection_lines)
     text = (
         "Let the links of a collection name these hosts outside the public internet, in place of"
         " those allowed before. The app then reaches what only this computer can reach."
     )
-    _add_allow_hosts(
-        verbs.add_parser("allow-hosts", help="Allow intranet hosts.", description=text)
-    )
+    _add_allow_hosts(add_verb(verbs, "allow-hosts", text, "Allow intranet hosts."))
     text = (
         "Embed the documents of a collection with another model and wait until that is done. Until"
         " then the previous model answers; the next run continues an interrupted one."
     )
-    added = verbs.add_parser("set-model", help="Choose a collection's model.", description=text)
-    added.set_defaults(run=_set_model)
+    added = add_verb(verbs, "set-model", text, "Choose a collection's model.")
     added.add_argument("name", help="the collection")
     chosen = added.add_mutually_exclusive_group(required=True)
     text = (
@@ -49,38 +44,33 @@ def add_collections(parser: argparse.ArgumentParser) -> None:
     chosen.add_argument("model", nargs="?", help=text)
     text = "the model of the settings, which is the default"
     chosen.add_argument("--default", action="store_true", help=text)
-    add_json(added)
+    prints(added, _set_model, output.set_model_lines)
 
 
 def _add_allow_hosts(added: argparse.ArgumentParser) -> None:
-    added.set_defaults(run=_allow_hosts)
     added.add_argument("name", help="the collection, which is made if there is none")
     text = (
         "host, host:port, either followed by the network its addresses must be in (quoted), or a"
         " network; none to allow public addresses only"
     )
     added.add_argument("host", nargs="*", help=text)
-    add_json(added)
+    prints(added, _allow_hosts, output.collection_lines)
 
 
-def _list(arguments: argparse.Namespace) -> int:
+def _list(_arguments: argparse.Namespace) -> list[dict[str, Any]]:
     with open_services() as services:
-        rows = _listed(services)
-    print_document(rows, output.collection_lines, as_json=arguments.json)
-    return 0
+        return [_row(services, collection) for collection in services.library.collections.all()]
 
 
-def _allow_hosts(arguments: argparse.Namespace) -> int:
+def _allow_hosts(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     with open_services() as services:
         collections = services.library.collections
         chosen = collections.find_or_add(arguments.name)
         kept = collections.set_intranet_hosts(chosen.collection_id, arguments.host)
-        row = _row(services, kept)
-    print_document([row], output.collection_lines, as_json=arguments.json)
-    return 0
+        return [_row(services, kept)]
 
 
-def _set_model(arguments: argparse.Namespace) -> int:
+def _set_model(arguments: argparse.Namespace) -> dict[str, Any]:
     model = _spec(arguments.model or "")
     began_at = time.monotonic()
     with open_services() as services, waiting_for(services.library) as waiting:
@@ -92,12 +82,10 @@ def _set_model(arguments: argparse.Namespace) -> int:
         library.collections.set_embedder(chosen.collection_id, model)
         begin_reading(services)
         waiting.until_idle()
-        report = _row(services, library.collections.find(arguments.name)) | {
+        return _row(services, library.collections.find(arguments.name)) | {
             "embedded_chunks": library.indexing.embedded_chunks - embedded_before,
             "seconds": round(time.monotonic() - began_at, 2),
         }
-    print_document(report, output.set_model_lines, as_json=arguments.json)
-    return 0
 
 
 def _spec(model: str) -> str:
@@ -109,10 +97,6 @@ def _spec(model: str) -> str:
         hint = "Give the folder of a model, or the address of an endpoint, which begins with http."
         raise AppError(f"There is no folder {folder}.", hint)
     return str(folder)
-
-
-def _listed(services: app.Services) -> list[dict[str, Any]]:
-    return [_row(services, collection) for collection in services.library.collections.all()]
 
 
 def _row(services: app.Services, collection: Collection) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.paths import Home, find_home, resources_dir
 from desktop_rag.desktop.entries import desktop_entries
-from desktop_rag.desktop.entries.linux_files import ICON_SIZES_PX
+from desktop_rag.desktop.entries.desktop_entries import ICON_SIZES_PX
 from desktop_rag.desktop.launching import check_qt_libraries
 from desktop_rag.desktop.requests import DesktopRequest, request_of_verb
 from desktop_rag.running_app import ask_running_app

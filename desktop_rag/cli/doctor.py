@@ -10,7 +10,7 @@ from threading import Event
 from typing import Any
 
 from desktop_rag import app, upkeep
-from desktop_rag.cli.terminal import add_json, open_services, print_document, running_services
+from desktop_rag.cli.terminal import open_services, prints, running_services
 from desktop_rag.core.errors import AppError, LibraryHeldError
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, find_home
@@ -21,23 +21,20 @@ from desktop_rag.diagnosis.home_repair import HomeRepair
 
 def add_doctor(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `doctor`."""
-    parser.set_defaults(run=_doctor)
     text = "repair the library; what is damaged is kept"
     parser.add_argument("--repair", action="store_true", help=text)
     text = "examine the chat model again"
     parser.add_argument("--examine", action="store_true", help=text)
-    add_json(parser)
+    prints(parser, _doctor, _lines, is_ok=lambda rows: all(row["ok"] for row in rows))
 
 
-def _doctor(arguments: argparse.Namespace) -> int:
+def _doctor(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     repair, examine = arguments.repair, arguments.examine
     if services := running_services():
         found = _of_running(services, repair=repair, examine=examine)
     else:
         found = _of_closed(find_home(), repair=repair, examine=examine)
-    rows = [each.to_json() for each in found]
-    print_document(rows, _lines, as_json=arguments.json)
-    return 0 if all(row["ok"] for row in rows) else 1
+    return [each.to_json() for each in found]
 
 
 def _of_running(services: app.Services, *, repair: bool, examine: bool) -> list[Finding]:

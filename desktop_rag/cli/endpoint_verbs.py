@@ -10,14 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli.terminal import (
-    add_json,
-    here,
-    not_empty,
-    print_document,
-    running_services,
-    say,
-)
+from desktop_rag.cli.terminal import add_verb, here, not_empty, prints, running_services, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.settings import EndpointSettings, Settings
@@ -93,43 +86,35 @@ def add_endpoints(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `endpoint`."""
     verbs = parser.add_subparsers(required=True)
     text = "List the endpoints with their models, and which one answers."
-    added = verbs.add_parser("list", help=text, description=text)
-    added.set_defaults(run=_list)
-    add_json(added)
+    prints(add_verb(verbs, "list", text), _list, listed)
     text = (
         "Add an endpoint, or change the one at this address. Its key is asked for, or read from"
         " standard input, and kept in the keyring. The first endpoint answers from then on."
     )
-    added = verbs.add_parser("add", help="Add an endpoint.", description=text)
-    added.set_defaults(run=_add)
-    added.add_argument("endpoint", type=not_empty, help="the name of a provider, or an address")
-    added.add_argument("rest", nargs="*", help=argparse.SUPPRESS)
-    added.add_argument("--model", default="", help="the name of the model")
-    added.add_argument("--name", default="", help="what to call it")
+    verb = add_verb(verbs, "add", text, "Add an endpoint.")
+    verb.add_argument("endpoint", type=not_empty, help="the name of a provider, or an address")
+    verb.add_argument("rest", nargs="*", help=argparse.SUPPRESS)
+    verb.add_argument("--model", default="", help="the name of the model")
+    verb.add_argument("--name", default="", help="what to call it")
     text = "ask for a key although it is on this computer or network"
-    added.add_argument("--key", nargs="?", const="", help=text)
+    verb.add_argument("--key", nargs="?", const="", help=text)
     for option in ("--api-key", "--token"):
-        added.add_argument(option, dest="key", help=argparse.SUPPRESS)
-    added.add_argument("--use", action="store_true", help="use it for answers from now on")
-    add_json(added)
+        verb.add_argument(option, dest="key", help=argparse.SUPPRESS)
+    verb.add_argument("--use", action="store_true", help="use it for answers from now on")
+    prints(verb, _add, added)
     text = "Test an endpoint: its list of models, and the first words of an answer."
-    added = verbs.add_parser("test", help=text, description=text)
-    added.set_defaults(run=_test)
+    verb = add_verb(verbs, "test", text)
     text = "its name, address or a part of them; the one in use if left out"
-    added.add_argument("endpoint", nargs="?", default="", help=text)
-    add_json(added)
-    text = "Use an endpoint for answers from now on."
-    added = verbs.add_parser("use", help=text, description=text)
-    added.set_defaults(run=_use)
-    added.add_argument("endpoint", type=not_empty, help="its name, address or a part of them")
-    added.add_argument("--model", default="", help="the name of the model")
-    add_json(added)
-    text = "Remove an endpoint from the settings."
-    added = verbs.add_parser("remove", help=text, description=text)
-    added.set_defaults(run=_remove)
-    added.add_argument("endpoint", type=not_empty, help="its name, address or a part of them")
-    added.add_argument("--forget-key", action="store_true", help="remove its key as well")
-    add_json(added)
+    verb.add_argument("endpoint", nargs="?", default="", help=text)
+    prints(verb, _test, tested, is_ok=lambda report: report["is_ok"])
+    verb = add_verb(verbs, "use", "Use an endpoint for answers from now on.")
+    verb.add_argument("endpoint", type=not_empty, help="its name, address or a part of them")
+    verb.add_argument("--model", default="", help="the name of the model")
+    prints(verb, _use, used)
+    verb = add_verb(verbs, "remove", "Remove an endpoint from the settings.")
+    verb.add_argument("endpoint", type=not_empty, help="its name, address or a part of them")
+    verb.add_argument("--forget-key", action="store_true", help="remove its key as well")
+    prints(verb, _remove, removed)
 
 
 @contextmanager
@@ -145,15 +130,13 @@ def _opened() -> Generator[app.OpenedModels]:
 # --- the verbs ---------------------------------------------------------------------------------
 
 
-def _list(arguments: argparse.Namespace) -> int:
+def _list(_arguments: argparse.Namespace) -> list[dict[str, Any]]:
     with _opened() as opened:
         settings = opened.models.settings
-        rows = [_row(opened, settings, known) for known in settings.endpoints]
-    print_document(rows, listed, as_json=arguments.json)
-    return 0
+        return [_row(opened, settings, known) for known in settings.endpoints]
 
 
-def _add(arguments: argparse.Namespace) -> int:
+def _add(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.key or arguments.rest or key_in(arguments.endpoint):
         raise _ON_COMMAND_LINE
     base_url = _address_of(arguments.endpoint)
@@ -165,29 +148,7 @@ def _add(arguments: argparse.Namespace) -> int:
             "The key is kept only while the app runs, because no keyring is available on this"
             f" computer. Set {KEY_VARIABLE} to have it each time."
         )
-    print_document(row, added, as_json=arguments.json)
-    return 0
-
-
-def _test(arguments: argparse.Namespace) -> int:
-    with _opened() as opened:
-        report = _tested(opened, arguments.endpoint)
-    print_document(report, tested, as_json=arguments.json)
-    return 0 if report["is_ok"] else 1
-
-
-def _use(arguments: argparse.Namespace) -> int:
-    with _opened() as opened:
-        row = _used(opened, arguments.endpoint, arguments.model.strip())
-    print_document(row, used, as_json=arguments.json)
-    return 0
-
-
-def _remove(arguments: argparse.Namespace) -> int:
-    with _opened() as opened:
-        row = _removed(opened, arguments.endpoint, forgets_key=arguments.forget_key)
-    print_document(row, removed, as_json=arguments.json)
-    return 0
+    return row
 
 
 def _address_of(named: str) -> str:
@@ -263,10 +224,11 @@ def _name_at(base_url: str) -> str:
     return provider.name if provider else ""
 
 
-def _tested(opened: app.OpenedModels, named: str) -> dict[str, Any]:
-    settings = opened.models.settings
-    endpoint = _find(settings, named) if named else settings.endpoint
-    report = opened.models.test_endpoint(endpoint)
+def _test(arguments: argparse.Namespace) -> dict[str, Any]:
+    with _opened() as opened:
+        settings, named = opened.models.settings, arguments.endpoint
+        endpoint = _find(settings, named) if named else settings.endpoint
+        report = opened.models.test_endpoint(endpoint)
     return {
         "name": endpoint.label,
         "base_url": endpoint.base_url,
@@ -280,26 +242,29 @@ def _tested(opened: app.OpenedModels, named: str) -> dict[str, Any]:
     }
 
 
-def _used(opened: app.OpenedModels, named: str, model: str) -> dict[str, Any]:
-    chosen = ""
+def _use(arguments: argparse.Namespace) -> dict[str, Any]:
+    model, chosen = arguments.model.strip(), ""
 
     def use(settings: Settings) -> Settings:
         nonlocal chosen
-        endpoint = _find(settings, named)
+        endpoint = _find(settings, arguments.endpoint)
         if not (model or endpoint.model):
             hint = "Name one with --model. `desktop-rag endpoint test` lists what it offers."
             raise AppError(f"No model is chosen for {endpoint.label}.", hint)
         chosen = endpoint.base_url
         return settings.using(chosen, model)
 
-    return _row_at(opened, opened.changes.change(use), chosen)
+    with _opened() as opened:
+        return _row_at(opened, opened.changes.change(use), chosen)
 
 
-def _removed(opened: app.OpenedModels, named: str, *, forgets_key: bool) -> dict[str, Any]:
-    row = _row(opened, opened.models.settings, endpoint := _find(opened.models.settings, named))
-    opened.changes.change(lambda settings: settings.without(endpoint.base_url))
-    if forgets_key:
-        opened.models.save_key(endpoint.base_url, "")
+def _remove(arguments: argparse.Namespace) -> dict[str, Any]:
+    with _opened() as opened:
+        settings, forgets_key = opened.models.settings, arguments.forget_key
+        row = _row(opened, settings, endpoint := _find(settings, arguments.endpoint))
+        opened.changes.change(lambda settings: settings.without(endpoint.base_url))
+        if forgets_key:
+            opened.models.save_key(endpoint.base_url, "")
     return {"name": row["name"], "base_url": row["base_url"], "was_used": row["is_used"],
             "keeps_key": row["has_key"] and not forgets_key}  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import Any
 from desktop_rag import upkeep
 from desktop_rag.activity.activity import Activity, EventFilter, rows_of
 from desktop_rag.activity.activity_event import EventKind
-from desktop_rag.cli.terminal import add_json, open_services, print_document, say
+from desktop_rag.cli.terminal import open_services, prints, say
 from desktop_rag.core.errors import AppError, LibraryHeldError
 from desktop_rag.core.paths import find_home
 
@@ -16,29 +16,26 @@ _NOTHING = "Nothing is recorded."
 
 def add_events(added: argparse.ArgumentParser) -> None:
     """Add the arguments of `events` to its parser."""
-    added.set_defaults(run=_events)
     text = "list events of this kind only; may be repeated"
     added.add_argument(
         "--kind", action="append", default=[], choices=[kind.value for kind in EventKind], help=text
     )
     text = "leave out events before this day, for example 2026-11-05"
     added.add_argument("--since", type=_day, metavar="DAY", default=0.0, help=text)
-    add_json(added)
+    prints(added, _events, lambda rows: [*map(_line, rows)] or [_NOTHING])
 
 
-def _events(arguments: argparse.Namespace) -> int:
+def _events(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     try:
         with open_services() as services:
-            rows = _found(services.activity, arguments)
+            return _found(services.activity, arguments)
     except LibraryHeldError:
         raise
     except AppError as error:
         if EventKind.FEEDBACK in arguments.kind:
             raise
         say(f"{error.title} Chats are listed without their titles, and feedback is missing.")
-        rows = _found(upkeep.recorded_activity(find_home()), arguments)
-    print_document(rows, lambda _: [*map(_line, rows)] or [_NOTHING], as_json=arguments.json)
-    return 0
+        return _found(upkeep.recorded_activity(find_home()), arguments)
 
 
 def _found(activity: Activity, arguments: argparse.Namespace) -> list[dict[str, Any]]:

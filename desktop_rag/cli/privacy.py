@@ -4,20 +4,17 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from desktop_rag.cli.terminal import add_json, open_services, print_document
+from desktop_rag.cli.terminal import open_services, prints
 
 
 def add_privacy(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `privacy`."""
-    parser.set_defaults(run=_privacy)
-    add_json(parser)
+    prints(parser, _privacy, _lines)
 
 
-def _privacy(arguments: argparse.Namespace) -> int:
+def _privacy(_arguments: argparse.Namespace) -> list[dict[str, Any]]:
     with open_services() as services:
-        rows = [connection.to_json() for connection in services.connections()]
-    print_document(rows, _lines, as_json=arguments.json)
-    return 0
+        return [connection.to_json() for connection in services.connections()]
 
 
 def _lines(rows: Sequence[dict[str, Any]]) -> list[str]:

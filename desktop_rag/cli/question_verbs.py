@@ -13,6 +13,7 @@ from desktop_rag.cli.terminal import (
     path_given,
     positive,
     print_document,
+    prints,
     say,
     saying_what_is_waited_for,
 )
@@ -71,10 +72,9 @@ def add_search(parser: argparse.ArgumentParser) -> None:
 
 def add_status(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `status`."""
-    parser.set_defaults(run=_status)
     text = "list the files that were not read, with the reasons"
     parser.add_argument("--failed", action="store_true", help=text)
-    add_json(parser)
+    prints(parser, _status, output.status_lines)
 
 
 def _ask(arguments: argparse.Namespace) -> int:
@@ -155,8 +155,6 @@ def _search(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _status(arguments: argparse.Namespace) -> int:
+def _status(arguments: argparse.Namespace) -> dict[str, Any]:
     with open_services() as services:
-        found = verbs.status(services.library, failed=arguments.failed)
-    print_document(found, output.status_lines, as_json=arguments.json)
-    return 0
+        return verbs.status(services.library, failed=arguments.failed)

@@ -258,3 +258,31 @@ def positive(text: str) -> int:
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add the option that every verb with a result has."""
     parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def add_verb(
+    verbs: Any,  # noqa: ANN401  argparse's type is private
+    name: str,
+    purpose: str,
+    brief: str = "",
+) -> argparse.ArgumentParser:
+    """Add a verb below another one; `brief` is its purpose in the list of all."""
+    return verbs.add_parser(name, help=brief or purpose, description=purpose)
+
+
+def prints(
+    parser: argparse.ArgumentParser,
+    find: Callable[[argparse.Namespace], T],
+    lines: Callable[[T], Sequence[str]],
+    *,
+    is_ok: Callable[[T], bool] = lambda _: True,
+) -> None:
+    """Have a verb print what it finds, as `print_document`; it exits with 1 unless that `is_ok`."""
+
+    def run(arguments: argparse.Namespace) -> int:
+        found = find(arguments)
+        print_document(found, lines, as_json=arguments.json)
+        return 0 if is_ok(found) else 1
+
+    parser.set_defaults(run=run)
+    add_json(parser)

@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.desktop.entries.linux_files import DESKTOP_FILE, ICON_SIZES_PX, entry_files
+from desktop_rag.desktop.entries.desktop_entries import DESKTOP_FILE, ICON_SIZES_PX, entry_files
 from desktop_rag.desktop.launching import APP_ID
 from desktop_rag.ui.tray.app_icon import drawing_path, icon_pngs
 

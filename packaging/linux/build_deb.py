@@ -14,7 +14,7 @@ import tomllib
 from pathlib import Path
 
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.desktop.entries.linux_files import ICON_SIZES_PX, entry_files
+from desktop_rag.desktop.entries.desktop_entries import ICON_SIZES_PX, entry_files
 from desktop_rag.desktop.launching import APP_ID, APP_NAME, SUMMARY
 from desktop_rag.ui.tray.app_icon import drawing_path, icon_pngs
 

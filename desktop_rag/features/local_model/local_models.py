@@ -182,11 +182,6 @@ class LocalModels:
 
         self._settings.change(using)
 
-    @property
-    def space_bytes(self) -> int:
-        """The space that fetched models take."""
-        return sum(path.stat().st_size for path in self._folder.glob("*") if path.is_file())
-
     def close(self) -> None:
         """End what is in progress. Idempotent."""
         self._closing.set()

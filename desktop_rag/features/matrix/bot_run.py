@@ -179,17 +179,10 @@ class Summarising:
     A summary is stored once all its writers agree; what waits for that ends with the bot.
     """
 
-    def __init__(
-        self,
-        rooms: RoomClient,
-        library: LibraryServer,
-        settings: LiveSettings,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, rooms: RoomClient, library: LibraryServer, settings: LiveSettings) -> None:
         self._rooms = rooms
         self._library = library
         self._settings = settings
-        self._clock = clock
         self._waiting: dict[str, _Waiting] = {}
 
     async def summarise(
@@ -233,7 +226,7 @@ class Summarising:
         if key == REFUSE:
             del self._waiting[reaction.reacts_to]
             await self._say(waiting.message, _NOT_STORED, "refused")
-        elif key == AGREE and self._clock() < waiting.ends_at:
+        elif key == AGREE and time.monotonic() < waiting.ends_at:
             waiting.missing.discard(reaction.sender)
             if not waiting.missing:
                 del self._waiting[reaction.reacts_to]
@@ -269,7 +262,7 @@ class Summarising:
         missing = set(given.writers - {message.sender})
         waiting = _Waiting(
             message, document, collection, there[collection], missing,
-            given.writers | {message.sender}, self._clock() + _WAITS_S,
+            given.writers | {message.sender}, time.monotonic() + _WAITS_S,
         )  # fmt: skip
         if not missing:
             await self._store(waiting)

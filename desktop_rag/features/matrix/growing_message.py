@@ -136,21 +136,14 @@ _INTERRUPTED = "I was interrupted before this was finished. Please ask again."
 class GrowingMessage:
     """One message in the thread of another: it grows by few edits, and ends once."""
 
-    def __init__(
-        self,
-        rooms: RoomClient,
-        handled: HandledEvents,
-        message: HeardMessage,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, rooms: RoomClient, handled: HandledEvents, message: HeardMessage) -> None:
         self._rooms = rooms
         self._handled = handled
         self._message = message
-        self._clock = clock
         self._event_id = ""
         self._edits = 0
         self._pause_s = _FIRST_AFTER_S
-        self._next_at = clock() + self._pause_s
+        self._next_at = time.monotonic() + self._pause_s
 
     def begin(self) -> None:
         """Write down that an answer is under way; before anything is asked."""
@@ -162,12 +155,12 @@ class GrowingMessage:
 
     async def grow(self, text: str) -> None:
         """Show what there is so far, if it is time to: each pause is twice the one before."""
-        if not text.strip() or self._clock() < self._next_at or self._edits >= _MOST_EDITS:
+        if not text.strip() or time.monotonic() < self._next_at or self._edits >= _MOST_EDITS:
             return
         await self._show(plain(text + _GOES_ON), f"edit-{self._edits}")
         self._edits += 1
         self._pause_s *= 2
-        self._next_at = self._clock() + self._pause_s
+        self._next_at = time.monotonic() + self._pause_s
 
     async def finish(self, text: MessageText) -> str:
         """Say the last word; the id of the message, "" when the homeserver refuses it."""

@@ -1,7 +1,7 @@
 """The readers of what the bot says in a room, and tokens signed for them. The thread of the bot."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -35,12 +35,9 @@ def public_key(signing_key: str) -> str:
 class PeopleTokens:
     """Signs tokens for people, so that the server's rules hold for them (decision 056)."""
 
-    def __init__(
-        self, settings: LiveSettings, signing_key: str, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, settings: LiveSettings, signing_key: str) -> None:
         self._settings = settings
         self._key = signing_key
-        self._clock = clock
 
     def of(self, user_ids: Iterable[str]) -> tuple[str, ...]:
         """A token for each of these people; none at all when one of them is not known.
@@ -62,7 +59,7 @@ class PeopleTokens:
         return user_id if server in self._settings.now.signing.servers else ""
 
     def _token(self, subject: str) -> str:
-        signing, now = self._settings.now.signing, int(self._clock())
+        signing, now = self._settings.now.signing, int(time.time())
         claims = {
             "iss": signing.issuer,
             "aud": signing.audience,

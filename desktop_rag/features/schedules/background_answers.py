@@ -21,7 +21,10 @@ from desktop_rag.core.question import Setup
 from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.core.terms import terms
 from desktop_rag.core.text import words
-from desktop_rag.features.schedules.values.scheduled_run import ComparedSentence, SentenceChange
+from desktop_rag.features.schedules.values.scheduled_question import (
+    ComparedSentence,
+    SentenceChange,
+)
 from desktop_rag.models.ports import Embedder, Vectors
 
 

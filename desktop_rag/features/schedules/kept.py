@@ -23,9 +23,9 @@ from desktop_rag.core.question_scope import ScopeKind
 from desktop_rag.features.schedules.values.scheduled_question import (
     RUNS_KEPT,
     ScheduledQuestion,
+    ScheduledRun,
     ScheduleState,
 )
-from desktop_rag.features.schedules.values.scheduled_run import ScheduledRun
 from desktop_rag.store.contract.precious import BackupRules, Check, Entry, Incoming, Present
 
 _COLUMNS: Mapping[str, Mapping[str, Check]] = {

@@ -5,9 +5,9 @@ from typing import Any
 
 from desktop_rag.features.schedules.values.scheduled_question import (
     ScheduledQuestion,
+    ScheduledRun,
     ScheduleState,
 )
-from desktop_rag.features.schedules.values.scheduled_run import ScheduledRun
 from desktop_rag.store.contract.database import Connection, Database, Entity
 
 _OLD_RUNS = (

@@ -15,17 +15,15 @@ from desktop_rag.features.schedules.background_answers import BackgroundAnswers
 from desktop_rag.features.schedules.schedule_store import ScheduleStore
 from desktop_rag.features.schedules.values.scheduled_question import (
     RUNS_KEPT,
+    AnswerHasChanged,
     Rhythm,
     ScheduledQuestion,
+    ScheduledRun,
+    SchedulesChanged,
     ScheduleState,
     latest_occasion,
     retry_at,
     validated_question,
-)
-from desktop_rag.features.schedules.values.scheduled_run import (
-    AnswerHasChanged,
-    ScheduledRun,
-    SchedulesChanged,
 )
 
 _OTHER_QUESTION = "Not compared: the question was another one before."

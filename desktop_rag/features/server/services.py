@@ -22,12 +22,7 @@ from desktop_rag.features.server.access.token_book import TokenBook, TokenUses
 from desktop_rag.features.server.filters.standard_filters import RequestLog
 from desktop_rag.features.server.network.listening import check_port, own_names
 from desktop_rag.features.server.served import Served
-from desktop_rag.features.server.values.access_values import (
-    AccessRule,
-    CertificateFacts,
-    TokenFacts,
-    TokenWish,
-)
+from desktop_rag.features.server.values.access_values import CertificateFacts, TokenFacts, TokenWish
 from desktop_rag.features.server.values.usage_figures import (
     RequestRecord,
     RequestSearch,
@@ -43,22 +38,26 @@ _DAY_S = 86_400.0
 
 
 class ServerRecords:
-    """Reads and changes the tokens, rules and log of the server, whether it is on or off."""
+    """Reads and changes the tokens, rules and log of the server, whether it is on or off.
+
+    `book` has the tokens, `rules` say which applications decide about readers, `log` has what was
+    asked.
+    """
 
     def __init__(self, served: Served, exposes_models: Callable[[], bool]) -> None:
         """`exposes_models` says whether the models of endpoints are exposed to every token."""
         self._served = served
         self._exposes_models = exposes_models
-        self._tokens = TokenBook(served.home.tokens)
+        self.book = TokenBook(served.home.tokens)
         self._uses = TokenUses(served.home.token_uses)
-        self._rules = AccessRules(served.home.access_rules)
-        self._log = RequestLog(served.home.requests)
+        self.rules = AccessRules(served.home.access_rules)
+        self.log = RequestLog(served.home.requests)
 
     # --- tokens ----------------------------------------------------------------------------
 
     def tokens(self) -> Sequence[TokenFacts]:
         """All tokens, the oldest first. AppError when they can't be read."""
-        known = self._tokens.all()
+        known = self.book.all()
         if not known:
             return []
         uses, collections, models = self._uses.all(), self.collections(), self.models()
@@ -84,12 +83,8 @@ class ServerRecords:
     def add_token(self, wish: TokenWish) -> str:
         """Make a token and return its secret, which is kept nowhere. AppError for a taken name."""
         token, secret = wished_token(wish)
-        self._tokens.add(token)
+        self.book.add(token)
         return secret
-
-    def revoke(self, token_id: str) -> None:
-        """Refuse this token from now on."""
-        self._tokens.revoke(token_id)
 
     # --- what may be asked -----------------------------------------------------------------
 
@@ -106,21 +101,7 @@ class ServerRecords:
 
     def set_models(self, token_id: str, keys: Sequence[str]) -> None:
         """Limit a token to these models and assistants; none of them means all."""
-        self._tokens.change(token_id, lambda token: replace(token, models=tuple(keys)))
-
-    # --- users of other applications -------------------------------------------------------
-
-    def access_rules(self) -> Sequence[AccessRule]:
-        """The rules that say which applications decide about readers. AppError as `AccessRules`."""
-        return self._rules.all()
-
-    def set_access_rule(self, rule: AccessRule) -> None:
-        """Keep a rule in place of an earlier one. AppError for one that can't be kept to."""
-        self._rules.set(rule)
-
-    def remove_access_rule(self, collection_id: str) -> None:
-        """Let every token for the collection read it again."""
-        self._rules.remove(collection_id)
+        self.book.change(token_id, lambda token: replace(token, models=tuple(keys)))
 
     def filters(self) -> Sequence[str]:
         """The names of the filters of installed packages."""
@@ -132,16 +113,12 @@ class ServerRecords:
 
     def requests(self, wanted: RequestSearch, most: int) -> list[RequestRecord]:
         """The newest requests that fit, the newest first."""
-        fitting = (each for each in self._log.newest_first() if each.fits(wanted))
+        fitting = (each for each in self.log.newest_first() if each.fits(wanted))
         return list(islice(fitting, most))
 
     def usage(self, days: int) -> UsageFigures:
         """The figures of the last days."""
-        return usage_since(time.time() - days * _DAY_S, self._log.newest_first())
-
-    def delete_requests(self) -> None:
-        """Forget every request. AppError when a file can't be removed."""
-        self._log.delete_all()
+        return usage_since(time.time() - days * _DAY_S, self.log.newest_first())
 
 
 class ServerSwitch:
@@ -150,7 +127,6 @@ class ServerSwitch:
     def __init__(self, served: Served) -> None:
         self._served = served
         self.records = ServerRecords(served, lambda: self._settings.exposes_models)
-        self._rules = AccessRules(served.home.access_rules)
         self._fault: AppError | None = None
         self._publish = served.library.changes.publish
         self._lock = threading.Lock()
@@ -179,7 +155,7 @@ class ServerSwitch:
     def rights_addresses(self) -> tuple[str, ...]:
         """Where applications are asked what their users may read."""
         try:
-            return tuple(rule.address for rule in self._rules.all())
+            return tuple(rule.address for rule in self.records.rules.all())
         except AppError:
             return ()
 

@@ -1,4 +1,4 @@
-"""Normalises file names for comparison, where SQL can't. Pure."""
+"""Compares file names and words where SQL cannot. Pure."""
 
 import re
 import unicodedata
@@ -26,3 +26,22 @@ def squeezed(text: str) -> str:
 def stem(name: str) -> str:
     """The letters and digits of a name without its ending."""
     return squeezed(_ENDING.sub("", name))
+
+
+def edits(first: str, second: str, most: int) -> int:
+    """The number of edits between two words; `most` + 1 when there are more."""
+    if abs(len(first) - len(second)) > most:
+        return most + 1
+    before: list[int] = []
+    row = list(range(len(second) + 1))
+    for i, a in enumerate(first, 1):
+        now = [i]
+        for j, b in enumerate(second, 1):
+            cost = min(row[j] + 1, now[j - 1] + 1, row[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == second[j - 2] and first[i - 2] == b:
+                cost = min(cost, before[j - 2] + 1)
+            now.append(cost)
+        if min(now) > most and min(row) > most:
+            return most + 1
+        before, row = row, now
+    return min(row[-1], most + 1)

@@ -79,8 +79,9 @@ class EndpointLimits(QWidget):
         self._tokens.setSpecialValueText(tr("No token limit"))
         self._spend.setSpecialValueText(_NO_LIMIT)
         self._ask_above.setSpecialValueText(tr("Never ask"))
-        self._open = TextButton(tr("Set limits and prices"), kind="quiet")
-        self._open.clicked.connect(self._on_open_clicked)
+        self._open = TextButton(
+            tr("Set limits and prices"), kind="quiet", then=self._on_open_clicked
+        )
         limits = section.add_row(tr("Limits"), self._open, words=_BUDGET_WORDS)
         self._closed = [limits, self._open]
         section.wanted.connect(self._on_wanted)
@@ -179,8 +180,7 @@ class ListedModelBox(QComboBox):
         self._job: Job | None = None
         self._listed: dict[str, ListedModel] = {}
         self.facts = note()
-        self.edit = QLineEdit()
-        self.edit.setPlaceholderText(tr("A name, or press Test for a list"))
+        self.edit = QLineEdit(placeholderText=tr("A name, or press Test for a list"))
         self.edit.setAccessibleName(tr("Model"))
         self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.setMinimumContentsLength(_LEAST_CHARS)
@@ -237,8 +237,7 @@ class ListedModelBox(QComboBox):
     def _show_facts(self) -> None:
         model = self._listed.get(self.name)
         facts = facts_in_words(model) if model else ""
-        self.facts.setText(tr("By the endpoint's list: {facts}.", facts=facts) if facts else "")
-        self.facts.setVisible(bool(facts))
+        self.facts.say(tr("By the endpoint's list: {facts}.", facts=facts) if facts else "")
 
 
 class _FactsDelegate(QStyledItemDelegate):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QLineEdit, QWidget
 
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
@@ -53,6 +53,7 @@ from desktop_rag.ui.widgets.form_fields import (
     number_field,
     show_number,
 )
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -75,14 +76,11 @@ class ServiceChoice(QWidget):
         self._list.setAccessibleName(tr("Online service"))
         self._list.addItem(_NONE)
         self._list.addItems([service.name for service in self._services])
-        self._open = TextButton(tr("Get a key…"))
+        self._open = TextButton(tr("Get a key…"), then=self._on_open_clicked)
         self._open.setAccessibleDescription(tr("Open the service's page for keys in your browser"))
         self._note = PlainLabel(tone="muted", scale="small", wrap=True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._note)
+        vertical(self._note, on=self, margins=0)
         self._list.activated.connect(self._on_chosen)
-        self._open.clicked.connect(self._on_open_clicked)
         self._show(None)
 
     @property
@@ -105,8 +103,7 @@ class ServiceChoice(QWidget):
             place = self._services.index(service) + 1 if service and is_listed else 0
             self._list.setCurrentIndex(place)
         self._open.setEnabled(is_listed)
-        self._note.setText(service.note if service else "")
-        self._note.setVisible(bool(self._note.text()))
+        self._note.say(service.note if service else "")
 
     @Slot()
     def _on_chosen(self) -> None:
@@ -138,8 +135,7 @@ class LocalServerList(QWidget):
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
-        self._search = TextButton(tr("Find running servers"), kind="quiet")
-        self._search.clicked.connect(self.search)
+        self._search = TextButton(tr("Find running servers"), kind="quiet", then=self.search)
         self._uses = {name: TextButton(_in_words(name)) for name in USUAL}
         row = FlowRow(spacing=8)
         for name, button in self._uses.items():
@@ -148,11 +144,7 @@ class LocalServerList(QWidget):
             row.addWidget(button)
         for name in list(USUAL)[_DEFAULT_COUNT:]:
             self._uses[name].hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        column.addLayout(row)
-        column.addWidget(self._search, 0, Qt.AlignmentFlag.AlignLeft)
+        vertical(row, (self._search, 0, Qt.AlignmentFlag.AlignLeft), on=self, margins=0, spacing=6)
 
     @property
     def buttons(self) -> list[TextButton]:
@@ -217,8 +209,8 @@ class FirstModelGuide(Card):
         title = PlainLabel(_TITLE, wrap=True)
         title.setObjectName("noticeTitle")
         self._page = TextButton(tr("Open ollama.com…"))
-        self._copy = TextButton(tr("Copy command"))
-        self._again = TextButton(tr("Search again"))
+        self._copy = TextButton(tr("Copy command"), then=self._on_copy_clicked)
+        self._again = TextButton(tr("Search again"), then=self.search_requested)
         steps = QGridLayout()
         steps.setColumnStretch(0, 1)
         steps.setHorizontalSpacing(12)
@@ -232,16 +224,16 @@ class FirstModelGuide(Card):
             " address below.",
             join=", ".join(USUAL),
         )
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 10, 12, 12)
-        column.setSpacing(8)
-        column.addWidget(title)
-        column.addLayout(steps)
-        column.addWidget(PlainLabel(searched, wrap=True))
+        vertical(
+            title,
+            steps,
+            PlainLabel(searched, wrap=True),
+            on=self,
+            margins=(12, 10, 12, 12),
+            spacing=8,
+        )
         self.hide()
         self._page.clicked.connect(lambda: confirm_and_open(_PAGE, self))
-        self._copy.clicked.connect(self._on_copy_clicked)
-        self._again.clicked.connect(self.search_requested)
 
     @Slot()
     def _on_copy_clicked(self) -> None:
@@ -264,9 +256,8 @@ class EndpointChoice(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.list = QComboBox(self)
+        self.list = QComboBox(self, minimumContentsLength=16)
         self.list.setAccessibleName(tr("Endpoint"))
-        self.list.setMinimumContentsLength(16)
         self._use = TextButton(tr("Use for answers"))
         self._add = TextButton(tr("Add endpoint"))
         self._remove = TextButton(tr("Remove"), kind="quiet")
@@ -277,16 +268,13 @@ class EndpointChoice(QWidget):
         kept = self._add.sizePolicy()
         kept.setRetainSizeWhenHidden(True)
         self._add.setSizePolicy(kept)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        for button in (self._use, self._add, self._remove):
-            row.addWidget(button)
-        row.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        column.addWidget(self.list)
-        column.addLayout(row)
+        vertical(
+            self.list,
+            horizontal(self._use, self._add, self._remove, Stretch(), spacing=8),
+            on=self,
+            margins=0,
+            spacing=6,
+        )
         self.list.activated.connect(lambda _row: self.shown.emit(self._shown))
         self._use.clicked.connect(lambda: self.used.emit(self._shown))
         self._add.clicked.connect(lambda: self.shown.emit(""))
@@ -348,14 +336,9 @@ class EndpointForm(SettingsSection):
     own_requested = Signal()
 
     def __init__(
-        self,
-        bridge: Bridge,
-        chat: "Chat",
-        endpoint: EndpointSettings,
-        guard: WheelGuard,
-        parent: QWidget | None = None,
+        self, bridge: Bridge, chat: "Chat", endpoint: EndpointSettings, guard: WheelGuard
     ) -> None:
-        super().__init__(tr("Model"), _INTRO, parent)
+        super().__init__(tr("Model"), _INTRO)
         self._bridge = bridge
         self._chat = chat
         self._endpoint = endpoint
@@ -419,8 +402,7 @@ class EndpointForm(SettingsSection):
 
     def _build(self, guard: WheelGuard) -> None:
         self.choice = EndpointChoice(self)
-        self._name = QLineEdit(self)
-        self._name.setMaxLength(_MAX_NAME)
+        self._name = QLineEdit(self, maxLength=_MAX_NAME)
         self._address = QLineEdit(self)
         self._address.setPlaceholderText("http://localhost:11434/v1, https://api.example.com/v1")
         add_clear_button(self._address)
@@ -433,9 +415,9 @@ class EndpointForm(SettingsSection):
         self._timeout = number_field(1, 3600, 5, tr(" seconds"))
         for field in (self._model, self._context, self._timeout, self.choice.list):
             guard.guard(field)
-        self._test = TextButton(tr("Test"), kind="primary")
+        self._test = TextButton(tr("Test"), kind="primary", then=self._on_test_clicked)
         self._report = ReportCard(self)
-        self._own = TextButton(tr("Choose a model…"), self)
+        self._own = TextButton(tr("Choose a model…"), self, then=self.own_requested)
         self._servers = LocalServerList(self._bridge, self._chat, self)
         self._guide = FirstModelGuide(self)
         self._services = ServiceChoice(self)
@@ -528,7 +510,6 @@ class EndpointForm(SettingsSection):
             self.setTabOrder(before, after)
 
     def _connect(self) -> None:
-        self._own.clicked.connect(self.own_requested)
         self._servers.chosen.connect(self._on_server_chosen)
         self._servers.searched.connect(self._on_servers_searched)
         self._guide.search_requested.connect(self._servers.search)
@@ -541,7 +522,6 @@ class EndpointForm(SettingsSection):
         self._context.valueChanged.connect(self._on_field_edited)
         self._timeout.valueChanged.connect(self._on_field_edited)
         self._limits.changed.connect(self._on_field_edited)
-        self._test.clicked.connect(self._on_test_clicked)
 
     # --- address, model and limits ---------------------------------------------------------------
 

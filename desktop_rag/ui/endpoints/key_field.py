@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.bridge import Bridge, EditEnd, Job
 from desktop_rag.ui.widgets.controls import TextButton
 from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.layouts import vertical
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -39,16 +40,12 @@ class KeyField(QWidget):
         self._chat = chat
         self._base_url: str | None = None
         self._job: Job | None = None
-        self._edit = QLineEdit()
-        self._edit.setEchoMode(QLineEdit.EchoMode.Password)
-        self._clear = TextButton(tr("Remove key"))
+        self._edit = QLineEdit(echoMode=QLineEdit.EchoMode.Password)
+        self._clear = TextButton(tr("Remove key"), then=self._on_clear_clicked)
         self._note = note()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._note)
+        vertical(self._note, on=self, margins=0)
         self._end = EditEnd(self._edit)
         self._end.ended.connect(self._on_edited)
-        self._clear.clicked.connect(self._on_clear_clicked)
 
     @property
     def fields(self) -> Sequence[QWidget]:

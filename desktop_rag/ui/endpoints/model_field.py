@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_rag.core.domain import EMBEDDED_ELSEWHERE
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.ui.widgets.controls import TextButton
+from desktop_rag.ui.widgets.forms import choose_folder
 
 _FORMS = tr(
     "The folder of an ONNX model in sentence-transformers format, or an endpoint such as"
@@ -26,13 +27,11 @@ class ModelField(QObject):
         """`placeholder` describes the default, which an empty field stands for."""
         super().__init__(parent)
         self._parent = parent
-        self._edit = QLineEdit(parent)
+        self._edit = QLineEdit(parent, placeholderText=placeholder)
         self._edit.setAccessibleName(name)
-        self._edit.setPlaceholderText(placeholder)
-        self._browse = TextButton(tr("Browse…"))
+        self._browse = TextButton(tr("Browse…"), then=self._on_browse_clicked)
         self._browse.setAccessibleDescription(tr("Choose a model folder"))
         self._edit.editingFinished.connect(self.changed)
-        self._browse.clicked.connect(self._on_browse_clicked)
 
     @property
     def fields(self) -> Sequence[QWidget]:
@@ -51,14 +50,8 @@ class ModelField(QObject):
     @Slot()
     def _on_browse_clicked(self) -> None:
         folder = self.spec if self.spec and Path(self.spec).is_absolute() else str(Path.home())
-        dialog = QFileDialog(self._parent, tr("Choose a model folder"), folder)
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.filesSelected.connect(self._on_folder_chosen)
-        dialog.open()
+        choose_folder(self._parent, tr("Choose a model folder"), self._take, start=folder)
 
-    @Slot("QStringList")
-    def _on_folder_chosen(self, names: list[str]) -> None:
-        self._edit.setText(names[0])
+    def _take(self, folder: str) -> None:
+        self._edit.setText(folder)
         self.changed.emit()

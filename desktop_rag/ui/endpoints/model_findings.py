@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QHideEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
@@ -21,6 +21,7 @@ from desktop_rag.models.endpoints.providers import Provider, programs
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_property, set_tip
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -61,18 +62,11 @@ class ModelFindings(QWidget):
         self._label = PlainLabel(wrap=True, selectable=True)
         self._label.setAccessibleName(tr("Capabilities of the model"))
         bridge.hear(ExaminationChanged, self._on_examination_changed)
-        self.button = TextButton(tr("Measure"))
-        self.button.clicked.connect(self._on_clicked)
-        self.forget_button = TextButton(tr("Try more again"))
+        self.button = TextButton(tr("Measure"), then=self._on_clicked)
+        self.forget_button = TextButton(tr("Try more again"), then=self._on_forget_clicked)
         self.forget_button.setAccessibleDescription(_FORGET)
         set_tip(self.forget_button, _FORGET)
-        self.forget_button.clicked.connect(self._on_forget_clicked)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
-        row.addWidget(self._label, 1)
-        row.addWidget(self.forget_button)
-        row.addWidget(self.button)
+        horizontal((self._label, 1), self.forget_button, self.button, on=self, margins=0, spacing=8)
         self._show_profile(ModelProfile())
 
     def show_endpoint(self, endpoint: EndpointSettings) -> None:
@@ -168,11 +162,7 @@ class ReportCard(Card):
         self._title = PlainLabel(wrap=True, selectable=True)
         self._title.setObjectName("noticeTitle")
         self._hint = PlainLabel(wrap=True, selectable=True)
-        words = QVBoxLayout(self)
-        words.setContentsMargins(12, 8, 12, 8)
-        words.setSpacing(2)
-        words.addWidget(self._title)
-        words.addWidget(self._hint)
+        vertical(self._title, self._hint, on=self, margins=(12, 8, 12, 8), spacing=2)
         self._is_success = False
         self.hide()
 
@@ -191,8 +181,7 @@ class ReportCard(Card):
             set_property(label, "on", tone)
         title, hint = told(report.title), told(report.hint)
         self._title.setText(title)
-        self._hint.setText(hint)
-        self._hint.setVisible(bool(hint))
+        self._hint.say(hint)
         self.setAccessibleName(f"{title} {hint}")
         self.show()
 

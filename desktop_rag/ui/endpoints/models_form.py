@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import EndpointSettings, HelperSettings, Settings
@@ -13,6 +13,7 @@ from desktop_rag.ui.endpoints.endpoint_form import EndpointForm
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note
+from desktop_rag.ui.widgets.layouts import vertical
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -29,10 +30,8 @@ class HelperForm(SettingsSection):
 
     changed = Signal(object)
 
-    def __init__(
-        self, bridge: Bridge, chat: "Chat", guard: WheelGuard, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(tr("Helper model"), _INTRO, parent)
+    def __init__(self, bridge: Bridge, chat: "Chat", guard: WheelGuard) -> None:
+        super().__init__(tr("Helper model"), _INTRO)
         self._bridge = bridge
         self._chat = chat
         self._helper = HelperSettings()
@@ -40,8 +39,7 @@ class HelperForm(SettingsSection):
         self._endpoints = QComboBox(self)
         self._endpoints.setAccessibleName(tr("Helper endpoint"))
         self._model = QComboBox(self)
-        self._name = QLineEdit()
-        self._name.setPlaceholderText(tr("Choose or enter a model"))
+        self._name = QLineEdit(placeholderText=tr("Choose or enter a model"))
         self._name.setAccessibleName(tr("Helper model"))
         self._model.setLineEdit(self._name)
         self._model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
@@ -122,21 +120,15 @@ class ModelsForm(QWidget):
     changed = Signal(object)
     endpoint_shown = Signal()
 
-    def __init__(
-        self, bridge: Bridge, chat: "Chat", guard: WheelGuard, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, bridge: Bridge, chat: "Chat", guard: WheelGuard) -> None:
+        super().__init__()
         self._settings = Settings()
         self._shown = ""
         self._endpoint = EndpointForm(bridge, chat, EndpointSettings(), guard)
         self.own_requested = self._endpoint.own_requested
         self.offer_own = self._endpoint.offer_own
         self._helper = HelperForm(bridge, chat, guard)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(_GAP_PX)
-        column.addWidget(self._endpoint)
-        column.addWidget(self._helper)
+        vertical(self._endpoint, self._helper, on=self, margins=0, spacing=_GAP_PX)
         self._endpoint.changed.connect(self._on_endpoint_changed)
         self._endpoint.choice.shown.connect(self._on_shown)
         self._endpoint.choice.used.connect(self._on_used)

@@ -76,8 +76,8 @@ class OwnDocumentsField(QWidget):
     refresh_requested = Signal()
     states_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._rows: list[_Row] = []
         self._list = QListWidget()
         self._list.setObjectName("ownDocuments")

@@ -36,10 +36,8 @@ class PastAnswerCard(Card):
     delete_requested = Signal(object)
     restore_requested = Signal(object)
 
-    def __init__(
-        self, past: PastAnswer, interaction: Interaction | None, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, past: PastAnswer, interaction: Interaction | None) -> None:
+        super().__init__()
         self._interaction = interaction
         question = PlainLabel(_start(past.question, _MAX_QUESTION_CHARS), wrap=True)
         question.setObjectName("rememberedQuestion")

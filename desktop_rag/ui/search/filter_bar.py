@@ -99,8 +99,8 @@ class FilterBar(QWidget):
 
     changed = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._filters: tuple[SearchFilter, ...] = ()
         self._choices: Choices = {}

@@ -296,8 +296,8 @@ class ResultList(QListView):
     left = Signal()
     menu_requested = Signal(QPoint)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._results = SearchResults()
         self._rows = ResultModel(self)
         self.setModel(self._rows)
@@ -427,8 +427,8 @@ class SearchNotice(QScrollArea):
     filters_dropped = Signal()
     question_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("searchNotice")
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)

@@ -21,16 +21,7 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import (
-    QButtonGroup,
-    QComboBox,
-    QFileDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QMessageBox,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QButtonGroup, QComboBox, QFileDialog, QLineEdit, QWidget
 
 from desktop_rag.activity.activity import EventFilter, FoundEvents, Totals, as_csv, as_json_lines
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Outcome
@@ -58,11 +49,12 @@ from desktop_rag.ui.widgets.controls import (
     PlainLabel,
     TextButton,
     add_clear_button,
-    plain_question,
     plain_tooltip,
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.forms import ask_first
 from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
@@ -273,14 +265,13 @@ class ActivityDetails(Card):
         self._facts.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._open_chat = TextButton(tr("Open chat"))
         self._open_chat.clicked.connect(lambda: self.chat_requested.emit(self._chat_id))
-        top = QHBoxLayout()
-        top.addWidget(self._title, 1)
-        top.addWidget(self._open_chat)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 12, 16, 12)
-        column.setSpacing(6)
-        column.addLayout(top)
-        column.addWidget(self._facts, 1)
+        vertical(
+            horizontal((self._title, 1), self._open_chat),
+            (self._facts, 1),
+            on=self,
+            margins=(16, 12, 16, 12),
+            spacing=6,
+        )
         # Of one height, so that choosing an event does not move the table.
         self.setMinimumHeight(_DETAILS_HEIGHT_PX)
         policy = self._open_chat.sizePolicy()
@@ -332,22 +323,19 @@ class ActivityFilters(QWidget):
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._kinds: dict[int, frozenset[EventKind]] = {}
         self._chips = QButtonGroup(self)
-        self._text = QLineEdit(self)
-        self._text.setPlaceholderText(tr("Filter by chat, model, host or message"))
+        self._text = QLineEdit(self, placeholderText=tr("Filter by chat, model, host or message"))
         self._text.setAccessibleName(tr("Filter events"))
         add_clear_button(self._text)
         self._range = QComboBox(self)
         self._range.setAccessibleName(tr("Time range"))
         self._range.addItems([_ALL, _WEEK, _TODAY])
-        fields = QHBoxLayout()
-        fields.setSpacing(8)
-        fields.addWidget(self._text, 1)
-        fields.addWidget(self._range)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        column.addLayout(self._build_chips())
-        column.addLayout(fields)
+        vertical(
+            self._build_chips(),
+            horizontal((self._text, 1), self._range, spacing=8),
+            on=self,
+            margins=0,
+            spacing=8,
+        )
         self._chips.idClicked.connect(self.changed)
         self._text.textChanged.connect(self._typing.start)
         self._typing.timeout.connect(self.changed)
@@ -402,14 +390,9 @@ class ActivityPage(ScrolledPage):
     notified = Signal(object)
 
     def __init__(
-        self,
-        bridge: Bridge,
-        activity: "Activity",
-        theme: Theme,
-        is_recording: Callable[[], bool],
-        parent: QWidget | None = None,
+        self, bridge: Bridge, activity: "Activity", theme: Theme, is_recording: Callable[[], bool]
     ) -> None:
-        super().__init__(tr("Activity"), parent, fills_height=True)
+        super().__init__(tr("Activity"), fills_height=True)
         self._bridge = bridge
         self._activity = activity
         self._is_recording = is_recording
@@ -420,8 +403,8 @@ class ActivityPage(ScrolledPage):
         self._connect()
 
     def _build(self, theme: Theme) -> None:
-        self._export = TextButton(tr("Export…"), self)
-        self._delete = TextButton(tr("Delete all…"), self)
+        self._export = TextButton(tr("Export…"), self, then=self._on_export_clicked)
+        self._delete = TextButton(tr("Delete all…"), self, then=self._on_delete_clicked)
         self.header.addWidget(self._export)
         self.header.addWidget(self._delete)
         self._filters = ActivityFilters(self)
@@ -443,8 +426,6 @@ class ActivityPage(ScrolledPage):
         self._filters.changed.connect(self._refresh)
         self._table.chosen.connect(self._on_event_chosen)
         self._details.chat_requested.connect(self.chat_requested)
-        self._export.clicked.connect(self._on_export_clicked)
-        self._delete.clicked.connect(self._on_delete_clicked)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -541,12 +522,7 @@ class ActivityPage(ScrolledPage):
 
     @Slot()
     def _on_delete_clicked(self) -> None:
-        box = plain_question(self, tr("Delete activity"), _DELETE)
-        confirm = box.addButton(tr("Delete all"), QMessageBox.ButtonRole.DestructiveRole)
-        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
-        confirm.clicked.connect(self._on_delete_confirmed)
-        box.open()
+        ask_first(self, tr("Delete activity"), _DELETE, tr("Delete all"), self._delete_all)
 
-    @Slot()
-    def _on_delete_confirmed(self) -> None:
+    def _delete_all(self) -> None:
         self._bridge.run(self, self._activity.delete_all, lambda _nothing: self._refresh())

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -32,6 +31,8 @@ from desktop_rag.ui.foundation.days import written_day
 from desktop_rag.ui.foundation.wording import one_line, size_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note
+from desktop_rag.ui.widgets.forms import choose_file
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _WIDTH_PX = 520
@@ -60,8 +61,7 @@ class ImportDialog(QDialog):
         self.setWindowTitle(tr("Import a backup"))
         self.setMinimumWidth(_WIDTH_PX)
         body = QWidget()
-        self._column = QVBoxLayout(body)
-        self._column.setSpacing(10)
+        self._column = vertical(on=body, spacing=10)
         of, day = tr("everything"), written_day(date.fromisoformat(contents.day))
         if contents.collection:
             of = tr("the collection “{collection}”", collection=contents.collection)
@@ -77,28 +77,19 @@ class ImportDialog(QDialog):
         self._list(_ENDPOINTS, contents.addresses)
         self._list(_NOT_HERE, contents.missing)
         self._column.addStretch(1)
-        scroll = QScrollArea()
+        scroll = QScrollArea(widgetResizable=True)
         scroll.setAccessibleName(tr("What the backup holds"))
-        scroll.setWidgetResizable(True)
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(body)
         scroll.setMinimumHeight(min(_MOST_HEIGHT_PX, self._column.heightForWidth(_WIDTH_PX - 24)))
-        outer = QVBoxLayout(self)
-        outer.addWidget(scroll, 1)
-        outer.addLayout(self._buttons())
+        vertical((scroll, 1), self._buttons(), on=self)
 
     def _buttons(self) -> QHBoxLayout:
-        merge = TextButton(tr("Import"), kind="primary")
+        merge = TextButton(tr("Import"), kind="primary", then=self.accept)
         merge.setDefault(True)
-        merge.clicked.connect(self.accept)
-        cancel = TextButton(tr("Cancel"))
-        cancel.clicked.connect(self.reject)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(cancel)
-        row.addWidget(merge)
-        return row
+        cancel = TextButton(tr("Cancel"), then=self.reject)
+        return horizontal(Stretch(), cancel, merge)
 
     def _say(self, words: str, *, tone: str = "", scale: str = "") -> None:
         self._column.addWidget(
@@ -139,10 +130,8 @@ _TICK_MS = 150
 class BackupPage(ScrolledPage):
     """Reads the list of snapshots whenever it is shown."""
 
-    def __init__(
-        self, bridge: Bridge, backups: Backups, snapshots: Snapshots, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(tr("Backup"), parent)
+    def __init__(self, bridge: Bridge, backups: Backups, snapshots: Snapshots) -> None:
+        super().__init__(tr("Backup"))
         self._bridge = bridge
         self._backups = backups
         self._snapshots = snapshots
@@ -150,8 +139,7 @@ class BackupPage(ScrolledPage):
         self._cancel = Event()
         self._said: deque[str] = deque(maxlen=1)
         self._progress = PlainLabel("", wrap=True)
-        self._stop = TextButton(tr("Cancel"))
-        self._stop.clicked.connect(self._on_cancel_clicked)
+        self._stop = TextButton(tr("Cancel"), then=self._on_cancel_clicked)
         self._ticks = QTimer(self, interval=_TICK_MS)
         self._ticks.timeout.connect(self._on_tick)
         # First, so that it is in sight whatever was clicked.
@@ -168,9 +156,7 @@ class BackupPage(ScrolledPage):
         self._last = PlainLabel("")
         section.add_row(tr("Last snapshot"), self._last)
         self._rows = QWidget()
-        self._row_column = QVBoxLayout(self._rows)
-        self._row_column.setContentsMargins(0, 0, 0, 0)
-        self._row_column.setSpacing(6)
+        self._row_column = vertical(on=self._rows, margins=0, spacing=6)
         section.add_note(self._rows)
         self.column.addWidget(section)
 
@@ -179,22 +165,21 @@ class BackupPage(ScrolledPage):
         self.with_index = QCheckBox(tr("With the index"))
         section.add_row("", self.with_index)
         section.add_note(note(_INDEX))
-        self._everything = TextButton(tr("Back up everything…"), kind="primary")
-        self._everything.clicked.connect(self._on_everything_clicked)
+        self._everything = TextButton(
+            tr("Back up everything…"), kind="primary", then=self._on_everything_clicked
+        )
         section.add_row(tr("Everything"), self._everything)
         self._choice = QComboBox()
         # The names come once it is shown; a long one gives way.
         self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self._choice.setMinimumContentsLength(_SHORTEST_NAME)
-        self._one = TextButton(tr("Back up a collection…"))
-        self._one.clicked.connect(self._on_collection_clicked)
+        self._one = TextButton(tr("Back up a collection…"), then=self._on_collection_clicked)
         section.add_row(tr("One collection"), self._choice, self._one)
         self.column.addWidget(section)
 
     def _build_import(self) -> None:
         section = SettingsSection(tr("Import"), _IMPORT)
-        self._import = TextButton(tr("Import a backup…"))
-        self._import.clicked.connect(self._on_import_clicked)
+        self._import = TextButton(tr("Import a backup…"), then=self._on_import_clicked)
         section.add_row(tr("From a file"), self._import)
         self.column.addWidget(section)
 
@@ -255,9 +240,8 @@ class BackupPage(ScrolledPage):
 
     def _ask_where(self, name: str, collection: Collection | None) -> None:
         kept = "".join(c if c.isalnum() or c in " -_" else " " for c in name)
-        dialog = QFileDialog(self, tr("Back up"))
+        dialog = QFileDialog(self, tr("Back up"), acceptMode=QFileDialog.AcceptMode.AcceptSave)
         dialog.setObjectName("backupDialog")
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilter(_FILTER)
         dialog.setDefaultSuffix(ENDING.removeprefix("."))
         dialog.selectFile(f"{' '.join(kept.split())[:60] or 'backup'}{ENDING}")
@@ -285,13 +269,11 @@ class BackupPage(ScrolledPage):
 
     @Slot()
     def _on_import_clicked(self) -> None:
-        dialog = QFileDialog(self, tr("Import a backup"))
-        dialog.setObjectName("importBackupDialog")
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters([_FILTER, tr("All files (*)")])
-        dialog.fileSelected.connect(lambda path: self._preview(Path(path), Path(path).name))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        def preview(path: str) -> None:
+            self._preview(Path(path), Path(path).name)
+
+        title, filters = tr("Import a backup"), [_FILTER, tr("All files (*)")]
+        choose_file(self, title, preview, name="importBackupDialog", filters=filters)
 
     def _preview(self, file: Path, name: str) -> None:
         def work(tell: Tell, cancel: Event) -> BackupContents:

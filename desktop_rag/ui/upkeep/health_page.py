@@ -5,7 +5,7 @@ from threading import Event
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QMessageBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QMessageBox, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, told, tr
@@ -14,6 +14,7 @@ from desktop_rag.diagnosis.home_repair import RepairRequest
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel, TextButton, plain_question
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _NEEDED = tr(
@@ -36,25 +37,20 @@ _CONFIRMATION = tr(
 class RepairCard(Card):
     """Offers a repair at the next start when a finding needs one, or shows it as arranged."""
 
-    def __init__(
-        self, bridge: Bridge, request: RepairRequest, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent, kind="notice", tone="warning")
+    def __init__(self, bridge: Bridge, request: RepairRequest) -> None:
+        super().__init__(kind="notice", tone="warning")
         self._bridge = bridge
         self._request = request
         self._is_needed = False
         self._text = PlainLabel(_NEEDED, wrap=True)
-        self.arrange = TextButton(tr("Repair at next start…"))
+        self.arrange = TextButton(tr("Repair at next start…"), then=self._on_arrange_clicked)
         self.take_back = TextButton(tr("Do not repair"))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 12, 16, 12)
-        column.addWidget(self._text)
-        buttons = QHBoxLayout()
-        for button in (self.arrange, self.take_back):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        column.addLayout(buttons)
-        self.arrange.clicked.connect(self._on_arrange_clicked)
+        vertical(
+            self._text,
+            horizontal(self.arrange, self.take_back, Stretch()),
+            on=self,
+            margins=(16, 12, 16, 12),
+        )
         self.take_back.clicked.connect(lambda: self._arrange(False))
         self._show_state(False)
         bridge.run(self, lambda: request.is_made, self._show_state)
@@ -127,8 +123,8 @@ _STATE_WIDTH_PX = 96
 class FindingRow(QWidget):
     """One finding: its state, name, title and hint. Read out as one sentence."""
 
-    def __init__(self, theme: Theme, finding: Finding, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, finding: Finding) -> None:
+        super().__init__()
         icon, word, tone = _LOOKS[finding.state]
         name = check_name(finding)
         what, way_out = told(finding.title), told(finding.hint)
@@ -175,31 +171,25 @@ class HealthPage(ScrolledPage):
         theme: Theme,
         diagnose: Callable[[Event], Iterator[Finding]],
         request: RepairRequest,
-        parent: QWidget | None = None,
     ) -> None:
         """`diagnose` ends soon after its event is set."""
-        super().__init__(tr("Health"), parent)
+        super().__init__(tr("Health"))
         self._bridge = bridge
         self._theme = theme
         self._diagnose = diagnose
         self._findings: list[Finding] = []
         self._job: Job | None = None
-        self.copy = TextButton(tr("Copy report"), kind="quiet")
-        self.check = TextButton(tr("Check now"), kind="primary")
-        self.cancel = TextButton(tr("Cancel"))
+        self.copy = TextButton(tr("Copy report"), kind="quiet", then=self._on_copy_clicked)
+        self.check = TextButton(tr("Check now"), kind="primary", then=self._on_check_clicked)
+        self.cancel = TextButton(tr("Cancel"), then=self._on_cancel_clicked)
         for button in (self.copy, self.cancel, self.check):
             self.header.addWidget(button)
         self._summary = PlainLabel(_INTRO, tone="muted", wrap=True)
         self.repair = RepairCard(bridge, request)
         self._card = Card()
-        self._rows = QVBoxLayout(self._card)
-        self._rows.setContentsMargins(18, 16, 18, 18)
-        self._rows.setSpacing(_ROW_GAP_PX)
+        self._rows = vertical(on=self._card, margins=(18, 16, 18, 18), spacing=_ROW_GAP_PX)
         for widget in (self._summary, self.repair, self._card):
             self.column.addWidget(widget)
-        self.copy.clicked.connect(self._on_copy_clicked)
-        self.check.clicked.connect(self._on_check_clicked)
-        self.cancel.clicked.connect(self._on_cancel_clicked)
         self._show_buttons()
 
     @Slot()

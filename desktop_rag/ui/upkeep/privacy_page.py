@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.models.connection_states import Connection, ConnectionState, Place, Reach
@@ -12,6 +12,7 @@ from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import value_in_words
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_property
 from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _INTROS = {
@@ -33,13 +34,10 @@ class PrivacyPage(ScrolledPage):
     place_requested = Signal(object)
 
     def __init__(
-        self,
-        bridge: Bridge,
-        find_connections: Callable[[], Sequence[Connection]],
-        parent: QWidget | None = None,
+        self, bridge: Bridge, find_connections: Callable[[], Sequence[Connection]]
     ) -> None:
         """`find_connections` runs on a worker thread."""
-        super().__init__(tr("Privacy"), parent)
+        super().__init__(tr("Privacy"))
         self._bridge = bridge
         self._find_connections = find_connections
         self._job: Job | None = None
@@ -47,9 +45,7 @@ class PrivacyPage(ScrolledPage):
         self._places: dict[TextButton, Place] = {}
         self._summary = Card(self, kind="notice")
         self._summary_text = PlainLabel(wrap=True, selectable=True)
-        words = QVBoxLayout(self._summary)
-        words.setContentsMargins(12, 8, 12, 8)
-        words.addWidget(self._summary_text)
+        vertical(self._summary_text, on=self._summary, margins=(12, 8, 12, 8))
         self._summary.hide()
         self._cards: list[Card] = []
         self.column.addWidget(self._summary)
@@ -94,11 +90,13 @@ class PrivacyPage(ScrolledPage):
         title = value_in_words(reach, begins=True)
         card = Card(self)
         card.setAccessibleName(title)
-        column = QVBoxLayout(card)
-        column.setContentsMargins(18, 16, 18, 18)
-        column.setSpacing(14)
-        column.addWidget(PlainLabel(title, scale="heading"))
-        column.addWidget(PlainLabel(_INTROS[reach], tone="muted", wrap=True))
+        column = vertical(
+            PlainLabel(title, scale="heading"),
+            PlainLabel(_INTROS[reach], tone="muted", wrap=True),
+            on=card,
+            margins=(18, 16, 18, 18),
+            spacing=14,
+        )
         for connection in found:
             if connection.kind.reach is reach:
                 column.addLayout(self._rows_of(connection))
@@ -111,15 +109,11 @@ class PrivacyPage(ScrolledPage):
         said = FlowRow(spacing=10)
         said.addWidget(name)
         said.addWidget(PlainLabel(_state_words(connection), tone=_TONES.get(state, "muted")))
-        head = QHBoxLayout()
-        head.setSpacing(10)
-        head.addLayout(said, 1)
+        head = horizontal((said, 1), spacing=10)
         if kind.place is not Place.NOWHERE:
             # No higher than the line of the name, which begins at the top.
             head.addWidget(self._change_button(connection), 0, Qt.AlignmentFlag.AlignTop)
-        rows = QVBoxLayout()
-        rows.setSpacing(3)
-        rows.addLayout(head)
+        rows = vertical(head, spacing=3)
         if connection.addresses:
             text = "\n".join(connection.addresses)
             rows.addWidget(PlainLabel(text, wrap=True, selectable=True))
@@ -129,12 +123,11 @@ class PrivacyPage(ScrolledPage):
 
     def _change_button(self, connection: Connection) -> TextButton:
         kind = connection.kind
-        button = TextButton(tr("Change…"), kind="action")
+        button = TextButton(tr("Change…"), kind="action", then=self._on_change_clicked)
         button.setAccessibleName(tr("Change {name}", name=kind.name))
         button.setAccessibleDescription(
             tr("{switch} Opens {value}.", switch=kind.switch, value=kind.place.value)
         )
-        button.clicked.connect(self._on_change_clicked)
         self._places[button] = kind.place
         return button
 

@@ -57,8 +57,8 @@ class CodeEditor(QPlainTextEdit):
     would freeze the window.
     """
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         # The offset of each line, and the number of the first one.
         self._starts: Sequence[int] = (0,)

@@ -145,8 +145,8 @@ class PageBrowser(QTextBrowser):
     address_clicked = Signal(str)
     path_clicked = Signal(str, str)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._text = ""
         self._placed: list[_Placed] = []

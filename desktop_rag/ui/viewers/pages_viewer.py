@@ -138,8 +138,8 @@ class PageCanvas(QAbstractScrollArea):
     moved = Signal()
     zoom_changed = Signal(float)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._sizes: Sequence[tuple[float, float]] = ()
         self._layout: PageLayout | None = None

@@ -5,8 +5,9 @@ can load local files.
 """
 
 import html
+from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, Slot
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, SignalInstance, Slot
 from PySide6.QtGui import (
     QHideEvent,
     QKeyEvent,
@@ -36,8 +37,11 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal
 
 ICON_PX = 18
+# What a button does: a function, or a signal that follows.
+Pressed = Callable[..., object] | SignalInstance
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
@@ -100,12 +104,7 @@ def plain_question(parent: QWidget, title: str, text: str) -> QMessageBox:
 def centred(widget: QWidget, max_px: int) -> QHBoxLayout:
     """A row that centres the widget and lets it grow to `max_px`."""
     widget.setMaximumWidth(max_px)
-    row = QHBoxLayout()
-    row.setContentsMargins(0, 0, 0, 0)
-    row.addStretch(1)
-    row.addWidget(widget, 1000)
-    row.addStretch(1)
-    return row
+    return horizontal(Stretch(), (widget, 1000), Stretch(), margins=0)
 
 
 class PlainLabel(QLabel):
@@ -147,6 +146,13 @@ class PlainLabel(QLabel):
     def set_tone(self, tone: str) -> None:
         """Change the tone, which sets the text colour."""
         set_property(self, "tone", tone)
+
+    def say(self, text: str, tone: str | None = None) -> None:
+        """Show a text, in the tone as it is if None is given; without a text hide the label."""
+        if tone is not None:
+            self.set_tone(tone)
+        self.setText(text)
+        self.setVisible(bool(text))
 
 
 class ElidedLabel(PlainLabel):
@@ -215,10 +221,23 @@ class ToolButton(QToolButton):
 
 
 class IconButton(ToolButton):
-    """A button with only an icon; `name` is its accessible name and tooltip."""
+    """A button with only an icon; `name` is its accessible name and tooltip.
 
-    def __init__(self, theme: Theme, icon: str, name: str, parent: QWidget | None = None) -> None:
+    `then` is called when it is pressed.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        icon: str,
+        name: str,
+        parent: QWidget | None = None,
+        *,
+        then: Pressed | None = None,
+    ) -> None:
         super().__init__(parent)
+        if then:
+            self.clicked.connect(then)
         self.setAutoRaise(True)
         self.setIconSize(QSize(ICON_PX, ICON_PX))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -252,7 +271,10 @@ class IconLabel(QWidget):
 
 
 class TextButton(QPushButton):
-    """A button with text. `kind` is `primary`, `quiet`, `danger`, or empty for the default."""
+    """A button with text. `kind` is `primary`, `quiet`, `danger`, or empty for the default.
+
+    `then` is called when it is pressed.
+    """
 
     def __init__(
         self,
@@ -262,8 +284,11 @@ class TextButton(QPushButton):
         kind: str = "",
         icon: str = "",
         theme: Theme | None = None,
+        then: Pressed | None = None,
     ) -> None:
         super().__init__(text, parent)
+        if then:
+            self.clicked.connect(then)
         self.setProperty("kind", kind)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         if theme and icon:

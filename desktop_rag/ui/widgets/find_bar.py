@@ -2,12 +2,13 @@
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_rag.core.language.translation import number_in_words, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.word_search import MAX_HITS
 from desktop_rag.ui.widgets.controls import IconButton, PlainLabel, add_clear_button
+from desktop_rag.ui.widgets.layouts import horizontal
 
 _SETTLE_MS = 150
 
@@ -23,8 +24,7 @@ class FindBar(QWidget):
         """`name` says what the field does, such as `Find in the document`."""
         super().__init__(parent)
         self._words = ""
-        self.field = QLineEdit()
-        self.field.setPlaceholderText(name)
+        self.field = QLineEdit(placeholderText=name)
         self.field.setAccessibleName(name)
         add_clear_button(self.field)
         self._count = PlainLabel("", tone="muted")
@@ -32,12 +32,16 @@ class FindBar(QWidget):
         previous = IconButton(theme, "chevron-up:text", tr("Previous hit"))
         following = IconButton(theme, "chevron-down:text", tr("Next hit"))
         close = IconButton(theme, "close:muted", tr("Close the search"))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(10, 4, 6, 4)
-        row.setSpacing(4)
-        row.addWidget(self.field, 1)
-        for widget in (self._count, previous, following, close):
-            row.addWidget(widget)
+        horizontal(
+            (self.field, 1),
+            self._count,
+            previous,
+            following,
+            close,
+            on=self,
+            margins=(10, 4, 6, 4),
+            spacing=4,
+        )
         self._timer = QTimer(self, singleShot=True, interval=_SETTLE_MS)
         self._timer.timeout.connect(self._on_settled)
         self.field.textChanged.connect(lambda _: self._timer.start())

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLayout, QLayoutItem, QVBoxLayout, QWidget, QWidgetItem
+from PySide6.QtWidgets import QHBoxLayout, QLayout, QLayoutItem, QWidget, QWidgetItem
+
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 
 class FlowRow(QLayout):
@@ -111,11 +113,7 @@ class WrappingRow(QWidget):
         self._stretched = row[stretched]
         self._is_wrapped = False
         self._group = QWidget()
-        inner = QHBoxLayout(self._group)
-        inner.setContentsMargins(0, 0, 0, 0)
-        inner.setSpacing(spacing)
-        for widget in group:
-            inner.addWidget(widget)
+        horizontal(*group, on=self._group, margins=0, spacing=spacing)
         self._row, self._below = QHBoxLayout(), QHBoxLayout()
         self._row.setSpacing(spacing)
         for number, widget in enumerate(row):
@@ -123,11 +121,7 @@ class WrappingRow(QWidget):
         self._row.insertWidget(at, self._group)
         self._below.addStretch(int(aligns_right))
         self._below.addStretch(int(not aligns_right))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(spacing)
-        column.addLayout(self._row)
-        column.addLayout(self._below)
+        vertical(self._row, self._below, on=self, margins=0, spacing=spacing)
 
     def set_min_px(self, min_px: int) -> None:
         """Change the width below which the group wraps."""

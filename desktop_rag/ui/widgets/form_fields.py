@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QRadioButton,
     QSlider,
     QSpinBox,
-    QVBoxLayout,
     QWidget,
     QWidgetItem,
 )
@@ -25,6 +24,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.ui.foundation.wording import isolated
 from desktop_rag.ui.widgets.controls import Card, PlainLabel
 from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.layouts import vertical
 
 _LABEL_WIDTH_PX = 150
 _TEXT_MARGIN_PX = 7
@@ -148,10 +148,9 @@ class SettingsSection(Card):
     def __init__(self, title: str, intro: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName(title)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(18, 16, 18, 18)
-        self._column.setSpacing(10)
-        self._column.addWidget(PlainLabel(title, scale="heading"))
+        self._column = vertical(
+            PlainLabel(title, scale="heading"), on=self, margins=(18, 16, 18, 18), spacing=10
+        )
         if intro:
             self._column.addWidget(PlainLabel(intro, tone="muted", wrap=True))
         self._grid = QGridLayout()

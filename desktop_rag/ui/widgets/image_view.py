@@ -2,12 +2,13 @@
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QGuiApplication, QImage, QPixmap
-from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from desktop_rag.core.conversation import Image
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.layouts import vertical
 
 _SCREEN_SHARE = 0.8
 
@@ -22,8 +23,7 @@ class ImageView(QDialog):
         self.setWindowTitle(one_line(name))
         label = PlainLabel(tr("This image is no longer available.") if image is None else "")
         label.setAccessibleName(one_line(name))
-        column = QVBoxLayout(self)
-        column.addWidget(label, alignment=Qt.AlignmentFlag.AlignCenter)
+        column = vertical((label, 0, Qt.AlignmentFlag.AlignCenter), on=self)
         if image:
             picture = QPixmap.fromImage(QImage.fromData(image.data))
             max_size = QGuiApplication.primaryScreen().availableSize() * _SCREEN_SHARE

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import told, tr
@@ -11,6 +11,7 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.delayed_change import DelayedChange
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, IconButton, IconLabel, PlainLabel, TextButton
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 _MAX_NOTICES = 3
 _WIDTH_PX = 520
@@ -44,13 +45,8 @@ class NoticeCard(Card):
         self.action_button = TextButton(action, kind="quiet")
         close = IconButton(theme, "close:muted", tr("Dismiss"))
         close.clicked.connect(self.closed)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(self._title)
-        words.addWidget(self._hint)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 8, 8, 8)
-        row.setSpacing(10)
+        words = vertical(self._title, self._hint, spacing=2)
+        row = horizontal(on=self, margins=(12, 8, 8, 8), spacing=10)
         align = Qt.AlignmentFlag.AlignTop if notice.hint else Qt.AlignmentFlag.AlignVCenter
         row.addWidget(IconLabel(theme, _ICONS[tone]), 0, align)
         row.addLayout(words, 1)
@@ -84,9 +80,7 @@ class NoticeBar(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._cards: list[NoticeCard] = []
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(12, 10, 12, 4)
-        self._column.setSpacing(6)
+        self._column = vertical(on=self, margins=(12, 10, 12, 4), spacing=6)
         self.hide()
 
     def over(self, page: QWidget) -> QGridLayout:

@@ -1,11 +1,12 @@
 """A short text in a frame with a button that removes it. Qt thread."""
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconButton, IconLabel
+from desktop_rag.ui.widgets.layouts import horizontal
 
 _MOST_PX = 260
 _SLACK_PX, _PADDING_PX = 4, 18
@@ -34,9 +35,7 @@ class RemovableChip(Card):
         self._label = ElidedLabel(text, mode=Qt.TextElideMode.ElideMiddle)
         self._close = IconButton(theme, "close:muted", removal)
         self._close.clicked.connect(self.removed)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(8 if icon else 10, 1, 1, 1)
-        row.setSpacing(5)
+        row = horizontal(on=self, margins=(8 if icon else 10, 1, 1, 1), spacing=5)
         if icon:
             row.addWidget(IconLabel(theme, icon, self, size_px=_ICON_PX))
         row.addWidget(self._label, 1)

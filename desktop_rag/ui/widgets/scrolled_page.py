@@ -2,9 +2,10 @@
 
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QSize, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QWidget
 
 from desktop_rag.ui.widgets.controls import PlainLabel
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 _WIDTH_PX = 780
 _SIDE_PX = 18
@@ -25,21 +26,18 @@ class ScrolledPage(QWidget):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
-        self.column = QVBoxLayout()
-        self.column.setSpacing(14)
+        self.column = vertical(spacing=14)
         self._beside_title = QWidget()
-        self.header = QHBoxLayout(self._beside_title)
-        self.header.setContentsMargins(0, 0, 0, 0)
+        self.header = horizontal(on=self._beside_title, margins=0)
         self._top = QWidget()
-        top = QHBoxLayout(self._top)
-        top.setContentsMargins(_SIDE_PX, 0, _SIDE_PX, 0)
-        top.addWidget(PlainLabel(title, scale="title"))
-        top.addStretch(1)
-        top.addWidget(self._beside_title)
-        self._outer = QVBoxLayout(self)
-        self._outer.setContentsMargins(0, 18, 0, 0)
-        self._outer.setSpacing(12)
-        self._outer.addWidget(self._top)
+        horizontal(
+            PlainLabel(title, scale="title"),
+            Stretch(),
+            self._beside_title,
+            on=self._top,
+            margins=(_SIDE_PX, 0, _SIDE_PX, 0),
+        )
+        self._outer = vertical(self._top, on=self, margins=(0, 18, 0, 0), spacing=12)
         self._scroll = self._build_scroll(fills_height=fills_height)
         self._outer.addWidget(self._scroll, 1)
 
@@ -60,19 +58,12 @@ class ScrolledPage(QWidget):
     def _build_scroll(self, *, fills_height: bool) -> QScrollArea:
         self._body = body = QWidget()
         body.setProperty("kind", "page")
-        centre = QWidget(body)
-        centre.setMaximumWidth(_WIDTH_PX)
-        cards = QVBoxLayout(centre)
-        cards.setContentsMargins(0, 0, 0, 0)
-        cards.addLayout(self.column)
+        centre = QWidget(body, maximumWidth=_WIDTH_PX)
+        cards = vertical(self.column, on=centre, margins=0)
         if not fills_height:
             cards.addStretch(1)
-        row = QHBoxLayout(body)
-        row.setContentsMargins(_SIDE_PX, 0, _SIDE_PX, 18)
-        row.addWidget(centre, 1)
-        row.addStretch(0)
-        scroll = QScrollArea(self)
-        scroll.setWidgetResizable(True)
+        horizontal((centre, 1), Stretch(0), on=body, margins=(_SIDE_PX, 0, _SIDE_PX, 18))
+        scroll = QScrollArea(self, widgetResizable=True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll.setWidget(body)

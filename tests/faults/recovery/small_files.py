@@ -18,7 +18,7 @@ from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.features.local_model.model_list import ModelList
 from desktop_rag.features.matrix.bot_settings import BotFile
 from desktop_rag.features.rails.commands.commands import CommandBook
-from desktop_rag.features.rails.commands.program_book import ProgramBook
+from desktop_rag.features.rails.commands.registered_program import ProgramBook
 from desktop_rag.features.schedules.notes.notes import NoteFiles
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.token_book import TokenBook, TokenUses

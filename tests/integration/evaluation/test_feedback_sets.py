@@ -11,7 +11,7 @@ from desktop_rag.app import Services
 from desktop_rag.core.conversation import Feedback, Message
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import AnswerSettings, Settings
-from desktop_rag.features.evaluation.experiments.feedback_questions import (
+from desktop_rag.features.evaluation.experiments.document_questions import (
     questions_of_feedback,
     write_questions,
 )

@@ -16,9 +16,10 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.features.schedules.schedule_runner import ScheduleRunner
 from desktop_rag.features.schedules.scheduled_questions import ScheduledQuestions
 from desktop_rag.features.schedules.services import ScheduleServices
-from desktop_rag.features.schedules.values.scheduled_question import Rhythm, ScheduledQuestion
-from desktop_rag.features.schedules.values.scheduled_run import (
+from desktop_rag.features.schedules.values.scheduled_question import (
     AnswerHasChanged,
+    Rhythm,
+    ScheduledQuestion,
     ScheduleEvent,
     SentenceChange,
 )

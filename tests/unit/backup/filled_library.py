@@ -68,13 +68,11 @@ from desktop_rag.features.rails.commands.command import Command, CommandKind, Co
 from desktop_rag.features.schedules.schedule_store import ScheduleStore
 from desktop_rag.features.schedules.values.scheduled_question import (
     RUNS_KEPT,
+    ComparedSentence,
     Rhythm,
     ScheduledQuestion,
-    ScheduleState,
-)
-from desktop_rag.features.schedules.values.scheduled_run import (
-    ComparedSentence,
     ScheduledRun,
+    ScheduleState,
     SentenceChange,
 )
 from desktop_rag.store.contract.engine import Engine

@@ -13,13 +13,13 @@ import pytest
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.desktop.entries import desktop_entries
-from desktop_rag.desktop.entries.desktop_entries import registry_keys
-from desktop_rag.desktop.entries.linux_files import (
+from desktop_rag.desktop.entries.desktop_entries import (
     DESKTOP_FILE,
     ICON_SIZES_PX,
     NAUTILUS_SCRIPT,
     entry_files,
     nautilus_script,
+    registry_keys,
 )
 from desktop_rag.desktop.launching import APP_ID, ASK_ABOUT
 

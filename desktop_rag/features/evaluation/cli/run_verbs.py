@@ -12,13 +12,12 @@ from typing import Any
 from desktop_rag import app
 from desktop_rag.cli.terminal import (
     Terminal,
-    add_json,
     begin_reading,
     here,
     open_services,
     path_given,
     positive,
-    print_document,
+    prints,
     say,
 )
 from desktop_rag.core.errors import AppError
@@ -27,11 +26,11 @@ from desktop_rag.features.evaluation.experiments.chunk_trials import (
     USUAL_QUESTIONS,
     ChunkPlan,
 )
-from desktop_rag.features.evaluation.experiments.experiments import Experiments
-from desktop_rag.features.evaluation.experiments.feedback_questions import (
+from desktop_rag.features.evaluation.experiments.document_questions import (
     questions_of_feedback,
     write_questions,
 )
+from desktop_rag.features.evaluation.experiments.experiments import Experiments
 from desktop_rag.features.evaluation.experiments.reports import raw_rows, write_report
 from desktop_rag.features.evaluation.experiments.run_worker import RunWorker
 from desktop_rag.features.evaluation.experiments.set_files import (
@@ -60,7 +59,7 @@ INDEX_KEYS = ("index_seconds", "words_seconds", "passages", "index_bytes")
 def add_runs(add: Add) -> None:
     """Add the verbs; `add` makes the parser of one, by its name and purpose."""
     text = "ask a set of questions with several set-ups; everything is stored and compared"
-    added = _verb(add, "run", text, _run)
+    added = add("run", text)
     text = (
         "the name of a set, a .csv, .jsonl or .xlsx file of questions, or a folder of"
         " questions.jsonl and documents/, which becomes one"
@@ -75,37 +74,35 @@ def add_runs(add: Add) -> None:
     added.add_argument("--yes", action="store_true", help=text)
     text = "only say what it may take"
     added.add_argument("--estimate", action="store_true", help=text)
+    prints(added, _run, _lines, is_ok=_is_done)
     text = "whether one run of a set is better than another, by a bootstrap and a sign test"
-    added = _verb(add, "compare", text, _compare)
+    added = add("compare", text)
     text = "the name of a set-up, of which the latest run counts, or the beginning of a run's id"
     added.add_argument("first", metavar="A", help=text)
     added.add_argument("second", metavar="B", help="another one of the same set")
     text = "the set, where set-ups of several have the name"
     added.add_argument("--set", default="", metavar="SET", help=text)
+    prints(added, _compare, lambda row: [str(row["words"])])
     text = "write the runs of a set as a report (.html) or as raw data (.csv, .jsonl)"
-    added = _verb(add, "report", text, _report)
+    added = add("report", text)
     added.add_argument("set", metavar="SET", help="the name of the set")
     added.add_argument(
         "file", type=path_given, metavar="FILE", help="its ending says what is written"
     )
+    prints(added, _report, lambda row: [f"Written: {row['file']}"])
     text = "list the stored runs and measurements, or one with its queries"
-    added = _verb(add, "runs", text, _runs)
+    added = add("runs", text)
     added.add_argument("id", nargs="?", default="", help="the beginning of a run's id")
+    prints(added, _runs, _listed_lines)
     # For the other verbs, whose figures come into the library by it.
-    _verb(add, "keep", "store the figures in a file", _keep).add_argument("file", type=path_given)
+    added = add("keep", "store the figures in a file")
+    added.add_argument("file", type=path_given)
+    added.set_defaults(run=_keep)
     text = "a set for `eval run` from your feedback on answers; it stays on this computer"
-    added = _verb(add, "set-from-feedback", text, _feedback_set)
+    added = add("set-from-feedback", text)
     added.add_argument("file", type=path_given, metavar="FILE.jsonl", help="a new file")
+    prints(added, _feedback_set, _feedback_lines)
     _add_chunks(add)
-
-
-def _verb(
-    add: Add, name: str, purpose: str, run: Callable[[argparse.Namespace], int]
-) -> argparse.ArgumentParser:
-    added = add(name, purpose)
-    added.set_defaults(run=run)
-    add_json(added)
-    return added
 
 
 def _worker(services: app.Services) -> RunWorker:
@@ -119,11 +116,13 @@ def _experiments(services: app.Services) -> Experiments:
 # --- run ---------------------------------------------------------------------------------------
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(arguments: argparse.Namespace) -> Row:
     with open_services() as services:
-        done = _ran(services, arguments)
-    print_document(done, _lines, as_json=arguments.json)
-    return 0 if all(run["state"] == RunState.DONE.value for run in done["runs"]) else 1
+        return _ran(services, arguments)
+
+
+def _is_done(done: Row) -> bool:
+    return all(run["state"] == RunState.DONE.value for run in done["runs"])
 
 
 def _ran(services: app.Services, arguments: argparse.Namespace) -> Row:
@@ -228,19 +227,14 @@ def _run_line(run: Row) -> str:
 # --- compare and report ------------------------------------------------------------------------
 
 
-def _compare(arguments: argparse.Namespace) -> int:
+def _compare(arguments: argparse.Namespace) -> Row:
     with open_services() as services:
-        found = _compared(_experiments(services), arguments)
-    print_document(found, lambda row: [str(row["words"])], as_json=arguments.json)
-    return 0
-
-
-def _compared(experiments: Experiments, arguments: argparse.Namespace) -> Row:
-    sets = [experiments.find(arguments.set)] if arguments.set else experiments.every_set()
-    every = [experiments.results(each.set_id) for each in sets]
-    of_set, first = _named(every, arguments.first)
-    _, second = _named([of_set], arguments.second)
-    return compare_runs(first, second, of_set.judgements).to_json()
+        experiments = _experiments(services)
+        sets = [experiments.find(arguments.set)] if arguments.set else experiments.every_set()
+        every = [experiments.results(each.set_id) for each in sets]
+        of_set, first = _named(every, arguments.first)
+        _, second = _named([of_set], arguments.second)
+        return compare_runs(first, second, of_set.judgements).to_json()
 
 
 def _named(sets: Sequence[SetResults], name: str) -> tuple[SetResults, RunScores]:
@@ -255,24 +249,20 @@ def _named(sets: Sequence[SetResults], name: str) -> tuple[SetResults, RunScores
     raise AppError(f"There is no run “{name}”.", f"There are: {names}.")
 
 
-def _report(arguments: argparse.Namespace) -> int:
+def _report(arguments: argparse.Namespace) -> Row:
     with open_services() as services:
         experiments = _experiments(services)
         results = experiments.results(experiments.find(arguments.set).set_id)
         write_report(results, arguments.file)
-    done = {"file": str(arguments.file)}
-    print_document(done, lambda row: [f"Written: {row['file']}"], as_json=arguments.json)
-    return 0
+    return {"file": str(arguments.file)}
 
 
 # --- runs --------------------------------------------------------------------------------------
 
 
-def _runs(arguments: argparse.Namespace) -> int:
+def _runs(arguments: argparse.Namespace) -> list[Row]:
     with open_services() as services:
-        found = listed_runs(_experiments(services), arguments.id)
-    print_document(found, _listed_lines, as_json=arguments.json)
-    return 0
+        return listed_runs(_experiments(services), arguments.id)
 
 
 def listed_runs(experiments: Experiments, beginning: str = "") -> list[Row]:
@@ -336,21 +326,22 @@ def _keep(arguments: argparse.Namespace) -> int:
 # --- a set from feedback -------------------------------------------------------------------------
 
 
-def _feedback_set(arguments: argparse.Namespace) -> int:
+def _feedback_set(arguments: argparse.Namespace) -> Row:
     file = arguments.file
     with open_services() as services:
         questions = questions_of_feedback(services.chat)
         write_questions(questions, file)
     expected = sum(bool(each.expected) for each in questions)
     wrong = sum(bool(each.wrong) for each in questions)
-    told = {"file": str(file), "questions": len(questions), "expected": expected, "wrong": wrong}
-    held = f"{len(questions):,} questions, {expected:,} with expected answers"
-    lines = [
-        f"{file}: {held}, {wrong:,} with answers you called wrong.",
-        f"It holds your questions and answers. Ask them with: desktop-rag eval run {file}",
+    return {"file": str(file), "questions": len(questions), "expected": expected, "wrong": wrong}
+
+
+def _feedback_lines(told: Row) -> list[str]:
+    held = f"{told['questions']:,} questions, {told['expected']:,} with expected answers"
+    return [
+        f"{told['file']}: {held}, {told['wrong']:,} with answers you called wrong.",
+        f"It holds your questions and answers. Ask them with: desktop-rag eval run {told['file']}",
     ]
-    print_document(told, lambda _: lines, as_json=arguments.json)
-    return 0
 
 
 # --- chunks ------------------------------------------------------------------------------------
@@ -358,7 +349,7 @@ def _feedback_set(arguments: argparse.Namespace) -> int:
 
 def _add_chunks(add: Add) -> None:
     text = "which chunk settings find most in your own documents, with the worst questions and why"
-    added = _verb(add, "chunks", text, _chunks)
+    added = add("chunks", text)
     text = "a set of questions with sources; without it, questions are made from the documents"
     added.add_argument("set", metavar="SET", nargs="?", default="", help=text)
     text = "the collection whose folders are compared; needed where there are several"
@@ -369,13 +360,12 @@ def _add_chunks(add: Add) -> None:
     added.add_argument("--no-model", action="store_true", help=text)
     text = "use the settings that are recommended, if others than the present ones are"
     added.add_argument("--use", action="store_true", help=text)
+    prints(added, _chunks, _chunk_lines)
 
 
-def _chunks(arguments: argparse.Namespace) -> int:
+def _chunks(arguments: argparse.Namespace) -> Row:
     with open_services() as services:
-        done = _chunks_compared(services, arguments)
-    print_document(done, _chunk_lines, as_json=arguments.json)
-    return 0
+        return _chunks_compared(services, arguments)
 
 
 def _chunks_compared(services: app.Services, arguments: argparse.Namespace) -> Row:

@@ -11,23 +11,15 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QPageLayout, QPageSize, QPdfWriter, QTextDocument
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDialog,
-    QFileDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QMessageBox,
-    QPlainTextEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QDialog, QFileDialog, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ParsedDocument
-from desktop_rag.features.evaluation.experiments.document_questions import proposals
-from desktop_rag.features.evaluation.experiments.feedback_questions import questions_of_feedback
+from desktop_rag.features.evaluation.experiments.document_questions import (
+    proposals,
+    questions_of_feedback,
+)
 from desktop_rag.features.evaluation.experiments.reports import report_html, write_report
 from desktop_rag.features.evaluation.experiments.set_files import read_questions
 from desktop_rag.features.evaluation.ui.judging_dialog import AnswersDialog, JudgingDialog, to_judge
@@ -54,7 +46,9 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, fit_height, note, number_field
+from desktop_rag.ui.widgets.form_fields import SettingsSection, note, number_field
+from desktop_rag.ui.widgets.forms import FormDialog, ask_first, choose_file
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -79,22 +73,16 @@ class SetDialog(QDialog):
         self.setObjectName("setDialog")
         self.setWindowTitle(tr("Questions"))
         self._edited = edited
-        self._name = QLineEdit(edited.name)
+        self._name = QLineEdit(edited.name, maxLength=LONGEST_NAME)
         self._name.setAccessibleName(tr("Name of the set"))
-        self._name.setMaxLength(LONGEST_NAME)
         self._lines = QPlainTextEdit("\n".join(map(line_of, edited.questions)))
         self._lines.setAccessibleName(tr("Questions, one a line"))
         self._lines.setTabChangesFocus(True)
         self._error = PlainLabel(tone="danger", wrap=True, selectable=True)
-        self._save = TextButton(tr("Save"), kind="primary")
-        self._cancel = TextButton(tr("Cancel"))
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._error, 1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._save)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(10)
+        self._save = TextButton(tr("Save"), kind="primary", then=self._on_saved)
+        self._cancel = TextButton(tr("Cancel"), then=self.reject)
+        buttons = horizontal((self._error, 1), self._cancel, self._save)
+        column = vertical(on=self, margins=(20, 18, 20, 16), spacing=10)
         for words, field in (
             (tr("Name of the set"), self._name),
             (tr("Questions, one a line"), self._lines),
@@ -107,8 +95,6 @@ class SetDialog(QDialog):
         column.addLayout(buttons)
         self._save.setDefault(True)
         self.resize(*_SIZE_PX)
-        self._save.clicked.connect(self._on_saved)
-        self._cancel.clicked.connect(self.reject)
 
     def show_error(self, error: AppError) -> None:
         """Show why the set can't be saved."""
@@ -208,16 +194,11 @@ class ModelJudge:
     is_author: bool
 
 
-class JudgingStartDialog(QDialog):
+class JudgingStartDialog(FormDialog):
     """Asks how many answers are judged, which, and by what rubric; `submitted` carries the plan."""
-
-    submitted = Signal(object)
 
     def __init__(self, count: int, parent: QWidget, judge: ModelJudge | None = None) -> None:
         """`count` questions could be judged, by the person without a model."""
-        super().__init__(parent)
-        self.setObjectName("judgingStartDialog")
-        self.setWindowTitle(tr("Let the model judge") if judge else tr("Judge blind"))
         self._most = number_field(0, max(1, count), 1, "")
         self._most.setSpecialValueText(tr("All {count:,}", count=count))
         self._most.setAccessibleName(tr("How many questions"))
@@ -225,53 +206,34 @@ class JudgingStartDialog(QDialog):
         self._spread.setAccessibleName(tr("Which questions are drawn"))
         for spread in Spread:
             self._spread.addItem(spread.in_words(), spread.value)
-        self._rubric = QPlainTextEdit(judge.rubric if judge else "")
+        self._rubric = QPlainTextEdit(judge.rubric if judge else "", tabChangesFocus=True)
         self._rubric.setAccessibleName(tr("Rubric"))
         self._rubric.setFixedHeight(_RUBRIC_PX)
-        self._rubric.setTabChangesFocus(True)
-        self._reset = TextButton(tr("Reset the rubric"))
-        self._cancel = TextButton(tr("Cancel"))
-        self._start = TextButton(tr("Begin"), kind="primary")
-        self._build(judge)
-        self._reset.clicked.connect(self._on_reset_clicked)
-        self._cancel.clicked.connect(self.reject)
-        self._start.clicked.connect(self._on_start_clicked)
-
-    def _build(self, judge: ModelJudge | None) -> None:
         section = SettingsSection(tr("Sample"))
         section.add_row(tr("Questions"), self._most)
         section.add_row(tr("Drawn"), self._spread, is_wide=True)
+        title = tr("Let the model judge") if judge else tr("Judge blind")
+        super().__init__(title, section, _WIDTH_PX, parent, send=tr("Begin"))
+        said = _MODEL.format(model=one_line(judge.model)) if judge else _PERSON
+        self.column.insertWidget(0, PlainLabel(said, tone="muted", wrap=True))
         if judge:
             section.add_row(tr("Rubric"), self._rubric, is_wide=True)
-        buttons = QHBoxLayout()
-        if judge:
-            buttons.addWidget(self._reset)
-        buttons.addStretch(1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._start)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(10)
-        said = _MODEL.format(model=one_line(judge.model)) if judge else _PERSON
-        column.addWidget(PlainLabel(said, tone="muted", wrap=True))
+            reset = TextButton(tr("Reset the rubric"))
+            reset.clicked.connect(self._on_reset_clicked)
+            self.buttons.insertWidget(0, reset)
         if judge and judge.is_author:
             own = _OWN.format(model=one_line(judge.model))
-            column.addWidget(PlainLabel(own, tone="warning", wrap=True))
-        column.addWidget(section)
-        column.addLayout(buttons)
-        self._start.setDefault(True)
-        fit_height(self, _WIDTH_PX)
+            self.column.insertWidget(1, PlainLabel(own, tone="warning", wrap=True))
+        self.submitted.connect(self.accept)
+
+    def value(self) -> JudgingPlan:
+        """The plan as entered."""
+        rubric = self._rubric.toPlainText().strip() or RUBRIC
+        return JudgingPlan(self._most.value(), Spread(self._spread.currentData()), rubric)
 
     @Slot()
     def _on_reset_clicked(self) -> None:
         self._rubric.setPlainText(RUBRIC)
-
-    @Slot()
-    def _on_start_clicked(self) -> None:
-        rubric = self._rubric.toPlainText().strip() or RUBRIC
-        spread = Spread(self._spread.currentData())
-        self.submitted.emit(JudgingPlan(self._most.value(), spread, rubric))
-        self.accept()
 
 
 _PROPOSED = 10
@@ -351,16 +313,12 @@ class ExperimentActions(QObject):
         def parse(path: Path) -> ParsedDocument | None:
             return self._library.documents.parsed(path, cancel=Event())
 
-        dialog = QFileDialog(self._window, tr("Questions from a file"))
-        dialog.setObjectName("questionsFileDialog")
-        dialog.setNameFilter(tr("Questions") + " (*.csv *.jsonl *.xlsx)")
-        dialog.fileSelected.connect(
-            lambda name: self._make(
-                lambda: self._put(into, Path(name).stem, read_questions(Path(name), parse))
-            )
-        )
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        def make(name: str) -> None:
+            file = Path(name)
+            self._make(lambda: self._put(into, file.stem, read_questions(file, parse)))
+
+        filters = [tr("Questions") + " (*.csv *.jsonl *.xlsx)"]
+        choose_file(self._window, tr("Questions from a file"), make, filters=filters)
 
     def propose(self, into: QuestionSet | None) -> None:
         """Have the model propose questions from documents, each checked, and add them to a set."""
@@ -415,15 +373,8 @@ class ExperimentActions(QObject):
         self._confirm(title, lambda: [self.experiments.remove_run(run_id) for run_id in ids])
 
     def _confirm(self, title: str, work: Callable[[], object]) -> None:
-        box = QMessageBox(self._window)
-        box.setObjectName("experimentConfirmation")
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setText("\n\n".join((title, tr("This can't be undone."))))
-        remove = box.addButton(tr("Delete"), QMessageBox.ButtonRole.DestructiveRole)
-        box.setDefaultButton(box.addButton(tr("Cancel"), QMessageBox.ButtonRole.RejectRole))
-        remove.clicked.connect(lambda: self.run(work))
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.open()
+        text = "\n\n".join((title, tr("This can't be undone.")))
+        ask_first(self._window, "", text, tr("Delete"), lambda: self.run(work))
 
     # --- runs --------------------------------------------------------------------------------
 
@@ -542,7 +493,6 @@ class ExperimentActions(QObject):
         self, count: int, judge: ModelJudge | None, begin: Callable[[JudgingPlan], None]
     ) -> None:
         dialog = JudgingStartDialog(count, self._window, judge)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.submitted.connect(begin)
         dialog.open()
 

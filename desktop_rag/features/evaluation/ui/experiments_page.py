@@ -19,7 +19,6 @@ from PySide6.QtGui import QPainter, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
-    QHBoxLayout,
     QHeaderView,
     QListWidgetItem,
     QMenu,
@@ -27,7 +26,6 @@ from PySide6.QtWidgets import (
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -53,6 +51,7 @@ from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_tooltip
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.item_list import ItemList
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 # The runs that somebody wants to compare first.
 _NEWEST = 2
@@ -66,8 +65,8 @@ _STATES = {
 class RunList(ItemList):
     """The runs of a set, of which several can be chosen; the choice stays while runs go on."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(tr("Runs"), tr("No runs yet."), parent)
+    def __init__(self) -> None:
+        super().__init__(tr("Runs"), tr("No runs yet."))
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
 
     @property
@@ -256,8 +255,8 @@ class MatrixView(QTableView):
 
     opened = Signal(int)
 
-    def __init__(self, theme: Theme, model: MatrixModel, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, model: MatrixModel) -> None:
+        super().__init__()
         self.setModel(model)
         self.setItemDelegate(AnswerDelegate(theme, self))
         self.setAccessibleName(tr("Questions and answers"))
@@ -322,14 +321,8 @@ class _Shown:
 class ExperimentsPage(QWidget):
     """Reads what it shows whenever it is shown, and after each change while it is."""
 
-    def __init__(
-        self,
-        bridge: Bridge,
-        actions: ExperimentActions,
-        theme: Theme,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, bridge: Bridge, actions: ExperimentActions, theme: Theme) -> None:
+        super().__init__()
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
         self._bridge = bridge
@@ -348,9 +341,8 @@ class ExperimentsPage(QWidget):
     def _make_controls(self, theme: Theme) -> None:
         self._new = TextButton(tr("New set"), kind="primary", icon="plus:accent_text", theme=theme)
         self._new.setMenu(self._set_menu(is_new=True))
-        self._sets = QComboBox()
+        self._sets = QComboBox(minimumContentsLength=20)
         self._sets.setAccessibleName(tr("Set of questions"))
-        self._sets.setMinimumContentsLength(20)
         # A long name is no reason to wrap the row.
         self._sets.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
@@ -361,12 +353,12 @@ class ExperimentsPage(QWidget):
         self._delete = TextButton(tr("Delete"), kind="danger")
         self._ask = TextButton(tr("Ask…"), kind="primary")
         self._runs = RunList()
-        self._pause = TextButton(tr("Pause"))
-        self._remove = TextButton(tr("Remove"))
-        self._judge = TextButton(tr("Judge blind…"))
-        self._let_judge = TextButton(tr("Let the model judge"))
-        self._report = TextButton(tr("Report…"))
-        self._beside = TextButton(tr("Side by side…"))
+        self._pause = TextButton(tr("Pause"), then=self._on_pause_clicked)
+        self._remove = TextButton(tr("Remove"), then=self._on_remove_clicked)
+        self._judge = TextButton(tr("Judge blind…"), then=self._on_judge_clicked)
+        self._let_judge = TextButton(tr("Let the model judge"), then=self._on_let_judge_clicked)
+        self._report = TextButton(tr("Report…"), then=self._on_report_clicked)
+        self._beside = TextButton(tr("Side by side…"), then=self._on_beside_clicked)
         self._beside.setAccessibleDescription(tr("The answers of the chosen runs"))
         self._filter = QComboBox()
         self._filter.setAccessibleName(tr("Which questions"))
@@ -396,39 +388,31 @@ class ExperimentsPage(QWidget):
         return menu
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(_SIDE_PX, 18, _SIDE_PX, 14)
-        column.setSpacing(10)
-        top = QHBoxLayout()
-        top.addWidget(PlainLabel(tr("My questions"), scale="title"))
-        top.addStretch(1)
-        top.addWidget(self._new)
-        column.addLayout(top)
-        column.addWidget(self._empty)
+        column = vertical(
+            horizontal(PlainLabel(tr("My questions"), scale="title"), Stretch(), self._new),
+            self._empty,
+            on=self,
+            margins=(_SIDE_PX, 18, _SIDE_PX, 14),
+            spacing=10,
+        )
         self._body = QWidget()
         column.addWidget(self._body, 1)
         column.addStretch(0)  # keeps the words at the top while there is no set
         column.addWidget(self._said)
-        inside = QVBoxLayout(self._body)
-        inside.setContentsMargins(0, 0, 0, 0)
-        inside.setSpacing(10)
-        inside.addLayout(_row(self._sets, self._edit, self._more, self._delete, self._ask))
-        band = QHBoxLayout()
-        left = QVBoxLayout()
-        left.addWidget(self._runs, 1)
-        below = QHBoxLayout()
-        below.addWidget(self._pause)
-        below.addWidget(self._remove)
-        below.addStretch(1)
-        left.addLayout(below)
-        band.addLayout(left, 2)
-        band.addWidget(self._charts, 3)
-        inside.addLayout(band)
-        inside.addWidget(self._compared)
-        inside.addLayout(
-            _row(self._filter, self._tag, self._beside, self._judge, self._let_judge, self._report)
+        band = horizontal(
+            (vertical((self._runs, 1), horizontal(self._pause, self._remove, Stretch())), 2),
+            (self._charts, 3),
         )
-        inside.addWidget(self._matrix, 1)
+        vertical(
+            _row(self._sets, self._edit, self._more, self._delete, self._ask),
+            band,
+            self._compared,
+            _row(self._filter, self._tag, self._beside, self._judge, self._let_judge, self._report),
+            (self._matrix, 1),
+            on=self._body,
+            margins=0,
+            spacing=10,
+        )
         # In a small window it gives way to the buttons below it.
         self._runs.setMinimumHeight(64)
         self._runs.setMaximumHeight(150)
@@ -442,14 +426,8 @@ class ExperimentsPage(QWidget):
         self._delete.clicked.connect(lambda: self._with_set(self._actions.delete))
         self._ask.clicked.connect(lambda: self._with_set(self._actions.ask))
         self._runs.itemSelectionChanged.connect(self._on_runs_chosen)
-        self._pause.clicked.connect(self._on_pause_clicked)
-        self._remove.clicked.connect(self._on_remove_clicked)
-        self._judge.clicked.connect(self._on_judge_clicked)
-        self._let_judge.clicked.connect(self._on_let_judge_clicked)
-        self._report.clicked.connect(self._on_report_clicked)
         self._filter.activated.connect(self._show_matrix)
         self._tag.activated.connect(self._show_matrix)
-        self._beside.clicked.connect(self._on_beside_clicked)
         self._matrix.opened.connect(self._on_row_opened)
         self._actions.said.connect(self._say)
         self._actions.failed.connect(self._on_failed)
@@ -546,8 +524,7 @@ class ExperimentsPage(QWidget):
         for button in (self._report, self._beside):
             button.setEnabled(bool(self._shown.matrix.runs))
         self._ask.setEnabled(is_own and bool(self._chosen_set and self._chosen_set.questions))
-        self._compared.setText(self._comparison())
-        self._compared.setVisible(bool(self._compared.text()))
+        self._compared.say(self._comparison())
 
     def _comparison(self) -> str:
         results, chosen = self._shown.results, [run.run_id for run in self._chosen_runs]
@@ -569,16 +546,12 @@ class ExperimentsPage(QWidget):
 
     @Slot(str)
     def _say(self, words: str) -> None:
-        self._said.set_tone("muted")
-        self._said.setText(words)
-        self._said.setVisible(bool(words))
+        self._said.say(words, "muted")
 
     @Slot(object)
     def _on_failed(self, error: AppError) -> None:
         self._job = None
-        self._said.set_tone("danger")
-        self._said.setText(failure_in_words(error))
-        self._said.show()
+        self._said.say(failure_in_words(error), "danger")
 
     # --- actions -----------------------------------------------------------------------------
 

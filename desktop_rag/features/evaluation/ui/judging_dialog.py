@@ -10,16 +10,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QPlainTextEdit,
-    QTextEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QDialog, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
 
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.translation import told, tr
@@ -30,13 +21,14 @@ from desktop_rag.ui.foundation.wording import one_line, place_in_words
 from desktop_rag.ui.messages.cited_text import CitedText
 from desktop_rag.ui.widgets.controls import ElidedButton, PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 
 
 class AnswerText(CitedText):
     """Shows the answer of a run, with its differences from another one marked."""
 
-    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(theme, name, parent)
+    def __init__(self, theme: Theme, name: str) -> None:
+        super().__init__(theme, name)
         self.setTabChangesFocus(True)
 
     def show_answer(self, answer: RunAnswer | None) -> None:
@@ -70,8 +62,8 @@ class CitedSources(QWidget):
 
     read_requested = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._none = PlainLabel(tr("No source is cited."), tone="muted")
         self._row = FlowRow(self)
         self._row.addWidget(self._none)
@@ -156,19 +148,16 @@ class JudgingDialog(QDialog):
         numbers = range(1, 3 if is_pair else 2)
         self._texts = [AnswerText(theme, tr("Answer {number}", number=n)) for n in numbers]
         self._sources = [CitedSources() for _ in numbers]
-        self._comment = QLineEdit()
+        self._comment = QLineEdit(placeholderText=tr("Comment, if you like"))
         self._comment.setAccessibleName(tr("Comment"))
-        self._comment.setPlaceholderText(tr("Comment, if you like"))
-        self._skip = TextButton(tr("Skip"))
-        self._back = TextButton(tr("Back"))
+        self._skip = TextButton(tr("Skip"), then=self._next)
+        self._back = TextButton(tr("Back"), then=self._on_back_clicked)
         said = (tr("1, 2 and 3 choose, S skips, Backspace goes back.") if is_pair
                 else tr("1 to 5 choose, S skips, Backspace goes back."))  # fmt: skip
         self._keys = PlainLabel(said, tone="muted")
         self._values = _PAIR if is_pair else _RATINGS
         self._buttons = self._make_buttons()
         self._build()
-        self._skip.clicked.connect(self._next)
-        self._back.clicked.connect(self._on_back_clicked)
         for shown in (*self._texts, *self._sources):
             shown.read_requested.connect(self.read_requested)
         # The shortcut of a button acts a moment later, in which the next key would be lost.
@@ -187,27 +176,20 @@ class JudgingDialog(QDialog):
         return buttons
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(10)
-        column.addWidget(self._place)
-        column.addWidget(self._question)
-        beside = QHBoxLayout()
+        column = vertical(
+            self._place, self._question, on=self, margins=(20, 18, 20, 16), spacing=10
+        )
+        beside = horizontal()
         for text, sources in zip(self._texts, self._sources, strict=True):
-            side = QVBoxLayout()
-            side.addWidget(text, 1)
-            side.addWidget(sources)
+            side = vertical((text, 1), sources)
             beside.addLayout(side, 1)
-        column.addLayout(beside, 1)
-        column.addWidget(self._comment)
-        buttons = QHBoxLayout()
-        for button in self._buttons:
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        buttons.addWidget(self._back)
-        buttons.addWidget(self._skip)
-        column.addLayout(buttons)
-        column.addWidget(self._keys)
+        fill(
+            column,
+            (beside, 1),
+            self._comment,
+            horizontal(*self._buttons, Stretch(), self._back, self._skip),
+            self._keys,
+        )
         self.resize(*_SIZE_PX)
 
     def _show(self) -> None:
@@ -304,13 +286,11 @@ class AnswersDialog(QDialog):
         self._after = TextButton(tr("Next question"))
         self._before.setShortcut(QKeySequence(QKeySequence.StandardKey.MoveToPreviousPage))
         self._after.setShortcut(QKeySequence(QKeySequence.StandardKey.MoveToNextPage))
-        self._expect = TextButton(tr("Expect this"), kind="primary")
-        self._close = TextButton(tr("Close"))
+        self._expect = TextButton(tr("Expect this"), kind="primary", then=self._on_expect_clicked)
+        self._close = TextButton(tr("Close"), then=self.reject)
         self._build()
         self._before.clicked.connect(lambda: self._go(-1))
         self._after.clicked.connect(lambda: self._go(1))
-        self._expect.clicked.connect(self._on_expect_clicked)
-        self._close.clicked.connect(self.reject)
         for (choice, text, _), sources in zip(self._sides, self._sources, strict=True):
             choice.currentIndexChanged.connect(self._show)
             text.read_requested.connect(self.read_requested)
@@ -335,28 +315,24 @@ class AnswersDialog(QDialog):
         return choice, text, PlainLabel(tone="muted", wrap=True, selectable=True)
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(10)
-        for label in (self._place, self._question, self._expected):
-            column.addWidget(label)
-        beside = QHBoxLayout()
+        column = vertical(
+            self._place,
+            self._question,
+            self._expected,
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=10,
+        )
+        beside = horizontal()
         for (choice, text, foot), sources in zip(self._sides, self._sources, strict=True):
-            side = QVBoxLayout()
-            side.addWidget(choice)
-            side.addWidget(text, 1)
-            side.addWidget(foot)
-            side.addWidget(sources)
+            side = vertical(choice, (text, 1), foot, sources)
             beside.addLayout(side, 1)
-        column.addLayout(beside, 1)
-        column.addWidget(self._correction)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._before)
-        buttons.addWidget(self._after)
-        buttons.addStretch(1)
-        buttons.addWidget(self._expect)
-        buttons.addWidget(self._close)
-        column.addLayout(buttons)
+        fill(
+            column,
+            (beside, 1),
+            self._correction,
+            horizontal(self._before, self._after, Stretch(), self._expect, self._close),
+        )
         self.resize(*_ANSWERS_SIZE_PX)
 
     @property
@@ -372,8 +348,8 @@ class AnswersDialog(QDialog):
         )
         self._question.setText(self._row.question.text)
         expected = self._row.question.expected
-        self._expected.setText(tr("Expected: {text}", text=" / ".join(expected)))
-        self._expected.setVisible(bool(expected))
+        words = tr("Expected: {text}", text=" / ".join(expected)) if expected else ""
+        self._expected.say(words)
         with QSignalBlocker(self._correction):
             self._correction.clear()
         self._show()

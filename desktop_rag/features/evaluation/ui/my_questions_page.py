@@ -9,12 +9,10 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
-    QHBoxLayout,
     QListWidgetItem,
     QScrollArea,
     QStackedWidget,
     QTabBar,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -39,6 +37,7 @@ from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import number_field
 from desktop_rag.ui.widgets.item_list import ItemList
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -93,47 +92,38 @@ class ChunkPanel(QWidget):
         self._count = number_field(5, MOST_QUESTIONS, 5, tr(" questions"))
         self._count.setAccessibleName(tr("How many questions are made"))
         self._count.setValue(USUAL_QUESTIONS)
-        self._begin = TextButton(tr("Compare chunks"), kind="primary")
-        self._pause = TextButton(tr("Pause"))
-        self._cancel = TextButton(tr("Cancel"))
+        self._begin = TextButton(tr("Compare chunks"), kind="primary", then=self._on_begin_clicked)
+        self._pause = TextButton(tr("Pause"), then=self._on_pause_clicked)
+        self._cancel = TextButton(tr("Cancel"), then=self._on_cancel_clicked)
         self._said = PlainLabel(tone="muted", wrap=True, selectable=True)
         self._settings = ItemList(tr("Chunk settings"))
         self._settings.setFixedHeight(_SETTINGS_PX)
         self._advice = PlainLabel(wrap=True, selectable=True)
         self._worth = PlainLabel(tone="muted", wrap=True, selectable=True)
-        self._use = TextButton(tr("Use these chunks"), kind="primary")
-        self._undo = TextButton(tr("Undo"))
+        self._use = TextButton(tr("Use these chunks"), kind="primary", then=self._on_use_clicked)
+        self._undo = TextButton(tr("Undo"), then=self._on_undo_clicked)
         self._worst_title = PlainLabel(tr("The worst questions, and why"), scale="heading")
         self._worst = ItemList(tr("The worst questions, and why"))
         self._worst.setWordWrap(True)
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(_SIDE_PX, 18, _SIDE_PX, 14)
-        column.setSpacing(10)
-        column.addWidget(PlainLabel(tr("Chunks"), scale="title"))
-        column.addWidget(PlainLabel(_INTRO, tone="muted", wrap=True))
-        asked = QHBoxLayout()
-        for widget in (self._collection, self._questions, self._count):
-            asked.addWidget(widget)
-        asked.addStretch(1)
-        column.addLayout(asked)
-        buttons = QHBoxLayout()
-        for widget in (self._begin, self._pause, self._cancel):
-            buttons.addWidget(widget)
-        buttons.addWidget(self._said, 1)
-        column.addLayout(buttons)
-        column.addWidget(self._settings)
-        column.addWidget(self._advice)
-        column.addWidget(self._worth)
-        used = QHBoxLayout()
-        used.addWidget(self._use)
-        used.addWidget(self._undo)
-        used.addStretch(1)
-        column.addLayout(used)
-        column.addWidget(self._worst_title)
-        column.addWidget(self._worst, 1)
-        column.addStretch(0)
+        used = horizontal(self._use, self._undo, Stretch())
+        vertical(
+            PlainLabel(tr("Chunks"), scale="title"),
+            PlainLabel(_INTRO, tone="muted", wrap=True),
+            horizontal(self._collection, self._questions, self._count, Stretch()),
+            horizontal(self._begin, self._pause, self._cancel, (self._said, 1)),
+            self._settings,
+            self._advice,
+            self._worth,
+            used,
+            self._worst_title,
+            (self._worst, 1),
+            Stretch(0),
+            on=self,
+            margins=(_SIDE_PX, 18, _SIDE_PX, 14),
+            spacing=10,
+        )
         self._undo.hide()
         self._show_progress()
         self._show_comparison()
@@ -142,12 +132,7 @@ class ChunkPanel(QWidget):
         self._bridge.hear(ChunkTrialChanged, self._on_trial_changed)
         self._collection.activated.connect(self._on_collection_chosen)
         self._questions.activated.connect(self._show_progress)
-        self._begin.clicked.connect(self._on_begin_clicked)
-        self._pause.clicked.connect(self._on_pause_clicked)
-        self._cancel.clicked.connect(self._on_cancel_clicked)
         self._settings.itemSelectionChanged.connect(self._show_use)
-        self._use.clicked.connect(self._on_use_clicked)
-        self._undo.clicked.connect(self._on_undo_clicked)
 
     # --- what is there -----------------------------------------------------------------------
 
@@ -347,10 +332,8 @@ class MyQuestionsPage(QWidget):
         super().__init__()
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
-        self._tabs = QTabBar()
+        self._tabs = QTabBar(expanding=False, drawBase=False)
         self._tabs.setAccessibleName(tr("Views"))
-        self._tabs.setExpanding(False)
-        self._tabs.setDrawBase(False)
         self._tabs.addTab(tr("Answers"))
         self._tabs.addTab(tr("Chunks"))
         self._views = QStackedWidget()
@@ -363,14 +346,13 @@ class MyQuestionsPage(QWidget):
         answers.setWidget(ExperimentsPage(bridge, actions, theme))
         self._views.addWidget(answers)
         self._views.addWidget(ChunkPanel(bridge, worker, library))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 8, 0, 0)
-        column.setSpacing(0)
-        above = QVBoxLayout()
-        above.setContentsMargins(_SIDE_PX, 0, _SIDE_PX, 0)
-        above.addWidget(self._tabs)
-        column.addLayout(above)
-        column.addWidget(self._views, 1)
+        vertical(
+            vertical(self._tabs, margins=(_SIDE_PX, 0, _SIDE_PX, 0)),
+            (self._views, 1),
+            on=self,
+            margins=(0, 8, 0, 0),
+            spacing=0,
+        )
         self._tabs.currentChanged.connect(self._on_tab_changed)
 
     @Slot(int)

@@ -78,8 +78,8 @@ def _mean_of_tag(scores: RunScores, tag: str) -> float | None:
 class RunCharts(QWidget):
     """Charts side by side, the most telling first; each run has one colour in all of them."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._values = ChartValues((), {})
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

@@ -4,15 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QSignalBlocker, Signal, Slot
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QPlainTextEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QDialog, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.answer_costs import RunEstimate
 from desktop_rag.core.errors import AppError
@@ -26,6 +18,7 @@ from desktop_rag.ui.settings.edited_settings import ROOMS
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note
 from desktop_rag.ui.widgets.item_list import ItemList
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ContentScroll
 
 _WIDTH_PX = 720
@@ -87,12 +80,12 @@ class SetUpDialog(QDialog):
         self._set_ups = [*begun] or [SetUp(choices.usual)]
         self._list = ItemList(tr("Set-ups"))
         self._list.setFixedHeight(_LIST_PX)
-        self._add = TextButton(tr("Another set-up"))
-        self._remove = TextButton(tr("Remove"))
+        self._add = TextButton(tr("Another set-up"), then=self._on_add_clicked)
+        self._remove = TextButton(tr("Remove"), then=self._on_remove_clicked)
         self._name = QLineEdit()
         usual = tr("As usual")
         answering = tr("As usual ({model})", model=choices.usual)
-        self._add_endpoint = TextButton(tr("Add endpoint"))
+        self._add_endpoint = TextButton(tr("Add endpoint"), then=self._on_add_endpoint_clicked)
         every = (tr("All documents"), "")
         rooms = [(word, Room(value)) for value, word in ROOMS.items()]
         chunkings = [(in_words(each), each) for each in CHUNKINGS]
@@ -105,13 +98,12 @@ class SetUpDialog(QDialog):
             "lexical_weight": _choice(tr("Search by"), _balances(usual)),
             "chunking": _choice(tr("Chunks"), [(usual, None), *chunkings]),
         }
-        self._instructions = QPlainTextEdit()
+        self._instructions = QPlainTextEdit(tabChangesFocus=True)
         self._instructions.setFixedHeight(_LINES_PX)
-        self._instructions.setTabChangesFocus(True)
         self._no_model = PlainLabel(_NO_MODEL, tone="warning", scale="small", wrap=True)
         self._said = PlainLabel(tone="muted", wrap=True)
-        self._start = TextButton(tr("Ask"), kind="primary")
-        self._cancel = TextButton(tr("Cancel"))
+        self._start = TextButton(tr("Ask"), kind="primary", then=self._on_start_clicked)
+        self._cancel = TextButton(tr("Cancel"), then=self.reject)
         self._build()
         # As high as all of it, and no higher than the window under it.
         room_px = max(_LEAST_PX, parent.window().height())
@@ -128,35 +120,24 @@ class SetUpDialog(QDialog):
         section.add_note(note(_CHUNKS))
         section.add_row(tr("Instructions"), self._instructions, is_wide=True)
         section.add_note(self._no_model)
-        beside = QHBoxLayout()
-        beside.addWidget(self._add)
-        beside.addWidget(self._remove)
-        beside.addStretch(1)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._said, 1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._start)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(10)
-        column.addWidget(PlainLabel(_INTRO, tone="muted", wrap=True))
-        column.addWidget(self._list)
-        column.addLayout(beside)
-        column.addWidget(ContentScroll(section), 1)
-        column.addLayout(buttons)
+        vertical(
+            PlainLabel(_INTRO, tone="muted", wrap=True),
+            self._list,
+            horizontal(self._add, self._remove, Stretch()),
+            (ContentScroll(section), 1),
+            horizontal((self._said, 1), self._cancel, self._start),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=10,
+        )
         self._start.setDefault(True)
 
     def _connect(self) -> None:
-        self._add_endpoint.clicked.connect(self._on_add_endpoint_clicked)
         self._list.currentRowChanged.connect(self._on_chosen)
-        self._add.clicked.connect(self._on_add_clicked)
-        self._remove.clicked.connect(self._on_remove_clicked)
         self._name.textEdited.connect(self._on_edited)
         self._instructions.textChanged.connect(self._on_edited)
         for field in self._fields.values():
             field.activated.connect(self._on_edited)
-        self._start.clicked.connect(self._on_start_clicked)
-        self._cancel.clicked.connect(self.reject)
 
     def _fill(self, chosen: int) -> None:
         with QSignalBlocker(self._list):
@@ -247,9 +228,8 @@ class SetUpDialog(QDialog):
 
 
 def _choice(name: str, items: Sequence[tuple[str, object]]) -> QComboBox:
-    field = QComboBox()
+    field = QComboBox(minimumContentsLength=16)
     field.setAccessibleName(name)
-    field.setMinimumContentsLength(16)
     for words, value in items:
         field.addItem(one_line(words), value)
     return field

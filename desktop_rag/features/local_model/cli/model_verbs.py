@@ -11,14 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from desktop_rag.cli.terminal import (
-    add_json,
-    not_empty,
-    open_services,
-    path_given,
-    print_document,
-    say,
-)
+from desktop_rag.cli.terminal import add_verb, not_empty, open_services, path_given, prints, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
 from desktop_rag.features.local_model import model_child
@@ -70,18 +63,14 @@ def _add(
     asked: Callable[[argparse.Namespace], dict[str, Any]],
     lines: Callable[[Any], Sequence[str]],
 ) -> argparse.ArgumentParser:
-    added: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text)
-
-    def run(arguments: argparse.Namespace) -> int:
+    def find(arguments: argparse.Namespace) -> Any:  # noqa: ANN401  JSON
         with open_services() as services:
             if name == "get":
                 say(_fetching(find_offered(arguments.name)))
-            result = answers()[f"model_{name}"](services, asked(arguments))
-        print_document(result, lines, as_json=arguments.json)
-        return 0
+            return answers()[f"model_{name}"](services, asked(arguments))
 
-    added.set_defaults(run=run)
-    add_json(added)
+    added = add_verb(verbs, name, text)
+    prints(added, find, lines)
     return added
 
 

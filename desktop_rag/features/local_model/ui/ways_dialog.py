@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QProgressBar, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import told, tr
@@ -24,6 +24,8 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line, size_in_words
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.file_drop import FileDrop
+from desktop_rag.ui.widgets.forms import choose_file
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 _WIDTH_PX = 520
 _PARTS = 1_000
@@ -68,10 +70,6 @@ class WaysDialog(QDialog):
         self._offer: _Offer | None = None
         self._server: LocalServer | None = None
         self._build()
-        self._file.clicked.connect(self._on_file_clicked)
-        self._press.clicked.connect(self._on_pressed)
-        self._program.clicked.connect(self._on_program_clicked)
-        self._others.clicked.connect(self._on_others_clicked)
         FileDrop(self, self, lambda _: True).dropped.connect(lambda paths: self.give(paths[0]))
         bridge.hear(DownloadChanged, self._on_download_changed)
         bridge.hear(ModelStateChanged, self._on_state_changed)
@@ -83,22 +81,26 @@ class WaysDialog(QDialog):
         self._fault = PlainLabel(tone="danger", wrap=True, selectable=True)
         self._bar = QProgressBar(maximum=_PARTS)
         self._bar.setAccessibleName(tr("Progress of the download"))
-        self._press = TextButton("", kind="primary")
-        self._file = TextButton(tr("Choose a model file…"), kind="quiet")
+        self._press = TextButton("", kind="primary", then=self._on_pressed)
+        self._file = TextButton(
+            tr("Choose a model file…"), kind="quiet", then=self._on_file_clicked
+        )
         self._programs = PlainLabel(_PROGRAMS, wrap=True)
-        self._program = TextButton(tr("Find one"))
-        self._others = TextButton(tr("Choose in Settings…"))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 18)
-        column.setSpacing(12)
-        column.addWidget(PlainLabel(_INTRO, wrap=True))
+        self._program = TextButton(tr("Find one"), then=self._on_program_clicked)
+        self._others = TextButton(tr("Choose in Settings…"), then=self._on_others_clicked)
         here = [self._words, self._bar, self._fault]
-        column.addWidget(_card(tr("On this computer"), here, [self._press, self._file]))
-        title = tr("A program that already runs here")
-        column.addWidget(_card(title, [self._programs], [self._program]))
+        running = tr("A program that already runs here")
         service = [PlainLabel(_SERVICE, wrap=True)]
-        column.addWidget(_card(tr("An online service"), service, [self._others]))
-        column.addStretch(1)
+        vertical(
+            PlainLabel(_INTRO, wrap=True),
+            _card(tr("On this computer"), here, [self._press, self._file]),
+            _card(running, [self._programs], [self._program]),
+            _card(tr("An online service"), service, [self._others]),
+            Stretch(),
+            on=self,
+            margins=(20, 18, 20, 18),
+            spacing=12,
+        )
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -241,11 +243,11 @@ class WaysDialog(QDialog):
 
     @Slot()
     def _on_file_clicked(self) -> None:
-        dialog = QFileDialog(self, tr("Choose a model file"), "", _FILES)
-        dialog.setObjectName("modelFileDialog")
-        dialog.fileSelected.connect(lambda path: self.give(Path(path)))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        def give(path: str) -> None:
+            self.give(Path(path))
+
+        title = tr("Choose a model file")
+        choose_file(self, title, give, name="modelFileDialog", filters=[_FILES])
 
     @Slot()
     def _on_others_clicked(self) -> None:
@@ -260,15 +262,12 @@ def _in_words(download: Download) -> str:
 
 def _card(title: str, parts: Sequence[QWidget], buttons: Sequence[TextButton]) -> Card:
     card = Card()
-    column = QVBoxLayout(card)
-    column.setContentsMargins(14, 12, 14, 12)
-    column.setSpacing(8)
-    column.addWidget(PlainLabel(title, scale="heading", wrap=True))
-    for part in parts:
-        column.addWidget(part)
-    row = QHBoxLayout()
-    for button in buttons:
-        row.addWidget(button)
-    row.addStretch(1)
-    column.addLayout(row)
+    vertical(
+        PlainLabel(title, scale="heading", wrap=True),
+        *parts,
+        horizontal(*buttons, Stretch()),
+        on=card,
+        margins=(14, 12, 14, 12),
+        spacing=8,
+    )
     return card

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from desktop_rag.cli.terminal import add_json, not_empty, print_document, say
+from desktop_rag.cli.terminal import not_empty, prints, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import find_home
@@ -25,11 +25,9 @@ def add_matrix(parser: argparse.ArgumentParser) -> None:
     denied.set_defaults(run=_deny)
     denied.add_argument("room", type=not_empty, help="its id, such as !abc:matrix.example")
     listed = actions.add_parser("rooms", help="List the rooms and who may ask there.")
-    listed.set_defaults(run=_rooms)
-    add_json(listed)
+    prints(listed, _rooms, _room_lines)
     devices = actions.add_parser("devices", help="List the devices that the bot has seen.")
-    devices.set_defaults(run=_devices)
-    add_json(devices)
+    prints(devices, _devices, _device_lines)
     verified = actions.add_parser("verify", help="Enter a device as that of a person.")
     verified.set_defaults(run=_verify)
     verified.add_argument("user", type=not_empty)
@@ -139,8 +137,8 @@ def _deny(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _rooms(arguments: argparse.Namespace) -> int:
-    rows = [
+def _rooms(_arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    return [
         {
             "room": rule.room_id,
             "users": list(rule.users),
@@ -151,18 +149,16 @@ def _rooms(arguments: argparse.Namespace) -> int:
         }
         for rule in _file().read().rooms.values()
     ]
-    print_document(rows, _room_lines, as_json=arguments.json)
-    return 0
 
 
-def _devices(arguments: argparse.Namespace) -> int:
+def _devices(_arguments: argparse.Namespace) -> dict[str, Any]:
     _need_library()
     from desktop_rag.features.matrix.bot_run import known_devices
     from desktop_rag.features.matrix.room_client import SecretKeeper
 
     settings = _file().read()
     own, devices = known_devices(_folder(), SecretKeeper())
-    shown = {
+    return {
         "own": {"device": settings.device_id, "fingerprint": own},
         "devices": [
             {
@@ -175,8 +171,6 @@ def _devices(arguments: argparse.Namespace) -> int:
             for each in devices
         ],
     }
-    print_document(shown, _device_lines, as_json=arguments.json)
-    return 0
 
 
 def _verify(arguments: argparse.Namespace) -> int:

@@ -17,12 +17,16 @@ from desktop_rag.core.records import Record, readable
 from desktop_rag.features.rails.actions.rails_world import DocumentAnswer, Passage, RailsWorld
 from desktop_rag.features.rails.assistants.rail_names import is_built_in
 from desktop_rag.features.rails.assistants.rail_sets import OUR_ACTIONS
-from desktop_rag.features.rails.configuration.rails_folder import read_rails, read_text
+from desktop_rag.features.rails.configuration.rails_configuration import read_rails, read_text
 from desktop_rag.features.rails.rail_engine import Rails, transcript
 from desktop_rag.features.rails.rail_events import ActionFinished, UserIntent
 from desktop_rag.features.rails.runtime.run_files import shown_run
-from desktop_rag.features.rails.topics.rail_topic import RailTopic, problems
-from desktop_rag.features.rails.topics.topic_file import read_topics, write_topics
+from desktop_rag.features.rails.topics.rail_topic import (
+    RailTopic,
+    problems,
+    read_topics,
+    write_topics,
+)
 
 
 @dataclass(frozen=True, slots=True)

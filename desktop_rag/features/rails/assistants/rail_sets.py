@@ -10,7 +10,7 @@ from desktop_rag.features.rails.actions.action_calls import Action, ActionResult
 from desktop_rag.features.rails.actions.rails_world import RailsWorld
 from desktop_rag.features.rails.actions.stage_actions import GENERAL_RESPONSE, generate_bot_message
 from desktop_rag.features.rails.assistants.rail_names import folder_of
-from desktop_rag.features.rails.configuration.rails_folder import read_rails
+from desktop_rag.features.rails.configuration.rails_configuration import read_rails
 from desktop_rag.features.rails.rail_engine import Rails
 from desktop_rag.features.rails.rail_events import BotIntent
 from desktop_rag.features.rails.runtime.rail_loop import Limits

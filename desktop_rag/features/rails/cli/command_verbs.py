@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli.terminal import add_json, here, open_services, print_document, say
+from desktop_rag.cli.terminal import add_verb, here, open_services, print_document, prints, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.rails.commands.command import Command, CommandState
 from desktop_rag.features.rails.commands.commands import Commands
@@ -17,11 +17,8 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `command`."""
     verbs = parser.add_subparsers(required=True)
     text = "List what assistants were to change, with your word on it and what came of it."
-    added = verbs.add_parser("list", help=text, description=text)
-    added.set_defaults(run=_list)
-    add_json(added)
-    text = "Remove commands from the history. What they did stays."
-    added = verbs.add_parser("forget", help=text, description=text)
+    prints(add_verb(verbs, "list", text), _list, _lines)
+    added = add_verb(verbs, "forget", "Remove commands from the history. What they did stays.")
     added.set_defaults(run=_forget)
     added.add_argument("id", nargs="*", help="as `command list` names it")
     added.add_argument("--all", action="store_true", help="all of them")
@@ -60,11 +57,9 @@ def _details(command: Command) -> list[str]:
     return lines
 
 
-def _list(arguments: argparse.Namespace) -> int:
+def _list(_arguments: argparse.Namespace) -> list[dict[str, Any]]:
     with open_services() as services:
-        found = [command.to_json() for command in _commands(services).all()]
-    print_document(found, _lines, as_json=arguments.json)
-    return 0
+        return [command.to_json() for command in _commands(services).all()]
 
 
 def _lines(rows: Sequence[dict[str, Any]]) -> list[str]:

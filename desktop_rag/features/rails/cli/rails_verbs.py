@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,11 +10,13 @@ from typing import Any
 
 from desktop_rag.cli.terminal import (
     add_json,
+    add_verb,
     here,
     not_empty,
     open_services,
     path_given,
     print_document,
+    prints,
     say,
 )
 from desktop_rag.core.errors import AppError
@@ -27,7 +29,7 @@ from desktop_rag.features.rails.actions.own_actions import (
 from desktop_rag.features.rails.actions.rails_world import RailsWorld
 from desktop_rag.features.rails.assistants.rail_names import BUILT_IN, is_built_in
 from desktop_rag.features.rails.cli.opened_world import bundled_embeddings, open_world
-from desktop_rag.features.rails.configuration.rails_folder import read_rails
+from desktop_rag.features.rails.configuration.rails_configuration import read_rails
 from desktop_rag.features.rails.rail_engine import Rails, transcript
 from desktop_rag.features.rails.rail_events import RailEvent, event_json
 from desktop_rag.features.rails.runtime.rail_loop import Conversation
@@ -38,49 +40,34 @@ _NONE = "none"
 _MOST_CHATS = 50
 
 
-def add_assistant_rails(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add the verbs below `rails` that are about assistants."""
-    _add(add_parser, "sets", "List the sets of rails that come with the app.", _sets)
-    added = _add(add_parser, "use", "Give an assistant rails: a set, a folder, or none.", _use)
+def _add_assistant_rails(verbs: Any) -> None:  # noqa: ANN401  argparse's type is private
+    added = add_verb(verbs, "sets", "List the sets of rails that come with the app.")
+    prints(added, _sets, lambda rows: [f"{r['name']:16} {r['explanation']}" for r in rows])
+    added = add_verb(verbs, "use", "Give an assistant rails: a set, a folder, or none.")
     added.add_argument("assistant", type=not_empty, help="its name")
     added.add_argument("rails", type=not_empty, metavar="SET|DIR|none")
-    added = _add(add_parser, "try", "Say what rails would do with a sentence; asks no model.", _try)
+    prints(added, _use, lambda f: [f"{f['assistant']}: {f['rails'] or _NONE}"])
+    added = add_verb(verbs, "try", "Say what rails would do with a sentence; asks no model.")
+    added.set_defaults(run=_try)
     added.add_argument("rails", type=not_empty, metavar="SET|DIR")
     added.add_argument("text", type=not_empty, metavar="SENTENCE")
-    _add(
-        add_parser, "show", "Show what happened in the last answer that went through rails.", _show
-    )
-
-
-def _add(
-    add_parser: Callable[..., argparse.ArgumentParser],
-    name: str,
-    text: str,
-    run: Callable[[argparse.Namespace], int],
-) -> argparse.ArgumentParser:
-    added = add_parser(name, help=text, description=text)
-    added.set_defaults(run=run)
     add_json(added)
-    return added
+    added = add_verb(
+        verbs, "show", "Show what happened in the last answer that went through rails."
+    )
+    prints(added, _show, _show_lines)
 
 
-def _sets(arguments: argparse.Namespace) -> int:
-    rows = [{"name": s.name, "title": s.title, "explanation": s.explanation} for s in BUILT_IN]
-    lines = [f"{s.name:16} {s.explanation}" for s in BUILT_IN]
-    print_document(rows, lambda _: lines, as_json=arguments.json)
-    return 0
+def _sets(_arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    return [{"name": s.name, "title": s.title, "explanation": s.explanation} for s in BUILT_IN]
 
 
-def _use(arguments: argparse.Namespace) -> int:
+def _use(arguments: argparse.Namespace) -> dict[str, Any]:
     wanted = "" if arguments.rails == _NONE else _rails(arguments.rails)
     with open_services() as services:
         assistants = services.chat.assistants
         kept = assistants.change(replace(assistants.find(arguments.assistant), rails=wanted))
-    found = {"assistant": kept.name, "rails": kept.rails}
-    print_document(
-        found, lambda f: [f"{f['assistant']}: {f['rails'] or _NONE}"], as_json=arguments.json
-    )
-    return 0
+    return {"assistant": kept.name, "rails": kept.rails}
 
 
 def _rails(given: str) -> str:
@@ -90,7 +77,7 @@ def _rails(given: str) -> str:
 
 def _try(arguments: argparse.Namespace) -> int:
     from desktop_rag.core.paths import find_home
-    from desktop_rag.features.rails.assistants.rail_service import AssistantRails
+    from desktop_rag.features.rails.services import AssistantRails
 
     tried = AssistantRails(*bundled_embeddings(), find_home().rails).try_sentence(
         _rails(arguments.rails), arguments.text
@@ -100,19 +87,17 @@ def _try(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _show(arguments: argparse.Namespace) -> int:
+def _show(_arguments: argparse.Namespace) -> dict[str, Any]:
     with open_services() as services:
         history = services.chat.history
         for conversation in history.all()[:_MOST_CHATS]:
             for message in reversed(history.messages(conversation.conversation_id)):
                 if message.notes and message.notes.rails:
-                    found: dict[str, Any] = {
+                    return {
                         "conversation": conversation.title,
                         "answer": message.text,
                         "events": list(message.notes.rails),
                     }
-                    print_document(found, _show_lines, as_json=arguments.json)
-                    return 0
     raise AppError("No answer went through rails yet.", "Ask an assistant that has some.")
 
 
@@ -127,16 +112,19 @@ def add_rails(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `rails`."""
     verbs = parser.add_subparsers(required=True)
     text = "Read a folder of rails and say what is wrong with it, with line and column."
-    added = verbs.add_parser("check", help=text, description=text)
-    _add_folder(added, _check)
+    added = add_verb(verbs, "check", text)
+    _add_folder(added)
+    prints(added, _check, _check_lines, is_ok=lambda found: not found["unknown_actions"])
     text = "Say the sentences of tests.jsonl and compare intents and answers; 1 if one differs."
-    added = verbs.add_parser("test", help=text, description=text)
-    _add_folder(added, _test)
+    added = add_verb(verbs, "test", text)
+    _add_folder(added)
     text = "lines {text, intent[, says]}; tests.jsonl of the folder without it"
     added.add_argument("--tests", type=path_given, metavar="FILE.jsonl", help=text)
+    prints(added, _test, _test_lines, is_ok=lambda found: not found["wrong"])
     text = "Hold a conversation in the terminal. What has no given text needs a model."
-    added = verbs.add_parser("run", help=text, description=text)
-    _add_folder(added, _run)
+    added = add_verb(verbs, "run", text)
+    added.set_defaults(run=_run)
+    _add_folder(added)
     text = "say this and end; may be repeated"
     added.add_argument("--say", action="append", default=[], metavar="TEXT", help=text)
     added.add_argument("--events", action="store_true", help="show the stream of events")
@@ -145,18 +133,17 @@ def add_rails(parser: argparse.ArgumentParser) -> None:
     )
     text = "show the events of a file instead, and whether they lead to the same conversation"
     added.add_argument("--replay", type=path_given, metavar="FILE", help=text)
-    add_assistant_rails(verbs.add_parser)
+    add_json(added)
+    _add_assistant_rails(verbs)
 
 
-def _add_folder(parser: argparse.ArgumentParser, run: Callable[..., int]) -> None:
-    parser.set_defaults(run=run)
+def _add_folder(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=path_given, metavar="DIR", help="with *.co and config.yml")
     text = "a Python file with actions; it is run after you agreed"
     parser.add_argument("--actions", type=path_given, metavar="FILE.py", help=text)
     parser.add_argument("--yes", action="store_true", help="agree to the file of actions")
     text = "use the model of the settings and the documents of the library"
     parser.add_argument("--library", action="store_true", help=text)
-    add_json(parser)
 
 
 @contextmanager
@@ -181,20 +168,17 @@ def _own_actions(arguments: argparse.Namespace, wanted: Iterable[str]) -> list[A
     return [*found, *load_confirmed(file)]
 
 
-def _check(arguments: argparse.Namespace) -> int:
+def _check(arguments: argparse.Namespace) -> dict[str, Any]:
     configuration = read_rails(arguments.folder)
     own = _own_actions(arguments, configuration.program.actions)
-    unknown = list(Rails(configuration, RailsWorld(), own).unknown_actions())
-    found: dict[str, Any] = {
+    return {
         "name": configuration.name,
         "flows": len(configuration.program.written_flows),
         "user_forms": len(configuration.program.user_forms),
-        "unknown_actions": unknown,
+        "unknown_actions": list(Rails(configuration, RailsWorld(), own).unknown_actions()),
         "left_out": list(configuration.left_out),
         "python_files_not_run": [path.name for path in configuration.python_files],
     }
-    print_document(found, _check_lines, as_json=arguments.json)
-    return 1 if unknown else 0
 
 
 def _check_lines(found: dict[str, Any]) -> list[str]:
@@ -205,15 +189,13 @@ def _check_lines(found: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _test(arguments: argparse.Namespace) -> int:
+def _test(arguments: argparse.Namespace) -> dict[str, Any]:
     path = arguments.tests or arguments.folder / "tests.jsonl"
     cases = _cases(path)
     with _opened(arguments) as rails:
         results = [_tested(rails, case) for case in cases]
     wrong = [result for result in results if not result["is_right"]]
-    found = {"tests": len(results), "right": len(results) - len(wrong), "wrong": wrong}
-    print_document(found, _test_lines, as_json=arguments.json)
-    return 1 if wrong else 0
+    return {"tests": len(results), "right": len(results) - len(wrong), "wrong": wrong}
 
 
 def _cases(path: Path) -> list[dict[str, str]]:

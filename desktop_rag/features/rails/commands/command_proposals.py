@@ -9,8 +9,8 @@ from typing import Any
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.features.rails.commands.command import CommandKind
-from desktop_rag.features.rails.commands.program_book import ProgramBook
 from desktop_rag.features.rails.commands.registered_program import (
+    ProgramBook,
     RegisteredProgram,
     SlotKind,
     checked_text,

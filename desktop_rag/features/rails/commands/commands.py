@@ -35,7 +35,7 @@ from desktop_rag.features.rails.commands.command import (
     to_text,
 )
 from desktop_rag.features.rails.commands.command_proposals import CommandProposals, Proposal
-from desktop_rag.features.rails.commands.program_book import ProgramBook, digest_of
+from desktop_rag.features.rails.commands.registered_program import ProgramBook, digest_of
 from desktop_rag.features.schedules.notes.notes import NoteFiles
 from desktop_rag.ingest.library import Library
 

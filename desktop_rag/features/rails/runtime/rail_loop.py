@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from threading import Event
 from typing import Protocol
@@ -74,7 +74,6 @@ class RailTurn:
         limits: Limits,
         *,
         cancel: Event | None = None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._state = conversation.state
         self._log = list(conversation.events)
@@ -83,9 +82,8 @@ class RailTurn:
         self._call = call
         self._limits = limits
         self._cancel = cancel
-        self._clock = clock
         self._given: deque[RailEvent] = deque([first])
-        self._ends = clock() + limits.time_s
+        self._ends = time.monotonic() + limits.time_s
         self._events = 0
         self._actions = 0
 
@@ -135,7 +133,7 @@ class RailTurn:
 
     def _carry_out(self, event: StartAction, command_id: str = "") -> None:
         self._actions += 1
-        remaining_s = max(0.0, self._ends - self._clock())
+        remaining_s = max(0.0, self._ends - time.monotonic())
         outcome = self._call(event, self.conversation, remaining_s, command_id)
         if outcome.proposal:
             proposed = CommandProposed(outcome.proposal, event.action_name, event.parameters)
@@ -154,4 +152,4 @@ class RailTurn:
             return "events"
         if self._actions > self._limits.actions:
             return "actions"
-        return "time" if self._clock() >= self._ends else ""
+        return "time" if time.monotonic() >= self._ends else ""

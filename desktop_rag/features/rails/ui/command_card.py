@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QFontDatabase, QTextOption
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QPlainTextEdit, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
@@ -17,6 +17,7 @@ from desktop_rag.features.rails.commands.command import Command, CommandsChanged
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, centred
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +36,8 @@ class CommandCard(Card):
     decided = Signal(str, bool)
     undo_wanted = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent, kind="notice", tone="accent")
+    def __init__(self) -> None:
+        super().__init__(kind="notice", tone="accent")
         self.setObjectName("commandCard")
         self._command: Command | None = None
         self._title = PlainLabel(wrap=True, selectable=True)
@@ -48,23 +49,24 @@ class CommandCard(Card):
         self._outcome = literal_text(tr("Outcome"))
         self._agree = TextButton(tr("Do it"))
         self._decline = TextButton(tr("Don't"))
-        self._undo = TextButton(tr("Undo"))
-        buttons = QHBoxLayout()
+        self._undo = TextButton(tr("Undo"), then=self._on_undo_clicked)
+        buttons = horizontal()
         for button in (self._agree, self._decline, self._undo):
             button.setAutoDefault(False)
             buttons.addWidget(button)
         buttons.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(14, 12, 14, 12)
-        column.setSpacing(6)
-        column.addWidget(self._title)
-        column.addLayout(self._details)
-        column.addWidget(self._state)
-        column.addWidget(self._outcome)
-        column.addLayout(buttons)
+        vertical(
+            self._title,
+            self._details,
+            self._state,
+            self._outcome,
+            buttons,
+            on=self,
+            margins=(14, 12, 14, 12),
+            spacing=6,
+        )
         self._agree.clicked.connect(lambda: self._decide(is_agreed=True))
         self._decline.clicked.connect(lambda: self._decide(is_agreed=False))
-        self._undo.clicked.connect(self._on_undo_clicked)
         self.hide()
 
     def show_command(self, command: Command | None) -> None:
@@ -127,9 +129,7 @@ class CommandCard(Card):
 
 def literal_text(name: str) -> QPlainTextEdit:
     """A read-only field for literal text."""
-    field = QPlainTextEdit()
-    field.setReadOnly(True)
-    field.setTabChangesFocus(True)
+    field = QPlainTextEdit(readOnly=True, tabChangesFocus=True)
     field.setAccessibleName(name)
     field.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
     field.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)

@@ -4,20 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import (
-    QDialog,
-    QFileDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QMessageBox,
-    QPlainTextEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
-from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.features.rails.commands.command import Command, CommandsChanged, CommandState
 from desktop_rag.features.rails.commands.registered_program import (
@@ -28,9 +18,18 @@ from desktop_rag.features.rails.commands.registered_program import (
 from desktop_rag.features.rails.ui.command_card import literal_text, show_text
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.days import day_and_time
-from desktop_rag.ui.foundation.wording import failure_in_words, one_line
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, fit_height, note, number_field
+from desktop_rag.ui.widgets.form_fields import SettingsSection, note, number_field
+from desktop_rag.ui.widgets.forms import (
+    FormDialog,
+    RowAction,
+    RowList,
+    ask_first,
+    choose_file,
+    choose_folder,
+    row_of,
+)
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
@@ -54,18 +53,13 @@ _TRUST = tr(
 )
 
 
-class ProgramDialog(QDialog):
+class ProgramDialog(FormDialog):
     """Registers or changes a program; `submitted` carries the RegisteredProgram."""
-
-    submitted = Signal(object)
 
     def __init__(self, program: RegisteredProgram, parent: QWidget) -> None:
         """A program with an empty `program_id` is new."""
-        super().__init__(parent)
-        self.setWindowTitle(tr("Program") if program.program_id else tr("Register a program"))
         self._program = program
-        self._name = QLineEdit(program.name)
-        self._name.setMaxLength(LONGEST_NAME)
+        self._name = QLineEdit(program.name, maxLength=LONGEST_NAME)
         self._path = QLineEdit(program.path)
         self._choose = TextButton(tr("Choose…"))
         self._arguments = _lines_field(tr("Arguments"), program.arguments)
@@ -74,18 +68,13 @@ class ProgramDialog(QDialog):
         self._choose_folder = TextButton(tr("Choose folder…"))
         self._seconds = number_field(1, MOST_SECONDS, 10, tr(" seconds"))
         self._seconds.setValue(program.timeout_s)
-        self._error = PlainLabel(tone="danger", wrap=True)
-        self._error.hide()
-        self._save = TextButton(tr("Save"), kind="primary")
-        self._cancel = TextButton(tr("Cancel"))
-        self._build()
+        title = tr("Program") if program.program_id else tr("Register a program")
+        super().__init__(title, self._section(title), _WIDTH_PX, parent)
         self._choose.clicked.connect(self._on_choose_clicked)
         self._choose_folder.clicked.connect(self._on_choose_folder_clicked)
-        self._cancel.clicked.connect(self.reject)
-        self._save.clicked.connect(self._on_save_clicked)
 
-    def _build(self) -> None:
-        section = SettingsSection(self.windowTitle(), _TRUST)
+    def _section(self, title: str) -> SettingsSection:
+        section = SettingsSection(title, _TRUST)
         section.add_row(tr("Name"), self._name, is_wide=True)
         section.add_row(tr("Program"), self._path, self._choose, is_wide=True)
         section.add_row(tr("Arguments"), self._arguments, is_wide=True, is_tall=True)
@@ -95,57 +84,28 @@ class ProgramDialog(QDialog):
         section.add_row(tr("Folder"), self._folder, self._choose_folder, is_wide=True)
         section.add_note(note(_FOLDER))
         section.add_row(tr("Ends after"), self._seconds)
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._save)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(12)
-        column.addWidget(section)
-        column.addWidget(self._error)
-        column.addLayout(buttons)
-        self._save.setDefault(True)
-        fit_height(self, _WIDTH_PX)
+        return section
 
-    def show_error(self, error: AppError) -> None:
-        """Say why it was not registered."""
-        self._error.setText(failure_in_words(error))
-        self._error.show()
-        self._save.setEnabled(True)
-
-    @Slot()
-    def _on_save_clicked(self) -> None:
-        self._save.setEnabled(False)
-        self.submitted.emit(
-            replace(
-                self._program,
-                name=self._name.text().strip(),
-                path=self._path.text().strip(),
-                arguments=_lines(self._arguments),
-                sentences=_lines(self._sentences),
-                folder=self._folder.text().strip(),
-                timeout_s=self._seconds.value(),
-            )
+    def value(self) -> RegisteredProgram:
+        """The program as entered."""
+        return replace(
+            self._program,
+            name=self._name.text().strip(),
+            path=self._path.text().strip(),
+            arguments=_lines(self._arguments),
+            sentences=_lines(self._sentences),
+            folder=self._folder.text().strip(),
+            timeout_s=self._seconds.value(),
         )
 
     @Slot()
     def _on_choose_clicked(self) -> None:
-        dialog = QFileDialog(self, tr("Program"), self._path.text())
-        dialog.setObjectName("programFileDialog")
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.fileSelected.connect(self._path.setText)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        choose_file(self, tr("Program"), self._path.setText, start=self._path.text())
 
     @Slot()
     def _on_choose_folder_clicked(self) -> None:
-        dialog = QFileDialog(self, tr("Folder of the program"), self._folder.text())
-        dialog.setObjectName("programFolderDialog")
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.fileSelected.connect(self._folder.setText)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        title = tr("Folder of the program")
+        choose_folder(self, title, self._folder.setText, start=self._folder.text())
 
 
 def _lines_field(name: str, lines: tuple[str, ...]) -> QPlainTextEdit:
@@ -180,10 +140,10 @@ class CommandsPage(ScrolledPage):
         super().__init__(tr("Commands"))
         self._bridge = bridge
         self._commands = commands
-        self._programs = _rows()
-        self._history = _rows()
+        self._programs = RowList()
+        self._history = RowList()
         self._register = TextButton(tr("Register a program…"), kind="primary")
-        self._forget_all = TextButton(tr("Forget all…"))
+        self._forget_all = TextButton(tr("Forget all…"), then=self._ask_to_forget_all)
         programs = SettingsSection(tr("Programs"), _PROGRAMS)
         programs.add_note(self._programs)
         programs.add_row("", self._register)
@@ -193,7 +153,6 @@ class CommandsPage(ScrolledPage):
         self.column.addWidget(programs)
         self.column.addWidget(history)
         self._register.clicked.connect(lambda: self._edit(RegisteredProgram("", "", "")))
-        self._forget_all.clicked.connect(self._ask_to_forget_all)
         bridge.hear(CommandsChanged, self._on_commands_changed)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -210,27 +169,21 @@ class CommandsPage(ScrolledPage):
             self.refresh()
 
     def _show_programs(self, programs: Sequence[RegisteredProgram]) -> None:
-        rows = [self._program_row(program) for program in programs]
-        _fill(self._programs, rows or [PlainLabel(tr("No program yet."), tone="muted")])
+        self._programs.show_rows(map(self._program_row, programs), tr("No program yet."))
 
     def _program_row(self, program: RegisteredProgram) -> QWidget:
         name = one_line(program.name)
-        row, line = _row(name)
-        change = TextButton(tr("Change…"), kind="quiet")
-        change.setAccessibleName(tr("Change {name}", name=name))
-        change.clicked.connect(lambda: self._edit(program))
-        remove = TextButton(tr("Remove"), kind="quiet")
-        remove.setAccessibleName(tr("Remove {name}", name=name))
-        remove.clicked.connect(
-            lambda: self._do(lambda: self._commands.programs.remove(program.program_id))
+
+        def remove() -> None:
+            self._do(lambda: self._commands.programs.remove(program.program_id))
+
+        actions = (
+            (tr("Change…"), tr("Change {name}", name=name), lambda: self._edit(program)),
+            (tr("Remove"), tr("Remove {name}", name=name), remove),
         )
-        line.addWidget(change)
-        line.addWidget(remove)
         told = " ".join([program.path, *program.arguments])
         sentences = tr("Say: {sentence}", sentence=" · ".join(program.said_by))
-        for words in (told, sentences):
-            _add(row, ElidedLabel(one_line(words), tone="muted", scale="small"))
-        return row
+        return row_of(name, actions, [_line(told), _line(sentences)])
 
     def _edit(self, program: RegisteredProgram) -> None:
         dialog = ProgramDialog(program, self)
@@ -244,7 +197,6 @@ class CommandsPage(ScrolledPage):
             self._bridge.run(dialog, lambda: put(edited), done, dialog.show_error)
 
         dialog.submitted.connect(register)
-        dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
     def _show_history(self, commands: Sequence[Command]) -> None:
@@ -252,85 +204,40 @@ class CommandsPage(ScrolledPage):
         if more := len(commands) - len(rows):
             rows.append(PlainLabel(tr("{count} older ones are kept.", count=more), tone="muted"))
         self._forget_all.setEnabled(bool(commands))
-        _fill(self._history, rows or [PlainLabel(tr("Nothing yet."), tone="muted")])
+        self._history.show_rows(rows, tr("Nothing yet."))
 
     def _command_row(self, command: Command) -> QWidget:
-        title = one_line(command.title)
-        row, line = _row(title)
+        title, command_id = one_line(command.title), command.command_id
+        actions: list[RowAction] = []
         if command.can_be_undone:
-            undo = TextButton(tr("Undo"), kind="quiet")
-            undo.setAccessibleName(tr("Undo: {title}", title=title))
-            undo.clicked.connect(lambda: self._do(lambda: self._commands.undo(command.command_id)))
-            line.addWidget(undo)
-        if command.state is not CommandState.RUNNING:
-            forget = TextButton(tr("Forget"), kind="quiet")
-            forget.setAccessibleName(tr("Forget: {title}", title=title))
-            forget.clicked.connect(
-                lambda: self._do(lambda: self._commands.forget([command.command_id]))
+            told = tr("Undo: {title}", title=title)
+            actions.append(
+                (tr("Undo"), told, lambda: self._do(lambda: self._commands.undo(command_id)))
             )
-            line.addWidget(forget)
+        if command.state is not CommandState.RUNNING:
+            told = tr("Forget: {title}", title=title)
+            actions.append(
+                (tr("Forget"), told, lambda: self._do(lambda: self._commands.forget([command_id])))
+            )
         day = day_and_time(command.proposed_at)
-        said = f"{day} · {command.state.in_words()} · “{one_line(command.prompt)}”"
-        _add(row, ElidedLabel(said, tone="muted", scale="small"))
+        said = f"{day} · {command.state.in_words()} · “{command.prompt}”"
         outcome = literal_text(tr("Outcome of {title}", title=title))
-        _add(row, outcome)
+        row = row_of(title, actions, [_line(said), outcome])
         show_text(outcome, command.outcome)
         return row
 
     @Slot()
     def _ask_to_forget_all(self) -> None:
-        question = QMessageBox(self)
-        question.setWindowTitle(tr("Forget all"))
-        question.setTextFormat(Qt.TextFormat.PlainText)
-        asked = (tr("Forget the whole history of commands?"), tr("What they did stays."))
-        question.setText("\n\n".join(asked))
-        forget = question.addButton(tr("Forget all"), QMessageBox.ButtonRole.DestructiveRole)
-        question.setDefaultButton(question.addButton(QMessageBox.StandardButton.Cancel))
-
         def forget_all() -> None:
             self._commands.forget([command.command_id for command in self._commands.all()])
 
-        forget.clicked.connect(lambda: self._do(forget_all))
-        question.finished.connect(question.deleteLater)
-        question.open()
+        asked = (tr("Forget the whole history of commands?"), tr("What they did stays."))
+        title = tr("Forget all")
+        ask_first(self, title, "\n\n".join(asked), title, lambda: self._do(forget_all))
 
     def _do(self, change: Callable[[], object]) -> None:
         self._bridge.run(self, change, lambda _done: self.refresh())
 
 
-def _rows() -> QWidget:
-    rows = QWidget()
-    column = QVBoxLayout(rows)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(12)
-    return rows
-
-
-def _fill(rows: QWidget, widgets: Sequence[QWidget]) -> None:
-    column = rows.layout()
-    assert column is not None
-    while item := column.takeAt(0):
-        if widget := item.widget():
-            widget.hide()
-            widget.deleteLater()
-    for widget in widgets:
-        column.addWidget(widget)
-
-
-def _row(name: str) -> tuple[QWidget, QHBoxLayout]:
-    """A row, and its first line: the name, with room for buttons."""
-    row = QWidget()
-    column = QVBoxLayout(row)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(2)
-    line = QHBoxLayout()
-    line.setSpacing(10)
-    line.addWidget(ElidedLabel(name), 1)
-    column.addLayout(line)
-    return row, line
-
-
-def _add(row: QWidget, widget: QWidget) -> None:
-    column = row.layout()
-    assert column is not None
-    column.addWidget(widget)
+def _line(words: str) -> ElidedLabel:
+    return ElidedLabel(one_line(words), tone="muted", scale="small")

@@ -5,15 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, Signal, Slot
-from PySide6.QtWidgets import (
-    QComboBox,
-    QFileDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QMenu,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QLineEdit, QMenu, QWidget
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.errors import AppError
@@ -24,9 +16,11 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line, shortened
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.forms import choose_folder
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 if TYPE_CHECKING:
-    from desktop_rag.features.rails.assistants.rail_service import AssistantRails
+    from desktop_rag.features.rails.services import AssistantRails
     from desktop_rag.ui.messages.message_model import MessageModel
 
 _CHOOSES = object()
@@ -45,8 +39,8 @@ class RailsField(QWidget):
 
     try_requested = Signal(str, str)
 
-    def __init__(self, rails: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, rails: str) -> None:
+        super().__init__()
         self.choice = QComboBox()
         self.choice.setAccessibleName(tr("Rails"))
         self.choice.addItem(tr("None"), "")
@@ -57,27 +51,25 @@ class RailsField(QWidget):
         self._sentence = QLineEdit()
         self._sentence.setAccessibleName(tr("Try a sentence"))
         self._sentence.setPlaceholderText(tr("Try a sentence: which party shall I vote for?"))
-        self._try = TextButton(tr("Try"))
+        self._try = TextButton(tr("Try"), then=self._on_try)
         self._try.setAutoDefault(False)
         self._tried = PlainLabel(tone="muted", scale="small", wrap=True, selectable=True)
         self._chosen = ""
         self._build()
         self.choice.activated.connect(self._on_activated)
         self._sentence.textChanged.connect(self._show_choice)
-        self._try.clicked.connect(self._on_try)
         self.choose(rails)
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        row = QHBoxLayout()
-        row.addWidget(self._sentence, 1)
-        row.addWidget(self._try)
-        column.addWidget(self.choice)
-        column.addWidget(self._note)
-        column.addLayout(row)
-        column.addWidget(self._tried)
+        vertical(
+            self.choice,
+            self._note,
+            horizontal((self._sentence, 1), self._try),
+            self._tried,
+            on=self,
+            margins=0,
+            spacing=6,
+        )
 
     @property
     def rails(self) -> str:
@@ -106,15 +98,11 @@ class RailsField(QWidget):
     @Slot(str)
     def show_tried(self, words: str) -> None:
         """Show what would be done with the sentence."""
-        self._tried.set_tone("muted")
-        self._tried.setText(words)
-        self._tried.show()
+        self._tried.say(words, "muted")
 
     def show_error(self, error: AppError) -> None:
         """Show why the sentence can't be tried."""
-        self._tried.set_tone("danger")
-        self._tried.setText(failure_in_words(error))
-        self._tried.show()
+        self._tried.say(failure_in_words(error), "danger")
 
     @Slot()
     def _show_choice(self) -> None:
@@ -133,12 +121,8 @@ class RailsField(QWidget):
             self.choose(data)
             return
         self.choose(self._chosen)
-        dialog = QFileDialog(self, tr("Choose a folder of rails"), str(Path.home()))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.fileSelected.connect(self.choose)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        title = tr("Choose a folder of rails")
+        choose_folder(self, title, self.choose, start=str(Path.home()))
 
     @Slot()
     def _on_try(self) -> None:

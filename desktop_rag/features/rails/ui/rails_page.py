@@ -12,13 +12,10 @@ from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QFontDatabase, QHideEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
-    QFileDialog,
-    QHBoxLayout,
     QInputDialog,
     QLineEdit,
     QMessageBox,
     QPlainTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -31,8 +28,17 @@ from desktop_rag.features.rails.ui.topic_form import TopicForm, topic_in_words
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
-from desktop_rag.ui.widgets.controls import Card, IconButton, PlainLabel, TextButton, set_tip
+from desktop_rag.ui.widgets.controls import (
+    Card,
+    IconButton,
+    PlainLabel,
+    TextButton,
+    plain_question,
+    set_tip,
+)
+from desktop_rag.ui.widgets.forms import choose_folder
 from desktop_rag.ui.widgets.item_list import ItemList
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
@@ -86,34 +92,30 @@ class TryingCard(Card):
 
     requested = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setAccessibleName(tr("Try a sentence"))
-        self._sentence = QLineEdit()
+        self._sentence = QLineEdit(placeholderText=tr("A sentence as somebody would say it"))
         self._sentence.setAccessibleName(tr("Sentence to try"))
-        self._sentence.setPlaceholderText(tr("A sentence as somebody would say it"))
-        self._try = TextButton(tr("Try"))
+        self._try = TextButton(tr("Try"), then=self._on_try)
         self._result = PlainLabel(wrap=True, selectable=True)
         self._events_name = PlainLabel(tr("Events"), tone="muted", scale="small")
-        self._events = QPlainTextEdit()
+        self._events = QPlainTextEdit(
+            readOnly=True, tabChangesFocus=True, lineWrapMode=QPlainTextEdit.LineWrapMode.NoWrap
+        )
         self._events.setAccessibleName(tr("Events"))
-        self._events.setReadOnly(True)
-        self._events.setTabChangesFocus(True)
-        self._events.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._events.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self._events.setFixedHeight(_EVENTS_PX)
-        row = QHBoxLayout()
-        row.addWidget(self._sentence, 1)
-        row.addWidget(self._try)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(18, 16, 18, 18)
-        column.setSpacing(8)
-        column.addWidget(PlainLabel(tr("Try a sentence"), scale="heading"))
-        column.addLayout(row)
+        column = vertical(
+            PlainLabel(tr("Try a sentence"), scale="heading"),
+            horizontal((self._sentence, 1), self._try),
+            on=self,
+            margins=(18, 16, 18, 18),
+            spacing=8,
+        )
         for widget in (self._result, self._events_name, self._events):
             column.addWidget(widget)
             widget.hide()
-        self._try.clicked.connect(self._on_try)
         self._sentence.returnPressed.connect(self._on_try)
         self._sentence.textChanged.connect(self._on_typed)
         self._on_typed()
@@ -152,9 +154,7 @@ class TryingCard(Card):
         sentence = self._sentence.text().strip()
         if sentence and self._try.isEnabled():
             self._try.setEnabled(False)
-            self._result.set_tone("muted")
-            self._result.setText(tr("Trying…"))
-            self._result.show()
+            self._result.say(tr("Trying…"), "muted")
             self.requested.emit(sentence)
 
 
@@ -172,11 +172,11 @@ class TopicList(QWidget):
     removed = Signal(int)
     moved = Signal(int, int)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._list = ItemList(tr("Topics"))
         self._list.setFixedHeight(_HEIGHT_PX)
-        self._add = TextButton(tr("Add topic"), icon="plus:text", theme=theme)
+        self._add = TextButton(tr("Add topic"), icon="plus:text", theme=theme, then=self.added)
         self._remove = TextButton(tr("Remove topic"), kind="danger")
         self._up = TextButton(tr("Move up"))
         self._down = TextButton(tr("Move down"))
@@ -193,17 +193,14 @@ class TopicList(QWidget):
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             action.triggered.connect(button.click)
             self._list.addAction(action)
-        buttons = QHBoxLayout()
-        for button in (self._add, self._remove, self._up, self._down):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        column.addWidget(self._list)
-        column.addLayout(buttons)
+        vertical(
+            self._list,
+            horizontal(self._add, self._remove, self._up, self._down, Stretch()),
+            on=self,
+            margins=0,
+            spacing=8,
+        )
         self._list.currentRowChanged.connect(self._on_chosen)
-        self._add.clicked.connect(self.added)
         self._remove.clicked.connect(lambda: self.removed.emit(self.place))
         self._up.clicked.connect(lambda: self.moved.emit(self.place, self.place - 1))
         self._down.clicked.connect(lambda: self.moved.emit(self.place, self.place + 1))
@@ -251,32 +248,24 @@ class RailsChooser(QWidget):
     named = Signal(str)
     reload_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._folder: Path | None = None
-        self._choice = QComboBox()
+        self._choice = QComboBox(minimumContentsLength=16)
         self._choice.setAccessibleName(tr("Your rails"))
-        self._choice.setMinimumContentsLength(16)
-        self._new = TextButton(tr("New rails…"), icon="plus:text", theme=theme)
-        self._open = TextButton(tr("Open a folder…"))
-        self._reload = IconButton(theme, "refresh:muted", tr("Read the folder again"))
+        self._new = TextButton(
+            tr("New rails…"), icon="plus:text", theme=theme, then=self.ask_for_name
+        )
+        self._open = TextButton(tr("Open a folder…"), then=self._on_open)
+        self._reload = IconButton(
+            theme, "refresh:muted", tr("Read the folder again"), then=self.reload_requested
+        )
         self._where = PlainLabel(tone="muted", scale="small", wrap=True, selectable=True)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(self._choice, 1)
-        row.addWidget(self._reload)
-        row.addWidget(self._new)
-        row.addWidget(self._open)
-        row.addStretch(0)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addLayout(row)
-        column.addWidget(self._where)
+        row = horizontal(
+            (self._choice, 1), self._reload, self._new, self._open, Stretch(0), spacing=8
+        )
+        vertical(row, self._where, on=self, margins=0, spacing=4)
         self._choice.activated.connect(self._on_activated)
-        self._new.clicked.connect(self.ask_for_name)
-        self._open.clicked.connect(self._on_open)
-        self._reload.clicked.connect(self.reload_requested)
         self.show_folders((), None, "")
 
     def show_folders(self, folders: Sequence[Path], chosen: Path | None, used: str) -> None:
@@ -311,16 +300,10 @@ class RailsChooser(QWidget):
 
     @Slot()
     def _on_open(self) -> None:
-        dialog = QFileDialog(self, tr("Choose a folder of rails"), str(Path.home()))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.fileSelected.connect(self._on_folder)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        def take(path: str) -> None:
+            self.chosen.emit(Path(path))
 
-    @Slot(str)
-    def _on_folder(self, path: str) -> None:
-        self.chosen.emit(Path(path))
+        choose_folder(self, tr("Choose a folder of rails"), take, start=str(Path.home()))
 
 
 _DRAFT_MS = 800
@@ -340,18 +323,16 @@ _OTHERS = tr("Other files of this folder stay as they are: {files}.")
 class RailsPage(ScrolledPage):
     """Edits the topics of a folder; reads the folders whenever it is shown."""
 
-    def __init__(
-        self, bridge: Bridge, folders: RailsFolders, theme: Theme, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(tr("Rails"), parent)
+    def __init__(self, bridge: Bridge, folders: RailsFolders, theme: Theme) -> None:
+        super().__init__(tr("Rails"))
         self._bridge = bridge
         self._folders = folders
         self._opened: OpenedRails | None = None
         self._edits = TopicEdits()
         self._is_saving = False
-        self._undo = TextButton(tr("Undo"), kind="quiet")
-        self._redo = TextButton(tr("Redo"), kind="quiet")
-        self._save = TextButton(tr("Save"), kind="primary")
+        self._undo = TextButton(tr("Undo"), kind="quiet", then=self._on_undo)
+        self._redo = TextButton(tr("Redo"), kind="quiet", then=self._on_redo)
+        self._save = TextButton(tr("Save"), kind="primary", then=self.save)
         for button in (self._undo, self._redo, self._save):
             self.header.addWidget(button)
         self._chooser = RailsChooser(theme)
@@ -371,12 +352,16 @@ class RailsPage(ScrolledPage):
     def _build(self) -> None:
         self._topics = Card()
         self._topics.setAccessibleName(tr("Topics"))
-        inside = QVBoxLayout(self._topics)
-        inside.setContentsMargins(18, 16, 18, 18)
-        inside.setSpacing(10)
-        inside.addWidget(PlainLabel(tr("Topics"), scale="heading"))
-        for part in (self._empty, self._list, self._form, self._others):
-            inside.addWidget(part)
+        vertical(
+            PlainLabel(tr("Topics"), scale="heading"),
+            self._empty,
+            self._list,
+            self._form,
+            self._others,
+            on=self._topics,
+            margins=(18, 16, 18, 18),
+            spacing=10,
+        )
         self._shown.setReadOnly(True)
         self._shown.setAccessibleName(tr("The files of these rails"))
         self._shown.setTabChangesFocus(True)
@@ -398,9 +383,6 @@ class RailsPage(ScrolledPage):
         self._list.moved.connect(self._on_moved)
         self._form.edited.connect(self._on_edited)
         self._trying.requested.connect(self._on_try)
-        self._undo.clicked.connect(self._on_undo)
-        self._redo.clicked.connect(self._on_redo)
-        self._save.clicked.connect(self.save)
         self._draft_timer.timeout.connect(self._keep_draft)
         for button, key in (
             (self._save, QKeySequence.StandardKey.Save),
@@ -476,11 +458,7 @@ class RailsPage(ScrolledPage):
         if not self._edits.is_changed:
             go()
             return
-        box = QMessageBox(self)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setWindowTitle(tr("Rails"))
-        box.setText(tr("The changes of these rails are not saved."))
+        box = plain_question(self, tr("Rails"), tr("The changes of these rails are not saved."))
         save = box.addButton(tr("Save"), QMessageBox.ButtonRole.AcceptRole)
         discard = box.addButton(tr("Discard"), QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
@@ -543,8 +521,7 @@ class RailsPage(ScrolledPage):
         if topics:
             self._form.show_topic(topics[self._list.place])
         others = ", ".join(opened.others) if opened else ""
-        self._others.setText(_OTHERS.format(files=others))
-        self._others.setVisible(bool(others))
+        self._others.say(_OTHERS.format(files=others) if others else "")
         self._topics.setVisible(is_editable)
         self._trying.setVisible(is_editable)
         self._shown.setVisible(is_open and not is_editable)
@@ -562,9 +539,7 @@ class RailsPage(ScrolledPage):
         elif edits.is_changed and not told:
             words = f"{_UNSAVED} {problem.words}" if problem else _UNSAVED
             tone = "warning" if problem else "muted"
-        self._state.set_tone(tone)
-        self._state.setText(words)
-        self._state.setVisible(bool(words))
+        self._state.say(words, tone)
         self._save.setEnabled(edits.is_changed and not problem and not self._is_saving)
         self._undo.setEnabled(bool(edits.before))
         self._redo.setEnabled(bool(edits.after))
@@ -574,9 +549,7 @@ class RailsPage(ScrolledPage):
     def _show_error(self, error: AppError) -> None:
         self._is_saving = False
         self._show_state()
-        self._state.set_tone("danger")
-        self._state.setText(failure_in_words(error))
-        self._state.show()
+        self._state.say(failure_in_words(error), "danger")
 
     # --- saving and trying -------------------------------------------------------------------
 

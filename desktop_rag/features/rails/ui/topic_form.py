@@ -3,13 +3,14 @@
 from dataclasses import replace
 
 from PySide6.QtCore import QSignalBlocker, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.features.rails.topics.rail_topic import RailTopic, TopicReply
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel
 from desktop_rag.ui.widgets.form_fields import WheelGuard, note
+from desktop_rag.ui.widgets.layouts import Gap, fill, vertical
 
 REPLIES = {
     TopicReply.DOCUMENTS: tr("Answer from the documents"),
@@ -52,12 +53,11 @@ class TopicForm(QWidget):
 
     edited = Signal(object, str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._topic = RailTopic()
-        self._name = QLineEdit()
+        self._name = QLineEdit(placeholderText=tr("ask for the price"))
         self._name.setAccessibleName(tr("Name of the topic"))
-        self._name.setPlaceholderText(tr("ask for the price"))
         self._examples = _lines(tr("Example sentences"), _EXAMPLE_LINES)
         self._examples.setPlaceholderText(tr("How much is a ticket?\nWhat does it cost to get in?"))
         self._reply = QComboBox()
@@ -80,9 +80,7 @@ class TopicForm(QWidget):
         self._then.textChanged.connect(self._on_then)
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(5)
+        column = vertical(on=self, margins=0, spacing=5)
         named = (
             (PlainLabel(tr("Name")), self._name),
             (PlainLabel(tr("Sentences, one a line")), self._examples),
@@ -90,9 +88,7 @@ class TopicForm(QWidget):
         )
         for label, field in named:
             label.setBuddy(field)
-            column.addWidget(label)
-            column.addWidget(field)
-            column.addSpacing(4)
+            fill(column, label, field, Gap(4))
         column.addWidget(self._documents_note)
         for part in (
             self._said_name, self._said, self._said_note,
@@ -160,9 +156,8 @@ class TopicForm(QWidget):
 
 
 def _lines(name: str, lines: int) -> QPlainTextEdit:
-    field = QPlainTextEdit()
+    field = QPlainTextEdit(tabChangesFocus=True)
     field.setAccessibleName(name)
-    field.setTabChangesFocus(True)
     field.setFixedHeight(field.fontMetrics().lineSpacing() * lines + _MARGIN_PX)
     return field
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from desktop_rag import app
 from desktop_rag.cli.terminal import (
-    add_json,
+    add_verb,
     begin_reading,
     here,
     not_empty,
     open_services,
     path_given,
-    print_document,
+    prints,
     say,
     waiting_for,
 )
@@ -31,37 +31,32 @@ def add_notes(parser: argparse.ArgumentParser) -> None:
         "Write a page about a topic, person or project from the library, with links to its sources,"
         " as a Markdown file of yours. Its folder becomes a part of the library."
     )
-    added = verbs.add_parser("write", help="Write a note.", description=text)
-    added.set_defaults(run=_write)
+    added = add_verb(verbs, "write", text, "Write a note.")
     added.add_argument("topic", type=not_empty)
     text = "the folder for the file; that of earlier notes, or Notes in your home, without it"
     added.add_argument("--folder", default="", help=text)
     text = "a file or folder of the library: nothing else is read; may be repeated"
     added.add_argument("--about", action="append", default=[], metavar="PATH", help=text)
-    add_json(added)
+    prints(added, _write, lambda row: [f"Written: {row['file']}"])
     text = (
         "Show what a note would say now, and write what you accept. Sections that you wrote or"
         " changed stay unless you name them."
     )
-    added = verbs.add_parser("refresh", help="Refresh a note.", description=text)
-    added.set_defaults(run=_refresh)
+    added = add_verb(verbs, "refresh", text, "Refresh a note.")
     added.add_argument("file")
     chosen = added.add_mutually_exclusive_group()
     text = "write all changes but those of your own sections, and remove none, without asking"
     chosen.add_argument("--yes", action="store_true", help=text)
     text = "write the change of this section, without asking; may be repeated"
     chosen.add_argument("--section", action="append", default=[], metavar="HEADING", help=text)
-    add_json(added)
-    text = "List the notes with their files."
-    added = verbs.add_parser("list", help=text, description=text)
-    added.set_defaults(run=_list)
-    add_json(added)
+    prints(added, _refresh, _refresh_lines)
+    prints(add_verb(verbs, "list", "List the notes with their files."), _list, _list_lines)
 
 
 # --- the verbs ---------------------------------------------------------------------------------
 
 
-def _write(arguments: argparse.Namespace) -> int:
+def _write(arguments: argparse.Namespace) -> dict[str, Any]:
     with open_services() as services, waiting_for(services.library) as waiting:
         notes = _notes(services)
         folder = path_given(arguments.folder) if arguments.folder else notes.suggested_folder()
@@ -73,11 +68,10 @@ def _write(arguments: argparse.Namespace) -> int:
         draft = notes.write(arguments.topic, folder, scope, tell=say, cancel=cancel)
         done = {"topic": draft.page.topic, "file": str(notes.save(draft, draft.unasked))}
         _read_now(services, waiting)
-    print_document(done, lambda row: [f"Written: {row['file']}"], as_json=arguments.json)
-    return 0
+    return done
 
 
-def _refresh(arguments: argparse.Namespace) -> int:
+def _refresh(arguments: argparse.Namespace) -> dict[str, Any]:
     file = path_given(arguments.file)
     with open_services() as services, waiting_for(services.library) as waiting:
         notes = _notes(services)
@@ -87,9 +81,7 @@ def _refresh(arguments: argparse.Namespace) -> int:
         if accepted:
             notes.accept(file, accepted)
             _read_now(services, waiting)
-    done = {**draft, "accepted": accepted}
-    print_document(done, _refresh_lines, as_json=arguments.json)
-    return 0
+    return {**draft, "accepted": accepted}
 
 
 def _read_now(services: app.Services, waiting: Waiting) -> None:
@@ -99,11 +91,9 @@ def _read_now(services: app.Services, waiting: Waiting) -> None:
         waiting.until_idle()
 
 
-def _list(arguments: argparse.Namespace) -> int:
+def _list(_arguments: argparse.Namespace) -> list[dict[str, Any]]:
     with open_services() as services:
-        rows = [{"topic": n.topic, "file": str(n.path)} for n in _notes(services).all()]
-    print_document(rows, _list_lines, as_json=arguments.json)
-    return 0
+        return [{"topic": n.topic, "file": str(n.path)} for n in _notes(services).all()]
 
 
 def _chosen(arguments: argparse.Namespace, draft: Mapping[str, Any]) -> list[str]:

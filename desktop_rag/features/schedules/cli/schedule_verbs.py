@@ -8,14 +8,7 @@ from functools import partial
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli.terminal import (
-    add_json,
-    here,
-    not_empty,
-    open_services,
-    path_given,
-    print_document,
-)
+from desktop_rag.cli.terminal import add_verb, here, not_empty, open_services, path_given, prints
 from desktop_rag.core.errors import AppError, InterruptedAnswer
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.features.schedules.scheduled_questions import Schedule, ScheduledQuestions
@@ -24,9 +17,10 @@ from desktop_rag.features.schedules.values.scheduled_question import (
     RUNS_KEPT,
     Rhythm,
     ScheduledQuestion,
+    ScheduledRun,
+    SentenceChange,
     next_occasion,
 )
-from desktop_rag.features.schedules.values.scheduled_run import ScheduledRun, SentenceChange
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
@@ -43,8 +37,7 @@ def add_schedules(parser: argparse.ArgumentParser) -> None:
         "Have a question asked regularly while the app is open; what was missed is made up once."
         " Each time the endpoint of the settings is used, and only this computer without one."
     )
-    added = verbs.add_parser("add", help="Schedule a question.", description=text)
-    added.set_defaults(run=_add)
+    added = add_verb(verbs, "add", text, "Schedule a question.")
     added.add_argument("question", type=not_empty)
     added.add_argument("--name", default="", help="its name; the question itself without one")
     when = added.add_mutually_exclusive_group()
@@ -57,49 +50,36 @@ def add_schedules(parser: argparse.ArgumentParser) -> None:
     text = "a file or folder of the library: nothing else is read; may be repeated"
     added.add_argument("--about", action="append", default=[], metavar="PATH", help=text)
     added.add_argument("--assistant", default="", help="ask the assistant of this name")
-    add_json(added)
+    prints(added, _add, _row_lines)
     text = "List the scheduled questions with the next time and the latest answer."
-    added = verbs.add_parser("list", help=text, description=text)
-    added.set_defaults(run=_list)
-    add_json(added)
+    prints(add_verb(verbs, "list", text), _list, _list_lines)
     history = f"List its answers, the newest first; the last {RUNS_KEPT} are kept."
     for name, find, lines, text in (
         ("run", _ran, _run_lines, "Ask a scheduled question now, and print what changed."),
         ("remove", _removed, _removed_lines, "Remove a scheduled question with its history."),
         ("history", _past, _history_lines, history),
     ):
-        added = verbs.add_parser(name, help=text, description=text)
-        added.set_defaults(run=partial(_of_one, find, lines))
+        added = add_verb(verbs, name, text)
         added.add_argument("name", help="the name of the scheduled question")
-        add_json(added)
+        prints(added, partial(_of_one, find), lines)
 
 
 # --- the verbs ---------------------------------------------------------------------------------
 
 
-def _add(arguments: argparse.Namespace) -> int:
+def _add(arguments: argparse.Namespace) -> dict[str, Any]:
     with open_services() as services:
-        added = _added(services, arguments)
-    print_document(added, _row_lines, as_json=arguments.json)
-    return 0
+        return _added(services, arguments)
 
 
-def _list(arguments: argparse.Namespace) -> int:
+def _list(_arguments: argparse.Namespace) -> list[dict[str, Any]]:
     with open_services() as services:
-        rows = [_row(each) for each in _questions(services).all()]
-    print_document(rows, _list_lines, as_json=arguments.json)
-    return 0
+        return [_row(each) for each in _questions(services).all()]
 
 
-def _of_one(
-    find: Callable[[app.Services, str], Any],
-    lines: Callable[[Any], list[str]],
-    arguments: argparse.Namespace,
-) -> int:
+def _of_one(find: Callable[[app.Services, str], Any], arguments: argparse.Namespace) -> Any:  # noqa: ANN401
     with open_services() as services:
-        found = find(services, arguments.name)
-    print_document(found, lines, as_json=arguments.json)
-    return 0
+        return find(services, arguments.name)
 
 
 # --- the work ------------------------------------------------------------------------------------

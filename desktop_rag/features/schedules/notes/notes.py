@@ -39,7 +39,7 @@ from desktop_rag.features.schedules.values.note_page import (
     with_accepted,
 )
 from desktop_rag.features.schedules.values.note_sources import NoteSources, cited_in, without_links
-from desktop_rag.features.schedules.values.scheduled_run import is_changed
+from desktop_rag.features.schedules.values.scheduled_question import is_changed
 from desktop_rag.ingest.library import Library
 
 COLLECTION = "Your notes"

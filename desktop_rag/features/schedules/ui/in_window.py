@@ -11,8 +11,10 @@ from PySide6.QtCore import QObject, Slot
 from desktop_rag.core.conversation import Message, MessageState
 from desktop_rag.core.language.translation import tr
 from desktop_rag.features.schedules.services import ScheduleServices
-from desktop_rag.features.schedules.values.scheduled_question import ScheduledQuestion
-from desktop_rag.features.schedules.values.scheduled_run import AnswerHasChanged
+from desktop_rag.features.schedules.values.scheduled_question import (
+    AnswerHasChanged,
+    ScheduledQuestion,
+)
 from desktop_rag.ui.window.window_pages import CHAT, LIBRARY
 
 if TYPE_CHECKING:

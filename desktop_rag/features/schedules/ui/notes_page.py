@@ -3,22 +3,14 @@
 import html
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import (
-    QDialog,
-    QFileDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QListWidgetItem,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QLineEdit, QListWidgetItem, QWidget
 
 from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError, Cancelled
@@ -35,8 +27,10 @@ from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.cited_text import CitedText
 from desktop_rag.ui.viewers.viewer import DocumentSpan
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, fit_height, note
+from desktop_rag.ui.widgets.form_fields import SettingsSection, note
+from desktop_rag.ui.widgets.forms import FormDialog, choose_folder
 from desktop_rag.ui.widgets.item_list import ItemList
+from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
@@ -51,69 +45,54 @@ _FOLDER = tr(
 )
 
 
-class NoteDialog(QDialog):
-    """The form for a new note. `submitted` carries the topic, the folder and the QuestionScope."""
+@dataclass(frozen=True, slots=True)
+class NoteWish:
+    """A note to write: its topic, the folder it goes to, and the documents it is made from."""
 
-    submitted = Signal(str, object, object)
+    topic: str
+    folder: Path
+    scope: QuestionScope
+
+
+class NoteDialog(FormDialog):
+    """The form for a new note; `submitted` carries the NoteWish."""
 
     def __init__(
         self, folder: Path, scopes: Sequence[QuestionScope], cost: str, parent: QWidget
     ) -> None:
         """`folder` is suggested, `scopes` can be chosen, `cost` says what each question uses."""
-        super().__init__(parent)
-        self.setObjectName("noteDialog")
-        self.setWindowTitle(tr("Write a note about…"))
-        self._topic = QLineEdit()
-        self._topic.setAccessibleName(tr("Topic"))
-        self._topic.setPlaceholderText(tr("A topic, a person, a project"))
+        self._topic = QLineEdit(placeholderText=tr("A topic, a person, a project"))
         self._folder = QLineEdit(str(folder))
         self._choose = TextButton(tr("Choose…"))
         self._about = scope_field(ALL_DOCUMENTS, scopes)
-        self._write = TextButton(tr("Write"), kind="primary")
-        self._cancel = TextButton(tr("Cancel"))
-        section = SettingsSection(self.windowTitle())
+        title = tr("Write a note about…")
+        section = SettingsSection(title)
         section.add_row(tr("Topic"), self._topic, is_wide=True)
         section.add_row(tr("From"), self._about, is_wide=True)
         section.add_note(note(cost))
         section.add_row(tr("Folder"), self._folder, self._choose, is_wide=True)
         section.add_note(note(_FOLDER))
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._write)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(12)
-        column.addWidget(section)
-        column.addLayout(buttons)
-        self._write.setDefault(True)
-        fit_height(self, _NOTE_WIDTH_PX)
+        super().__init__(title, section, _NOTE_WIDTH_PX, parent, send=tr("Write"))
         self._topic.textChanged.connect(self._on_edited)
         self._folder.textChanged.connect(self._on_edited)
         self._choose.clicked.connect(self._on_choose_clicked)
-        self._cancel.clicked.connect(self.reject)
-        self._write.clicked.connect(self._on_write_clicked)
+        self.submitted.connect(self.accept)
         self._on_edited()
+
+    def value(self) -> NoteWish:
+        """The note as wished for."""
+        folder = Path(self._folder.text().strip()).expanduser()
+        return NoteWish(self._topic.text(), folder, self._about.currentData())
 
     @Slot()
     def _on_edited(self) -> None:
         texts = (self._topic.text().strip(), self._folder.text().strip())
-        self._write.setEnabled(all(texts))
+        self._send.setEnabled(all(texts))
 
     @Slot()
     def _on_choose_clicked(self) -> None:
-        dialog = QFileDialog(self, tr("Folder of the note"), self._folder.text())
-        dialog.setObjectName("noteFolderDialog")
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.fileSelected.connect(self._folder.setText)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
-
-    @Slot()
-    def _on_write_clicked(self) -> None:
-        folder = Path(self._folder.text().strip()).expanduser()
-        self.submitted.emit(self._topic.text(), folder, self._about.currentData())
-        self.accept()
+        title = tr("Folder of the note")
+        choose_folder(self, title, self._folder.setText, start=self._folder.text())
 
 
 _WIDTH_PX, _HEIGHT_PX = 820, 560
@@ -154,31 +133,26 @@ class ChangeDialog(QDialog):
             state = Qt.CheckState.Unchecked if change.is_asked_for else Qt.CheckState.Checked
             item.setCheckState(state)
         self._text = CitedText(theme, tr("Change"))
-        self._write = TextButton(tr("Write the checked"), kind="primary")
-        self._cancel = TextButton(tr("Cancel"))
+        self._write = TextButton(
+            tr("Write the checked"), kind="primary", then=self._on_write_clicked
+        )
+        self._cancel = TextButton(tr("Cancel"), then=self.reject)
         self._build()
         self._list.currentRowChanged.connect(self._on_row_changed)
         self._list.itemChanged.connect(self._on_checked)
-        self._write.clicked.connect(self._on_write_clicked)
-        self._cancel.clicked.connect(self.reject)
         self._text.read_requested.connect(self.read_requested)
         self._list.setCurrentRow(0)
 
     def _build(self) -> None:
-        middle = QHBoxLayout()
-        middle.addWidget(self._list)
-        middle.addWidget(self._text, 1)
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._write)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(10)
-        column.addWidget(PlainLabel(self.windowTitle(), scale="heading"))
-        column.addWidget(note(_CHANGE_INTRO))
-        column.addLayout(middle, 1)
-        column.addLayout(buttons)
+        vertical(
+            PlainLabel(self.windowTitle(), scale="heading"),
+            note(_CHANGE_INTRO),
+            (horizontal(self._list, (self._text, 1)), 1),
+            horizontal(Stretch(), self._cancel, self._write),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=10,
+        )
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -248,15 +222,9 @@ class NotesPage(ScrolledPage):
     """The list of notes, read whenever it is shown. One note is written at a time."""
 
     def __init__(
-        self,
-        bridge: Bridge,
-        notes: "Notes",
-        library: "Library",
-        chat: "Chat",
-        theme: Theme,
-        parent: QWidget | None = None,
+        self, bridge: Bridge, notes: "Notes", library: "Library", chat: "Chat", theme: Theme
     ) -> None:
-        super().__init__(tr("Notes"), parent, fills_height=True)
+        super().__init__(tr("Notes"), fills_height=True)
         self._bridge = bridge
         self._notes = notes
         self._library = library
@@ -265,44 +233,41 @@ class NotesPage(ScrolledPage):
         self._listed: Sequence[Note] = ()
         self._cancel = Event()
         self._told: deque[str] = deque(maxlen=1)
-        self._ticks = QTimer(self)
-        self._ticks.setInterval(_TICK_MS)
+        self._ticks = QTimer(self, interval=_TICK_MS)
         self._ticks.timeout.connect(self._on_tick)
         self._opener = DocumentOpener(bridge, library, theme, self)
         self._new = TextButton(
-            tr("Write a note about…"), kind="primary", icon="plus:accent_text", theme=theme
+            tr("Write a note about…"),
+            kind="primary",
+            icon="plus:accent_text",
+            theme=theme,
+            then=self.write,
         )
         self.header.addWidget(self._new)
         self._list = ItemList(tr("Notes"), tr("No notes yet."))
-        self._refresh = TextButton(tr("Refresh…"), icon="refresh", theme=theme)
-        self._read = TextButton(tr("Read"))
+        self._refresh = TextButton(
+            tr("Refresh…"), icon="refresh", theme=theme, then=self._on_refresh_clicked
+        )
+        self._read = TextButton(tr("Read"), then=self._on_read_clicked)
         self._read.setAccessibleDescription(tr("Read the note, with links to its sources"))
-        self._open = TextButton(tr("Open"))
+        self._open = TextButton(tr("Open"), then=self._on_open_clicked)
         self._said = PlainLabel(tone="muted", wrap=True, selectable=True)
-        self._stop = TextButton(tr("Stop"))
+        self._stop = TextButton(tr("Stop"), then=self._on_stop_clicked)
         self._build()
         self._connect()
         self._show_busy("")
 
     def _build(self) -> None:
-        self.column.addWidget(PlainLabel(_INTRO, tone="muted", wrap=True))
-        self.column.addWidget(self._list, 1)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._refresh)
-        buttons.addWidget(self._read)
-        buttons.addWidget(self._open)
-        buttons.addWidget(self._said, 1)
-        buttons.addWidget(self._stop)
-        self.column.addLayout(buttons)
+        fill(
+            self.column,
+            PlainLabel(_INTRO, tone="muted", wrap=True),
+            (self._list, 1),
+            horizontal(self._refresh, self._read, self._open, (self._said, 1), self._stop),
+        )
 
     def _connect(self) -> None:
-        self._new.clicked.connect(self.write)
-        self._refresh.clicked.connect(self._on_refresh_clicked)
-        self._read.clicked.connect(self._on_read_clicked)
-        self._open.clicked.connect(self._on_open_clicked)
         self._list.itemActivated.connect(self._on_open_clicked)
         self._list.currentRowChanged.connect(self._on_chosen)
-        self._stop.clicked.connect(self._on_stop_clicked)
 
     # --- the list ----------------------------------------------------------------------------
 
@@ -365,16 +330,18 @@ class NotesPage(ScrolledPage):
 
         def show(loaded: tuple[Path, list[QuestionScope], str]) -> None:
             dialog = NoteDialog(*loaded, self.window())
-            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             dialog.submitted.connect(self._on_submitted)
             dialog.open()
 
         self._bridge.run(self, load, show)
 
-    @Slot(str, object, object)
-    def _on_submitted(self, topic: str, folder: Path, scope: QuestionScope) -> None:
+    @Slot(object)
+    def _on_submitted(self, wish: NoteWish) -> None:
+        write = self._notes.write
         self._draft(
-            lambda tell, cancel: self._notes.write(topic, folder, scope, tell=tell, cancel=cancel)
+            lambda tell, cancel: write(
+                wish.topic, wish.folder, wish.scope, tell=tell, cancel=cancel
+            )
         )
 
     @Slot()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.conversation import Message
@@ -77,7 +77,6 @@ class ScheduleActions(QObject):
         def show(loaded: tuple[QuestionScope, list[QuestionScope], str]) -> None:
             chosen, scopes, cost = loaded
             dialog = ScheduleDialog(replace(question, scope=chosen), scopes, cost, self._window)
-            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             dialog.submitted.connect(lambda written: self._save(dialog, written, known))
             dialog.open()
 

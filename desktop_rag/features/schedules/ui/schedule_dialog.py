@@ -4,19 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from PySide6.QtCore import QLocale, QTime, Signal, Slot
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QPlainTextEdit,
-    QTimeEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QLocale, QTime, Slot
+from PySide6.QtWidgets import QComboBox, QLineEdit, QPlainTextEdit, QTimeEdit, QWidget
 
-from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import EndpointSettings
@@ -24,13 +14,14 @@ from desktop_rag.features.schedules.values.scheduled_question import (
     LONGEST_NAME,
     Rhythm,
     ScheduledQuestion,
+    ScheduledRun,
+    SentenceChange,
     next_occasion,
 )
-from desktop_rag.features.schedules.values.scheduled_run import ScheduledRun, SentenceChange
 from desktop_rag.ui.foundation.days import day_and_time, time_of_day
-from desktop_rag.ui.foundation.wording import failure_in_words, one_line
-from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, fit_height, note
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note
+from desktop_rag.ui.widgets.forms import FormDialog
 
 RHYTHMS = {
     Rhythm.DAILY: tr("Every day"), Rhythm.WEEKLY: tr("Every week"),
@@ -95,10 +86,8 @@ _MISSED = tr(
 )
 
 
-class ScheduleDialog(QDialog):
+class ScheduleDialog(FormDialog):
     """`submitted` carries the ScheduledQuestion as entered; open until it is saved."""
-
-    submitted = Signal(object)
 
     def __init__(
         self,
@@ -108,10 +97,6 @@ class ScheduleDialog(QDialog):
         parent: QWidget,
     ) -> None:
         """`scopes` can be chosen; `cost` says what each run uses."""
-        super().__init__(parent)
-        self.setObjectName("scheduleDialog")
-        is_new = not question.question_id
-        self.setWindowTitle(tr("Ask regularly") if is_new else tr("Scheduled question"))
         self._edited = question
         self._make_texts(question)
         self._rhythm = QComboBox()
@@ -127,55 +112,35 @@ class ScheduleDialog(QDialog):
         # The style sheet's padding does not apply to the text.
         self._time.lineEdit().setTextMargins(_TEXT_MARGIN_PX, 0, 0, 0)
         self._about = scope_field(question.scope, scopes)
+        title = tr("Scheduled question") if question.question_id else tr("Ask regularly")
+        super().__init__(title, self._section(title, cost), _WIDTH_PX, parent)
         guard = WheelGuard(self)
         for field in (self._rhythm, self._day, self._time, self._about):
             guard.guard(field)
-        self._error = PlainLabel(tone="danger", wrap=True, selectable=True)
-        self._save = TextButton(tr("Save"), kind="primary")
-        self._cancel = TextButton(tr("Cancel"))
-        self._build(cost)
-        self._connect()
+        self._question.textChanged.connect(self._on_edited)
+        self._rhythm.currentIndexChanged.connect(self._on_edited)
         self._on_edited()
 
     def _make_texts(self, question: ScheduledQuestion) -> None:
-        self._question = QPlainTextEdit(question.question)
+        self._question = QPlainTextEdit(question.question, tabChangesFocus=True)
         self._question.setAccessibleName(tr("Scheduled question"))
-        self._question.setTabChangesFocus(True)
         lines = self._question.fontMetrics().lineSpacing() * _LINES
         self._question.setFixedHeight(lines + _MARGIN_PX)
         self._name = QLineEdit(question.name)
         self._name.setMaxLength(LONGEST_NAME)
         self._name.setPlaceholderText(tr("The question itself"))
 
-    def _build(self, cost: str) -> None:
-        section = SettingsSection(self.windowTitle())
+    def _section(self, title: str, cost: str) -> SettingsSection:
+        section = SettingsSection(title)
         section.add_row(tr("Question"), self._question, is_wide=True)
         section.add_row(tr("Name"), self._name, is_wide=True)
         section.add_row(tr("When"), self._rhythm, self._day, self._time)
         section.add_note(note(_MISSED))
         section.add_row(tr("About"), self._about, is_wide=True)
         section.add_note(note(cost))
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._error, 1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._save)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(12)
-        column.addWidget(section)
-        column.addStretch(1)
-        column.addLayout(buttons)
-        self._save.setDefault(True)
-        fit_height(self, _WIDTH_PX)
+        return section
 
-    def _connect(self) -> None:
-        self._question.textChanged.connect(self._on_edited)
-        self._rhythm.currentIndexChanged.connect(self._on_edited)
-        self._save.clicked.connect(self._on_saved)
-        self._cancel.clicked.connect(self.reject)
-
-    @property
-    def question(self) -> ScheduledQuestion:
+    def value(self) -> ScheduledQuestion:
         """The question as entered."""
         time = self._time.time()
         return replace(
@@ -189,31 +154,20 @@ class ScheduleDialog(QDialog):
         # Qt returns the text of a StrEnum.
         return Rhythm(self._rhythm.currentData())
 
-    def show_error(self, error: AppError) -> None:
-        """Show why the question can't be saved."""
-        self._error.setText(failure_in_words(error))
-        self._save.setEnabled(True)
-
     @Slot()
     def _on_edited(self) -> None:
         rhythm = self._chosen_rhythm
         self._day.setVisible(rhythm is Rhythm.WEEKLY)
         self._time.setVisible(rhythm is not Rhythm.ON_CHANGE)
         if self.isVisible():
-            fit_height(self, self.width())
-        self._error.setText("")
-        self._save.setEnabled(bool(self._question.toPlainText().strip()))
-
-    @Slot()
-    def _on_saved(self) -> None:
-        self._save.setEnabled(False)
-        self.submitted.emit(self.question)
+            self._scroll.make_room()
+        self._error.hide()
+        self._send.setEnabled(bool(self._question.toPlainText().strip()))
 
 
 def scope_field(chosen: QuestionScope, scopes: Sequence[QuestionScope]) -> QComboBox:
     """A combo box of the scopes, all documents and the chosen one among them."""
-    field = QComboBox()
-    field.setMinimumContentsLength(20)
+    field = QComboBox(minimumContentsLength=20)
     every = list(dict.fromkeys((ALL_DOCUMENTS, chosen, *scopes)))
     for scope in every:
         words = scope.in_words().removeprefix("About: ")

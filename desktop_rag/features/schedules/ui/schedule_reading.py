@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QFont, QShowEvent, QTextBlockFormat, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import (
-    QComboBox,
-    QFrame,
-    QHBoxLayout,
-    QListWidgetItem,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QFrame, QListWidgetItem, QStackedWidget, QWidget
 
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.translation import told, tr
@@ -26,11 +18,12 @@ from desktop_rag.features.schedules.ui.schedule_dialog import (
     run_in_words,
     schedule_in_words,
 )
-from desktop_rag.features.schedules.values.scheduled_question import RUNS_KEPT, ScheduleState
-from desktop_rag.features.schedules.values.scheduled_run import (
+from desktop_rag.features.schedules.values.scheduled_question import (
+    RUNS_KEPT,
     ComparedSentence,
     ScheduledRun,
     SchedulesChanged,
+    ScheduleState,
     SentenceChange,
 )
 from desktop_rag.ui.documents.document_beside import DocumentBeside
@@ -43,6 +36,7 @@ from desktop_rag.ui.messages.cited_text import CitedText
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
 from desktop_rag.ui.widgets.item_list import ItemList
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
@@ -58,8 +52,8 @@ _COLOURS = {
 class RunView(CitedText):
     """Shows one run with links to its sources; changes sentence by sentence, without Markdown."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, tr("Answer"), parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, tr("Answer"))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self._run: ScheduledRun | None = None
         theme.changed.connect(self._draw)
@@ -154,10 +148,8 @@ class SchedulePage(ScrolledPage):
 
     read_requested = Signal(object)
 
-    def __init__(
-        self, bridge: Bridge, actions: ScheduleActions, theme: Theme, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(tr("Scheduled questions"), parent, fills_height=True)
+    def __init__(self, bridge: Bridge, actions: ScheduleActions, theme: Theme) -> None:
+        super().__init__(tr("Scheduled questions"), fills_height=True)
         self._bridge = bridge
         self._actions = actions
         self._every: Sequence[Schedule] = ()
@@ -180,10 +172,12 @@ class SchedulePage(ScrolledPage):
         self._question = PlainLabel(wrap=True, selectable=True)
         self._schedule = PlainLabel(tone="muted", wrap=True)
         self._state = PlainLabel(wrap=True, selectable=True)
-        self._run = TextButton(tr("Ask now"), icon="refresh", theme=theme)
-        self._pause = TextButton("")
-        self._edit = TextButton(tr("Edit…"))
-        self._delete = TextButton(tr("Delete"), kind="danger")
+        self._run = TextButton(
+            tr("Ask now"), icon="refresh", theme=theme, then=self._on_run_clicked
+        )
+        self._pause = TextButton("", then=self._on_pause_clicked)
+        self._edit = TextButton(tr("Edit…"), then=self._on_edit_clicked)
+        self._delete = TextButton(tr("Delete"), kind="danger", then=self._on_delete_clicked)
         self._history = QComboBox()
         self._history.setAccessibleName(tr("Answers so far"))
         self._view = RunView(theme)
@@ -191,46 +185,34 @@ class SchedulePage(ScrolledPage):
 
     def _build_empty(self) -> QWidget:
         empty = QWidget()
-        column = QVBoxLayout(empty)
-        column.addStretch(1)
         words = PlainLabel(_INTRO, tone="muted", wrap=True)
         words.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        column.addWidget(words)
-        column.addStretch(2)
+        vertical(Stretch(), words, Stretch(2), on=empty)
         return empty
 
     def _build_details(self) -> QWidget:
         card = Card()
-        inside = QVBoxLayout(card)
-        inside.setContentsMargins(18, 16, 18, 16)
-        inside.setSpacing(8)
-        for label in (self._question, self._schedule, self._state):
-            inside.addWidget(label)
-        buttons = QHBoxLayout()
-        for button in (self._run, self._pause, self._edit, self._delete):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        inside.addLayout(buttons)
-        inside.addWidget(self._history)
-        inside.addWidget(self._view, 1)
-        inside.addWidget(self._kept)
-        inside.addStretch(0)
+        vertical(
+            self._question,
+            self._schedule,
+            self._state,
+            horizontal(self._run, self._pause, self._edit, self._delete, Stretch()),
+            self._history,
+            (self._view, 1),
+            self._kept,
+            Stretch(0),
+            on=card,
+            margins=(18, 16, 18, 16),
+            spacing=8,
+        )
         panel = QWidget()
-        column = QVBoxLayout(panel)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(14)
-        column.addWidget(self._list)
-        column.addWidget(card, 1)
+        vertical(self._list, (card, 1), on=panel, margins=0, spacing=14)
         return panel
 
     def _connect(self) -> None:
         self._new.clicked.connect(self._actions.create)
         self._list.currentRowChanged.connect(self._on_chosen)
         self._history.currentIndexChanged.connect(self._on_run_chosen)
-        self._run.clicked.connect(self._on_run_clicked)
-        self._pause.clicked.connect(self._on_pause_clicked)
-        self._edit.clicked.connect(self._on_edit_clicked)
-        self._delete.clicked.connect(self._on_delete_clicked)
         self._view.read_requested.connect(self.read_requested)
         self._bridge.hear(SchedulesChanged, self._on_schedules_changed)
 
@@ -283,9 +265,7 @@ class SchedulePage(ScrolledPage):
             f"{schedule_in_words(question)} · {next_in_words(question, datetime.now())}"
         )
         words, tone = _state_in_words(schedule)
-        self._state.setText(words)
-        self._state.set_tone(tone)
-        self._state.setVisible(bool(words))
+        self._state.say(words, tone)
         self._pause.setText(tr("Resume") if question.is_paused else tr("Pause"))
         self._run.setEnabled(not schedule.is_running)
         question_id, runs_of = question.question_id, self._actions.questions.runs

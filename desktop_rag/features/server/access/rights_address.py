@@ -69,8 +69,7 @@ class _Kept:
 class RightsAddress:
     """Asks applications, and keeps their answers for a short time."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._interruption = Interruption()
         self._kept: dict[tuple[str, str, str], _Kept] = {}
         self._lock = threading.Lock()
@@ -91,15 +90,15 @@ class RightsAddress:
                 self._kept.clear()
             kept = self._kept.setdefault(key, _Kept())
         with kept.lock:
-            if self._clock() >= kept.until:
+            if time.monotonic() >= kept.until:
                 kept.document_ids = self._asked(address, collection, token, documents())
-                kept.until = self._clock() + KEPT_S
+                kept.until = time.monotonic() + KEPT_S
             return kept.document_ids
 
     def _asked(
         self, address: str, collection: str, token: str, documents: Sequence[AskedDocument]
     ) -> tuple[str, ...]:
-        backoff = self._backoffs.setdefault(address, Backoff(_ALONE_S, _ALONE_S, self._clock))
+        backoff = self._backoffs.setdefault(address, Backoff(_ALONE_S, _ALONE_S, time.monotonic))
         if backoff.left_s:
             raise _unknown("it did not answer a moment ago")
         readable: list[str] = []

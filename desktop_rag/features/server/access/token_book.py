@@ -116,16 +116,15 @@ _PRECISION_S = 60.0
 class TokenUses:
     """When each token was last used, to the minute; one process writes. Faults are only logged."""
 
-    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
-        """The file is created with the first use. `clock` is the wall clock."""
+    def __init__(self, path: Path) -> None:
+        """The file is created with the first use."""
         self._path = path
-        self._clock = clock
         self._lock = threading.Lock()
         self._written: dict[str, float] | None = None
 
     def note(self, token_id: str) -> None:
         """This token is used now."""
-        now = self._clock()
+        now = time.time()
         with self._lock:
             if self._written is None:
                 self._written = dict(self.all())

@@ -3,14 +3,7 @@
 import argparse
 from typing import Any
 
-from desktop_rag.cli.terminal import (
-    add_json,
-    not_empty,
-    open_services,
-    path_given,
-    print_document,
-    say,
-)
+from desktop_rag.cli.terminal import not_empty, open_services, path_given, prints, say
 from desktop_rag.core.paths import find_home
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.values.access_values import (
@@ -35,8 +28,7 @@ def add_access(parser: argparse.ArgumentParser) -> None:
     text = "where the application is asked what a user may read: https, or http on this computer"
     added.add_argument("--address", required=True, metavar="URL", help=text)
     listed = actions.add_parser("list", help="List these collections and their applications.")
-    listed.set_defaults(run=_list)
-    add_json(listed)
+    prints(listed, _list, _lines)
     removed = actions.add_parser("remove", help="Let every token for a collection read it again.")
     removed.set_defaults(run=_remove)
     removed.add_argument("collection", type=not_empty)
@@ -57,15 +49,13 @@ def _set(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _list(arguments: argparse.Namespace) -> int:
+def _list(_arguments: argparse.Namespace) -> list[dict[str, Any]]:
     with open_services() as services:
         names = {c.collection_id: c.name for c in services.library.collections.all()}
-    rows = [
+    return [
         rule.to_json() | {"collection": names.get(rule.collection_id, "")}
         for rule in AccessRules(find_home().access_rules).all()
     ]
-    print_document(rows, _lines, as_json=arguments.json)
-    return 0
 
 
 def _remove(arguments: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from desktop_rag.cli.terminal import add_json, not_empty, open_services, print_document, say
+from desktop_rag.cli.terminal import not_empty, open_services, prints, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.settings import ServerSettings
@@ -54,7 +54,6 @@ def add_token(parser: argparse.ArgumentParser) -> None:
     """Add the verbs about tokens."""
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     added = actions.add_parser("add", help="Make a token. Its secret is shown once.")
-    added.set_defaults(run=_add_token)
     added.add_argument("name", type=not_empty, help="the program that will use it")
     text = "what it allows; may be repeated (ask)"
     scopes = [scope.value for scope in TokenScope]
@@ -70,10 +69,9 @@ def add_token(parser: argparse.ArgumentParser) -> None:
     text = "leave images and HTML in answers, for a program that makes them harmless itself"
     added.add_argument("--pass-markup", action="store_true", help=text)
     added.add_argument("--days", type=float, default=0.0, help="it expires after so many days")
-    add_json(added)
+    prints(added, _add_token, lambda row: [row["token"]])
     listed = actions.add_parser("list", help="List the tokens, without their secrets.")
-    listed.set_defaults(run=_list_tokens)
-    add_json(listed)
+    prints(listed, _list_tokens, _token_lines)
     revoked = actions.add_parser("revoke", help="Refuse a token from now on.")
     revoked.set_defaults(run=_revoke_token)
     revoked.add_argument("name", type=not_empty)
@@ -127,7 +125,7 @@ def _chosen(settings: ServerSettings, arguments: argparse.Namespace) -> ServerSe
     return replace(settings, is_on=True, **said)
 
 
-def _add_token(arguments: argparse.Namespace) -> int:
+def _add_token(arguments: argparse.Namespace) -> dict[str, Any]:
     collection_ids: list[str] = []
     if arguments.collection:
         with open_services() as services:
@@ -141,15 +139,11 @@ def _add_token(arguments: argparse.Namespace) -> int:
     token, secret = wished_token(wish)
     TokenBook(find_home().tokens).add(token)
     say("This is shown once, and kept nowhere else:")
-    shown = _token_json(token) | {"token": secret}
-    print_document(shown, lambda row: [row["token"]], as_json=arguments.json)
-    return 0
+    return _token_json(token) | {"token": secret}
 
 
-def _list_tokens(arguments: argparse.Namespace) -> int:
-    rows = [_token_json(token) for token in TokenBook(find_home().tokens).all()]
-    print_document(rows, _token_lines, as_json=arguments.json)
-    return 0
+def _list_tokens(_arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    return [_token_json(token) for token in TokenBook(find_home().tokens).all()]
 
 
 def _revoke_token(arguments: argparse.Namespace) -> int:

@@ -1,14 +1,19 @@
 """The routes of the REST API, its OpenAPI document and the page of it. The server's thread."""
 
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
-from typing import Any
+from typing import Any, cast
 
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from desktop_rag.features.server.operations import Operation, operations_of, routes_of
+from desktop_rag.features.server.html_writer import Html, document, joined, tag
+from desktop_rag.features.server.operations import API, Form, Operation, operations_of, routes_of
 from desktop_rag.features.server.readable_library import ReadableLibrary
 from desktop_rag.features.server.rest.ask_calls import AskCalls
 from desktop_rag.features.server.rest.collection_calls import (
@@ -19,10 +24,244 @@ from desktop_rag.features.server.rest.collection_calls import (
 from desktop_rag.features.server.rest.conversation_calls import ConversationCalls
 from desktop_rag.features.server.rest.document_calls import DocumentCalls, StatusCalls
 from desktop_rag.features.server.rest.model_calls import ModelCalls
-from desktop_rag.features.server.rest.openapi import POLICY, STYLE, openapi_document, openapi_page
 from desktop_rag.features.server.rest.search_calls import SearchCalls
 from desktop_rag.features.server.rest.sending_calls import SendingCalls
 from desktop_rag.features.server.serving import Serving
+
+STYLE = """\
+:root { color-scheme: light dark; }
+body { margin: 0 auto; max-width: 60rem; padding: 2rem 1rem; font: 1rem/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; }
+summary { cursor: pointer; padding: .35rem 0; overflow-wrap: anywhere; }
+details { border-top: 1px solid color-mix(in srgb, currentColor 20%, transparent); }
+code, pre { font-family: ui-monospace, monospace; font-size: .9rem; }
+.method { display: inline-block; min-width: 4.5rem; font-weight: 600; }
+table { border-collapse: collapse; width: 100%; margin: .5rem 0; }
+th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; }
+th { font-weight: 600; } td { overflow-wrap: anywhere; }
+.muted { color: GrayText; }
+"""
+POLICY = (
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'"
+)
+
+
+def openapi_page(described: Mapping[str, Any]) -> Html:
+    """The page of the OpenAPI document."""
+    info, schemas = described["info"], described["components"]["schemas"]
+    groups: dict[str, list[Html]] = {each["name"]: [] for each in described["tags"]}
+    for path, methods in described["paths"].items():
+        for method, operation in methods.items():
+            groups[operation["tags"][0]].append(_operation(method, path, operation))
+    shown = [(tag("h2", name.capitalize()), *found) for name, found in groups.items()]
+    forms = [_schema(*each) for each in sorted(schemas.items())]
+    title = f"{info['title']} {info['version']}"
+    body = tag(
+        "body",
+        tag("h1", title),
+        tag("p", _worded(info["description"])),
+        tag("p", "For programs: ", tag("a", "openapi.json", href="/api/openapi.json")),
+        tag("main", *shown, tag("h2", "Forms"), forms),
+    )
+    return document(f"{title}: API", body, stylesheet="/api/docs.css")
+
+
+def _operation(method: str, path: str, operation: Mapping[str, Any]) -> Html:
+    fields = [
+        _row(each["name"], each["schema"], each["in"], is_needed=each["required"])
+        for each in operation["parameters"]
+    ]
+    bodies = [("Body:", operation.get("requestBody", {}))]
+    done = [(s, told) for s, told in operation["responses"].items() if s.startswith("2")]
+    bodies += [(f"{status} {told['description']}", told) for status, told in done]
+    name = tag("span", method.upper(), class_="method")
+    said = tag("span", _worded(operation["summary"]), class_="muted")
+    return tag(
+        "details",
+        tag("summary", name, " ", tag("code", path), " ", said),
+        tag("p", _worded(operation["description"])),
+        _table("Parameter", fields),
+        [
+            tag("p", words, [_content(*each) for each in told["content"].items()])
+            for words, told in bodies
+            if "content" in told
+        ],
+        id=operation["operationId"],
+    )
+
+
+def _content(kind: str, content: Mapping[str, Any]) -> Html:
+    return joined(" ", _type(content.get("schema", {})), " ", tag("code", kind))
+
+
+def _schema(name: str, schema: Mapping[str, Any]) -> Html:
+    needed = schema.get("required", [])
+    fields = schema.get("properties", {}).items()
+    rows = [_row(field, found, "", is_needed=field in needed) for field, found in fields]
+    said = tag("span", _worded(schema.get("description", "")), class_="muted")
+    summary = tag("summary", tag("code", name), " ", said)
+    return tag("details", summary, _table("Field", rows), id=f"form-{name}")
+
+
+def _table(first: str, rows: Sequence[Html]) -> Html | None:
+    head = tag("tr", tag("th", first), tag("th", "Type"), tag("th"))
+    return tag("table", head, rows) if rows else None
+
+
+def _row(name: str, schema: Mapping[str, Any], place: str, *, is_needed: bool) -> Html:
+    said = " ".join(filter(None, (place, "needed" if is_needed else "")))
+    told = joined(_worded(schema.get("description", "")), " ", tag("span", said, class_="muted"))
+    return tag("tr", tag("td", tag("code", name)), tag("td", _type(schema)), tag("td", told))
+
+
+def _type(schema: Mapping[str, Any]) -> Html:
+    """A schema in a few words, with a link to a form of its own."""
+    if reference := schema.get("$ref", ""):
+        name = reference.rpartition("/")[2]
+        return tag("a", name, href=f"#form-{name}")
+    if kinds := schema.get("anyOf"):
+        return _between(" or ", [_type(kind) for kind in kinds])
+    if choices := schema.get("enum"):
+        return _between(", ", [tag("code", json.dumps(each)) for each in choices])
+    if "items" in schema:
+        return joined("list of ", _type(schema["items"]))
+    return joined(str(schema.get("type", "anything")))
+
+
+def _between(sign: str, parts: Sequence[Html]) -> Html:
+    return joined(*(joined(sign if n else None, part) for n, part in enumerate(parts)))
+
+
+def _worded(text: str) -> Html:
+    """A text whose parts in backquotes are code."""
+    pieces = " ".join(text.split()).split("`")
+    return joined(*(tag("code", piece) if n % 2 else piece for n, piece in enumerate(pieces)))
+
+
+class ErrorDetail(BaseModel):
+    """Why a request was not answered; `param` names the field at fault."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class ErrorAnswer(BaseModel):
+    """The one form of errors."""
+
+    error: ErrorDetail
+
+
+_REF = "#/components/schemas/{model}"
+_DESCRIPTION = (
+    "The library on this computer: collections, documents, search, answers with their sources."
+    " Every request needs a token: `Authorization: Bearer drag-…`. What a token may not read is"
+    " answered as not existing. Indexing goes on after a request was answered with 202; the state"
+    " of a document tells how far it is."
+)
+_ERRORS = {
+    400: "The request is at fault.",
+    401: "A valid token is needed.",
+    403: "The token does not allow this.",
+    404: "There is no such thing, or the token may not read it.",
+    408: "The request came too slowly.",
+    409: "It does not fit what there is.",
+    413: "The request is too large.",
+    415: "The body has another type.",
+    421: "The server is not asked by that name.",
+    429: "Too many requests.",
+    502: "The endpoint of the model failed.",
+    503: "Not possible now.",
+}
+_DONE = {200: "Done.", 201: "Made.", 202: "Taken in; the work goes on."}
+_JSON = "application/json"
+_FILE = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+Model = type[BaseModel]
+Refs = Mapping[tuple[Model, JsonSchemaMode], Any]
+
+
+def openapi_document(operations: Sequence[Operation], version: str) -> dict[str, Any]:
+    """The OpenAPI document of these operations."""
+    wanted = dict.fromkeys(each for operation in operations for each in _models(operation))
+    found, whole = models_json_schema([*wanted, (ErrorAnswer, "serialization")], ref_template=_REF)
+    refs = cast("Refs", found)
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in operations:
+        path = operation.path.replace(":path}", "}")
+        paths.setdefault(path, {})[operation.method.lower()] = _described(operation, refs)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "desktop-rag", "version": version, "description": _DESCRIPTION},
+        "servers": [{"url": "/"}],
+        "security": [{"token": []}],
+        "tags": [{"name": name} for name in dict.fromkeys(map(_tag, operations))],
+        "paths": paths,
+        "components": {
+            "schemas": whole.get("$defs", {}),
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _models(operation: Operation) -> Iterator[tuple[Model, JsonSchemaMode]]:
+    for form in (operation.query, operation.body):
+        if form not in (None, Form):
+            yield form, "validation"
+    yield operation.answer, "serialization"
+
+
+def _tag(operation: Operation) -> str:
+    """The group that it is shown in: the first part of its path."""
+    return operation.path.removeprefix(f"{API}/").partition("/")[0]
+
+
+def _described(operation: Operation, refs: Refs) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": operation.name,
+        "tags": [_tag(operation)],
+        "summary": operation.summary,
+        "description": f"Needs the scope “{operation.scope.value}”.",
+        "parameters": [
+            *_parameters(operation.parts, "path"),
+            *_parameters(operation.query or Form, "query"),
+        ],
+        "responses": _responses(operation, refs),
+    }
+    if operation.takes_file:
+        described["requestBody"] = {"required": True, "content": _FILE}
+    elif operation.body:
+        content = {_JSON: {"schema": refs[operation.body, "validation"]}}
+        described["requestBody"] = {"required": True, "content": content}
+    return described
+
+
+def _responses(operation: Operation, refs: Refs) -> dict[str, Any]:
+    answered: dict[str, Any] = {_JSON: {"schema": refs[operation.answer, "serialization"]}}
+    if operation.is_streamed:
+        answered["text/event-stream"] = {}
+    error = {_JSON: {"schema": refs[ErrorAnswer, "serialization"]}}
+    told = [(status, _DONE[status], answered) for status in operation.statuses]
+    told += [(status, words, error) for status, words in _ERRORS.items()]
+    return {
+        str(status): {"description": words, "content": content} for status, words, content in told
+    }
+
+
+def _parameters(form: type[Form], place: str) -> list[dict[str, Any]]:
+    schema = form.model_json_schema()
+    needed = schema.get("required", [])
+    found: list[dict[str, Any]] = []
+    for name, field in schema.get("properties", {}).items():
+        kinds = [kind for kind in field.get("anyOf", ()) if kind.get("type") != "null"]
+        plain = {key: value for key, value in field.items() if key != "anyOf"}
+        plain |= kinds[0] if kinds else {}
+        if plain.get("default", "") is None:
+            plain.pop("default")
+        is_needed = place == "path" or name in needed
+        found.append({"name": name, "in": place, "required": is_needed, "schema": plain})
+    return found
 
 
 class RestRoutes:

@@ -5,15 +5,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import ServerSettings, Settings
 from desktop_rag.features.server.services import ServerSwitch
-from desktop_rag.features.server.ui.form_parts import FormDialog
 from desktop_rag.features.server.ui.token_dialogs import TickedList
 from desktop_rag.features.server.values.access_values import (
     ALGORITHMS,
@@ -27,6 +26,8 @@ from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note, number_field
+from desktop_rag.ui.widgets.forms import FormDialog, choose_file
+from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 
 _INTRO = tr(
     "A change of all but the names restarts the server: answers that are under way are cut."
@@ -54,14 +55,8 @@ _BETWEEN_NAMES = re.compile(r"[\s,;]+")
 class AddressSection(SettingsSection):
     """The port, names and certificate of the server; stored once the server can work with them."""
 
-    def __init__(
-        self,
-        bridge: Bridge,
-        access: ServerSwitch,
-        settings: EditedSettings,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(tr("How the server is reached"), _INTRO, parent)
+    def __init__(self, bridge: Bridge, access: ServerSwitch, settings: EditedSettings) -> None:
+        super().__init__(tr("How the server is reached"), _INTRO)
         self._bridge = bridge
         self._access = access
         self._settings = settings
@@ -186,29 +181,24 @@ class AddressSection(SettingsSection):
         port, fault = self._access.port, self._access.fault
         is_other = port not in (0, self._stored.port) and self._stored.port
         taken = tr("Another program has this port: the server uses {port}.", port=port)
-        self._port_said.setText(taken if is_other else "")
-        self._port_said.setVisible(bool(is_other))
+        self._port_said.say(taken if is_other else "")
         if self._is_restarting and fault:
-            self._say(failure_in_words(fault), "danger")
+            self._said.say(failure_in_words(fault), "danger")
         elif self._is_restarting and self._access.address:
             address = f"{self._access.address}/v1"
-            self._say(tr("The server was restarted. It is asked at {address}", address=address))
+            said = tr("The server was restarted. It is asked at {address}", address=address)
+            self._said.say(said, "muted")
         self._is_restarting = False
 
     # --- the certificate ---------------------------------------------------------------------
 
     def _choose_file(self, field: QLineEdit) -> None:
-        dialog = QFileDialog(self.window(), tr("Certificate or key"))
-        dialog.setObjectName("certificateFileDialog")
-        dialog.setNameFilters(["PEM (*.pem *.crt *.cer *.key)", tr("All files") + " (*)"])
-
-        def chosen(name: str) -> None:
+        def take(name: str) -> None:
             field.setText(name)
             self._look_at_certificate()
 
-        dialog.fileSelected.connect(chosen)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        filters = ["PEM (*.pem *.crt *.cer *.key)", tr("All files") + " (*)"]
+        choose_file(self.window(), tr("Certificate or key"), take, filters=filters)
 
     @Slot()
     def _look_at_certificate(self) -> None:
@@ -235,9 +225,7 @@ class AddressSection(SettingsSection):
     def _say_of_certificate(self, server: ServerSettings, said: str, tone: str) -> None:
         if server != self.typed:
             return
-        self._certificate_said.setText(said)
-        self._certificate_said.set_tone(tone)
-        self._certificate_said.setVisible(bool(said))
+        self._certificate_said.say(said, tone)
 
     # --- use ---------------------------------------------------------------------------------
 
@@ -255,9 +243,9 @@ class AddressSection(SettingsSection):
     def _on_use_clicked(self) -> None:
         typed = self.typed
         if typed.host not in _LOOPBACK and not typed.host_names:
-            self._say(tr("Other computers need a name or an address to ask it by."), "danger")
+            self._said.say(tr("Other computers need a name or an address to ask it by."), "danger")
             return
-        self._say(tr("Checking…"))
+        self._said.say(tr("Checking…"), "muted")
         self._job = self._bridge.run(
             self,
             lambda: self._access.check(typed),
@@ -274,17 +262,13 @@ class AddressSection(SettingsSection):
         self._shown = typed
         self._settings.edit(replace(value, server=typed))
         self._on_edited()
-        self._say(tr("The server restarts…") if self._is_restarting else tr("Saved."))
+        said = tr("The server restarts…") if self._is_restarting else tr("Saved.")
+        self._said.say(said, "muted")
 
     def _on_refused(self, error: AppError) -> None:
         self._job = None
         self._on_edited()
-        self._say(failure_in_words(error), "danger")
-
-    def _say(self, words: str, tone: str = "muted") -> None:
-        self._said.setText(words)
-        self._said.set_tone(tone)
-        self._said.show()
+        self._said.say(failure_in_words(error), "danger")
 
 
 def _is_alike(one: ServerSettings, other: ServerSettings) -> bool:
@@ -332,9 +316,7 @@ class RuleDialog(FormDialog):
 
     def _form(self) -> QWidget:
         inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
+        column = vertical(on=inside, margins=0, spacing=6)
         named = (
             (tr("Collection"), self._collection),
             (tr("Issuer of the users’ tokens (iss)"), self._issuer),
@@ -348,15 +330,15 @@ class RuleDialog(FormDialog):
         column.addWidget(note(_ADDRESS_NOTE))
         name = tr("File of the public key")
         self._key.setAccessibleName(name)
-        column.addWidget(PlainLabel(name))
-        line = QHBoxLayout()
-        line.addWidget(self._key, 1)
-        line.addWidget(self._choose)
-        column.addLayout(line)
-        column.addWidget(note(_KEY_NOTE))
-        column.addWidget(PlainLabel(tr("Algorithms")))
-        column.addWidget(self._algorithms)
-        column.addStretch(1)
+        fill(
+            column,
+            PlainLabel(name),
+            horizontal((self._key, 1), self._choose),
+            note(_KEY_NOTE),
+            PlainLabel(tr("Algorithms")),
+            self._algorithms,
+            Stretch(),
+        )
         return inside
 
     @Slot()
@@ -366,11 +348,8 @@ class RuleDialog(FormDialog):
 
     @Slot()
     def _on_choose_clicked(self) -> None:
-        dialog = QFileDialog(self, tr("The public key of the users’ tokens"), str(Path.home()))
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(self._key.setText)
-        dialog.open()
+        title = tr("The public key of the users’ tokens")
+        choose_file(self, title, self._key.setText, start=str(Path.home()))
 
     def value(self) -> AccessRule:
         """The rule as entered."""

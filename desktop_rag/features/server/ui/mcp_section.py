@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.features.server.mcp_programs.program_setup import CheckedProgram, ProgramSetup
-from desktop_rag.features.server.ui.form_parts import RowList
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection
+from desktop_rag.ui.widgets.forms import RowList
+from desktop_rag.ui.widgets.layouts import horizontal
 
 _INTRO = tr(
     "These programs start a command of this app and search, read and ask by MCP, without a token"
@@ -32,8 +33,8 @@ _ListedProgram = tuple[str, str, str]
 class MCPSection(SettingsSection):
     """Lists the programs and sets them up."""
 
-    def __init__(self, bridge: Bridge, setup: ProgramSetup, parent: QWidget | None = None) -> None:
-        super().__init__(tr("Programs that speak MCP"), _INTRO, parent)
+    def __init__(self, bridge: Bridge, setup: ProgramSetup) -> None:
+        super().__init__(tr("Programs that speak MCP"), _INTRO)
         self._bridge = bridge
         self._setup = setup
         self._rows = RowList(6)
@@ -58,10 +59,7 @@ class MCPSection(SettingsSection):
     def _row_of(self, listed: _ListedProgram) -> QWidget:
         name, title, state = listed
         row = QWidget()
-        line = QHBoxLayout(row)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(10)
-        line.addWidget(PlainLabel(title, wrap=True), 1)
+        line = horizontal((PlainLabel(title, wrap=True), 1), on=row, margins=0, spacing=10)
         tone = "success" if state == "set" else "muted"
         line.addWidget(PlainLabel(_STATES[state], tone=tone, wrap=True), 1)
         is_set = state == "set"
@@ -77,7 +75,7 @@ class MCPSection(SettingsSection):
     def _set_up(self, name: str, title: str) -> None:
         for button in self._buttons.values():
             button.setEnabled(False)
-        self._say(tr("Starting the command as {name} would…", name=title), "muted")
+        self._result.say(tr("Starting the command as {name} would…", name=title), "muted")
         self._bridge.run(self, lambda: self._setup.set_up(name), self._on_done, self._on_failed)
 
     def _on_done(self, done: CheckedProgram) -> None:
@@ -88,14 +86,9 @@ class MCPSection(SettingsSection):
             count=len(done.tools),
         )
         kept = tr("Its settings as they were: {file}", file=str(done.backup)) if done.backup else ""
-        self._say(f"{said} {kept}".strip(), "success")
+        self._result.say(f"{said} {kept}".strip(), "success")
         self.refresh()
 
     def _on_failed(self, error: AppError) -> None:
-        self._say(failure_in_words(error), "danger")
+        self._result.say(failure_in_words(error), "danger")
         self.refresh()
-
-    def _say(self, text: str, tone: str) -> None:
-        self._result.setText(text)
-        self._result.set_tone(tone)
-        self._result.show()

@@ -15,13 +15,6 @@ from desktop_rag.core.library_events import ServerSwitched
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.server.services import ServerRecords, ServerSwitch
 from desktop_rag.features.server.ui.address_and_rules import AddressSection, RuleDialog
-from desktop_rag.features.server.ui.form_parts import (
-    FormDialog,
-    RowAction,
-    RowList,
-    ask_first,
-    row_of,
-)
 from desktop_rag.features.server.ui.requests_and_filters import FiltersSection, RequestsDialog
 from desktop_rag.features.server.ui.token_dialogs import (
     NewTokenDialog,
@@ -37,6 +30,7 @@ from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note, show_checked
+from desktop_rag.ui.widgets.forms import FormDialog, RowAction, RowList, ask_first, row_of
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _USERS_INTRO = tr(
@@ -49,10 +43,8 @@ _USERS_INTRO = tr(
 class UsersSection(SettingsSection):
     """Lists the rules about users of other applications; sets, changes and removes them."""
 
-    def __init__(
-        self, bridge: Bridge, records: ServerRecords, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(tr("Users of other applications"), _USERS_INTRO, parent)
+    def __init__(self, bridge: Bridge, records: ServerRecords) -> None:
+        super().__init__(tr("Users of other applications"), _USERS_INTRO)
         self._bridge = bridge
         self._records = records
         self._collections: Mapping[str, str] = {}
@@ -60,12 +52,11 @@ class UsersSection(SettingsSection):
         self._rows = RowList()
         self._fault = PlainLabel(tone="danger", wrap=True)
         self._fault.hide()
-        self._new = TextButton(tr("New rule…"))
+        self._new = TextButton(tr("New rule…"), then=self._on_new_clicked)
         self._new.setEnabled(False)
         self.add_note(self._rows)
         self.add_note(self._fault)
         self.add_row("", self._new)
-        self._new.clicked.connect(self._on_new_clicked)
 
     @Slot()
     def refresh(self) -> None:
@@ -73,7 +64,7 @@ class UsersSection(SettingsSection):
         records = self._records
         self._bridge.run(
             self,
-            lambda: (records.collections(), records.access_rules()),
+            lambda: (records.collections(), records.rules.all()),
             lambda found: self._show(*found),
             self._on_failed,
         )
@@ -103,7 +94,7 @@ class UsersSection(SettingsSection):
             audience=one_line(rule.audience),
             address=one_line(rule.address),
         )
-        return row_of(name, actions, [words])
+        return row_of(name, actions, [note(words)])
 
     def _name_of(self, rule: AccessRule) -> str:
         return one_line(self._collections.get(rule.collection_id, tr("A collection that is gone")))
@@ -122,7 +113,6 @@ class UsersSection(SettingsSection):
 
     def _open(self, dialog: RuleDialog) -> None:
         dialog.submitted.connect(lambda rule: self._set(dialog, rule))
-        dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
     def _set(self, dialog: RuleDialog, rule: AccessRule) -> None:
@@ -130,7 +120,7 @@ class UsersSection(SettingsSection):
             dialog.accept()
             self.refresh()
 
-        keep = self._records.set_access_rule
+        keep = self._records.rules.set
         self._bridge.run(dialog, lambda: keep(rule), done, dialog.show_error)
 
     def _ask_to_remove(self, rule: AccessRule) -> None:
@@ -139,7 +129,7 @@ class UsersSection(SettingsSection):
         ask_first(self, tr("Remove rule"), text, tr("Remove"), lambda: self._remove(rule))
 
     def _remove(self, rule: AccessRule) -> None:
-        remove = self._records.remove_access_rule
+        remove = self._records.rules.remove
         self._bridge.run(
             self, lambda: remove(rule.collection_id), lambda _: self.refresh(), self._on_failed
         )
@@ -159,14 +149,8 @@ class UsageSection(SettingsSection):
 
     log_wanted = Signal()
 
-    def __init__(
-        self,
-        bridge: Bridge,
-        records: ServerRecords,
-        settings: EditedSettings,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(tr("Use"), _INTRO, parent)
+    def __init__(self, bridge: Bridge, records: ServerRecords, settings: EditedSettings) -> None:
+        super().__init__(tr("Use"), _INTRO)
         self._bridge = bridge
         self._records = records
         self._settings = settings
@@ -181,7 +165,7 @@ class UsageSection(SettingsSection):
         self._lines.setVerticalSpacing(4)
         self._lines.setColumnStretch(0, 1)
         self._logs_text = QCheckBox(tr("Keep questions and answers in the log"))
-        self._log = TextButton(tr("Show the requests…"))
+        self._log = TextButton(tr("Show the requests…"), then=self.log_wanted)
         self.add_row(tr("Time"), self._span)
         self.add_note(self._whole)
         self.add_note(self._figures)
@@ -189,7 +173,6 @@ class UsageSection(SettingsSection):
         self.add_note(note(_TEXT))
         self.add_row("", self._log)
         self._span.currentIndexChanged.connect(self.refresh)
-        self._log.clicked.connect(self.log_wanted)
         self._logs_text.toggled.connect(self._on_toggled)
         settings.replaced.connect(self._show_settings)
         self._show_settings(settings.value)
@@ -298,14 +281,9 @@ class ProgramsPage(ScrolledPage):
     """Switches the server, makes and revokes tokens, and shows what was asked."""
 
     def __init__(
-        self,
-        bridge: Bridge,
-        access: ServerSwitch,
-        settings: EditedSettings,
-        theme: Theme,
-        parent: QWidget | None = None,
+        self, bridge: Bridge, access: ServerSwitch, settings: EditedSettings, theme: Theme
     ) -> None:
-        super().__init__(tr("Other programs"), parent)
+        super().__init__(tr("Other programs"))
         self._bridge = bridge
         self._access = access
         self._settings = settings
@@ -313,13 +291,13 @@ class ProgramsPage(ScrolledPage):
         self._tokens: Sequence[TokenFacts] = ()
         self._is_on = QCheckBox(tr("Let other programs ask"))
         self._address = ElidedLabel()
-        self._copy = TextButton(tr("Copy"))
+        self._copy = TextButton(tr("Copy"), then=self._on_copy_clicked)
         self._copy.setAccessibleDescription(tr("Copy the address"))
-        self._admin = TextButton(tr("Open the admin page"))
+        self._admin = TextButton(tr("Open the admin page"), then=self._on_admin_clicked)
         self._exposes = QCheckBox(tr("Expose the models of the endpoints"))
         self._reached = AddressSection(bridge, access, settings)
         self._fault = PlainLabel(tone="danger", wrap=True)
-        self._new = TextButton(tr("New token…"), kind="primary")
+        self._new = TextButton(tr("New token…"), kind="primary", then=self._on_new_clicked)
         self._list = RowList()
         self._usage = UsageSection(bridge, access.records, settings)
         self._users = UsersSection(bridge, access.records)
@@ -348,9 +326,6 @@ class ProgramsPage(ScrolledPage):
     def _connect(self) -> None:
         self._is_on.toggled.connect(self._on_toggled)
         self._exposes.toggled.connect(self._on_exposes_toggled)
-        self._copy.clicked.connect(self._on_copy_clicked)
-        self._admin.clicked.connect(self._on_admin_clicked)
-        self._new.clicked.connect(self._on_new_clicked)
         self._usage.log_wanted.connect(self._show_requests)
         self._settings.replaced.connect(self._show_settings)
         self._bridge.hear(ServerSwitched, self._on_switched)
@@ -389,8 +364,7 @@ class ProgramsPage(ScrolledPage):
         self._address.set_full_text(f"{address}/v1" if address else tr("Off"))
         self._copy.setEnabled(bool(address))
         self._admin.setEnabled(bool(address))
-        self._fault.setText(failure_in_words(fault) if fault else "")
-        self._fault.setVisible(fault is not None)
+        self._fault.say(failure_in_words(fault) if fault else "")
         self._reached.show_state()
 
     def _on_switched(self, _event: ServerSwitched) -> None:
@@ -420,7 +394,7 @@ class ProgramsPage(ScrolledPage):
         told = tr("Revoke {name}", name=name)
         actions.append((tr("Revoke…"), told, lambda: self._ask_to_revoke(token)))
         lines = (limits_in_words(token), times_in_words(token, time.time()))
-        return row_of(name, actions, lines)
+        return row_of(name, actions, map(note, lines))
 
     def _ask_to_revoke(self, token: TokenFacts) -> None:
         text = tr(
@@ -430,14 +404,13 @@ class ProgramsPage(ScrolledPage):
         ask_first(self, tr("Revoke token"), text, tr("Revoke"), lambda: self._revoke(token))
 
     def _revoke(self, token: TokenFacts) -> None:
-        revoke = self._access.records.revoke
+        revoke = self._access.records.book.revoke
         self._bridge.run(self, lambda: revoke(token.token_id), lambda _nothing: self.refresh())
 
     def _ask_for_models(self, token: TokenFacts) -> None:
         def show(models: Mapping[str, str]) -> None:
             dialog = ExposureDialog(token, models, self)
             dialog.submitted.connect(lambda keys: self._set_models(token, keys))
-            dialog.finished.connect(dialog.deleteLater)
             dialog.open()
 
         self._bridge.run(self, self._access.records.models, show)
@@ -453,7 +426,6 @@ class ProgramsPage(ScrolledPage):
     def _ask_for_token(self, collections: Mapping[str, str]) -> None:
         dialog = NewTokenDialog(collections, self)
         dialog.submitted.connect(lambda wish: self._add(dialog, wish))
-        dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
     def _add(self, dialog: NewTokenDialog, wish: TokenWish) -> None:

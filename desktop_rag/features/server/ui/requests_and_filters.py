@@ -16,21 +16,11 @@ from PySide6.QtCore import (
     QTimer,
     Slot,
 )
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QPlainTextEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.server.services import ServerRecords
-from desktop_rag.features.server.ui.form_parts import RowList, ask_first
 from desktop_rag.features.server.values.access_values import TokenFacts
 from desktop_rag.features.server.values.usage_figures import (
     RequestKind,
@@ -43,7 +33,9 @@ from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, add_clear_button
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note
+from desktop_rag.ui.widgets.forms import RowList, ask_first
 from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
+from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 
 Index = QModelIndex | QPersistentModelIndex
 NO_INDEX = QModelIndex()
@@ -207,12 +199,11 @@ class RequestsDialog(QDialog):
         self._kind, self._token, self._words = self._filters(tokens)
         self._model = RequestModel(self)
         self._table = RequestTable(theme, self._model, self)
-        self._details = QPlainTextEdit(self)
-        self._details.setReadOnly(True)
+        self._details = QPlainTextEdit(self, readOnly=True)
         self._details.setAccessibleName(tr("Details of the request"))
         self._details.setFixedHeight(_DETAIL_LINES * self.fontMetrics().lineSpacing())
-        self._delete = TextButton(tr("Delete all…"), kind="quiet")
-        self._close = TextButton(tr("Close"), kind="primary")
+        self._delete = TextButton(tr("Delete all…"), kind="quiet", then=self._on_delete_clicked)
+        self._close = TextButton(tr("Close"), kind="primary", then=self.accept)
         self._build()
         self._connect()
         self._refresh()
@@ -235,34 +226,23 @@ class RequestsDialog(QDialog):
         return kind, token, words
 
     def _build(self) -> None:
-        filters = QHBoxLayout()
-        filters.setSpacing(8)
-        filters.addWidget(self._kind)
-        filters.addWidget(self._token)
-        filters.addWidget(self._words, 1)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._delete)
-        buttons.addStretch(1)
-        buttons.addWidget(self._close)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 16, 16, 14)
-        column.setSpacing(8)
-        column.addLayout(filters)
-        column.addWidget(self._table, 1)
-        column.addWidget(self._details)
-        column.addLayout(buttons)
+        vertical(
+            horizontal(self._kind, self._token, (self._words, 1), spacing=8),
+            (self._table, 1),
+            self._details,
+            horizontal(self._delete, Stretch(), self._close),
+            on=self,
+            margins=(16, 16, 16, 14),
+            spacing=8,
+        )
 
     def _connect(self) -> None:
-        self._typing = QTimer(self)
-        self._typing.setSingleShot(True)
-        self._typing.setInterval(_TYPING_MS)
+        self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._typing.timeout.connect(self._refresh)
         self._words.textChanged.connect(self._typing.start)
         self._kind.currentIndexChanged.connect(self._refresh)
         self._token.currentIndexChanged.connect(self._refresh)
         self._table.selectionModel().currentRowChanged.connect(self._on_current_changed)
-        self._delete.clicked.connect(self._on_delete_clicked)
-        self._close.clicked.connect(self.accept)
 
     @Slot()
     def _refresh(self) -> None:
@@ -292,7 +272,7 @@ class RequestsDialog(QDialog):
         ask_first(self, tr("Delete the log"), _DELETE, tr("Delete"), self._forget)
 
     def _forget(self) -> None:
-        self._bridge.run(self, self._records.delete_requests, lambda _nothing: self._refresh())
+        self._bridge.run(self, self._records.log.delete_all, lambda _nothing: self._refresh())
 
 
 def _role_of(index: QModelIndex | QPersistentModelIndex) -> str:
@@ -315,14 +295,8 @@ _EVERY = "*"
 class FiltersSection(SettingsSection):
     """The filters in use in their order, then the others that are installed."""
 
-    def __init__(
-        self,
-        bridge: Bridge,
-        records: ServerRecords,
-        settings: EditedSettings,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(tr("Filters of your own"), _INTRO, parent)
+    def __init__(self, bridge: Bridge, records: ServerRecords, settings: EditedSettings) -> None:
+        super().__init__(tr("Filters of your own"), _INTRO)
         self._bridge = bridge
         self._records = records
         self._settings = settings
@@ -363,9 +337,7 @@ class FiltersSection(SettingsSection):
         """A filter; `place` is that in the order, None for one that is not used."""
         shown = one_line(name)
         row = QWidget(self)
-        line = QHBoxLayout(row)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(10)
+        line = horizontal(on=row, margins=0, spacing=10)
         is_there = name in self._installed
         words = shown if is_there else tr("{name} (not installed)", name=shown)
         box = QCheckBox(words.replace("&", "&&"))
@@ -379,9 +351,7 @@ class FiltersSection(SettingsSection):
         earlier = TextButton(tr("Earlier"), kind="quiet")
         earlier.setAccessibleName(tr("Let requests pass {name} earlier", name=shown))
         earlier.setEnabled(bool(place))
-        line.addWidget(box, 1, Qt.AlignmentFlag.AlignLeft)
-        line.addWidget(models, 1)
-        line.addWidget(earlier)
+        fill(line, (box, 1, Qt.AlignmentFlag.AlignLeft), (models, 1), earlier)
         box.toggled.connect(lambda is_on: self._use(name, place, is_on=is_on))
         models.editingFinished.connect(lambda: self._limit(place, name, models.text().strip()))
         earlier.clicked.connect(lambda: self._move(place))

@@ -4,22 +4,16 @@ from collections.abc import Iterable, Mapping
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QGuiApplication, QShowEvent
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QHBoxLayout,
-    QLineEdit,
-    QPlainTextEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.language.translation import count_of, number_in_words, tr
-from desktop_rag.features.server.ui.form_parts import FormDialog
 from desktop_rag.features.server.values.access_values import TokenFacts, TokenWish
 from desktop_rag.ui.foundation.days import day_and_time
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_tip
 from desktop_rag.ui.widgets.form_fields import note, number_field
+from desktop_rag.ui.widgets.forms import FormDialog
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 ALLOWED = {
     "ask": tr("ask questions"),
@@ -76,9 +70,7 @@ class TickedList(QWidget):
     ) -> None:  # fmt: skip
         super().__init__(parent)
         self.setAccessibleName(name)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
+        column = vertical(on=self, margins=0, spacing=6)
         chosen = frozenset(ticked)
         self._boxes: dict[str, QCheckBox] = {}
         for key, words in choices.items():
@@ -108,9 +100,9 @@ _MOST_RATE, _MOST_DAYS = 100_000, 3_650
 class TokenLimits(QWidget):
     """The limits of a new token; as they are, they limit its rate only."""
 
-    def __init__(self, collections: Mapping[str, str], parent: QWidget | None = None) -> None:
+    def __init__(self, collections: Mapping[str, str]) -> None:
         """`collections` has their names by id."""
-        super().__init__(parent)
+        super().__init__()
         self._collections = TickedList(tr("Only in these collections"), collections)
         self._origins = QPlainTextEdit(self)
         self._origins.setAccessibleName(tr("Web origins"))
@@ -129,24 +121,22 @@ class TokenLimits(QWidget):
         self._build()
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
         only = tr("Only in these collections (none ticked: all of them):")
-        column.addWidget(PlainLabel(only, tone="muted", wrap=True))
-        column.addWidget(self._collections)
         pages = tr("Web pages that may use it, by origin, one a line:")
-        column.addWidget(PlainLabel(pages, tone="muted", wrap=True))
-        column.addWidget(self._origins)
-        numbers = ((tr("Requests in a minute"), self._rate), (tr("Ends after days"), self._days))
-        for name, field in numbers:
-            line = QHBoxLayout()
-            line.addWidget(PlainLabel(name), 1)
-            line.addWidget(field)
-            column.addLayout(line)
-        column.addWidget(self._lists_sources, 0, Qt.AlignmentFlag.AlignLeft)
-        column.addWidget(note(_LISTS))
-        column.addWidget(self._passes_markup, 0, Qt.AlignmentFlag.AlignLeft)
+        vertical(
+            PlainLabel(only, tone="muted", wrap=True),
+            self._collections,
+            PlainLabel(pages, tone="muted", wrap=True),
+            self._origins,
+            horizontal((PlainLabel(tr("Requests in a minute")), 1), self._rate),
+            horizontal((PlainLabel(tr("Ends after days")), 1), self._days),
+            (self._lists_sources, 0, Qt.AlignmentFlag.AlignLeft),
+            note(_LISTS),
+            (self._passes_markup, 0, Qt.AlignmentFlag.AlignLeft),
+            on=self,
+            margins=0,
+            spacing=6,
+        )
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -154,36 +144,19 @@ class TokenLimits(QWidget):
         line_px = self._origins.fontMetrics().lineSpacing()
         self._origins.setFixedHeight((_ORIGIN_LINES + 1) * line_px)
 
-    @property
-    def collection_ids(self) -> tuple[str, ...]:
-        """The ticked collections."""
-        return self._collections.ticked
-
-    @property
-    def origins(self) -> tuple[str, ...]:
-        """The lines that are not empty."""
+    def wish(self, name: str, allows: tuple[str, ...]) -> TokenWish:
+        """A token of this name within the limits as entered."""
         lines = self._origins.toPlainText().splitlines()
-        return tuple(line.strip() for line in lines if line.strip())
-
-    @property
-    def requests_per_minute(self) -> int:
-        """0 for no limit."""
-        return self._rate.value()
-
-    @property
-    def lists_sources(self) -> bool:
-        """True for a program that shows no sources of its own."""
-        return self._lists_sources.isChecked()
-
-    @property
-    def passes_markup(self) -> bool:
-        """True for a program that makes images and HTML harmless itself."""
-        return self._passes_markup.isChecked()
-
-    @property
-    def days(self) -> int:
-        """0 for never."""
-        return self._days.value()
+        return TokenWish(
+            name,
+            allows,
+            self._collections.ticked,
+            tuple(line.strip() for line in lines if line.strip()),
+            self._rate.value(),
+            self._days.value(),
+            self._lists_sources.isChecked(),
+            self._passes_markup.isChecked(),
+        )
 
 
 _WIDTH_PX = 480
@@ -209,11 +182,10 @@ class NewTokenDialog(FormDialog):
         self._limits = TokenLimits(collections)
         self._limits.hide()
         super().__init__(tr("New token"), self._form(), _WIDTH_PX, parent, send=tr("Make token"))
-        self._secret = QLineEdit()
-        self._secret.setReadOnly(True)
+        self._secret = QLineEdit(readOnly=True)
         self._secret.setAccessibleName(tr("Token"))
         self._once = PlainLabel(_ONCE, tone="muted", wrap=True)
-        self._copy = TextButton(tr("Copy"), kind="primary")
+        self._copy = TextButton(tr("Copy"), kind="primary", then=self._on_copy_clicked)
         for place, widget in enumerate((self._secret, self._once), 2):
             self.column.insertWidget(place, widget)
         self.buttons.addWidget(self._copy)
@@ -223,32 +195,28 @@ class NewTokenDialog(FormDialog):
         for box in self._allowed.values():
             box.toggled.connect(self._show_makeable)
         self._more.clicked.connect(self._on_more_clicked)
-        self._copy.clicked.connect(self._on_copy_clicked)
         self._show_makeable()
         self._name.setFocus()
 
     def _form(self) -> QWidget:
         inside = QWidget()
-        asked = QVBoxLayout(inside)
-        asked.setContentsMargins(0, 0, 0, 0)
-        asked.setSpacing(8)
-        asked.addWidget(self._name)
-        asked.addWidget(PlainLabel(tr("It may:"), tone="muted"))
-        for box in self._allowed.values():
-            asked.addWidget(box)
-        asked.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
-        asked.addWidget(self._limits)
-        asked.addStretch(1)
+        vertical(
+            self._name,
+            PlainLabel(tr("It may:"), tone="muted"),
+            *self._allowed.values(),
+            (self._more, 0, Qt.AlignmentFlag.AlignLeft),
+            self._limits,
+            Stretch(),
+            on=inside,
+            margins=0,
+            spacing=8,
+        )
         return inside
 
     def value(self) -> TokenWish:
         """The wish as entered."""
         allows = tuple(each for each, box in self._allowed.items() if box.isChecked())
-        limits = self._limits
-        return TokenWish(
-            self._name.text().strip(), allows, limits.collection_ids, limits.origins,
-            limits.requests_per_minute, limits.days, limits.lists_sources, limits.passes_markup,
-        )  # fmt: skip
+        return self._limits.wish(self._name.text().strip(), allows)
 
     def show_secret(self, secret: str) -> None:
         """Show the secret of the token that was made, in place of the question."""

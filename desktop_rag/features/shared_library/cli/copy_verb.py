@@ -7,14 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from desktop_rag import upkeep
-from desktop_rag.cli.terminal import (
-    add_json,
-    not_empty,
-    path_given,
-    print_document,
-    running_services,
-    say,
-)
+from desktop_rag.cli.terminal import not_empty, path_given, prints, running_services, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.paths import Home, find_home
@@ -26,7 +19,6 @@ from desktop_rag.store.opening import engine_names, open_engine, open_engine_to_
 
 def add_copy(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `copy`."""
-    parser.set_defaults(run=_run)
     parser.description = (
         "Copy the library with its texts, passages, vectors and chats, and compare the two. What is"
         " there already stays; a copy that was interrupted goes on. A library is named by the"
@@ -36,15 +28,14 @@ def add_copy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", dest="target", required=True, type=not_empty, metavar="LIBRARY")
     text = "only this collection and its chats"
     parser.add_argument("--collection", default="", help=text)
-    add_json(parser)
+    prints(parser, _run, _lines)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(arguments: argparse.Namespace) -> dict[str, Any]:
     done = copied_library(
         find_home(), arguments.source, arguments.target, collection=arguments.collection, tell=say
     )
-    print_document(done.to_json(), _lines, as_json=arguments.json)
-    return 0
+    return done.to_json()
 
 
 def _lines(done: dict[str, Any]) -> list[str]:

@@ -42,8 +42,7 @@ from desktop_rag.store.contract.search import (
 )
 from desktop_rag.store.contract.sources import SourceStore
 from desktop_rag.store.contract.vectors import ModelStore, VectorMatches, VectorSearch
-from desktop_rag.store.sql.edit_distance import edits
-from desktop_rag.store.sql.file_names import plain, plain_name, squeezed, stem
+from desktop_rag.store.sql.file_names import edits, plain, plain_name, squeezed, stem
 
 S = TypeVar("S")
 T = TypeVar("T")

@@ -26,11 +26,11 @@ from desktop_rag.features.shared_library.postgres.documents.collection_vectors i
     misplaced,
     move_content,
 )
-from desktop_rag.features.shared_library.postgres.documents.server_chunk_store import (
-    ServerChunkStore,
-)
 from desktop_rag.features.shared_library.postgres.documents.server_claims import ServerClaims
-from desktop_rag.features.shared_library.postgres.documents.server_content import ServerContent
+from desktop_rag.features.shared_library.postgres.documents.server_content import (
+    ServerChunkStore,
+    ServerContent,
+)
 from desktop_rag.features.shared_library.postgres.search.server_lexical_store import (
     ServerLexicalStore,
 )

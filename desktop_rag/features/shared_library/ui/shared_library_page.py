@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit
 
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
@@ -44,25 +44,18 @@ _STATE_INTRO = tr(
 class SharedStateSection(SettingsSection):
     """Shows the state and the collections of the shared library; hidden without one."""
 
-    def __init__(
-        self,
-        bridge: Bridge,
-        shared: "SharedLibrary",
-        library: "Library",
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(tr("Now"), _STATE_INTRO, parent)
+    def __init__(self, bridge: Bridge, shared: "SharedLibrary", library: "Library") -> None:
+        super().__init__(tr("Now"), _STATE_INTRO)
         self._bridge = bridge
         self._shared = shared
         self._library = library
         self._state = PlainLabel(wrap=True, selectable=True)
         self._collections = PlainLabel(wrap=True, selectable=True)
         self._by_words = PlainLabel(wrap=True, tone="muted")
-        self._try = TextButton(tr("Try now"))
+        self._try = TextButton(tr("Try now"), then=self._on_try_clicked)
         for label in (self._state, self._collections, self._by_words):
             self.add_note(label)
         self.add_row("", self._try)
-        self._try.clicked.connect(self._on_try_clicked)
         bridge.hear(SharedLibraryChanged, self._on_changed)
         self._show(shared.status)
 
@@ -85,8 +78,7 @@ class SharedStateSection(SettingsSection):
         self._state.set_tone("danger" if is_offline else "")
         self._try.setVisible(is_offline)
         names = ", ".join(one_line(c.name) for c in status.collections)
-        self._collections.setText(tr("Collections: {names}", names=names) if names else "")
-        self._collections.setVisible(bool(names))
+        self._collections.say(tr("Collections: {names}", names=names) if names else "")
         self._collections.setEnabled(not status.is_away)
 
     def _look(self) -> None:
@@ -218,13 +210,9 @@ class SharedLibrarySection(SettingsSection):
     """Edits SharedLibrarySettings, and stores them once a connection succeeded."""
 
     def __init__(
-        self,
-        bridge: Bridge,
-        settings: EditedSettings,
-        access: "SharedLibraryAccess",
-        parent: QWidget | None = None,
+        self, bridge: Bridge, settings: EditedSettings, access: "SharedLibraryAccess"
     ) -> None:
-        super().__init__(SHARED_LIBRARY, _INTRO, parent)
+        super().__init__(SHARED_LIBRARY, _INTRO)
         self._bridge = bridge
         self._settings = settings
         self._access = access
@@ -236,8 +224,7 @@ class SharedLibrarySection(SettingsSection):
         self._port.setAccessibleName(tr("Port"))
         guard.guard(self._port)
         self._library, self._certificate = QLineEdit(), QLineEdit()
-        self._password = QLineEdit()
-        self._password.setEchoMode(QLineEdit.EchoMode.Password)
+        self._password = QLineEdit(echoMode=QLineEdit.EchoMode.Password)
         self._kept = note()
         self._encryption = QComboBox()
         guard.guard(self._encryption)
@@ -245,7 +232,9 @@ class SharedLibrarySection(SettingsSection):
             self._encryption.addItem(words, value)
         self._risk = note()
         self._test, self._connect = TextButton(tr("Test")), TextButton(tr("Connect"))
-        self._disconnect = TextButton(tr("Disconnect"), kind="quiet")
+        self._disconnect = TextButton(
+            tr("Disconnect"), kind="quiet", then=self._on_disconnect_clicked
+        )
         self._result = PlainLabel(wrap=True, selectable=True)
         self._build()
         self._follow()
@@ -274,7 +263,6 @@ class SharedLibrarySection(SettingsSection):
         self._encryption.currentIndexChanged.connect(self._on_edited)
         self._test.clicked.connect(self._on_test_clicked)
         self._connect.clicked.connect(self._on_connect_clicked)
-        self._disconnect.clicked.connect(self._on_disconnect_clicked)
         self._settings.replaced.connect(self._show_settings)
 
     @property
@@ -374,25 +362,20 @@ class SharedLibrarySection(SettingsSection):
         self._settings.edit(replace(self._settings.value, shared_library=SharedLibrarySettings()))
         self._show_settings()
         self._kept.setText("")
-        self._say(tr("Disconnected. The password was deleted."), "muted")
+        self._result.say(tr("Disconnected. The password was deleted."), "muted")
         self._bridge.run(self, lambda: self._access.forget(shared))
 
     def _begin(self, text: str) -> None:
         if self._job:
             self._job.cancel()
-        self._say(text, "muted")
+        self._result.say(text, "muted")
 
     def _on_tested(self, report: SharedLibraryReport) -> None:
         self._job = None
-        self._say(report_in_words(report), "success")
+        self._result.say(report_in_words(report), "success")
         self._on_edited()
 
     def _on_failed(self, error: AppError) -> None:
         self._job = None
-        self._say(f"{title_of(error)}\n{hint_of(error)}".strip(), "danger")
+        self._result.say(f"{title_of(error)}\n{hint_of(error)}".strip(), "danger")
         self._on_edited()
-
-    def _say(self, text: str, tone: str) -> None:
-        self._result.setText(text)
-        self._result.set_tone(tone)
-        self._result.show()

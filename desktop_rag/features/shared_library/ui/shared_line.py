@@ -1,6 +1,6 @@
 """The line about the shared library's state and collections, below the own files. Qt thread."""
 
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.shared_library import SharedLibraryChanged, SharedLibraryStatus, SharedState
@@ -8,6 +8,7 @@ from desktop_rag.ui.foundation.days import clock_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import ElidedLabel
+from desktop_rag.ui.widgets.layouts import horizontal
 
 SHARED_LIBRARY = tr("Shared library")
 _ICON_PX = 16
@@ -18,15 +19,10 @@ class SharedLine(QWidget):
 
     def __init__(self, theme: Theme, status: SharedLibraryStatus, parent: QWidget) -> None:
         super().__init__(parent)
-        icon = QLabel(self)
-        icon.setPixmap(theme.icon("server:muted").pixmap(_ICON_PX))
+        icon = QLabel(self, pixmap=theme.icon("server:muted").pixmap(_ICON_PX))
         self._words = ElidedLabel("")
         self._words.setObjectName("sharedLine")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
-        row.addWidget(icon)
-        row.addWidget(self._words, 1)
+        horizontal(icon, (self._words, 1), on=self, margins=0, spacing=8)
         self.show_status(status)
 
     def on_changed(self, event: SharedLibraryChanged) -> None:

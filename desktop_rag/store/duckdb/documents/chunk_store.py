@@ -8,7 +8,7 @@ from desktop_rag.store.contract.database import fetched
 from desktop_rag.store.contract.vectors import vector_table
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.vector_store import stored_among
+from desktop_rag.store.duckdb.search.model_store import stored_among
 
 
 class DuckdbChunkStore(ChunkStore):

@@ -1,4 +1,7 @@
-"""The search by meaning in a file, and its tables of vectors. Any thread; own cursors."""
+"""The vectors of a library file, a table for each model, and the search by meaning in them.
+
+Any thread; reads use a cursor of their own. See packed_vectors.py for the stored form.
+"""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -7,17 +10,98 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.store.contract.bm25_ranking import Ids
+from desktop_rag.store.contract.database import fetched
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
-from desktop_rag.store.contract.vectors import VectorMatches
-from desktop_rag.store.duckdb.database.bulk_rows import sql_in_numbers
+from desktop_rag.store.contract.vectors import VectorMatches, VectorStore
+from desktop_rag.store.duckdb.database.bulk_rows import insert, sql_in_numbers
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.search.chunk_cache import Chunks, ContentKeys, VectorTable, create
+from desktop_rag.store.duckdb.search.chunk_cache import (
+    Chunks,
+    ContentKeys,
+    VectorTable,
+    content_keys,
+    create,
+)
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.scope_sql import condition_of
 from desktop_rag.store.duckdb.search.vector_rows import PackedRows
-from desktop_rag.store.duckdb.search.vector_store import DuckdbVectorStore
-from desktop_rag.store.sql.packed_vectors import best_windows, sign_bits, signs, unpacked
+from desktop_rag.store.sql.packed_vectors import (
+    best_windows,
+    packed,
+    packed_windows,
+    sign_bits,
+    signs,
+    unpacked,
+)
+
+
+class DuckdbVectorStore(VectorStore):
+    """The vectors of one model, by content hash."""
+
+    def __init__(self, database: Database, table: VectorTable, cache: IndexCache) -> None:
+        super().__init__(database, table.model_id, table.dimensions)
+        self._database = database
+        self._sign_columns = table.sign_columns
+        self._signs = cache.vectors(table).signs
+
+    def add(self, hashes: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        bits = np.ascontiguousarray(sign_bits(vectors).T)
+        columns: dict[str, Any] = {"content_hash": list(hashes), "vector": packed(vectors)}
+        columns |= dict(zip(self._sign_columns, bits, strict=True))
+
+        def work(con: Connection) -> ContentKeys:
+            insert(con, self.table, columns)
+            return content_keys(con, hashes)
+
+        self._signs.add(self._database.write_uncached(work), bits)
+
+    def stored(self, hashes: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        rows = self.packed("vector", hashes)
+        vectors = unpacked([row for _, row in rows], self.dimensions)
+        return dict(zip((key for key, _ in rows), vectors, strict=True))
+
+    # --- windows -----------------------------------------------------------------------------
+
+    def add_windows(self, hashes: Sequence[str], windows: Sequence[NDArray[np.float32]]) -> None:
+        columns: dict[str, Any] = {
+            "content_hash": list(hashes), "windows": [packed_windows(each) for each in windows]
+        }  # fmt: skip
+        self._database.write_uncached(lambda con: self._store_windows(con, columns))
+
+    def _store_windows(self, con: Connection, columns: dict[str, Any]) -> None:
+        """Replace rows without windows by rows with them."""
+        table = self.table
+        con.execute("CREATE TEMP TABLE with_windows (content_hash UUID, windows BLOB)")
+        insert(con, "with_windows", columns)
+        stored = f"content_hash, vector, {', '.join(self._sign_columns)}"
+        con.execute(
+            f"INSERT INTO {table} ({stored}, windows)"
+            f" SELECT {stored}, w.windows FROM {table} JOIN with_windows w"
+            f" USING (content_hash) WHERE {table}.windows IS NULL"
+        )
+        con.execute(
+            f"DELETE FROM {table} WHERE windows IS NULL"
+            " AND content_hash IN (SELECT content_hash FROM with_windows)"
+        )
+        con.execute("DROP TABLE with_windows")
+
+    def window_counts(self) -> tuple[int, int]:
+        sql = f"SELECT count(*), count(*) FILTER (windows IS NULL) FROM {self.table}"
+        [(total, missing)] = fetched(self._database, sql)
+        return int(total), int(missing)
+
+
+def stored_among(table: str, wanted: str) -> str:
+    """SQL for the content hashes of a small table `wanted` that have a vector.
+
+    A join with the whole table of vectors would build a hash table of all of it.
+    """
+    return (
+        f"(SELECT content_hash FROM {table} WHERE content_hash IN"
+        f" (SELECT content_hash FROM {wanted}))"
+    )
+
 
 # Candidates of the Hamming scan: the factor times the square root of the number of vectors, and at
 # least the minimum. Enough for recall@10 ≥ .99 of the exact order on the sets we measure.

@@ -7,7 +7,7 @@ import pytest
 
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
 from desktop_rag.features.schedules.background_answers import AnswerComparison
-from desktop_rag.features.schedules.values.scheduled_run import (
+from desktop_rag.features.schedules.values.scheduled_question import (
     ComparedSentence,
     SentenceChange,
     is_changed,

@@ -2,7 +2,7 @@
 
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.parsed import Anchor
-from desktop_rag.features.schedules.values.scheduled_run import (
+from desktop_rag.features.schedules.values.scheduled_question import (
     ComparedSentence,
     ScheduledRun,
     SentenceChange,

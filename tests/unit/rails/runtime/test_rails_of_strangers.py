@@ -9,7 +9,7 @@ import pytest
 
 from desktop_rag.features.rails.actions.action_calls import make_action
 from desktop_rag.features.rails.actions.rails_world import RailsWorld
-from desktop_rag.features.rails.configuration.rails_folder import read_rails
+from desktop_rag.features.rails.configuration.rails_configuration import read_rails
 from desktop_rag.features.rails.rail_engine import Rails, transcript
 from tests.conftest import bundled_embedder
 

@@ -9,9 +9,11 @@ from desktop_rag.core.paths import resources_dir
 from desktop_rag.features.rails.configuration.rails_configuration import make_configuration
 from desktop_rag.features.rails.language.flow_parser import parse_flows
 from desktop_rag.features.rails.language.flow_syntax import FlowSyntaxError
-from desktop_rag.features.rails.topics.rail_topic import RailTopic, TopicReply, problems
-from desktop_rag.features.rails.topics.topic_file import (
+from desktop_rag.features.rails.topics.rail_topic import (
     OtherThanTopicsError,
+    RailTopic,
+    TopicReply,
+    problems,
     read_topics,
     write_topics,
 )

@@ -7,13 +7,11 @@ from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem, ScopeKind
 from desktop_rag.features.schedules.schedule_store import ScheduleStore
 from desktop_rag.features.schedules.values.scheduled_question import (
+    ComparedSentence,
     Rhythm,
     ScheduledQuestion,
-    ScheduleState,
-)
-from desktop_rag.features.schedules.values.scheduled_run import (
-    ComparedSentence,
     ScheduledRun,
+    ScheduleState,
     SentenceChange,
 )
 from desktop_rag.store.contract.engine import Engine

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.features.schedules.ui.schedule_reading import RunView
-from desktop_rag.features.schedules.values.scheduled_run import (
+from desktop_rag.features.schedules.values.scheduled_question import (
     ComparedSentence,
     ScheduledRun,
     SentenceChange,

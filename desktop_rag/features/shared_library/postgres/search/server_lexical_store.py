@@ -47,7 +47,7 @@ from desktop_rag.store.contract.search import (
     term_counts_of,
     weighted,
 )
-from desktop_rag.store.sql.edit_distance import edits
+from desktop_rag.store.sql.file_names import edits
 from desktop_rag.store.sql.scope_filters import key_of
 
 # The share of the memory limit for postings, of eight bytes each: with 2 GB, sixty words that occur

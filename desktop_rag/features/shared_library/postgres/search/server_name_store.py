@@ -13,8 +13,7 @@ from desktop_rag.features.shared_library.postgres.database.server_database impor
 from desktop_rag.features.shared_library.postgres.search.server_scope import document_condition
 from desktop_rag.store.contract.scope_conditions import read_statistics
 from desktop_rag.store.contract.search import EVERYWHERE, NamedDocuments, NameStore, Scope
-from desktop_rag.store.sql.edit_distance import edits
-from desktop_rag.store.sql.file_names import plain, squeezed, stem
+from desktop_rag.store.sql.file_names import edits, plain, squeezed, stem
 from desktop_rag.store.sql.scope_filters import completing
 
 _LEAST_SPELLED = 3

@@ -1,15 +1,16 @@
-"""What the pages about other programs are made of: rows, dialogs with a form, questions. Qt."""
+"""Rows with buttons, dialogs with a form, and questions that come before something. Qt thread."""
 
 from collections.abc import Callable, Iterable, Sequence
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QMessageBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, plain_question
+from desktop_rag.ui.widgets.layouts import Gap, Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ContentScroll
 
 # A button of a row: its text, its accessible name, and what it does.
@@ -19,16 +20,15 @@ RowAction = tuple[str, str, Callable[[], object]]
 class RowList(QWidget):
     """Rows one below the other, or words where there are none."""
 
-    def __init__(self, spacing_px: int = 12, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(spacing_px)
+    def __init__(self, spacing_px: int = 12) -> None:
+        super().__init__()
+        self._column = vertical(on=self, margins=0, spacing=spacing_px)
 
     def show_rows(self, rows: Iterable[QWidget], none: str = "") -> None:
         """Show these in place of those before; `none` says that there are none."""
         while item := self._column.takeAt(0):
             if widget := item.widget():
+                widget.hide()
                 widget.deleteLater()
         for row in rows:
             self._column.addWidget(row)
@@ -36,24 +36,20 @@ class RowList(QWidget):
             self._column.addWidget(PlainLabel(none, tone="muted", wrap=True))
 
 
-def row_of(name: str, actions: Sequence[RowAction], lines: Iterable[str]) -> QWidget:
-    """A name with buttons beside it, and lines about it below."""
+def row_of(name: str, actions: Iterable[RowAction], below: Iterable[QWidget]) -> QWidget:
+    """A name with buttons beside it, and what is about it below."""
     row = QWidget()
-    column = QVBoxLayout(row)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(2)
-    line = QHBoxLayout()
-    line.setSpacing(10)
-    line.addWidget(ElidedLabel(name), 1)
-    for text, told, do in actions:
-        button = TextButton(text, kind="quiet")
-        button.setAccessibleName(told)
-        button.clicked.connect(do)
-        line.addWidget(button)
-    column.addLayout(line)
-    for words in lines:
-        column.addWidget(PlainLabel(words, tone="muted", scale="small", wrap=True))
+    line = horizontal((ElidedLabel(name), 1), *map(_button, actions), spacing=10)
+    vertical(line, *below, on=row, margins=0, spacing=2)
     return row
+
+
+def _button(action: RowAction) -> TextButton:
+    text, told, do = action
+    button = TextButton(text, kind="quiet")
+    button.setAccessibleName(told)
+    button.clicked.connect(do)
+    return button
 
 
 class FormDialog(QDialog):
@@ -66,6 +62,7 @@ class FormDialog(QDialog):
     ) -> None:
         """`send` is on the button, instead of Save. Others add to the `column`."""
         super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(title)
         self.setMinimumWidth(width_px)
         self._error = PlainLabel(tone="danger", wrap=True)
@@ -74,17 +71,16 @@ class FormDialog(QDialog):
         self._send.setDefault(True)
         self._leave = TextButton(tr("Cancel"))
         self._scroll = ContentScroll(inside)
-        self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(20, 18, 20, 16)
-        self.column.setSpacing(8)
-        self.column.addWidget(self._scroll, 1)
-        self.column.addWidget(self._error)
-        self.buttons = QHBoxLayout()
-        self.buttons.addStretch(1)
-        for button in (self._leave, self._send):
-            self.buttons.addWidget(button)
-        self.column.addSpacing(6)
-        self.column.addLayout(self.buttons)
+        self.buttons = horizontal(Stretch(), self._leave, self._send)
+        self.column = vertical(
+            (self._scroll, 1),
+            self._error,
+            Gap(6),
+            self.buttons,
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=8,
+        )
         self._send.clicked.connect(self._on_send_clicked)
         self._leave.clicked.connect(self.reject)
 
@@ -98,14 +94,46 @@ class FormDialog(QDialog):
 
     def show_error(self, error: AppError) -> None:
         """Say why it was refused; the form stays."""
-        self._error.setText(failure_in_words(error))
-        self._error.show()
+        self._error.say(failure_in_words(error))
         self._send.setEnabled(True)
 
     @Slot()
     def _on_send_clicked(self) -> None:
         self._send.setEnabled(False)
         self.submitted.emit(self.value())
+
+
+def choose_file(
+    parent: QWidget,
+    title: str,
+    take: Callable[[str], object],
+    *,
+    name: str = "",
+    start: str = "",
+    filters: Sequence[str] = (),
+) -> None:
+    """Let the person choose a file that exists; `take` gets its path. `name` is for tests."""
+    dialog = QFileDialog(parent, title, start, fileMode=QFileDialog.FileMode.ExistingFile)
+    dialog.setObjectName(name)
+    if filters:
+        dialog.setNameFilters(filters)
+    _open(dialog, take)
+
+
+def choose_folder(
+    parent: QWidget, title: str, take: Callable[[str], object], *, name: str = "", start: str = ""
+) -> None:
+    """Let the person choose a folder, as `choose_file`."""
+    dialog = QFileDialog(parent, title, start, fileMode=QFileDialog.FileMode.Directory)
+    dialog.setObjectName(name)
+    dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+    _open(dialog, take)
+
+
+def _open(dialog: QFileDialog, take: Callable[[str], object]) -> None:
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.fileSelected.connect(take)
+    dialog.open()
 
 
 def ask_first(parent: QWidget, title: str, text: str, verb: str, do: Callable[[], object]) -> None:
