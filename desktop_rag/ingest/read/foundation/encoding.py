@@ -25,15 +25,19 @@ _MIN_JUDGED_BYTES = 200
 # ASCII in UTF-16 is every other byte zero; so are at least the spaces and digits of other scripts.
 _MIN_WIDE_SHARE = 0.2
 _MAX_STRAY_SHARE = 0.01
+_WIDE_PEEK_BYTES = 4096
+_NARROW_LETTER = re.compile(r"[\t\n\r -~\xa0-\u06ff\u0e00-\u0e7f\u2010-\u203a\u20ac]")
+_LEAST_NARROW, _LEAST_WIDE_BYTES = 0.98, 8
 # Other encodings are valid UTF-8 here and there by chance.
 _MIN_VALID_PER_STRAY = 1
 _MIN_VALID = 2
 # Encodings of two bytes a letter, which have no alphabet.
 _WIDE_LETTERS = ["cp932", "euc_jp", "iso2022_jp", "gb18030", "big5", "cp949"]
-# From this fit on it is a text in letters, however well it fits one in pairs of bytes.
-_CERTAIN_FIT = 0.5
-# Bytes by chance reach less.
-_LEAST_FIT_IN_PAIRS = 0.5
+# From this fit on, and with a word of its language, it is a text in letters, however well it fits
+# one in pairs of bytes.
+_CERTAIN_FIT = -0.3
+# Bytes by chance reach less; within this distance another reading in pairs is nearly as good.
+_LEAST_FIT_IN_PAIRS, _SURE_IN_PAIRS = 0.4, 0.15
 _WESTERN = "cp1252"
 # How Python keeps a byte that is no UTF-8, and what it is in a Western file. The last two letters
 # of that are in no word one meets.
@@ -112,7 +116,11 @@ def _decode(data: bytes, declared: str) -> tuple[str, str]:
 
 
 def _wide(data: bytes) -> str:
-    """The codec of UTF-16 without a byte order mark, whose zeros are all on one side, or ""."""
+    """The codec of UTF-16 without a byte order mark, or "".
+
+    Its zeros are all on one side; where it has none, it is in letters of few alphabets, or fits
+    a language of two bytes a letter.
+    """
     peek = data[:_PEEK_BYTES]
     units = len(peek) // 2
     sides = (("utf-16-be", peek[::2], peek[1::2]), ("utf-16-le", peek[1::2], peek[::2]))
@@ -121,7 +129,21 @@ def _wide(data: bytes) -> str:
         controls = len(low) - len(low.translate(None, _CONTROLS))
         if is_wide and controls <= units * _MAX_STRAY_SHARE:
             return encoding
-    return ""
+    if len(data) % 2 or len(data) < _LEAST_WIDE_BYTES or _is_usual(peek):
+        return ""
+    peek = peek[:_WIDE_PEEK_BYTES]
+    texts = {encoding: _strict(peek, encoding) for encoding, _, _ in sides}
+    return next((name for name, text in texts.items() if text and _is_in_letters(text)), "")
+
+
+def _is_usual(peek: bytes) -> bool:
+    """True for UTF-8 and ASCII, as far as they are looked at, without control characters."""
+    return len(peek.translate(None, _CONTROLS)) == len(peek) and bool(_strict(peek, "utf-8"))
+
+
+def _is_in_letters(text: str) -> bool:
+    letters = len(_NARROW_LETTER.findall(text))
+    return letters >= _LEAST_NARROW * len(text) or fit_in_pairs(text) >= _LEAST_FIT_IN_PAIRS
 
 
 def _damaged_utf8(data: bytes) -> tuple[str, str] | None:
@@ -142,8 +164,8 @@ def _guessed(data: bytes, declared: str) -> tuple[str, str]:
     sample, peek = data[:_GUESS_BYTES], data[:_PEEK_BYTES]
     if len(peek) > _MIN_JUDGED_BYTES and b" " not in peek and b"\n" not in peek:
         # Every encoding but those of mainframes has spaces there; two bytes a letter need none.
-        (encoding, fit), is_sure = _wide_letters(sample), True
-        if fit < _LEAST_FIT_IN_PAIRS:
+        encoding, is_sure = _wide_letters(sample)
+        if not encoding:
             raise NotTextError
     else:
         encoding, is_sure = _guess(sample)
@@ -164,19 +186,23 @@ def _unsure(encoding: str) -> str:
 def _guess(sample: bytes) -> tuple[str, bool]:
     """The encoding whose text looks most like a language, or "", and whether that is certain."""
     reading = best_reading(sample)
-    if reading and reading.fit >= _CERTAIN_FIT:
+    if reading and reading.fit >= _CERTAIN_FIT and reading.known:
         return reading.encoding, reading.is_sure
-    encoding, fit = _wide_letters(sample)
-    if fit >= _LEAST_FIT_IN_PAIRS:
-        return encoding, True
+    encoding, is_sure = _wide_letters(sample)
+    if encoding:
+        return encoding, is_sure
     return (reading.encoding, reading.is_sure) if reading else ("", False)
 
 
-def _wide_letters(sample: bytes) -> tuple[str, float]:
-    """The encoding of two bytes a letter that fits best, or "", and its fit."""
-    fits = {name: fit_in_pairs(text) for name in _WIDE_LETTERS if (text := _strict(sample, name))}
-    best = max(fits, key=lambda name: fits[name], default="")
-    return best, fits.get(best, 0.0)
+def _wide_letters(sample: bytes) -> tuple[str, bool]:
+    """The encoding of two bytes a letter that fits best, or "", and whether that is certain."""
+    texts = {name: text for name in _WIDE_LETTERS if (text := _strict(sample, name))}
+    fits = sorted(((fit_in_pairs(text), name) for name, text in texts.items()), reverse=True)
+    if not fits or fits[0][0] < _LEAST_FIT_IN_PAIRS:
+        return "", False
+    best, encoding = fits[0]
+    other = next((fit for fit, name in fits if texts[name] != texts[encoding]), 0)
+    return encoding, best - other >= _SURE_IN_PAIRS
 
 
 def _strict(sample: bytes, encoding: str) -> str:
