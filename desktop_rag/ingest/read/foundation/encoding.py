@@ -7,6 +7,7 @@ letters, such as a picture in base64, are no text. Runs in the parser process.
 import codecs
 import re
 
+from desktop_rag.core.parsed import ENCODING_GUESSED, EncodingHints
 from desktop_rag.ingest.read.foundation.old_encodings import best_reading, fit_in_pairs
 
 _BOMS = (
@@ -37,7 +38,7 @@ _WIDE_LETTERS = ["cp932", "euc_jp", "iso2022_jp", "gb18030", "big5", "cp949"]
 # one in pairs of bytes.
 _CERTAIN_FIT = -0.3
 # Bytes by chance reach less; within this distance another reading in pairs is nearly as good.
-_LEAST_FIT_IN_PAIRS, _SURE_IN_PAIRS = 0.4, 0.15
+_LEAST_FIT_IN_PAIRS, _FIT_AS_NEIGHBOURS, _SURE_IN_PAIRS = 0.4, 0.2, 0.15
 _WESTERN = "cp1252"
 # How Python keeps a byte that is no UTF-8, and what it is in a Western file. The last two letters
 # of that are in no word one meets.
@@ -54,6 +55,8 @@ _RUN = re.compile(
 )
 _CHANGES = re.compile(r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]")
 _LEAST_CHANGES, _LEAST_DIGITS = 0.3, 0.04
+
+_NO_HINTS = EncodingHints()
 
 
 class NotTextError(ValueError):
@@ -73,13 +76,13 @@ def looks_like_text(data: bytes, *, is_doubtful: bool = False) -> bool:
     return controls <= max(_HARMLESS_CONTROLS, len(peek) * _MAX_CONTROL_SHARE)
 
 
-def decode(data: bytes, declared: str = "") -> tuple[str, str]:
+def decode(data: bytes, declared: str = "", hints: EncodingHints = _NO_HINTS) -> tuple[str, str]:
     """The text, its lines ended as Unix does, and a warning or "".
 
-    `declared` is the encoding the file itself names; it counts if it fits.
+    `declared` is the encoding the file itself names; it counts if it fits, else what is chosen.
     Raises NotTextError for bytes that are something else.
     """
-    text, warning = _decode(data, declared)
+    text, warning = _decode(data, declared, hints)
     text = _LINE_ENDS.sub("\n", text) if "\r" in text else text
     return _RUN.sub(_without_data, text), warning
 
@@ -97,10 +100,23 @@ def _without_data(run: re.Match[str]) -> str:
     return "[data]" + "\n" * text.count("\n")
 
 
-def _decode(data: bytes, declared: str) -> tuple[str, str]:
+def certain_encoding(data: bytes) -> str:
+    """The encoding from before Unicode that a file certainly has; "" for any other."""
+    sample = data[:_GUESS_BYTES]
+    if sample.isascii() or _wide(data) or not looks_like_text(data) or _is_usual(sample):
+        return ""
+    encoding, is_sure = _guess(sample, _NO_HINTS)
+    return encoding if is_sure else ""
+
+
+def _decode(data: bytes, declared: str, hints: EncodingHints) -> tuple[str, str]:
     for bom, encoding in _BOMS:
         if data.startswith(bom):
             return data[len(bom) :].decode(encoding, "replace"), ""
+    if hints.chosen and not declared and not _is_unicode(data):
+        text = data.decode(hints.chosen, "replace")
+        lost = text.count("\N{REPLACEMENT CHARACTER}")
+        return text, f"{lost:,} characters do not fit {hints.chosen}." if lost else ""
     wide = _wide(data)
     if wide:
         return data.decode(wide, "replace"), ""
@@ -108,11 +124,16 @@ def _decode(data: bytes, declared: str) -> tuple[str, str]:
         raise NotTextError
     # Japanese mail is ASCII with escapes, so that it would pass for UTF-8.
     if b"\x1b$" in data[:_PEEK_BYTES]:
-        return _guessed(data, declared)
+        return _guessed(data, declared, hints)
     try:
         return data.decode("utf-8"), ""
     except UnicodeDecodeError:
-        return _damaged_utf8(data) or _guessed(data, declared)
+        return _damaged_utf8(data) or _guessed(data, declared, hints)
+
+
+def _is_unicode(data: bytes) -> bool:
+    """True for letters beyond ASCII in UTF-8, which bytes of other encodings are not by chance."""
+    return not data.isascii() and _is_usual(data)
 
 
 def _wide(data: bytes) -> str:
@@ -160,7 +181,7 @@ def _damaged_utf8(data: bytes) -> tuple[str, str] | None:
     return repaired, "It mixes encodings; some characters may be wrong."
 
 
-def _guessed(data: bytes, declared: str) -> tuple[str, str]:
+def _guessed(data: bytes, declared: str, hints: EncodingHints) -> tuple[str, str]:
     sample, peek = data[:_GUESS_BYTES], data[:_PEEK_BYTES]
     if len(peek) > _MIN_JUDGED_BYTES and b" " not in peek and b"\n" not in peek:
         # Every encoding but those of mainframes has spaces there; two bytes a letter need none.
@@ -168,7 +189,7 @@ def _guessed(data: bytes, declared: str) -> tuple[str, str]:
         if not encoding:
             raise NotTextError
     else:
-        encoding, is_sure = _guess(sample)
+        encoding, is_sure = _guess(sample, hints)
     for name in (declared, encoding):
         try:
             if name:
@@ -180,12 +201,15 @@ def _guessed(data: bytes, declared: str) -> tuple[str, str]:
 
 
 def _unsure(encoding: str) -> str:
-    return f"It does not name its encoding, and was read as {encoding}; some letters may be wrong."
+    return f"{ENCODING_GUESSED} {encoding}; some letters may be wrong."
 
 
-def _guess(sample: bytes) -> tuple[str, bool]:
+def _guess(sample: bytes, hints: EncodingHints) -> tuple[str, bool]:
     """The encoding whose text looks most like a language, or "", and whether that is certain."""
-    reading = best_reading(sample)
+    for name in hints.neighbours:
+        if name in _WIDE_LETTERS and fit_in_pairs(_strict(sample, name)) >= _FIT_AS_NEIGHBOURS:
+            return name, True
+    reading = best_reading(sample, hints.neighbours, hints.language)
     if reading and reading.fit >= _CERTAIN_FIT and reading.known:
         return reading.encoding, reading.is_sure
     encoding, is_sure = _wide_letters(sample)

@@ -11,10 +11,9 @@ import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cache
-from operator import itemgetter
 
 from desktop_rag.core.paths import resources_dir
 
@@ -35,6 +34,9 @@ _PART_WORTH, _PLACE_WORTH = 0.7, 0.3
 # of the words has to be known, as else it is in another language.
 _SURE_DISTANCE, _FEW_LETTERS = 1.5, 2
 _LEAST_KNOWN, _FEW_WORDS = 0.2, 5
+# As much less worth may an encoding have that the neighbours of the file have too, and as much more
+# is one of the computer's own language worth.
+_NEARLY, _AT_HOME = 4, 1
 _MARKS = frozenset("“”„\u201a‘’‹›«»–—…§°€•¿¡\xa0")
 # They end words, in Hebrew and Greek.
 _FINAL = frozenset("ךםןףץς")
@@ -57,6 +59,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Language:
+    code: str
     weights: Mapping[str, float]
     encodings: tuple[str, ...]
     words: frozenset[str]
@@ -85,29 +88,55 @@ class _Features:
     words: Counter[str]
 
 
-def best_reading(data: bytes) -> Reading | None:
-    """The reading that fits best; None where none is possible."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    worth: float
+    encoding: str
+    text: str
+    features: _Features
+    language: _Language
+
+    def reading(self, other: float) -> Reading:
+        """Its certainty follows from the worth of the best other text."""
+        letters = max(self.features.kinds.total(), 1)
+        fit = _letters_worth(self.features, self.language) / letters - self.language.usual
+        known = _known_share(self.features, self.language)
+        is_spoken = known >= _LEAST_KNOWN or self.features.words.total() < _FEW_WORDS
+        is_far = self.worth - other >= _SURE_DISTANCE + _FEW_LETTERS / letters
+        return Reading(self.encoding, fit, known, is_sure=is_spoken and is_far)
+
+
+def best_reading(data: bytes, neighbours: Sequence[str] = (), language: str = "") -> Reading | None:
+    """The reading that fits best; None where none is possible.
+
+    Where that is not certain an encoding of its neighbours settles it if it fits nearly as well,
+    else the language of the computer tips the balance.
+    """
     sample = _sample(data)
     if not sample:
         return None
-    found: list[tuple[float, str, str, _Features, _Language]] = []
+    found: list[_Found] = []
     for encoding, languages in _by_encoding().items():
         if (text := _decoded(sample, encoding)) is None:
             continue
         features = _features(text)
-        worths = [(_worth_in(features, language, encoding), language) for language in languages]
-        worth, language = max(worths, key=itemgetter(0))
-        found.append((worth, encoding, text, features, language))
+        found += (
+            _Found(_worth_in(features, each, encoding), encoding, text, features, each)
+            for each in languages
+        )
     if not found:
         return None
-    found.sort(key=itemgetter(0), reverse=True)
-    worth, encoding, text, features, language = found[0]
-    other = next((reading[0] for reading in found if reading[2] != text), -math.inf)
-    fit = _letters_worth(features, language) / max(features.kinds.total(), 1) - language.usual
-    known = _known_share(features, language)
-    distance = _SURE_DISTANCE + _FEW_LETTERS / max(features.kinds.total(), 1)
-    is_spoken = known >= _LEAST_KNOWN or features.words.total() < _FEW_WORDS
-    return Reading(encoding, fit, known, is_sure=is_spoken and worth - other >= distance)
+    found.sort(key=lambda each: -each.worth)
+    best = found[0]
+    other = next((each.worth for each in found if each.text != best.text), -math.inf)
+    reading = best.reading(other)
+    if reading.is_sure:
+        return reading
+    for each in found:
+        if each.encoding in neighbours and each.worth >= best.worth - _NEARLY:
+            return replace(each.reading(other), is_sure=True)
+    likely = max(found, key=lambda each: each.worth + (each.language.code == language) * _AT_HOME)
+    return replace(likely.reading(other), is_sure=False)
 
 
 def _known_share(features: _Features, language: _Language) -> float:
@@ -278,7 +307,7 @@ def _by_encoding() -> Mapping[str, tuple[_Language, ...]]:
 
 def _languages() -> Iterator[_Language]:
     path = resources_dir() / "encodings" / "alphabets.toml"
-    for fields in tomllib.loads(path.read_text(encoding="utf-8")).values():
+    for code, fields in tomllib.loads(path.read_text(encoding="utf-8")).items():
         share = math.sqrt(_SHARE * fields["share"])
         parts = fields["parts"].casefold().split()
         shares = _shares(list(dict.fromkeys(fields["letters"].lower())))
@@ -287,6 +316,7 @@ def _languages() -> Iterator[_Language]:
             for letter, part in shares.items()
         }
         yield _Language(
+            code,
             weights,
             tuple(fields["encodings"].split()),
             frozenset(fields["words"].casefold().split()),

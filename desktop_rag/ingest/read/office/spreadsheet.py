@@ -18,7 +18,6 @@ from desktop_rag.core.places import column_letters
 from desktop_rag.ingest.read.foundation.addresses import behind
 from desktop_rag.ingest.read.foundation.blocks import SAMPLE_ROWS, header_row
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
-from desktop_rag.ingest.read.foundation.encoding import decode
 from desktop_rag.ingest.read.foundation.encryption import (
     encrypted,
     encrypted_for_good,
@@ -148,10 +147,7 @@ _MAX_CELL_LINES = 200
 
 def read_delimited(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft from CSV or TSV; there is no title."""
-    text, warning = decode(source.data)
-    if warning:
-        draft.warn(warning)
-    text = draft.fitting(text)
+    text = draft.fitting(draft.decoded(source.data))
     csv.field_size_limit(_MAX_CELL_CHARS)
     # Excel writes the delimiter in a first line of its own.
     hint, _, rest = text.partition("\n")
