@@ -398,7 +398,9 @@ def _write_rows(draft: DocumentDraft, name: str, sheet: "CalamineSheet", looks: 
 
 
 def _shown(value: object, show: Show | None = None) -> str:
-    """A cell's value as text: whole numbers without `.0`, dates in ISO form, hours above 24."""
+    """A cell's value as text: whole numbers without `.0`, hours above 24, dates in ISO form, with
+    what the sheet shows where that is another.
+    """
     match value:
         case str():
             return value
@@ -409,9 +411,12 @@ def _shown(value: object, show: Show | None = None) -> str:
         case float():
             is_whole = value.is_integer() and abs(value) < _MAX_WHOLE
             return str(int(value)) if is_whole else f"{value:.{_DIGITS}g}"
-        case datetime.datetime():
-            return value.isoformat(sep=" ", timespec="seconds").removesuffix(" 00:00:00")
-        case datetime.date() | datetime.time():
+        case datetime.date():
+            is_moment = isinstance(value, datetime.datetime)
+            iso = value.isoformat(sep=" ", timespec="seconds") if is_moment else value.isoformat()
+            iso, shown = iso.removesuffix(" 00:00:00"), show(value) if show else ""
+            return f"{iso} ({shown})" if shown and shown != iso else iso
+        case datetime.time():
             return value.isoformat()
         case datetime.timedelta():
             minutes, seconds = divmod(round(value.total_seconds()), 60)
