@@ -7,7 +7,7 @@ XML of ODS workbooks. Runs in the parser process.
 
 import datetime
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from functools import cache, partial
@@ -25,7 +25,7 @@ from desktop_rag.ingest.read.foundation.ooxml import (
 )
 
 # Formats that are known by their number. Those with a currency depend on the system.
-_BUILT_IN = {"9": "0%", "10": "0.00%"}
+BUILT_IN_FORMATS = {"9": "0%", "10": "0.00%"}
 _MAX_LINKS = 10_000
 _MAX_COLUMNS = 16_384
 _MAX_ROWS = 1_048_576
@@ -78,11 +78,21 @@ class SheetLooks:
 def workbook_formats(package: OfficePackage, main: str) -> dict[int, str]:
     """The number formats that show more than digits, by the number of a cell's style."""
     styles = package.root(next(package.related(main, "/styles"), ""))
-    codes = dict(_BUILT_IN)
+    codes = dict(BUILT_IN_FORMATS)
     for item in children(child(styles, "numFmts")):
         codes[attribute(item, "numFmtId")] = attribute(item, "formatCode")
-    used = (codes.get(attribute(xf, "numFmtId"), "") for xf in children(child(styles, "cellXfs")))
-    return {n: code for n, code in enumerate(used) if _sections(code) or _date_parts(code)}
+    used = children(child(styles, "cellXfs"))
+    return telling_formats(codes.get(attribute(xf, "numFmtId"), "") for xf in used)
+
+
+def telling_formats(codes: Iterable[str]) -> dict[int, str]:
+    """Those of the formats that show more than digits, by their place."""
+    return {n: code for n, code in enumerate(codes) if _sections(code) or _date_parts(code)}
+
+
+def show_of(code: str) -> Show:
+    """How a format shows a number or a date."""
+    return partial(_shown, code=code)
 
 
 def xlsx_looks(content: bytes, formats: Mapping[int, str]) -> SheetLooks:
@@ -115,7 +125,7 @@ def _rows(content: bytes, formats: Mapping[int, str], heeds_hidden: bool) -> Ite
             column = column_number(place[1].decode()) if place else column + 1
             style = _STYLE.search(tag[2])
             if style and (code := formats.get(int(style[1]))):
-                shows[column] = partial(_shown, code=code)
+                shows[column] = show_of(code)
             continue
         if shows or is_hidden:
             yield RowLooks(row, is_hidden, shows)

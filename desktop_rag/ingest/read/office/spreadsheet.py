@@ -25,7 +25,7 @@ from desktop_rag.ingest.read.foundation.encryption import (
 )
 from desktop_rag.ingest.read.foundation.ole import MAGIC, Container
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.office.sheet_extras import SheetExtras, sheet_extras
+from desktop_rag.ingest.read.office.sheet_extras import SheetExtras, sheet_extras, xls_extras
 from desktop_rag.ingest.read.office.sheet_looks import SheetLooks, Show
 
 if TYPE_CHECKING:
@@ -258,8 +258,12 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
     if source.data.startswith(b"PK"):
         with open_archive(source) as archive:
             return _read(source, draft, sheet_extras(archive))
-    if source.data.startswith(MAGIC) and _has_password(Container(source)):
-        raise encrypted()
+    if source.data.startswith(MAGIC):
+        container = Container(source)
+        stream = container.stream("Workbook") or container.stream("Book") or b""
+        if _has_password(stream):
+            raise encrypted()
+        return _read(source, draft, xls_extras(stream))
     return _read(source, draft, {})
 
 
@@ -310,9 +314,8 @@ def _refusing() -> Generator[None]:
         raise Unreadable("unsupported", "This workbook can't be read", _SAVE_AGAIN) from exc
 
 
-def _has_password(container: Container) -> bool:
+def _has_password(stream: bytes) -> bool:
     """True when an old workbook has, among its first records, the one of a password."""
-    stream = container.stream("Workbook") or container.stream("Book") or b""
     position = 0
     for _ in range(_PASSWORD_RECORDS):
         if position + _RECORD.size > len(stream):
