@@ -30,8 +30,7 @@ _WIDE_PEEK_BYTES = 4096
 _NARROW_LETTER = re.compile(r"[\t\n\r -~\xa0-\u06ff\u0e00-\u0e7f\u2010-\u203a\u20ac]")
 _LEAST_NARROW, _LEAST_WIDE_BYTES = 0.98, 8
 # Other encodings are valid UTF-8 here and there by chance.
-_MIN_VALID_PER_STRAY = 1
-_MIN_VALID = 2
+_MIN_VALID, _MIN_VALID_AS_STRAYS = 2, 4
 # Encodings of two bytes a letter, which have no alphabet.
 _WIDE_LETTERS = ["cp932", "euc_jp", "iso2022_jp", "gb18030", "big5", "cp949"]
 # From this fit on, and with a word of its language, it is a text in letters, however well it fits
@@ -172,7 +171,8 @@ def _damaged_utf8(data: bytes) -> tuple[str, str] | None:
     text = data.decode("utf-8", "surrogateescape")
     letters = sum(not char.isascii() for char in text[:_GUESS_BYTES])
     strays = sum(char in _STRAY_BYTES for char in text[:_GUESS_BYTES])
-    if letters - strays < max(_MIN_VALID_PER_STRAY * strays, _MIN_VALID):
+    valid = letters - strays
+    if valid < max(strays, _MIN_VALID) or (valid == strays and valid < _MIN_VALID_AS_STRAYS):
         return None
     repaired = text.translate(_WESTERN_STRAYS)
     lost = repaired.count("\N{REPLACEMENT CHARACTER}") - text.count("\N{REPLACEMENT CHARACTER}")

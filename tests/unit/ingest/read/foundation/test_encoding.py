@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.ingest.read.foundation.encoding import NotTextError, decode, looks_like_text
+from desktop_rag.core.parsed import EncodingHints
+from desktop_rag.ingest.read.foundation.encoding import (
+    NotTextError,
+    certain_encoding,
+    decode,
+    looks_like_text,
+)
 
 FRENCH = "Le café est déjà fermé, où êtes-vous allés ? Élève, garçon, maïs.\n"
 GREEK = "Αυτό είναι ένα ελληνικό κείμενο με λέξεις.\n"
@@ -147,3 +153,48 @@ def test_a_picture_among_letters_is_no_text() -> None:
     assert found.count("\n") == text.count("\n")
     gene = "GATTACA" * 60
     assert decode(gene.encode())[0] == gene
+
+
+DOUBTFUL = "Umowa najmu magazynu wygasa w październiku."
+
+
+@pytest.mark.parametrize("encoding", ["cp1250", "cp852", "iso8859_2"])
+def test_neighbours_settle_the_encoding(encoding: str) -> None:
+    content = DOUBTFUL.encode(encoding)
+    assert decode(content)[1], "by itself it is uncertain"
+    assert decode(content, "", EncodingHints(neighbours=("koi8_r", encoding))) == (DOUBTFUL, "")
+
+
+def test_neighbours_settle_nothing_that_is_certain() -> None:
+    hints = EncodingHints(neighbours=("cp1250", "gb18030"))
+    assert decode(RUSSIAN.encode("cp1251"), "", hints) == (RUSSIAN, "")
+
+
+def test_a_few_letters_in_pairs_are_read_as_its_neighbours() -> None:
+    content = "회의록".encode("cp949")
+    assert decode(content, "", EncodingHints(neighbours=("cp949",))) == ("회의록", "")
+
+
+def test_the_language_of_the_computer_tips_the_balance_and_that_is_said() -> None:
+    content = "Rong hilineb Põlvas.".encode("cp1257")
+    text, warning = decode(content, "", EncodingHints(language="et"))
+    assert (text, bool(warning)) == ("Rong hilineb Põlvas.", True)
+
+
+def test_what_is_chosen_counts_but_for_unicode_and_what_a_file_says_itself() -> None:
+    chosen = EncodingHints(chosen="cp852")
+    assert decode(DOUBTFUL.encode("cp852"), "", chosen) == (DOUBTFUL, "")
+    assert decode(DOUBTFUL.encode(), "", chosen) == (DOUBTFUL, "")
+    assert decode(DOUBTFUL.encode("utf-16"), "", chosen) == (DOUBTFUL, "")
+    assert decode(DOUBTFUL.encode("cp1250"), "cp1250", chosen) == (DOUBTFUL, "")
+    wide = EncodingHints(chosen="utf-16-be")
+    assert decode("会議".encode("utf-16-be"), "", wide) == ("会議", "")
+    text, warning = decode(b"caf\x81", "", EncodingHints(chosen="cp1252"))
+    assert (text, "do not fit cp1252" in warning) == ("caf\N{REPLACEMENT CHARACTER}", True)
+
+
+def test_only_certain_encodings_from_before_unicode_are_told_to_neighbours() -> None:
+    assert certain_encoding(RUSSIAN.encode("koi8_r")) == "koi8_r"
+    assert certain_encoding(CHINESE.encode("gb18030")) == "gb18030"
+    for content in (RUSSIAN.encode(), b"plain", DOUBTFUL.encode("cp852"), b"MZ\x90\0\3\0" * 99):
+        assert certain_encoding(content) == ""
