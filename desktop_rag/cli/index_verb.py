@@ -4,6 +4,7 @@ A running app takes them up like folders added in its window, and keeps them up 
 """
 
 import argparse
+import codecs
 import time
 from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import closing, contextmanager
@@ -149,6 +150,14 @@ _WATCH_S = 1.0
 _SCHEMES = ("http://", "https://")
 
 
+def _encoding(written: str) -> str:
+    """The name of an encoding. Raises ArgumentTypeError for any other word."""
+    try:
+        return codecs.lookup(written).name
+    except LookupError as exc:
+        raise argparse.ArgumentTypeError(f"“{written}” is no encoding") from exc
+
+
 def add_index(added: argparse.ArgumentParser) -> None:
     """Add the arguments of `index`."""
     added.set_defaults(run=_index)
@@ -170,6 +179,8 @@ def add_index(added: argparse.ArgumentParser) -> None:
     added.add_argument("--refresh", type=float, default=24.0, metavar="HOURS", help=text)
     text = "the folder mirrors the site at this address: its sources link there"
     added.add_argument("--base-address", default="", metavar="URL", help=text)
+    text = "the encoding of texts in the folder that do not name theirs, such as cp852"
+    added.add_argument("--encoding", default="", metavar="NAME", type=_encoding, help=text)
     text = "read pictures and scanned pages even when that takes more than an hour"
     added.add_argument("--all-pictures", action="store_true", help=text)
     text = "ask for the passwords of encrypted files, which are forgotten at the end; on a terminal"
@@ -244,7 +255,10 @@ def _add(library: Library, arguments: argparse.Namespace) -> set[str]:
     name = arguments.collection
     collection_id = library.collections.find_or_add(name).collection_id if name else ""
     known = [s for s in library.sources.all() if collection_id in ("", s.collection_id)]
-    rules = SourceRules(arguments.gitignore, arguments.hidden, tuple(arguments.exclude))
+    encodings = {".": arguments.encoding} if arguments.encoding else {}
+    rules = SourceRules(
+        arguments.gitignore, arguments.hidden, tuple(arguments.exclude), encodings=encodings
+    )
     paths, urls = _asked(arguments)
     for each in paths:
         found = next((source for source in known if source.path == each), None)

@@ -5,7 +5,7 @@ epoch.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -71,6 +71,13 @@ EMBEDDED_ELSEWHERE = (
 NEEDS_PASSWORD = "Encrypted: a password is needed"
 WRONG_PASSWORD = "Encrypted: the password does not open it"
 OPENED_BY_PASSWORD = "Opened with a password."
+# Formats whose files need not name their encoding, and the reason of a file that may be in one that
+# is not found.
+_TEXTS = {
+    "text", "CSV", "e-mail", "mailbox", "Markdown", "HTML", "subtitles", "BibTeX", "JSON", "LaTeX",
+    "Org", "AsciiDoc", "reStructuredText", "calendar", "contacts",
+}  # fmt: skip
+_NO_TEXT = "Not a text file"
 # The reason of a file that the person excluded, by itself and not by a pattern.
 EXCLUDED = "Excluded by you"
 
@@ -123,7 +130,8 @@ class SourceRules:
 
     `excluded` holds .gitignore patterns relative to the folder, `excluded_files` paths of single
     files in it, with slashes; `.` is a source that is a file itself. `max_file_mb` 0 means the
-    limit from the settings.
+    limit from the settings. `encodings` of texts by such paths are the person's choice; that of `.`
+    is for all others.
     """
 
     uses_gitignore: bool = False
@@ -131,6 +139,11 @@ class SourceRules:
     excluded: tuple[str, ...] = ()
     max_file_mb: Annotated[int, Within(0, 1_000_000)] = 0
     excluded_files: tuple[str, ...] = ()
+    encodings: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def encoding_of(self, name: str) -> str:
+        """The encoding chosen for a file by its path in the folder; "" if there is none."""
+        return self.encodings.get(name) or self.encodings.get(".", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +285,11 @@ class Document:
         busy = (DocumentState.WAITING, DocumentState.READING)
         away = (DocumentState.OFFLINE, DocumentState.GONE)
         return not is_left_out and self.state not in (*busy, *away)
+
+    @property
+    def may_lack_encoding(self) -> bool:
+        """True for a file on the disk whose encoding a person may have to choose."""
+        return not self.url and (self.format in _TEXTS or self.reason.startswith(_NO_TEXT))
 
     @property
     def is_unlocked(self) -> bool:

@@ -167,6 +167,21 @@ class ParsedPart:
     refusal: str = ""
 
 
+ENCODING_GUESSED = "It does not name its encoding, and was read as"
+"""How the warning begins of a text whose encoding is uncertain."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodingHints:
+    """What is known of a text's encoding besides its bytes: the one that the person has `chosen`,
+    those of its neighbours, and the language of this computer, which settles nothing for certain.
+    """
+
+    chosen: str = ""
+    neighbours: tuple[str, ...] = ()
+    language: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
     """The result of parsing one file.
@@ -188,6 +203,11 @@ class ParsedDocument:
     dated: str = ""
     tags: tuple[str, ...] = ()
     pictures_left: int = 0
+
+    @property
+    def has_guessed_encoding(self) -> bool:
+        """True when its encoding is uncertain."""
+        return any(warning.startswith(ENCODING_GUESSED) for warning in self.warnings)
 
 
 CodeColour = Literal["comment", "keyword", "string", "number", "name", "builtin"]

@@ -172,7 +172,9 @@ _MOST_FILES = 5_000
 
 
 class LibraryExclusions:
-    """Excludes and includes single files, by rules of their source: `library.exclusions`."""
+    """Excludes and includes single files and chooses their encoding, by rules of their source:
+    `library.exclusions`.
+    """
 
     def __init__(
         self,
@@ -203,6 +205,29 @@ class LibraryExclusions:
     def include(self, document_ids: Sequence[str]) -> list[Document]:
         """Read these files again; returns their rows."""
         return self._set_excluded(document_ids, is_excluded=False)
+
+    def choose_encoding(self, document_ids: Sequence[str], encoding: str) -> int:
+        """Read these files in this encoding from now on; "" has it found.
+
+        It is for what names none itself, and is no Unicode. A document inside a file stands for the
+        file. Returns how many are read again.
+        """
+        with self._lock:
+            files = [d for d in self._files(document_ids) if d.can_be_read_again]
+            for source in self._sources.sources():
+                its = [d.path for d in files if d.source_id == source.source_id]
+                if not its or not source.is_on_disk:
+                    continue
+                names = {_name_in(source, path) for path in its}
+                others = {n: e for n, e in source.rules.encodings.items() if n not in names}
+                chosen = dict.fromkeys(sorted(names), encoding) if encoding else {}
+                rules = replace(source.rules, encodings=others | chosen)
+                self._sources.set_rules(source.source_id, rules)
+        self._rules_changed()
+        waiting = self._documents.requeue([d.document_id for d in files])
+        self._changed(waiting)
+        self._pipeline.indexer.submit(d.document_id for d in waiting if not d.part)
+        return len(files)
 
     def _set_excluded(self, document_ids: Sequence[str], *, is_excluded: bool) -> list[Document]:
         with self._lock:

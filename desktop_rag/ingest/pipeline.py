@@ -217,7 +217,8 @@ class Pipeline:
     ) -> Indexer:
         return Indexer(
             self._documents, parser, self.chunker, catalogue.chunking_of, self.meter,
-            share=FairShare(priority), kinds=OwnKinds(self.sent, self.recordings, self.pictures),
+            share=FairShare(priority),
+            kinds=OwnKinds(self.sent, self.recordings, self.pictures, catalogue.source),
             callbacks=IndexerCallbacks(
                 self._on_content_changed, self._on_searchable, self._callbacks.failed
             ),

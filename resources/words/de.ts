@@ -5738,12 +5738,56 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
         <translation>Wie die Frage</translation>
     </message>
     <message>
+        <source>Text encoding</source>
+        <translation>Textkodierung</translation>
+    </message>
+    <message>
+        <source>Found by itself</source>
+        <translation>Von selbst gefunden</translation>
+    </message>
+    <message>
+        <source>Western European</source>
+        <translation>Westeuropäisch</translation>
+    </message>
+    <message>
+        <source>Central European</source>
+        <translation>Mitteleuropäisch</translation>
+    </message>
+    <message>
+        <source>Nordic</source>
+        <translation>Nordisch</translation>
+    </message>
+    <message>
+        <source>Baltic</source>
+        <translation>Baltisch</translation>
+    </message>
+    <message>
+        <source>Cyrillic</source>
+        <translation>Kyrillisch</translation>
+    </message>
+    <message>
+        <source>Hebrew</source>
+        <translation>Hebräisch</translation>
+    </message>
+    <message>
         <source>Arabic</source>
         <translation>Arabisch</translation>
     </message>
     <message>
+        <source>Thai</source>
+        <translation>Thailändisch</translation>
+    </message>
+    <message>
+        <source>Vietnamese</source>
+        <translation>Vietnamesisch</translation>
+    </message>
+    <message>
         <source>Chinese</source>
         <translation>Chinesisch</translation>
+    </message>
+    <message>
+        <source>Unicode</source>
+        <translation>Unicode</translation>
     </message>
     <message>
         <source>Czech</source>
@@ -10076,6 +10120,10 @@ Was kostet der Eintritt?</translation>
         <translation>Sie vereinbart Entitäten aus Entitäten.</translation>
     </message>
     <message>
+        <source>It does not name its encoding, and was read as</source>
+        <translation>Sie nennt ihre Kodierung nicht und wurde gelesen als</translation>
+    </message>
+    <message>
         <source>It does not name its encoding, and was read as {encoding}; some letters may be wrong.</source>
         <translation>Die Datei nennt ihre Kodierung nicht und wurde als {encoding} gelesen; manche Buchstaben können falsch sein.</translation>
     </message>
@@ -13074,6 +13122,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{lost:,} characters are damaged.</source>
         <translation>{lost:,} Zeichen sind beschädigt.</translation>
+    </message>
+    <message>
+        <source>{lost:,} characters do not fit {chosen}.</source>
+        <translation>{lost:,} Zeichen passen nicht zu {chosen}.</translation>
     </message>
     <message>
         <source>{mean_ms} ms, {calls:,} times: {text}</source>

@@ -128,6 +128,11 @@ _ISO_DATE = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})")
 _DATE = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})")
 _TIME = re.compile(r"([01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?", re.ASCII)
 
+_WITH_EXACT = re.compile(
+    r"-?\d+% \((?P<share>-?[\d.e-]+%)\)"
+    r"|(?P<day>\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d)?) \([^()]+\)"
+)
+
 Convert = Callable[[str], str | None]
 
 
@@ -177,6 +182,7 @@ def notation_of(columns: Iterable[Sequence[str]]) -> Notation:
 
 def column_values(cells: Sequence[str], notation: Notation) -> ColumnValues:
     """The cells of a column, converted to the most specific type that fits."""
+    cells = list(map(_exact, cells))
     missing = table_words().missing
     counted = Counter(cell for cell in cells if cell and cell.casefold() not in missing)
     total = counted.total()
@@ -198,6 +204,12 @@ def column_values(cells: Sequence[str], notation: Notation) -> ColumnValues:
     if found:
         return found
     return ColumnValues("VARCHAR", tuple(cell or None for cell in cells))
+
+
+def _exact(cell: str) -> str:
+    """The value of a cell that is written with what its sheet shows: 12% (12.345%)."""
+    written = _WITH_EXACT.fullmatch(cell)
+    return written[written.lastgroup] if written and written.lastgroup else cell
 
 
 def _conversions(

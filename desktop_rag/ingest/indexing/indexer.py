@@ -13,15 +13,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
-from desktop_rag.core.domain import Document, DocumentState, FileStat
+from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.files.file_state import hash_of, stat_of
-from desktop_rag.core.parsed import Chunk, ChunkSettings, ParsedDocument
+from desktop_rag.core.parsed import Chunk, ChunkSettings, EncodingHints, ParsedDocument
 from desktop_rag.core.pictures import waiting_words
 from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.chunking.indexing_outcome import indexing_outcome_of
+from desktop_rag.ingest.indexing.text_encodings import TextEncodings
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 from desktop_rag.ingest.pictures.pictures import Pictures
 from desktop_rag.ingest.recordings.recordings import Recordings, TranscriptAwaited
@@ -69,7 +70,7 @@ def _bytes_of(pending: Iterable[tuple[Document, object]]) -> int:
 
 
 # Increased when the readers improve: files that older ones read are then read again.
-READERS = 5
+READERS = 6
 _REPORT_S = 0.5
 _BATCH_DOCUMENTS = 96
 _BATCH_CHUNKS = 1200
@@ -124,11 +125,12 @@ class IndexerCallbacks:
 
 @dataclass(frozen=True, slots=True)
 class OwnKinds:
-    """What is known besides the files: of sent documents, recordings and pictures."""
+    """What is known besides the files: of sent documents, recordings, pictures and sources."""
 
     sent: SentFolders
     recordings: Recordings
     pictures: Pictures
+    source_of: Callable[[str], Source | None] = lambda _source_id: None
 
 
 class Indexer:
@@ -152,6 +154,7 @@ class Indexer:
         self._sent = kinds.sent
         self._documents = documents
         self._parser = parser
+        self._encodings = TextEncodings(documents, parser, kinds.source_of)
         self._cutter = cutter
         self._chunking_of = chunking_of
         self._chunking_known: dict[str, ChunkSettings] = {}
@@ -221,6 +224,7 @@ class Indexer:
             raise
 
     def _read_queue(self) -> None:
+        self._encodings.forget()
         batch = _Batch()
         with ReadAhead(self._fetch) as ahead:
             for document, fetched in ahead.over(self._waiting()):
@@ -240,6 +244,7 @@ class Indexer:
         """The documents in the queue, until it is empty or nothing more is to be read."""
         while self._background.may_go_on() and (documents := self._take()):
             self._chunking_known.clear()
+            self._encodings.forget_choices()
             yield from documents
 
     def _report_reading(self, document: Document) -> None:
@@ -358,15 +363,22 @@ class Indexer:
         try:
             if self._recordings.takes(document.path):
                 return self._recordings.read(document)
-            parsed = self._parser.parse(
-                document.path,
-                is_web_page=self.is_page(document),
-                pictures=self._pictures.wish(content_hash),
-                cancel=self._background.closing,
-            )
+            hints = self._encodings.hints(document)
+            parsed = self._parsed(document, hints)
+            if parsed.has_guessed_encoding and (found := self._encodings.neighbours(document)):
+                parsed = self._parsed(document, replace(hints, neighbours=found))
             return self._pictures.settled(content_hash, parsed)
         except ParseFailed as failed:
             return self._pictures.settled(content_hash, failed)
+
+    def _parsed(self, document: Document, hints: EncodingHints) -> ParsedDocument:
+        return self._parser.parse(
+            document.path,
+            is_web_page=self.is_page(document),
+            pictures=self._pictures.wish(document.content_hash),
+            hints=hints,
+            cancel=self._background.closing,
+        )
 
     def _flush(self, batch: _Batch) -> None:
         outcomes = list(batch.outcomes.values())

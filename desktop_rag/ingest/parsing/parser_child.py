@@ -36,6 +36,7 @@ from desktop_rag.ingest.parsing.protocol import (
 from desktop_rag.ingest.parsing.sandbox.confinement import confine
 from desktop_rag.ingest.read.formats import detect, read_as
 from desktop_rag.ingest.read.foundation.document_draft import one_line
+from desktop_rag.ingest.read.foundation.encoding import certain_encoding
 from desktop_rag.ingest.read.foundation.encryption import decrypted
 from desktop_rag.ingest.read.foundation.format_table import PDF
 from desktop_rag.ingest.read.foundation.ocr import Ocr
@@ -178,12 +179,14 @@ def _answer(request: Request, descriptor: int | None, ocr: Ocr | None) -> Iterat
     limits = request.limits
     try:
         source = _source(request.path, descriptor, limits.file_bytes)
-        source = decrypted(replace(source, passwords=request.passwords))
+        if request.only_encoding:
+            yield encode_frame({"done": {"encoding": certain_encoding(source.data)}})
+            return
+        source = decrypted(replace(source, passwords=request.passwords, hints=request.hints))
         format_name = detect(source)
         yield encode_frame({"started": format_name})
         if request.only_opens:
-            if format_name == PDF:
-                open_pdf(source)[0].close()
+            _open(format_name, source)
             yield encode_frame({"done": {}})
         elif request.colours:
             document = read_as(format_name, source, MAX_COLOURED_CHARS)
@@ -212,6 +215,12 @@ def _answer(request: Request, descriptor: int | None, ocr: Ocr | None) -> Iterat
         log.exception("reading failed")
         hint = "It may be damaged. Open it in its own program and save it again."
         yield _error_frame(Unreadable("damaged", "The file can't be read", hint))
+
+
+def _open(format_name: str, source: SourceFile) -> None:
+    """Open what may be encrypted. Raises Unreadable when no password fits."""
+    if format_name == PDF:
+        open_pdf(source)[0].close()
 
 
 def _source(path: Path | None, descriptor: int | None, max_bytes: int) -> SourceFile:

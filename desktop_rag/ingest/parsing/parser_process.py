@@ -21,7 +21,7 @@ import desktop_rag
 from desktop_rag.core.crawling import PageLinks
 from desktop_rag.core.domain import NEEDS_PASSWORD, WRONG_PASSWORD
 from desktop_rag.core.errors import AppError, Cancelled, PassingError
-from desktop_rag.core.parsed import ColourSpan, PageView, PageWish, ParsedDocument
+from desktop_rag.core.parsed import ColourSpan, EncodingHints, PageView, PageWish, ParsedDocument
 from desktop_rag.core.pictures import PictureText
 from desktop_rag.ingest.parsing.frame_assembly import Assembly, clean_text
 from desktop_rag.ingest.parsing.protocol import (
@@ -337,17 +337,18 @@ class ParserProcess:
         *,
         is_web_page: bool = False,
         pictures: PictureWish | None = None,
+        hints: EncodingHints | None = None,
         cancel: threading.Event | None = None,
     ) -> ParsedDocument:
         """The text of a file with its locations. `is_web_page` marks a page fetched by the app.
 
-        Pictures are read as `pictures` says, else at once. Raises ParseFailed when the file yields
-        no text, Cancelled soon after `cancel` is set, ParserUnavailable when the parser itself is
-        at fault or cannot be started.
+        Pictures are read as `pictures` says, else at once; `hints` tell the encoding. Raises
+        ParseFailed when the file yields no text, Cancelled soon after `cancel` is set,
+        ParserUnavailable when the parser itself is at fault or cannot be started.
         """
         request = Request(
             path, self._limits, web_page=is_web_page, ocr=self.uses_ocr,
-            pictures=pictures or PictureWish(),
+            pictures=pictures or PictureWish(), hints=hints or EncodingHints(),
         )  # fmt: skip
         try:
             document = self._parse_with_passwords(request, cancel)
@@ -360,6 +361,14 @@ class ParserProcess:
             raise ParseFailed(exc.reason, exc.title, exc.hint) from exc
         self._crashing_files.clear()
         return document
+
+    def certain_encoding(self, path: Path, *, cancel: threading.Event | None = None) -> str:
+        """The encoding from before Unicode that a text certainly has; "" for any other file.
+
+        Raises as `parse` does.
+        """
+        request = Request(path, self._limits, only_encoding=True)
+        return self._looked_at(request, cancel, lambda _, fields: str(fields.get("encoding", "")))
 
     def view_page(
         self, path: Path, wish: PageWish, *, cancel: threading.Event | None = None

@@ -19,7 +19,7 @@ from subprocess import Popen
 from typing import Any
 
 from desktop_rag.core.crawling import PageLinks
-from desktop_rag.core.parsed import Box, Mark, PageView, PageWish, ParsedDocument
+from desktop_rag.core.parsed import Box, EncodingHints, Mark, PageView, PageWish, ParsedDocument
 from desktop_rag.core.pictures import PictureText
 from desktop_rag.core.records import decoded, encoded
 from desktop_rag.ingest.read.foundation.source_file import MAX_BOXES
@@ -88,7 +88,8 @@ class Request:
 
     With `is_safe` native code is avoided where there is a choice; `web_page` marks a page fetched
     by the app; with `ocr` pages without text are read from their images, as `pictures` says.
-    `passwords` are tried on an encrypted file; with `only_opens` nothing of it is read. A request
+    `passwords` are tried on an encrypted file; with `only_opens` nothing of it is read. `hints`
+    tell the encoding of a text; with `only_encoding` it is that which is asked for. A request
     without a path is a health probe.
     """
 
@@ -103,6 +104,8 @@ class Request:
     only_opens: bool = False
     colours: bool = False
     links: bool = False
+    hints: EncodingHints = field(default_factory=EncodingHints)
+    only_encoding: bool = False
     pictures: PictureWish = field(default_factory=PictureWish)
 
     def to_line(self) -> bytes:

@@ -136,7 +136,9 @@ def detect(source: SourceFile) -> str:
         return _readable(_kind_of_ole(source))
     kind = _kind_of_start(header, _STARTS, _UNREAD_STARTS)
     is_doubtful = format_of_name(source.path.name) is None
-    is_text = not kind and looks_like_text(data, is_doubtful=is_doubtful)
+    is_text = not kind and (
+        bool(source.hints.chosen) or looks_like_text(data, is_doubtful=is_doubtful)
+    )
     if not kind and not is_text:
         kind = _kind_of_start(header, _WEAK_STARTS, _UNREAD_WEAK_STARTS)
     if kind:
@@ -279,7 +281,7 @@ def read_as(
     """
     if is_web_page and format_name == HTML:
         format_name = WEB_PAGE
-    reading = _Reading(max_chars, ocr, source.passwords, is_safe=is_safe)
+    reading = _Reading(max_chars, ocr, source, is_safe=is_safe)
     return reading.document(format_name, source, depth=0)
 
 
@@ -287,10 +289,10 @@ class _Reading:
     """One file with all that is inside it, within limits for the whole."""
 
     def __init__(
-        self, max_chars: int, ocr: Ocr | None, passwords: tuple[str, ...], *, is_safe: bool
+        self, max_chars: int, ocr: Ocr | None, outermost: SourceFile, *, is_safe: bool
     ) -> None:
         self._ocr = ocr
-        self._passwords = passwords
+        self._outermost = outermost
         self._chars_left = max_chars
         self._parts_left = _MAX_PARTS
         self._is_safe = is_safe
@@ -302,7 +304,7 @@ class _Reading:
 
         `inside` is the name that leads to it in the outermost file.
         """
-        draft = DocumentDraft(self._chars_left, self._ocr, inside)
+        draft = DocumentDraft(self._chars_left, self._ocr, inside, source.hints)
         title = self._fill(draft, format_name, source)
         self._chars_left -= draft.length
         parts = self._parts(draft, depth + 1, inside)
@@ -361,7 +363,10 @@ class _Reading:
         if self._chars_left <= 0:
             return ParsedPart(attachment.name, refusal="the file it is in has too much text")
         try:
-            source = decrypted(SourceFile(Path(attachment.name), attachment.data, self._passwords))
+            inner = replace(
+                self._outermost, path=Path(attachment.name), data=attachment.data, is_unlocked=False
+            )
+            source = decrypted(inner)
             place = f"{inside}{HEADING_SEPARATOR}{attachment.name}"
             return ParsedPart(attachment.name, self.document(detect(source), source, depth, place))
         except Unreadable as exc:

@@ -35,6 +35,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import with_inside
 from desktop_rag.ui.library.document_model import DOCUMENT_ROLE, DocumentModel, Index
 from desktop_rag.ui.library.document_rows import Column
+from desktop_rag.ui.library.encoding_menu import add_encodings
 from desktop_rag.ui.library.facets.facet_groups import Places, facet_groups
 from desktop_rag.ui.library.facets.facet_list import ActiveFilter, ActiveFilters, FacetList
 from desktop_rag.ui.library.facets.facet_values import (
@@ -95,6 +96,7 @@ class DocumentsTable(RowTable):
     exclude_requested = Signal(object)
     include_requested = Signal(object)
     retry_requested = Signal(object)
+    encoding_chosen = Signal(object, str)
     selection_changed = Signal()
     folder_requested = Signal(object)
     summary_requested = Signal(object)
@@ -321,6 +323,8 @@ class DocumentsTable(RowTable):
             words, QKeySequence(_RETRY_KEYS), lambda: self.retry_requested.emit(again)
         )
         retry.setEnabled(bool(again))
+        if texts := [d for d in again if d.may_lack_encoding]:
+            add_encodings(menu, lambda name: self.encoding_chosen.emit(texts, name))
         excluded = [d for d in selected if d.is_excluded]
         others = [d for d in selected if not d.is_excluded and not d.url]
         if excluded:
@@ -432,6 +436,7 @@ class DocumentsPanel(QWidget):
     summary_requested = Signal(object)
     retry_failed_requested = Signal()
     retry_requested = Signal(object)
+    encoding_chosen = Signal(object, str)
     exclude_requested = Signal(object)
     include_requested = Signal(object)
     password_requested = Signal(object)
@@ -564,6 +569,7 @@ class DocumentsPanel(QWidget):
         self._table.folder_requested.connect(self.folder_requested)
         self._table.view_requested.connect(self.view_requested)
         self._table.retry_requested.connect(self.retry_requested)
+        self._table.encoding_chosen.connect(self.encoding_chosen)
         self._table.exclude_requested.connect(self.exclude_requested)
         self._table.include_requested.connect(self.include_requested)
         self._table.summary_requested.connect(self.summary_requested)

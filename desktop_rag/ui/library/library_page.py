@@ -208,7 +208,7 @@ _UNDER_WAY = (DocumentState.WAITING, DocumentState.READING)
 
 
 class FileActions(QObject):
-    """Excludes files, includes them again, and reads them again.
+    """Excludes files, includes them again, and reads them again, also in another encoding.
 
     `undo_offered` carries a Notice and the undo function, `notified` a Notice.
     """
@@ -263,6 +263,12 @@ class FileActions(QObject):
                 )
 
         self._bridge.run(self, lambda: library.read_again(ids), tell)
+
+    @Slot(object, str)
+    def choose_encoding(self, documents: Sequence[Document], encoding: str) -> None:
+        """Read these files in this encoding from now on; "" has it found."""
+        ids, exclusions = _ids(documents), self._library.exclusions
+        self._bridge.run(self, lambda: exclusions.choose_encoding(ids, encoding))
 
     @Slot()
     def retry_failed(self) -> None:
@@ -524,6 +530,7 @@ class LibraryPage(QWidget):
         self._changes.read_requested.connect(self._reading.read_document)
         self._panel.retry_failed_requested.connect(self._files.retry_failed)
         self._panel.retry_requested.connect(self._files.read_again)
+        self._panel.encoding_chosen.connect(self._files.choose_encoding)
         self._panel.exclude_requested.connect(self._files.exclude)
         self._panel.include_requested.connect(self._files.include)
         self._files.undo_offered.connect(self.undo_offered)

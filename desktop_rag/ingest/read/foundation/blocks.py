@@ -17,7 +17,7 @@ _MOST = 0.7
 _MIN_FILLED = 0.5
 _MIN_REPEATED_ROWS = 4
 # A number, date, amount or percentage; a unit, a month or a currency may stand with it.
-_VALUE = re.compile(r"(?:[A-Z]{3}\s)?\W*\d[\d\W]*(?:[A-Za-z]{1,3}[\d\W]*)?")
+_VALUE = re.compile(r"(?:[A-Z]{3}\s)?\W*\d[\d\W]*(?:[A-Za-z]{1,3}[\d\W]*)?|\d{4}-\d\d-\d\d \(.*\)")
 _LOGICAL = {"true", "false", "yes", "no", "n/a", "-", "x"}
 _YEAR = re.compile(r"(?:19|20)\d\d")
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from desktop_rag.core.parsed import (
     HEADING_SEPARATOR,
     Anchor,
+    EncodingHints,
     Heading,
     Mark,
     ParsedDocument,
     TableHeader,
 )
+from desktop_rag.ingest.read.foundation.encoding import decode
 from desktop_rag.ingest.read.foundation.ocr import Ocr
 from desktop_rag.ingest.read.foundation.source_file import MAX_HEADINGS, MAX_MARKS, Unreadable
 
@@ -56,9 +58,16 @@ def one_line(text: str) -> str:
 class DocumentDraft:
     """The document being written, from front to back; offsets are indices into its text."""
 
-    def __init__(self, max_chars: int, ocr: Ocr | None = None, part: str = "") -> None:
-        """`part` names the document among those of its file."""
+    def __init__(
+        self,
+        max_chars: int,
+        ocr: Ocr | None = None,
+        part: str = "",
+        hints: EncodingHints | None = None,
+    ) -> None:
+        """`part` names the document among those of its file; `hints` tell the encoding of texts."""
         self.ocr = ocr
+        self._hints = hints or EncodingHints()
         self._part = part
         self.length = 0
         self.warnings: list[str] = []
@@ -72,6 +81,16 @@ class DocumentDraft:
         self._table_headers: list[TableHeader] = []
         self.attachments: list[EmbeddedFile] = []
         self._attached_bytes = 0
+
+    def decoded(self, data: bytes, declared: str = "") -> str:
+        """The text of these bytes; a doubtful encoding becomes a warning.
+
+        Raises NotTextError for bytes that are something else.
+        """
+        text, warning = decode(data, declared, self._hints)
+        if warning:
+            self.warn(warning)
+        return text
 
     def fitting(self, text: str) -> str:
         """As much of a whole text as the limit allows; the rest is not worth parsing."""

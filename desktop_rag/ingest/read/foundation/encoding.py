@@ -7,6 +7,7 @@ letters, such as a picture in base64, are no text. Runs in the parser process.
 import codecs
 import re
 
+from desktop_rag.core.parsed import ENCODING_GUESSED, EncodingHints
 from desktop_rag.ingest.read.foundation.old_encodings import best_reading, fit_in_pairs
 
 _BOMS = (
@@ -25,15 +26,18 @@ _MIN_JUDGED_BYTES = 200
 # ASCII in UTF-16 is every other byte zero; so are at least the spaces and digits of other scripts.
 _MIN_WIDE_SHARE = 0.2
 _MAX_STRAY_SHARE = 0.01
+_WIDE_PEEK_BYTES = 4096
+_NARROW_LETTER = re.compile(r"[\t\n\r -~\xa0-\u06ff\u0e00-\u0e7f\u2010-\u203a\u20ac]")
+_LEAST_NARROW, _LEAST_WIDE_BYTES = 0.98, 8
 # Other encodings are valid UTF-8 here and there by chance.
-_MIN_VALID_PER_STRAY = 1
-_MIN_VALID = 2
+_MIN_VALID, _MIN_VALID_AS_STRAYS = 2, 4
 # Encodings of two bytes a letter, which have no alphabet.
 _WIDE_LETTERS = ["cp932", "euc_jp", "iso2022_jp", "gb18030", "big5", "cp949"]
-# From this fit on it is a text in letters, however well it fits one in pairs of bytes.
-_CERTAIN_FIT = 0.5
-# Bytes by chance reach less.
-_LEAST_FIT_IN_PAIRS = 0.5
+# From this fit on, and with a word of its language, it is a text in letters, however well it fits
+# one in pairs of bytes.
+_CERTAIN_FIT = -0.3
+# Bytes by chance reach less; within this distance another reading in pairs is nearly as good.
+_LEAST_FIT_IN_PAIRS, _FIT_AS_NEIGHBOURS, _SURE_IN_PAIRS = 0.4, 0.2, 0.15
 _WESTERN = "cp1252"
 # How Python keeps a byte that is no UTF-8, and what it is in a Western file. The last two letters
 # of that are in no word one meets.
@@ -50,6 +54,8 @@ _RUN = re.compile(
 )
 _CHANGES = re.compile(r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]")
 _LEAST_CHANGES, _LEAST_DIGITS = 0.3, 0.04
+
+_NO_HINTS = EncodingHints()
 
 
 class NotTextError(ValueError):
@@ -69,13 +75,13 @@ def looks_like_text(data: bytes, *, is_doubtful: bool = False) -> bool:
     return controls <= max(_HARMLESS_CONTROLS, len(peek) * _MAX_CONTROL_SHARE)
 
 
-def decode(data: bytes, declared: str = "") -> tuple[str, str]:
+def decode(data: bytes, declared: str = "", hints: EncodingHints = _NO_HINTS) -> tuple[str, str]:
     """The text, its lines ended as Unix does, and a warning or "".
 
-    `declared` is the encoding the file itself names; it counts if it fits.
+    `declared` is the encoding the file itself names; it counts if it fits, else what is chosen.
     Raises NotTextError for bytes that are something else.
     """
-    text, warning = _decode(data, declared)
+    text, warning = _decode(data, declared, hints)
     text = _LINE_ENDS.sub("\n", text) if "\r" in text else text
     return _RUN.sub(_without_data, text), warning
 
@@ -93,10 +99,23 @@ def _without_data(run: re.Match[str]) -> str:
     return "[data]" + "\n" * text.count("\n")
 
 
-def _decode(data: bytes, declared: str) -> tuple[str, str]:
+def certain_encoding(data: bytes) -> str:
+    """The encoding from before Unicode that a file certainly has; "" for any other."""
+    sample = data[:_GUESS_BYTES]
+    if sample.isascii() or _wide(data) or not looks_like_text(data) or _is_usual(sample):
+        return ""
+    encoding, is_sure = _guess(sample, _NO_HINTS)
+    return encoding if is_sure else ""
+
+
+def _decode(data: bytes, declared: str, hints: EncodingHints) -> tuple[str, str]:
     for bom, encoding in _BOMS:
         if data.startswith(bom):
             return data[len(bom) :].decode(encoding, "replace"), ""
+    if hints.chosen and not declared and not _is_unicode(data):
+        text = data.decode(hints.chosen, "replace")
+        lost = text.count("\N{REPLACEMENT CHARACTER}")
+        return text, f"{lost:,} characters do not fit {hints.chosen}." if lost else ""
     wide = _wide(data)
     if wide:
         return data.decode(wide, "replace"), ""
@@ -104,15 +123,24 @@ def _decode(data: bytes, declared: str) -> tuple[str, str]:
         raise NotTextError
     # Japanese mail is ASCII with escapes, so that it would pass for UTF-8.
     if b"\x1b$" in data[:_PEEK_BYTES]:
-        return _guessed(data, declared)
+        return _guessed(data, declared, hints)
     try:
         return data.decode("utf-8"), ""
     except UnicodeDecodeError:
-        return _damaged_utf8(data) or _guessed(data, declared)
+        return _damaged_utf8(data) or _guessed(data, declared, hints)
+
+
+def _is_unicode(data: bytes) -> bool:
+    """True for letters beyond ASCII in UTF-8, which bytes of other encodings are not by chance."""
+    return not data.isascii() and _is_usual(data)
 
 
 def _wide(data: bytes) -> str:
-    """The codec of UTF-16 without a byte order mark, whose zeros are all on one side, or ""."""
+    """The codec of UTF-16 without a byte order mark, or "".
+
+    Its zeros are all on one side; where it has none, it is in letters of few alphabets, or fits
+    a language of two bytes a letter.
+    """
     peek = data[:_PEEK_BYTES]
     units = len(peek) // 2
     sides = (("utf-16-be", peek[::2], peek[1::2]), ("utf-16-le", peek[1::2], peek[::2]))
@@ -121,7 +149,21 @@ def _wide(data: bytes) -> str:
         controls = len(low) - len(low.translate(None, _CONTROLS))
         if is_wide and controls <= units * _MAX_STRAY_SHARE:
             return encoding
-    return ""
+    if len(data) % 2 or len(data) < _LEAST_WIDE_BYTES or _is_usual(peek):
+        return ""
+    peek = peek[:_WIDE_PEEK_BYTES]
+    texts = {encoding: _strict(peek, encoding) for encoding, _, _ in sides}
+    return next((name for name, text in texts.items() if text and _is_in_letters(text)), "")
+
+
+def _is_usual(peek: bytes) -> bool:
+    """True for UTF-8 and ASCII, as far as they are looked at, without control characters."""
+    return len(peek.translate(None, _CONTROLS)) == len(peek) and bool(_strict(peek, "utf-8"))
+
+
+def _is_in_letters(text: str) -> bool:
+    letters = len(_NARROW_LETTER.findall(text))
+    return letters >= _LEAST_NARROW * len(text) or fit_in_pairs(text) >= _LEAST_FIT_IN_PAIRS
 
 
 def _damaged_utf8(data: bytes) -> tuple[str, str] | None:
@@ -129,7 +171,8 @@ def _damaged_utf8(data: bytes) -> tuple[str, str] | None:
     text = data.decode("utf-8", "surrogateescape")
     letters = sum(not char.isascii() for char in text[:_GUESS_BYTES])
     strays = sum(char in _STRAY_BYTES for char in text[:_GUESS_BYTES])
-    if letters - strays < max(_MIN_VALID_PER_STRAY * strays, _MIN_VALID):
+    valid = letters - strays
+    if valid < max(strays, _MIN_VALID) or (valid == strays and valid < _MIN_VALID_AS_STRAYS):
         return None
     repaired = text.translate(_WESTERN_STRAYS)
     lost = repaired.count("\N{REPLACEMENT CHARACTER}") - text.count("\N{REPLACEMENT CHARACTER}")
@@ -138,15 +181,15 @@ def _damaged_utf8(data: bytes) -> tuple[str, str] | None:
     return repaired, "It mixes encodings; some characters may be wrong."
 
 
-def _guessed(data: bytes, declared: str) -> tuple[str, str]:
+def _guessed(data: bytes, declared: str, hints: EncodingHints) -> tuple[str, str]:
     sample, peek = data[:_GUESS_BYTES], data[:_PEEK_BYTES]
     if len(peek) > _MIN_JUDGED_BYTES and b" " not in peek and b"\n" not in peek:
         # Every encoding but those of mainframes has spaces there; two bytes a letter need none.
-        (encoding, fit), is_sure = _wide_letters(sample), True
-        if fit < _LEAST_FIT_IN_PAIRS:
+        encoding, is_sure = _wide_letters(sample)
+        if not encoding:
             raise NotTextError
     else:
-        encoding, is_sure = _guess(sample)
+        encoding, is_sure = _guess(sample, hints)
     for name in (declared, encoding):
         try:
             if name:
@@ -158,25 +201,32 @@ def _guessed(data: bytes, declared: str) -> tuple[str, str]:
 
 
 def _unsure(encoding: str) -> str:
-    return f"It does not name its encoding, and was read as {encoding}; some letters may be wrong."
+    return f"{ENCODING_GUESSED} {encoding}; some letters may be wrong."
 
 
-def _guess(sample: bytes) -> tuple[str, bool]:
+def _guess(sample: bytes, hints: EncodingHints) -> tuple[str, bool]:
     """The encoding whose text looks most like a language, or "", and whether that is certain."""
-    reading = best_reading(sample)
-    if reading and reading.fit >= _CERTAIN_FIT:
+    for name in hints.neighbours:
+        if name in _WIDE_LETTERS and fit_in_pairs(_strict(sample, name)) >= _FIT_AS_NEIGHBOURS:
+            return name, True
+    reading = best_reading(sample, hints.neighbours, hints.language)
+    if reading and reading.fit >= _CERTAIN_FIT and reading.known:
         return reading.encoding, reading.is_sure
-    encoding, fit = _wide_letters(sample)
-    if fit >= _LEAST_FIT_IN_PAIRS:
-        return encoding, True
+    encoding, is_sure = _wide_letters(sample)
+    if encoding:
+        return encoding, is_sure
     return (reading.encoding, reading.is_sure) if reading else ("", False)
 
 
-def _wide_letters(sample: bytes) -> tuple[str, float]:
-    """The encoding of two bytes a letter that fits best, or "", and its fit."""
-    fits = {name: fit_in_pairs(text) for name in _WIDE_LETTERS if (text := _strict(sample, name))}
-    best = max(fits, key=lambda name: fits[name], default="")
-    return best, fits.get(best, 0.0)
+def _wide_letters(sample: bytes) -> tuple[str, bool]:
+    """The encoding of two bytes a letter that fits best, or "", and whether that is certain."""
+    texts = {name: text for name in _WIDE_LETTERS if (text := _strict(sample, name))}
+    fits = sorted(((fit_in_pairs(text), name) for name, text in texts.items()), reverse=True)
+    if not fits or fits[0][0] < _LEAST_FIT_IN_PAIRS:
+        return "", False
+    best, encoding = fits[0]
+    other = next((fit for fit, name in fits if texts[name] != texts[encoding]), 0)
+    return encoding, best - other >= _SURE_IN_PAIRS
 
 
 def _strict(sample: bytes, encoding: str) -> str:

@@ -1,53 +1,77 @@
 """The encoding of a text from before Unicode: the one in which it looks most like a language.
 
 Each encoding that is in use for a language is tried, and each character beyond ASCII judged: a
-frequent letter of the language speaks for it; a sign inside a word, a capital behind a small letter
-or a letter of another language speaks against it. Runs in the parser process.
+frequent letter of the language and its words speak for it; a sign inside a word, a capital behind a
+small letter or a letter of another language speak against it. Runs in the parser process.
 """
 
+import math
 import re
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cache
 
 from desktop_rag.core.paths import resources_dir
 
 # Of a long text, as much of its lines with characters beyond ASCII.
-_SAMPLE_BYTES = 6_000
-_LEAST_WEIGHT, _CAPITAL = 0.2, 0.8
-_MARK, _SIGN, _STRANGE, _BROKEN = 0.3, 0.1, -1.0, -1.5
-# The worth of words of the language, as a share of all words, and of an earlier place in its list
-# of encodings.
-_WORDS_WORTH, _PLACE_WORTH = 0.6, 0.02
-# Below this mean no language fits; within this distance another reading is nearly as good.
-_LEAST_FIT = 0.3
-_SURE_DISTANCE, _FEW_LETTERS = 0.05, 10
+_SAMPLE_BYTES = 3_000
+# Worths are logarithms of likelihood: a letter that is ten times as frequent is worth one more.
+_PERCENT, _LEAST_WEIGHT, _CAPITAL = 1.4, 0.1, -0.2
+_MARK, _SIGN, _STRANGE, _BROKEN = 0.5, 0.1, -1.5, -2.5
+# Only lines with letters beyond ASCII are looked at, so that rare ones are less rare there.
+_SHARE = 5
+# The frequency falls by e to this from the first letter of an alphabet to the last.
+_FALL = 3
+# What a word of the language is worth for each of its letters up to the fourth, and what if some
+# are beyond ASCII; what a part of words is worth, and an earlier place in the list of encodings.
+_WORD_WORTH, _LONG_WORD, _OWN_WORD = 0.3, 4, 1.5
+_PART_WORTH, _PLACE_WORTH = 0.7, 0.3
+# Within this distance another reading is nearly as good; of a text that is long enough this share
+# of the words has to be known, as else it is in another language.
+_SURE_DISTANCE, _FEW_LETTERS = 1.5, 2
+_LEAST_KNOWN, _FEW_WORDS = 0.2, 5
+# As much less worth may an encoding have that the neighbours of the file have too, and as much more
+# is one of the computer's own language worth.
+_NEARLY, _AT_HOME = 4, 1
 _MARKS = frozenset("“”„\u201a‘’‹›«»–—…§°€•¿¡\xa0")
+# They end words, in Hebrew and Greek.
+_FINAL = frozenset("ךםןףץς")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """An encoding, how well its text fits a language, 1 at best, and whether it is certain."""
+    """An encoding, how well its text fits a language, and whether it is certain.
+
+    The fit is how much likelier its letters are than those of a usual text; `known` the share of
+    words that the language is known to have.
+    """
 
     encoding: str
     fit: float
+    known: float
     is_sure: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Language:
+    code: str
     weights: Mapping[str, float]
     encodings: tuple[str, ...]
     words: frozenset[str]
+    parts: re.Pattern[str]
+    usual: float
 
 
 class _Kind(Enum):
-    """What a character is where it stands; BROKEN in no text of any language."""
+    """What a character is where it stands; BROKEN in no text of any language.
+
+    SMALL are also capitals among capitals.
+    """
 
     SMALL = auto()
     CAPITAL = auto()
@@ -64,24 +88,65 @@ class _Features:
     words: Counter[str]
 
 
-def best_reading(data: bytes) -> Reading | None:
-    """The reading that fits best; None where none is possible."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    worth: float
+    encoding: str
+    text: str
+    features: _Features
+    language: _Language
+
+    def reading(self, other: float) -> Reading:
+        """Its certainty follows from the worth of the best other text."""
+        letters = max(self.features.kinds.total(), 1)
+        fit = _letters_worth(self.features, self.language) / letters - self.language.usual
+        known = _known_share(self.features, self.language)
+        is_spoken = known >= _LEAST_KNOWN or self.features.words.total() < _FEW_WORDS
+        is_far = self.worth - other >= _SURE_DISTANCE + _FEW_LETTERS / letters
+        return Reading(self.encoding, fit, known, is_sure=is_spoken and is_far)
+
+
+def best_reading(data: bytes, neighbours: Sequence[str] = (), language: str = "") -> Reading | None:
+    """The reading that fits best; None where none is possible.
+
+    Where that is not certain an encoding of its neighbours settles it if it fits nearly as well,
+    else the language of the computer tips the balance.
+    """
     sample = _sample(data)
-    readings: list[tuple[float, str, str]] = []
+    if not sample:
+        return None
+    found: list[_Found] = []
     for encoding, languages in _by_encoding().items():
         if (text := _decoded(sample, encoding)) is None:
             continue
         features = _features(text)
-        fit = max(_fit(features, language, encoding) for language in languages)
-        readings.append((fit, encoding, text))
-    if not readings:
+        found += (
+            _Found(_worth_in(features, each, encoding), encoding, text, features, each)
+            for each in languages
+        )
+    if not found:
         return None
-    readings.sort(key=lambda reading: -reading[0])
-    fit, encoding, text = readings[0]
-    other = next((reading[0] for reading in readings if reading[2] != text), -1.0)
-    letters = sum(not letter.isascii() for letter in text)
-    distance = _SURE_DISTANCE * (1 + _FEW_LETTERS / max(letters, 1))
-    return Reading(encoding, fit, is_sure=fit >= _LEAST_FIT and fit - other >= distance)
+    found.sort(key=lambda each: -each.worth)
+    best = found[0]
+    other = next((each.worth for each in found if each.text != best.text), -math.inf)
+    reading = best.reading(other)
+    if reading.is_sure:
+        return reading
+    for each in found:
+        if each.encoding in neighbours and each.worth >= best.worth - _NEARLY:
+            return replace(each.reading(other), is_sure=True)
+    likely = max(found, key=lambda each: each.worth + (each.language.code == language) * _AT_HOME)
+    return replace(likely.reading(other), is_sure=False)
+
+
+def _known_share(features: _Features, language: _Language) -> float:
+    """How many of the words are of the language, or have parts that are."""
+    known = sum(
+        count
+        for word, count in features.words.items()
+        if word in language.words or language.parts.search(word)
+    )
+    return known / max(features.words.total(), 1)
 
 
 def _sample(data: bytes) -> bytes:
@@ -115,27 +180,41 @@ def _kind(text: str, place: int) -> _Kind:
     letter, before, after = text[place], text[place - 1 : place], text[place + 1 : place + 2]
     is_inside, is_beside = before.isalpha() and after.isalpha(), before.isalpha() or after.isalpha()
     if letter.isalpha() or unicodedata.combining(letter):
-        is_foreign = not unicodedata.name(letter, "").startswith("LATIN")
+        is_foreign = letter.isalpha() and not unicodedata.name(letter, "").startswith("LATIN")
         if is_foreign and any(other.isascii() and other.isalpha() for other in (before, after)):
             return _Kind.BROKEN  # no word mixes alphabets
-        if not letter.isupper():
-            return _Kind.SMALL
-        is_in_capitals = before.isupper() and not after.islower()
-        return _Kind.MISPLACED if before.isalpha() and not is_in_capitals else _Kind.CAPITAL
+        if before == letter == after:
+            return _Kind.BROKEN  # a line that was drawn
+        if letter in _FINAL and after.isalpha():
+            return _Kind.MISPLACED
+        if letter.isupper():
+            if not after.islower() and (before.isupper() or after.isupper()):
+                return _Kind.SMALL  # in capitals it is a letter like another
+            return _Kind.MISPLACED if before.isalpha() else _Kind.CAPITAL
+        is_in_capitals = after.isupper() or (text[place - 2 : place].isupper() and not is_inside)
+        return _Kind.MISPLACED if is_in_capitals and letter != "ß" else _Kind.SMALL
+    if "\u2500" <= letter <= "\u259f":
+        return _Kind.BROKEN if is_beside else _Kind.SIGN
     is_drawn = unicodedata.category(letter)[0] in "CS" and letter not in _MARKS
     is_broken = (is_inside and letter != "’") or (is_drawn and is_beside)
     return _Kind.BROKEN if is_broken else _Kind.SIGN
 
 
-def _fit(features: _Features, language: _Language, encoding: str) -> float:
-    total = sum(features.kinds.values())
-    worth = sum(
+def _worth_in(features: _Features, language: _Language, encoding: str) -> float:
+    worth = _letters_worth(features, language)
+    for word, count in features.words.items():
+        if word in language.words:
+            own = 0 if word.isascii() else _OWN_WORD
+            worth += count * (own or _WORD_WORTH * min(len(word), _LONG_WORD))
+        elif not word.isascii():
+            worth += count * _PART_WORTH * len(language.parts.findall(word))
+    return worth - _PLACE_WORTH * language.encodings.index(encoding)
+
+
+def _letters_worth(features: _Features, language: _Language) -> float:
+    return sum(
         count * _worth(letter, kind, language) for (letter, kind), count in features.kinds.items()
     )
-    words = sum(features.words.values()) or 1
-    known = sum(count for word, count in features.words.items() if word in language.words)
-    place = language.encodings.index(encoding)
-    return worth / max(total, 1) + _WORDS_WORTH * known / words - _PLACE_WORTH * place
 
 
 def _worth(letter: str, kind: _Kind, language: _Language) -> float:
@@ -148,15 +227,16 @@ def _worth(letter: str, kind: _Kind, language: _Language) -> float:
         return _MARK if letter in _MARKS else _sign_worth(letter)
     if kind is _Kind.MISPLACED:
         return _STRANGE
-    return weight if kind is _Kind.SMALL else _CAPITAL * weight
+    return weight if kind is _Kind.SMALL else weight + _CAPITAL
 
 
 def _sign_worth(letter: str) -> float:
+    is_line = "\u2500" <= letter <= "\u259f"
     is_drawn = unicodedata.category(letter) in {"So", "Cc", "Cn", "Co"} and letter not in "©®°"
-    return _STRANGE if is_drawn else _SIGN
+    return _STRANGE if is_drawn and not is_line else _SIGN
 
 
-# The most frequent characters of Chinese, simplified and traditional.
+# The most frequent characters of Chinese, simplified and traditional, and of Korean.
 _FREQUENT = frozenset(
     "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之"
     "年过发后作里用道行所然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样"
@@ -167,7 +247,10 @@ _FREQUENT = frozenset(
     "治展科司五基书非则听白却界达光放强即难且权思完设式色路记南品住告类求据程北边该交规万取望"
     "觉术领共确传师观清今切院让识候带导争运來這個們為國說時對過發後裡經麼學現當沒動還進樣開與"
     "長機實從問間關點業將兩應頭體見產給話員論處認條係氣題別變總電數報結務場計資許統區決則聽達"
-    "強權設記據該規萬觀讓識帶導爭運書元"
+    "強權設記據該規萬觀讓識帶導爭運書元発対経戦実円関当来気総県続学会変図売区収検様払済"
+    "이다는에을의가고를은하지로한사아기도어리자인시나대정서그들게라있부전수주보상해일제여만과구것원장오면성동유"
+    "공으세조마무적신경연화안우비문스국계생와되방바선없중간말내물음진회업위할당년방러실행산요금개명품드까모"
+    "체분미소결합니습입청번재관모든같때거던았었했야된려통치반속호열약건차형료불최감양타임"
 )
 
 
@@ -180,16 +263,37 @@ _STRANGE_IN_PAIRS = re.compile(
 _IN_WORD = re.compile(r"(?<=[A-Za-z])[^\0-\x7f]+(?=[A-Za-z])")
 
 
+_PAIRS_SAMPLE = 4_000
+_FIRST_LEVELS = {
+    "gb2312": range(0xB0, 0xD8), "big5": range(0xA4, 0xC7), "euc_jp": range(0xB0, 0xD0),
+    "euc_kr": range(0xB0, 0xC9),
+}  # fmt: skip
+
+
 def fit_in_pairs(text: str) -> float:
     """How much a text with two bytes a letter looks like Japanese, Korean or Chinese; 1 at best."""
+    text = text[:_PAIRS_SAMPLE]
     total = sum(not letter.isascii() for letter in text) or 1
     kana, hangul, han = (len(block.findall(text)) / total for block in (_KANA, _HANGUL, _HAN))
     strange = (len(_STRANGE_IN_PAIRS.findall(text)) + sum(map(len, _IN_WORD.findall(text)))) / total
-    if hangul:
-        # Korean of today has hardly any Chinese characters, and no kana at all.
-        return hangul - kana - han - strange
     frequent = sum(letter in _FREQUENT for letter in text) / total
-    return 0.2 * han + 3 * kana + 1.5 * frequent - strange
+    common = sum(letter in _common() for letter in text) / total
+    # Korean of today has hardly any Chinese characters, and no kana at all.
+    mixed = kana + han if hangul else 0
+    rare = han + hangul - common
+    return 0.4 * common + 1.2 * kana + 1.5 * frequent - 0.8 * rare - strange - mixed
+
+
+@cache
+def _common() -> frozenset[str]:
+    """The characters that the standards of Asia have in their first levels."""
+    pairs = (
+        bytes((high, low)).decode(encoding, "ignore")
+        for encoding, levels in _FIRST_LEVELS.items()
+        for high in levels
+        for low in range(0x40, 0xFF)
+    )
+    return frozenset(letter for pair in pairs for letter in pair if not letter.isascii())
 
 
 @cache
@@ -203,17 +307,25 @@ def _by_encoding() -> Mapping[str, tuple[_Language, ...]]:
 
 def _languages() -> Iterator[_Language]:
     path = resources_dir() / "encodings" / "alphabets.toml"
-    for fields in tomllib.loads(path.read_text(encoding="utf-8")).values():
-        letters = dict.fromkeys(fields["letters"].lower())
+    for code, fields in tomllib.loads(path.read_text(encoding="utf-8")).items():
+        share = math.sqrt(_SHARE * fields["share"])
+        parts = fields["parts"].casefold().split()
+        shares = _shares(list(dict.fromkeys(fields["letters"].lower())))
+        weights = {
+            letter: max(_PERCENT + math.log10(share * part), _LEAST_WEIGHT)
+            for letter, part in shares.items()
+        }
         yield _Language(
-            dict(_weighted(letters)),
+            code,
+            weights,
             tuple(fields["encodings"].split()),
-            frozenset(fields["words"].split()),
+            frozenset(fields["words"].casefold().split()),
+            re.compile("|".join(sorted(parts, key=len, reverse=True)) or "(?!)"),
+            sum(part * weights[letter] for letter, part in shares.items()),
         )
 
 
-def _weighted(letters: Iterable[str]) -> Iterator[tuple[str, float]]:
-    """The letters with weights that fall from 1, by their places."""
-    known = list(letters)
-    for place, letter in enumerate(known):
-        yield letter, 1 - (1 - _LEAST_WEIGHT) * place / len(known)
+def _shares(letters: Sequence[str]) -> dict[str, float]:
+    """The letters, the frequent ones first, with the share that each has among them."""
+    falling = [math.exp(-_FALL * place / len(letters)) for place in range(len(letters))]
+    return {letter: part / sum(falling) for letter, part in zip(letters, falling, strict=True)}

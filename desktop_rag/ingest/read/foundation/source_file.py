@@ -11,6 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
+from desktop_rag.core.parsed import EncodingHints
+
 # Limits on the result of a reader: the parser process keeps them, its parent checks them again.
 MAX_MARKS = 500_000
 MAX_HEADINGS = 200_000
@@ -46,13 +48,14 @@ class SourceFile:
     """The bytes of a file as they stood at one moment, and its path for the name only.
 
     `passwords` are tried if it is encrypted, also for files inside it. With `is_unlocked` one of
-    them has opened it.
+    them has opened it. `hints` tell its encoding where it does not name it.
     """
 
     path: Path
     data: bytes
     passwords: tuple[str, ...] = field(default=(), repr=False)
     is_unlocked: bool = False
+    hints: EncodingHints = field(default_factory=EncodingHints)
 
     @property
     def suffix(self) -> str:

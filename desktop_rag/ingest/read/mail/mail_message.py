@@ -15,7 +15,7 @@ from itertools import islice
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.text import words
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, LimitReached, one_line
-from desktop_rag.ingest.read.foundation.encoding import DISGUISED, NotTextError, decode, usual_name
+from desktop_rag.ingest.read.foundation.encoding import DISGUISED, NotTextError, usual_name
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.mail.mail_header import BoundedHeaders, field, file_name, repair
 from desktop_rag.ingest.read.markup import web_page
@@ -176,12 +176,10 @@ def _text(part: Message, draft: DocumentDraft) -> str:
             return data.decode(charset, "replace")
         if part.get_content_type() == "text/html":
             return web_page.decoded(data, draft, charset)
-        text, warning = decode(data, charset)
+        text = draft.decoded(data, charset)
     except NotTextError:
         draft.warn("A part of the message is no text.")
         return ""
-    if warning:
-        draft.warn(warning)
     if _parameter(part, "format") != "flowed":
         return text
     return _flowed(text, is_joined=_parameter(part, "delsp") == "yes")

@@ -7,7 +7,6 @@ from typing import Any, cast
 
 from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath
-from desktop_rag.ingest.read.foundation.encoding import decode
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.markup import markdown
 from desktop_rag.ingest.read.markup.plain_text import line_offsets
@@ -20,11 +19,8 @@ _PICTURE = re.compile(r"(data:image/[\w.+-]{1,30};base64,)[A-Za-z0-9+/=]+")
 
 def read(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft; the title is the notebook's own, or nothing."""
-    text, warning = decode(source.data)
-    if warning:
-        draft.warn(warning)
     try:
-        notebook = json.loads(text)
+        notebook = json.loads(draft.decoded(source.data))
     except (ValueError, RecursionError) as exc:
         raise Unreadable("damaged", "The file is damaged", "It is no valid notebook.") from exc
     if not isinstance(notebook, dict):

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath
-from desktop_rag.ingest.read.foundation.encoding import decode
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 
 _LINES_PER_MARK = 20
@@ -21,10 +20,7 @@ def decoded(source: SourceFile, draft: DocumentDraft) -> str:
 
     Raises NotTextError for bytes that are something else.
     """
-    text, warning = decode(source.data)
-    if warning:
-        draft.warn(warning)
-    return draft.fitting(text)
+    return draft.fitting(draft.decoded(source.data))
 
 
 def write(

@@ -17,7 +17,7 @@ from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
 from desktop_rag.ingest.read.foundation.addresses import LinkWriter
 from desktop_rag.ingest.read.foundation.blocks import SAMPLE_ROWS, counted, header_row
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath, one_line
-from desktop_rag.ingest.read.foundation.encoding import decode, usual_name
+from desktop_rag.ingest.read.foundation.encoding import usual_name
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 
@@ -224,10 +224,7 @@ def decoded(data: bytes, draft: DocumentDraft, declared: str = "") -> str:
     found = None if declared else _CHARSET.search(data[:_META_BYTES])
     if found:
         declared = found[1].decode("ascii", "replace")
-    text, warning = decode(data, usual_name(declared))
-    if warning:
-        draft.warn(warning)
-    return text
+    return draft.decoded(data, usual_name(declared))
 
 
 def write(

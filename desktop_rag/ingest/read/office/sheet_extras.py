@@ -19,6 +19,7 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     reference,
 )
 from desktop_rag.ingest.read.foundation.source_file import Unreadable
+from desktop_rag.ingest.read.office.binary_looks import xls_looks, xlsb_looks
 from desktop_rag.ingest.read.office.sheet_looks import (
     SheetLooks,
     ods_looks,
@@ -58,9 +59,11 @@ def sheet_extras(archive: zipfile.ZipFile) -> dict[str, SheetExtras]:
     if "content.xml" in archive.namelist():
         is_small = archive.getinfo("content.xml").file_size <= _MAX_ODS_BYTES
         looks = ods_looks(package.root("content.xml")) if is_small else {}
-        return {name: SheetExtras(looks=partial(_same, looks[name])) for name in looks}
+        return _only_looks(looks)
     try:
         main = package.main_part()
+        if main.endswith(".bin"):
+            return _only_looks(xlsb_looks(package, main))
         workbook = package.root(main)
         relations = package.relations(main)
         people, formats = _people(package, main), workbook_formats(package, main)
@@ -74,6 +77,15 @@ def sheet_extras(archive: zipfile.ZipFile) -> dict[str, SheetExtras]:
     except Unreadable:
         # Whether the cells can be read is for others to say.
         return {}
+
+
+def xls_extras(stream: bytes) -> dict[str, SheetExtras]:
+    """The extras of a workbook from before XML: its number formats."""
+    return _only_looks(xls_looks(stream))
+
+
+def _only_looks(looks: dict[str, SheetLooks]) -> dict[str, SheetExtras]:
+    return {name: SheetExtras(looks=partial(_same, each)) for name, each in looks.items()}
 
 
 def said_by(author: str, time: str) -> str:

@@ -1,17 +1,19 @@
 """What a sheet shows beside its values: number formats, hidden rows and columns, empty formulas.
 
-The reader of cells gives values only: .125 where the sheet shows 12.5%, 7 where it shows ORD-0007.
-Works on the bytes of XLSX sheets, with no tree of them in memory, and on the XML of ODS workbooks.
-Runs in the parser process.
+The reader of cells gives values only: .125 where the sheet shows 12.5%, 7 where it shows ORD-0007,
+and dates in ISO form. Works on the bytes of XLSX sheets, with no tree of them in memory, and on the
+XML of ODS workbooks. Runs in the parser process.
 """
 
+import datetime
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from functools import cache, partial
+from itertools import islice
 
-from desktop_rag.core.places import column_number
+from desktop_rag.core.places import column_letters, column_number
 from desktop_rag.ingest.read.foundation.ooxml import (
     Element,
     OfficePackage,
@@ -23,7 +25,8 @@ from desktop_rag.ingest.read.foundation.ooxml import (
 )
 
 # Formats that are known by their number. Those with a currency depend on the system.
-_BUILT_IN = {"9": "0%", "10": "0.00%"}
+BUILT_IN_FORMATS = {"9": "0%", "10": "0.00%"}
+_MAX_LINKS = 10_000
 _MAX_COLUMNS = 16_384
 _MAX_ROWS = 1_048_576
 _TAG = re.compile(rb"<(?:\w+:)?(row|c)\b([^>]{0,2000})>")
@@ -37,12 +40,15 @@ _SPAN = re.compile(rb'\b(min|max)="(\d{1,5})"')
 _FILTERED = re.compile(rb"<(?:\w+:)?filterColumn\b")
 _UNSTORED = re.compile(rb"(?:<f\b[^>]{0,2000}/>|</f>)(?:<v\s*/>|<v></v>)?</c>")
 
-Show = Callable[[float], str]
+Value = float | datetime.date
+Show = Callable[[Value], str]
 
 
 @dataclass(frozen=True, slots=True)
 class RowLooks:
-    """A row from 0, and by column from 0 how it shows a number: "" where there is nothing to it."""
+    """A row from 0, and by column from 0 how it shows a number or a date: "" where there is
+    nothing to it.
+    """
 
     row: int
     is_hidden: bool = False
@@ -72,11 +78,21 @@ class SheetLooks:
 def workbook_formats(package: OfficePackage, main: str) -> dict[int, str]:
     """The number formats that show more than digits, by the number of a cell's style."""
     styles = package.root(next(package.related(main, "/styles"), ""))
-    codes = dict(_BUILT_IN)
+    codes = dict(BUILT_IN_FORMATS)
     for item in children(child(styles, "numFmts")):
         codes[attribute(item, "numFmtId")] = attribute(item, "formatCode")
-    used = (codes.get(attribute(xf, "numFmtId"), "") for xf in children(child(styles, "cellXfs")))
-    return {n: code for n, code in enumerate(used) if _sections(code)}
+    used = children(child(styles, "cellXfs"))
+    return telling_formats(codes.get(attribute(xf, "numFmtId"), "") for xf in used)
+
+
+def telling_formats(codes: Iterable[str]) -> dict[int, str]:
+    """Those of the formats that show more than digits, by their place."""
+    return {n: code for n, code in enumerate(codes) if _sections(code) or _date_parts(code)}
+
+
+def show_of(code: str) -> Show:
+    """How a format shows a number or a date."""
+    return partial(_shown, code=code)
 
 
 def xlsx_looks(content: bytes, formats: Mapping[int, str]) -> SheetLooks:
@@ -109,7 +125,7 @@ def _rows(content: bytes, formats: Mapping[int, str], heeds_hidden: bool) -> Ite
             column = column_number(place[1].decode()) if place else column + 1
             style = _STYLE.search(tag[2])
             if style and (code := formats.get(int(style[1]))):
-                shows[column] = partial(number_shown, code=code)
+                shows[column] = show_of(code)
             continue
         if shows or is_hidden:
             yield RowLooks(row, is_hidden, shows)
@@ -238,9 +254,87 @@ def _rounded(size: float, places: int, mark: str = "") -> str:
         return f"{kept.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP):{mark}f}"
 
 
+# --- dates ----------------------------------------------------------------------------------------
+
+_DATE_PART = re.compile(
+    r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|[_*].|\[\$-(?P<language>[0-9A-Fa-f]+)\]'
+    r"|(?P<place>y+|m+|d+|h+|s+|AM/PM|A/P)|(?P<sign>[ ,./:;@-])|(?P<other>.)",
+    re.IGNORECASE | re.DOTALL,
+)
+# Names of months and days are in the language of the format; those of others aren't known here.
+_ENGLISH = {"409", "809", "1009", "0c09", "1409", "f800", "f400"}
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+)  # fmt: skip
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_SHORT, _HALF = 3, 12
+
+
+@cache
+def _date_parts(code: str) -> tuple[tuple[bool, str], ...]:
+    """Literals, and places as (True, letters); none of any other format."""
+    parts: list[tuple[bool, str]] = []
+    is_english = True
+    for part in _DATE_PART.finditer(code.partition(";")[0]):
+        kind, text = part.lastgroup, part[part.lastgroup] if part.lastgroup else ""
+        if kind == "other":
+            return ()
+        if kind == "language":
+            is_english = text.lower().lstrip("0") in _ENGLISH
+        elif text != "@":
+            parts.append((kind == "place", text.lower() if kind == "place" else text))
+    places = {text for is_place, text in parts if is_place}
+    has_names = any(len(text) >= _SHORT and text[0] in "md" for text in places)
+    has_day = any(text[0] in "yd" for text in places)
+    return tuple(_with_minutes(parts)) if has_day and (is_english or not has_names) else ()
+
+
+def _date_shown(value: datetime.date, code: str) -> str:
+    """A date as its format shows it; "" for formats of anything else."""
+    parts = _date_parts(code)
+    is_half = (True, "am/pm") in parts
+    shown = (_place(value, text, is_half=is_half) if is_place else text for is_place, text in parts)
+    return " ".join("".join(shown).split())
+
+
+def _with_minutes(parts: list[tuple[bool, str]]) -> Iterator[tuple[bool, str]]:
+    """The parts with the letter i for minutes, which are an m behind hours or before seconds."""
+    places = [text for is_place, text in parts if is_place]
+    around = iter(zip(["", *places], [*places[1:], ""], strict=False))
+    for is_place, text in parts:
+        if is_place:
+            before, after = next(around)
+            is_minute = text in ("m", "mm") and (before[:1] == "h" or after[:1] == "s")
+            yield True, "i" * len(text) if is_minute else text
+        else:
+            yield False, text
+
+
+def _place(value: datetime.date, letters: str, *, is_half: bool) -> str:
+    moment = datetime.datetime.combine(value, getattr(value, "time", datetime.time)())
+    size = len(letters)
+    if letters in ("am/pm", "a/p"):
+        return ("AM", "PM")[moment.hour // _HALF]
+    if letters[0] == "y":
+        return str(moment.year) if size >= _SHORT else f"{moment.year % 100:02}"
+    if letters[0] in "md" and size >= _SHORT:
+        name = _MONTHS[moment.month - 1] if letters[0] == "m" else _DAYS[moment.weekday()]
+        return name if size > _SHORT else name[:_SHORT]
+    hour = (moment.hour - 1) % _HALF + 1 if is_half else moment.hour
+    count = {
+        "m": moment.month, "d": moment.day, "h": hour, "i": moment.minute, "s": moment.second,
+    }[letters[0]]  # fmt: skip
+    return f"{count:02}" if size > 1 else str(count)
+
+
+def _shown(value: Value, code: str) -> str:
+    return number_shown(value, code) if isinstance(value, int | float) else _date_shown(value, code)
+
+
 # --- OpenDocument ---------------------------------------------------------------------------------
 
-_SHOWN_KINDS = {"percentage", "currency", "float"}
+_SHOWN_KINDS = {"percentage", "currency", "float", "date"}
 
 
 def ods_looks(content: Element | None) -> dict[str, SheetLooks]:
@@ -256,7 +350,20 @@ def _ods_sheet(table: Element) -> SheetLooks:
         if attribute(item, "visibility") == "collapse":
             columns.update(range(column, column + count) if count < _MAX_COLUMNS // 2 else ())
         column += count
-    return SheetLooks(_ods_rows(table), frozenset(columns))
+    addresses = dict(islice(_ods_addresses(table), _MAX_LINKS))
+    return SheetLooks(_ods_rows(table), frozenset(columns), addresses=addresses)
+
+
+def _ods_addresses(table: Element) -> Iterator[tuple[str, str]]:
+    """Cells with the address that their words link to."""
+    row = 0
+    for item in descendants(table, "table-row"):
+        column = 0
+        for cell in children(item):
+            for link in islice(descendants(cell, "a"), 1):
+                yield f"{column_letters(column)}{row + 1}", attribute(link, "href")
+            column += min(_repeated(cell, "columns"), _MAX_COLUMNS)
+        row += min(_repeated(item, "rows"), _MAX_ROWS)
 
 
 def _ods_rows(table: Element) -> Iterator[RowLooks]:
@@ -275,13 +382,15 @@ def _ods_rows(table: Element) -> Iterator[RowLooks]:
         row += count
 
 
-def _as_is(text: str, _: float) -> str:
+def _as_is(text: str, _: Value) -> str:
     return text
 
 
 def _says_text(cell: Element) -> str:
     """What a cell shows, if that is more than digits."""
     text = " ".join("".join(p.itertext()) for p in children(cell) if local_name(p) == "p").strip()
+    if attribute(cell, "value-type") == "date":
+        return text
     digits = re.sub(r"[\s\d.,'’()+−-]", "", text)
     return text if digits or re.match(r"0\d", text) else ""
 

@@ -18,7 +18,6 @@ from desktop_rag.core.places import column_letters
 from desktop_rag.ingest.read.foundation.addresses import behind
 from desktop_rag.ingest.read.foundation.blocks import SAMPLE_ROWS, header_row
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
-from desktop_rag.ingest.read.foundation.encoding import decode
 from desktop_rag.ingest.read.foundation.encryption import (
     encrypted,
     encrypted_for_good,
@@ -26,7 +25,7 @@ from desktop_rag.ingest.read.foundation.encryption import (
 )
 from desktop_rag.ingest.read.foundation.ole import MAGIC, Container
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.office.sheet_extras import SheetExtras, sheet_extras
+from desktop_rag.ingest.read.office.sheet_extras import SheetExtras, sheet_extras, xls_extras
 from desktop_rag.ingest.read.office.sheet_looks import SheetLooks, Show
 
 if TYPE_CHECKING:
@@ -148,10 +147,7 @@ _MAX_CELL_LINES = 200
 
 def read_delimited(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft from CSV or TSV; there is no title."""
-    text, warning = decode(source.data)
-    if warning:
-        draft.warn(warning)
-    text = draft.fitting(text)
+    text = draft.fitting(draft.decoded(source.data))
     csv.field_size_limit(_MAX_CELL_CHARS)
     # Excel writes the delimiter in a first line of its own.
     hint, _, rest = text.partition("\n")
@@ -262,8 +258,12 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
     if source.data.startswith(b"PK"):
         with open_archive(source) as archive:
             return _read(source, draft, sheet_extras(archive))
-    if source.data.startswith(MAGIC) and _has_password(Container(source)):
-        raise encrypted()
+    if source.data.startswith(MAGIC):
+        container = Container(source)
+        stream = container.stream("Workbook") or container.stream("Book") or b""
+        if _has_password(stream):
+            raise encrypted()
+        return _read(source, draft, xls_extras(stream))
     return _read(source, draft, {})
 
 
@@ -314,9 +314,8 @@ def _refusing() -> Generator[None]:
         raise Unreadable("unsupported", "This workbook can't be read", _SAVE_AGAIN) from exc
 
 
-def _has_password(container: Container) -> bool:
+def _has_password(stream: bytes) -> bool:
     """True when an old workbook has, among its first records, the one of a password."""
-    stream = container.stream("Workbook") or container.stream("Book") or b""
     position = 0
     for _ in range(_PASSWORD_RECORDS):
         if position + _RECORD.size > len(stream):
@@ -402,7 +401,9 @@ def _write_rows(draft: DocumentDraft, name: str, sheet: "CalamineSheet", looks: 
 
 
 def _shown(value: object, show: Show | None = None) -> str:
-    """A cell's value as text: whole numbers without `.0`, dates in ISO form, hours above 24."""
+    """A cell's value as text: whole numbers without `.0`, hours above 24, dates in ISO form, with
+    what the sheet shows where that is another.
+    """
     match value:
         case str():
             return value
@@ -413,9 +414,12 @@ def _shown(value: object, show: Show | None = None) -> str:
         case float():
             is_whole = value.is_integer() and abs(value) < _MAX_WHOLE
             return str(int(value)) if is_whole else f"{value:.{_DIGITS}g}"
-        case datetime.datetime():
-            return value.isoformat(sep=" ", timespec="seconds").removesuffix(" 00:00:00")
-        case datetime.date() | datetime.time():
+        case datetime.date():
+            is_moment = isinstance(value, datetime.datetime)
+            iso = value.isoformat(sep=" ", timespec="seconds") if is_moment else value.isoformat()
+            iso, shown = iso.removesuffix(" 00:00:00"), show(value) if show else ""
+            return f"{iso} ({shown})" if shown and shown != iso else iso
+        case datetime.time():
             return value.isoformat()
         case datetime.timedelta():
             minutes, seconds = divmod(round(value.total_seconds()), 60)

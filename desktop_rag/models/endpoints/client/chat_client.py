@@ -570,7 +570,9 @@ class ChatClient:
     ) -> Generator[Delta]:
         """One request and its answer, with thinking separated; complete, or an error."""
         profile = self._profile
-        splitter = ThinkingSplitter(may_begin_inside=profile.thinking is Thinking.END_TAG)
+        splitter = ThinkingSplitter(
+            may_begin_inside=profile.thinking is Thinking.END_TAG, may_be_json=schema is not None
+        )
         heard, called = HeardAnswer(), HeardCalls()
         reason = ""
         left_chars = LONGEST_ANSWER_CHARS

@@ -229,6 +229,29 @@ def test_menu_of_a_row(panel: DocumentsPanel, qtbot: QtBot) -> None:
     menu.close()
 
 
+def test_an_encoding_is_chosen_for_a_text(panel: DocumentsPanel, qtbot: QtBot) -> None:
+    letter = replace(make_document("letter.txt"), format="text")
+    model = table(panel).model()
+    assert isinstance(model, DocumentModel)
+    model.set_table(make_table([letter], ROOTS))
+    view = table(panel)
+    place = view.visualRect(view.model().index(0, Column.NAME)).center()
+    view.customContextMenuRequested.emit(place)
+    menu = view.findChild(QMenu)
+    assert isinstance(menu, QMenu)
+    inner = menu.findChild(QMenu)
+    assert isinstance(inner, QMenu)
+    assert inner.title() == "Text encoding"
+    choices = {action.text(): action for action in inner.actions()}
+    with qtbot.waitSignal(panel.encoding_chosen) as told:
+        choices["Central European: DOS 852"].trigger()
+    assert told.args == [[letter], "cp852"]
+    with qtbot.waitSignal(panel.encoding_chosen) as told:
+        choices["Found by itself"].trigger()
+    assert told.args == [[letter], ""]
+    menu.close()
+
+
 def test_no_menu_beside_the_rows(panel: DocumentsPanel) -> None:
     table(panel).customContextMenuRequested.emit(QPoint(5, 300))
     assert table(panel).findChild(QMenu) is None

@@ -4,8 +4,11 @@ as it comes. Pure.
 Thinking is found where it is in each answer, never presumed: many models think only sometimes.
 """
 
+import json
 import re
+from contextlib import suppress
 from functools import cache
+from typing import Any, cast
 
 from desktop_rag.models.ports import Delta
 
@@ -62,6 +65,10 @@ _TOKENS = (
     "<end_of_turn>", "<start_of_turn>", "<end_of_utterance>", "<eos>", "<bos>", "[/inst]",
     "<<sys>>", "<</sys>>",
 )  # fmt: skip
+# A call without marks around it: an object of these names and no others.
+_CALL_START = '{"name":'
+_CALL_NAMES = ({"name", "arguments"}, {"name", "parameters"})
+_LONGEST_CALL = 8_000
 _LITERALS = tuple(
     sorted({*OPENERS, *STRAY_CLOSERS, *OWN_TURNS, *OTHER_TURNS, *_TOKENS}, key=len, reverse=True)
 )
@@ -126,16 +133,33 @@ class _Line:
         self.last = text[-1:] or self.last
 
 
+def _call_length(text: str) -> int:
+    """The length of the bare call of a tool that the text begins with; 0 for any other text, -1
+    while it may become one.
+    """
+    begun = "".join(text.split())[: len(_CALL_START)]
+    if not begun or not _CALL_START.startswith(begun) or len(text) > _LONGEST_CALL:
+        return 0
+    start = len(text) - len(text.lstrip())
+    with suppress(ValueError):
+        value, end = json.JSONDecoder().raw_decode(text, start)
+        fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+        return end if set(fields) in _CALL_NAMES else 0
+    return -1
+
+
 class ThinkingSplitter:
     """Splits one answer. Marks may arrive in pieces, in any case of letters.
 
     Marks in code or quotes are part of the answer. A closing tag without an opening one turns the
     text before it into thinking: then a delta has `was_thinking`, and `has_stray_end` is True. An
     answer `may_begin_inside` its thinking if earlier ones did: its text is unsure until a tag
-    comes. `is_over` is True once the model plays somebody else; that text is dropped.
+    comes. An answer that begins with a bare call of a tool goes on behind it, unless it
+    `may_be_json`. `is_over` is True once the model plays somebody else; that text is dropped.
     """
 
-    def __init__(self, *, may_begin_inside: bool = False) -> None:
+    def __init__(self, *, may_begin_inside: bool = False, may_be_json: bool = False) -> None:
+        self._may_be_json = may_be_json
         self.has_stray_end = False
         self.is_over = False
         self._is_unsure = may_begin_inside
@@ -177,6 +201,13 @@ class ThinkingSplitter:
 
     def _take_text(self, is_last: bool) -> list[Delta]:
         """The answer up to the next mark, or up to what may be the start of one."""
+        call = 0 if self._has_answer or self._may_be_json else _call_length(self._held)
+        if call > 0:
+            written, self._held = self._held[:call].strip(), self._held[call:]
+            self._had_thinking = True
+            return [Delta(written, is_thinking=True)]
+        if call and not is_last:
+            return []
         end = len(self._held) if is_last else unfinished_at(self._held)
         found = MARK.search(self._held)
         if found and found.start() >= end:

@@ -279,6 +279,24 @@ def test_a_number_is_read_as_the_sheet_shows_it(code: str, value: float, text: s
     assert shown([(code, value)]).text == f"S\n{text}"
 
 
+@pytest.mark.parametrize(
+    ("code", "value", "text"),
+    [
+        ("dd.mm.yyyy", 46191.0, "2026-06-18 (18.06.2026)"),
+        ("yyyy-mm-dd", 46191.0, "2026-06-18"),
+        ('d" of "mmmm yy', 46191.0, "2026-06-18 (18 of June 26)"),
+        ("ddd, mmm d", 46191.0, "2026-06-18 (Thu, Jun 18)"),
+        ("[$-409]d. mmmm yyyy", 46191.0, "2026-06-18 (18. June 2026)"),
+        ("[$-407]d. mmmm yyyy", 46191.0, "2026-06-18"),
+        ("[$-407]d.m.yy", 46191.0, "2026-06-18 (18.6.26)"),
+        ("m/d/yy h:mm AM/PM", 46191.5625, "2026-06-18 13:30:00 (6/18/26 1:30 PM)"),
+        ("d.m. hh:mm:ss;@", 46191.0, "2026-06-18 (18.6. 00:00:00)"),
+    ],
+)
+def test_a_date_is_read_with_what_the_sheet_shows(code: str, value: float, text: str) -> None:
+    assert shown([(code, value)]).text == f"S\n{text}"
+
+
 def test_hidden_rows_and_columns_are_named_and_not_read() -> None:
     rows = rows_of(["Rope", 40, 3], ["Old rope", 29, 3], ["Twine", 5, 3])
     hidden = rows.replace('<row r="2"', '<row r="2" hidden="1"')
@@ -308,6 +326,19 @@ def test_formulas_without_a_stored_value_are_counted() -> None:
     )
     document = parse("a.xlsx", make_xlsx({"S": f"{rows}</row>"}))
     assert document.warnings == ("Formulas of the sheet S have no stored values: 1.",)
+
+
+def test_open_document_dates_and_addresses_are_read_as_shown() -> None:
+    xlink = 'xmlns:xlink="http://www.w3.org/1999/xlink"'
+    link = f'<text:a {xlink} xlink:href="https://example.org/rope">Rope</text:a>'
+    date = 'office:value-type="date" office:date-value="2026-06-18"'
+    row = (
+        f'<table:table-row><table:table-cell office:value-type="string"><text:p>{link}</text:p>'
+        f"</table:table-cell><table:table-cell {date}><text:p>18. Juni 26</text:p>"
+        "</table:table-cell></table:table-row>"
+    )
+    document = parse("a.ods", make_ods(f'<table:table table:name="S">{row}</table:table>'))
+    assert document.text == "S\nRope (https://example.org/rope) | 2026-06-18 (18. Juni 26)"
 
 
 def test_open_document_numbers_are_read_as_shown() -> None:

@@ -50,6 +50,12 @@ HARMONY = (
         ("<|im_start|>assistant\nYes.<|im_end|>", "", "Yes."),
         # A tool called in words.
         ('<tool_call>{"name": "search"}</tool_call>Yes.', '{"name": "search"}', "Yes."),
+        ('{"name": "search", "arguments": {"query": "x"}}',
+         '{"name": "search", "arguments": {"query": "x"}}', ""),
+        ('\n{"name": "s", "parameters": {}}\nYes.', '{"name": "s", "parameters": {}}', "Yes."),
+        ('{"name": "Ada", "born": 1815}', "", '{"name": "Ada", "born": 1815}'),
+        ('{"name": "search", "arguments"', "", '{"name": "search", "arguments"'),
+        ('{"a": 1}', "", '{"a": 1}'),
         ('[TOOL_CALLS][{"name": "search"}]', '[{"name": "search"}]', ""),
         ("<|channel|>commentary to=search<|message|>{}<|call|>Yes.", "search<|message|>{}", "Yes."),
         ("Yes.<|eot_id|>", "", "Yes."),
