@@ -580,6 +580,14 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
         <translation>Gelesen: Textstellen aus {files}</translation>
     </message>
     <message>
+        <source>{files} were read, one of them fits</source>
+        <translation>{files} gelesen, eine davon passt</translation>
+    </message>
+    <message>
+        <source>{files} were read, {fit:,} of them fit</source>
+        <translation>{files} gelesen, {fit:,} davon passen</translation>
+    </message>
+    <message>
         <source>{files} fits</source>
         <translation>{files} passt</translation>
     </message>
@@ -2720,6 +2728,10 @@ Die vollständige Adresse lautet:
         <translation>Stattdessen Auszüge zeigen</translation>
     </message>
     <message>
+        <source>Files that fit are all that the search finds for the question, those read gave the passages of the answer. What is inside a file, such as an attachment, counts as a file here.</source>
+        <translation>Passende Dateien sind alle, die die Suche zur Frage findet; aus den gelesenen stammen die Textstellen der Antwort. Was in einer Datei steckt, etwa ein Anhang, zählt hier als Datei.</translation>
+    </message>
+    <message>
         <source>This answer is not stored yet: the disk refuses it. It is stored by itself once that works again, as long as the app stays open.</source>
         <translation>Diese Antwort ist noch nicht gespeichert: Der Datenträger nimmt sie nicht an. Sie wird von selbst gespeichert, sobald das wieder geht, solange die App geöffnet bleibt.</translation>
     </message>
@@ -2738,6 +2750,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>It is an example for no other question.</source>
         <translation>Sie ist für keine andere Frage ein Beispiel.</translation>
+    </message>
+    <message>
+        <source>A source is a passage. A file may give several.</source>
+        <translation>Eine Quelle ist eine Textstelle. Aus einer Datei können mehrere stammen.</translation>
     </message>
     <message>
         <source>Regenerate answer</source>
@@ -5314,10 +5330,6 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Strg und + oder − ändern sie überall im Fenster, Strg und 0 setzt sie zurück.</translation>
     </message>
     <message>
-        <source>Another language is used from the next start on. Answers follow the question; excerpts stay in the language of the document.</source>
-        <translation>Eine andere Sprache gilt ab dem nächsten Start. Antworten folgen der Frage; Auszüge bleiben in der Sprache des Dokuments.</translation>
-    </message>
-    <message>
         <source>Appearance</source>
         <translation>Darstellung</translation>
     </message>
@@ -5380,6 +5392,10 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
     <message>
         <source>alerts, messages, popups, do not disturb</source>
         <translation>Hinweise, Meldungen, Popups, nicht stören</translation>
+    </message>
+    <message>
+        <source>The language of the window, from the next start on. For that of answers see the page Answers.</source>
+        <translation>Die Sprache des Fensters, ab dem nächsten Start. Die der Antworten steht auf der Seite „Antworten“.</translation>
     </message>
     <message>
         <source>dark mode, light mode, night, colours, brightness</source>
@@ -5834,6 +5850,10 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
         <translation>Ukrainisch</translation>
     </message>
     <message>
+        <source>Choose a language or enter one: for what a model writes and what the app says in answers. Quotes keep the language of their file. A model&apos;s answer in another language than its sources can&apos;t be checked.</source>
+        <translation>Wählen Sie eine Sprache oder geben Sie eine ein: für das, was ein Modell schreibt und was die App in Antworten sagt. Zitate bleiben in der Sprache ihrer Datei. Die Antwort eines Modells in einer anderen Sprache als ihre Quellen lässt sich nicht prüfen.</translation>
+    </message>
+    <message>
         <source>Files and pictures</source>
         <translation>Dateien und Bilder</translation>
     </message>
@@ -5884,10 +5904,6 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
     <message>
         <source>Default</source>
         <translation>Standard</translation>
-    </message>
-    <message>
-        <source>Choose a language or enter one. An answer in another language than its sources can&apos;t be checked.</source>
-        <translation>Wählen Sie eine Sprache, oder geben Sie eine ein. Eine Antwort in einer anderen Sprache als ihre Quellen lässt sich nicht prüfen.</translation>
     </message>
     <message>
         <source>Choose a tone or describe one. Excerpts always keep the wording of the documents.</source>

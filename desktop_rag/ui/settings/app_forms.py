@@ -216,8 +216,7 @@ class BackgroundForm(SettingsSection):
 
 _SIZE_NOTE = tr("Ctrl and + or − change it everywhere in the window, Ctrl and 0 resets it.")
 _LANGUAGE_NOTE = tr(
-    "Another language is used from the next start on. Answers follow the question; excerpts stay in"
-    " the language of the document."
+    "The language of the window, from the next start on. For that of answers see the page Answers."
 )
 
 

@@ -57,8 +57,9 @@ _TONES = ("plain", "formal", "friendly")
 _MAX_LANGUAGE = 40
 _MAX_TONE = 200
 _LANGUAGE_NOTE = tr(
-    "Choose a language or enter one. An answer in another language than its sources can't be"
-    " checked."
+    "Choose a language or enter one: for what a model writes and what the app says in answers."
+    " Quotes keep the language of their file. A model's answer in another language than its sources"
+    " can't be checked."
 )
 _TONE_NOTE = tr("Choose a tone or describe one. Excerpts always keep the wording of the documents.")
 _PROMPTS_NOTE = tr("Questions you ask often. Type / in the question field to use one.")
