@@ -224,7 +224,10 @@ def build_services(
     services = Services(
         home, settings, engine, in_use, dense, library, chat, retriever, keys, backups, snapshots,
         (*notices, *faults), tuple(notices), changes, recorder,
-        Activity(event_log, chat.history.feedback.newest_first, chat.history.titles),
+        Activity(
+            event_log, chat.history.feedback.newest_first, chat.history.titles,
+            chat.history.messages,
+        ),
         idle_memory_of(library, chat, priority, opener.prepare, releases), now,
     )  # fmt: skip
     if wrap:

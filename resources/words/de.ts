@@ -5562,10 +5562,6 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Findet Einzelheiten in langen Textstellen, die eine Suche nach Bedeutung übersehen würde. Die Indizierung dauert etwa doppelt so lange, und die Bibliothek braucht etwa 10 % mehr Platz. Gilt sofort: Einschalten indiziert lange Textstellen im Hintergrund, Ausschalten entfernt diese Daten.</translation>
     </message>
     <message>
-        <source>Needs the optional “ocr” package. Pictures are read when everything else is searchable. Takes effect after a restart.</source>
-        <translation>Braucht das Zusatzpaket „ocr“. Bilder werden gelesen, wenn alles andere durchsuchbar ist. Gilt ab dem nächsten Start.</translation>
-    </message>
-    <message>
         <source>Read them</source>
         <translation>Lesen</translation>
     </message>
@@ -5852,6 +5848,14 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
     <message>
         <source>Choose a language or enter one: for what a model writes and what the app says in answers. Quotes keep the language of their file. A model&apos;s answer in another language than its sources can&apos;t be checked.</source>
         <translation>Wählen Sie eine Sprache oder geben Sie eine ein: für das, was ein Modell schreibt und was die App in Antworten sagt. Zitate bleiben in der Sprache ihrer Datei. Die Antwort eines Modells in einer anderen Sprache als ihre Quellen lässt sich nicht prüfen.</translation>
+    </message>
+    <message>
+        <source>Pictures are read when everything else is searchable. Takes effect after a restart.</source>
+        <translation>Bilder werden gelesen, wenn alles andere durchsuchbar ist. Wirkt nach einem Neustart.</translation>
+    </message>
+    <message>
+        <source>Not installed. In a terminal: pipx install &apos;desktop-rag[ocr]&apos;. Then start the app again.</source>
+        <translation>Nicht installiert. In einem Terminal: pipx install &apos;desktop-rag[ocr]&apos;. Danach starten Sie die App neu.</translation>
     </message>
     <message>
         <source>Files and pictures</source>
@@ -6410,6 +6414,10 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
         <translation>Ereignis</translation>
     </message>
     <message>
+        <source>Question: {question}</source>
+        <translation>Frage: {question}</translation>
+    </message>
+    <message>
         <source>Recording is off. Turn it on under About.</source>
         <translation>Die Aufzeichnung ist aus. Einschalten können Sie sie auf der Seite „Über“.</translation>
     </message>
@@ -6420,6 +6428,10 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
     <message>
         <source>No events match the filter.</source>
         <translation>Kein Ereignis passt zum Filter.</translation>
+    </message>
+    <message>
+        <source>No request was sent to an endpoint.</source>
+        <translation>An keinen Endpunkt ging eine Anfrage.</translation>
     </message>
     <message>
         <source>Delete all recorded activity?
@@ -8178,6 +8190,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Setzen Sie in der Einstellungsdatei unter [store] `engine` auf eines von: {engine_names}.</translation>
     </message>
     <message>
+        <source>Set an endpoint in Settings, or remove the image. Without one, the text in images can be read with the extra “ocr”: Settings › Documents says how.</source>
+        <translation>Tragen Sie in den Einstellungen einen Endpunkt ein, oder entfernen Sie das Bild. Ohne ihn kann Text in Bildern mit der Erweiterung „ocr“ gelesen werden: Einstellungen › Dokumente sagt, wie.</translation>
+    </message>
+    <message>
         <source>The certificate has expired.</source>
         <translation>Das Zertifikat ist abgelaufen.</translation>
     </message>
@@ -8196,6 +8212,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>The programs can&apos;t be kept.</source>
         <translation>Die Programme können nicht aufbewahrt werden.</translation>
+    </message>
+    <message>
+        <source>To have them read, install the extra “ocr”: Settings › Documents says how.</source>
+        <translation>Damit sie gelesen werden, installieren Sie die Erweiterung „ocr“: Einstellungen › Dokumente sagt, wie.</translation>
     </message>
     <message>
         <source>Writes JSON by a schema.</source>
@@ -11080,10 +11100,6 @@ Was kostet der Eintritt?</translation>
         <translation>Setzen Sie in der Einstellungsdatei unter [store] `address`, wie postgresql://user@host/database, und `library` auf Kleinbuchstaben, Ziffern und Unterstriche.</translation>
     </message>
     <message>
-        <source>Set an endpoint in Settings, or remove the image. Without one, the text in images can be read: pip install &apos;desktop-rag[ocr]&apos;.</source>
-        <translation>Tragen Sie in den Einstellungen einen Endpunkt ein, oder entfernen Sie das Bild. Ohne ihn kann Text in Bildern gelesen werden: pip install &apos;desktop-rag[ocr]&apos;.</translation>
-    </message>
-    <message>
         <source>Set-up {number} has a wrong field.</source>
         <translation>Aufbau {number} hat ein falsches Feld.</translation>
     </message>
@@ -12490,10 +12506,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>To have them read,</source>
         <translation>Damit sie gelesen werden,</translation>
-    </message>
-    <message>
-        <source>To have them read, install the extra: pip install &apos;desktop-rag[ocr]&apos;.</source>
-        <translation>Damit sie gelesen werden, installieren Sie die Erweiterung: pip install &apos;desktop-rag[ocr]&apos;.</translation>
     </message>
     <message>
         <source>To have them read, switch on “Read text in scanned pages and images” in the settings.</source>

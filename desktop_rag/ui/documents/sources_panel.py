@@ -9,7 +9,7 @@ from typing import NamedTuple
 import regex
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import NEAREST, SourceRef
 from desktop_rag.core.language.translation import count_of, told, tr
@@ -310,10 +310,7 @@ class SourceCard(Card):
         source = self.source
         title = ElidedLabel(one_line(source.title or source.path))
         title.setObjectName("sourceTitle")
-        # The end of a heading path is the most specific part.
-        place = _muted(
-            place_in_words(source.anchor), Qt.TextElideMode.ElideLeft, is_small=not self._follows
-        )
+        place = _wrapped(place_in_words(source.anchor), is_small=not self._follows)
         where = source.url or source.path
         file = _muted(_name_of(source), Qt.TextElideMode.ElideMiddle, where)
         words = QVBoxLayout()
@@ -323,8 +320,9 @@ class SourceCard(Card):
         origin = _SHARED if is_shared(source.document_id) else origin
         missing = _muted(origin, Qt.TextElideMode.ElideRight)
         for line in (place,) if self._follows else (title, place, file, missing):
-            if line.full_text not in shown:
-                shown.append(line.full_text)
+            text = line.full_text if isinstance(line, ElidedLabel) else line.text()
+            if text not in shown:
+                shown.append(text)
                 words.addWidget(line)
         if not self._follows:
             words.addStretch(1)
@@ -578,6 +576,16 @@ def _muted(
 ) -> ElidedLabel:
     scale = "small" if is_small else ""
     return ElidedLabel(one_line(text), tone="muted", scale=scale, mode=mode, tip=tip)
+
+
+def _wrapped(text: str, *, is_small: bool) -> PlainLabel:
+    """A place in a document, whole: the end of a path of headings says most."""
+    label = PlainLabel(one_line(text), tone="muted", scale="small" if is_small else "", wrap=True)
+    # A long word must not widen the panel.
+    policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+    policy.setHeightForWidth(True)
+    label.setSizePolicy(policy)
+    return label
 
 
 def _copies_in_words(also_in: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.pictures import is_ocr_installed
 from desktop_rag.core.settings import (
     AnswerLength,
     IndexSettings,
@@ -174,8 +175,10 @@ _FINER_NOTE = tr(
     " indexes long passages in the background, turning it off removes that data."
 )
 _IMAGES_NOTE = tr(
-    "Needs the optional “ocr” package. Pictures are read when everything else is searchable. Takes"
-    " effect after a restart."
+    "Pictures are read when everything else is searchable. Takes effect after a restart."
+)
+_NO_OCR_NOTE = tr(
+    "Not installed. In a terminal: pipx install 'desktop-rag[ocr]'. Then start the app again."
 )
 
 
@@ -200,6 +203,8 @@ class IndexingForm(_IndexForm):
         super().__init__(tr("Files and pictures"), parent)
         self._pauses_on_battery = QCheckBox(tr("Pause indexing on battery power"))
         self._reads_images = QCheckBox(tr("Read text in scanned pages and images"))
+        self._has_ocr = is_ocr_installed()
+        self._reads_images.setEnabled(self._has_ocr)
         name = tr("Pictures that take more than an hour")
         self._long_pictures = radio_group(self, name, LONG_READING)
         self._largest = number_field(1, 10_000, 50, " MB")
@@ -226,7 +231,7 @@ class IndexingForm(_IndexForm):
             tr("Text recognition"), self._reads_images,
             words=tr("OCR, scans, photos, screenshots, pictures"),
         )  # fmt: skip
-        self.add_note(note(_IMAGES_NOTE))
+        self.add_note(note(_IMAGES_NOTE if self._has_ocr else _NO_OCR_NOTE))
         self.add_row(
             tr("Many pictures"), *self._long_pictures.values(),
             words=tr("OCR, scans, photos, takes long, later"),
@@ -238,7 +243,7 @@ class IndexingForm(_IndexForm):
         self._index = index
         show_number(self._largest, index.max_file_mb)
         show_checked(self._pauses_on_battery, index.pauses_on_battery)
-        show_checked(self._reads_images, index.reads_pictures)
+        show_checked(self._reads_images, index.reads_pictures and self._has_ocr)
         self._long_pictures[index.long_pictures].setChecked(True)
 
     @Slot()
@@ -248,7 +253,9 @@ class IndexingForm(_IndexForm):
                 self._index,
                 max_file_mb=self._largest.value(),
                 pauses_on_battery=self._pauses_on_battery.isChecked(),
-                reads_pictures=self._reads_images.isChecked(),
+                reads_pictures=(
+                    self._reads_images.isChecked() if self._has_ocr else self._index.reads_pictures
+                ),
                 long_pictures=LongReading(selected_value(self._long_pictures)),
             )
         )
