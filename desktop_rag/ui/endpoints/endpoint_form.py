@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
@@ -47,8 +47,8 @@ from desktop_rag.ui.widgets.controls import (
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.form_fields import (
+    DropDown,
     SettingsSection,
-    WheelGuard,
     note,
     number_field,
     show_number,
@@ -71,7 +71,7 @@ class ServiceChoice(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._services = services()
-        self._list = QComboBox()
+        self._list = DropDown()
         self._list.setAccessibleName(tr("Online service"))
         self._list.addItem(_NONE)
         self._list.addItems([service.name for service in self._services])
@@ -264,7 +264,7 @@ class EndpointChoice(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.list = QComboBox(self)
+        self.list = DropDown(self)
         self.list.setAccessibleName(tr("Endpoint"))
         self.list.setMinimumContentsLength(16)
         self._use = TextButton(tr("Use for answers"))
@@ -352,7 +352,6 @@ class EndpointForm(SettingsSection):
         bridge: Bridge,
         chat: "Chat",
         endpoint: EndpointSettings,
-        guard: WheelGuard,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(tr("Model"), _INTRO, parent)
@@ -362,7 +361,7 @@ class EndpointForm(SettingsSection):
         self._taken: frozenset[str] = frozenset()
         self._is_draft = False
         self._test_job: Job | None = None
-        self._build(guard)
+        self._build()
         self.show_endpoint(endpoint)
         self._connect()
 
@@ -417,7 +416,7 @@ class EndpointForm(SettingsSection):
 
     # --- building --------------------------------------------------------------------------------
 
-    def _build(self, guard: WheelGuard) -> None:
+    def _build(self) -> None:
         self.choice = EndpointChoice(self)
         self._name = QLineEdit(self)
         self._name.setMaxLength(_MAX_NAME)
@@ -431,8 +430,6 @@ class EndpointForm(SettingsSection):
         self._context = number_field(0, 2_000_000, 1024, tr(" tokens"))
         self._context.setSpecialValueText(tr("Automatic"))
         self._timeout = number_field(1, 3600, 5, tr(" seconds"))
-        for field in (self._model, self._context, self._timeout, self.choice.list):
-            guard.guard(field)
         self._test = TextButton(tr("Test"), kind="primary")
         self._report = ReportCard(self)
         self._own = TextButton(tr("Choose a model…"), self)
@@ -441,7 +438,6 @@ class EndpointForm(SettingsSection):
         self._services = ServiceChoice(self)
         self._add_rows()
         self._limits = EndpointLimits(self._bridge, self._chat, self)
-        self._limits.guard(guard)
         self._order_stops()
 
     def _add_rows(self) -> None:

@@ -35,8 +35,8 @@ from desktop_rag.ui.settings.edited_settings import (
 )
 from desktop_rag.ui.widgets.controls import TextButton, add_clear_button, set_property
 from desktop_rag.ui.widgets.form_fields import (
+    DropDown,
     SettingsSection,
-    WheelGuard,
     note,
     number_field,
     radio_group,
@@ -72,7 +72,7 @@ class PreferencesForm(SettingsSection):
     changed = Signal(object)
     prompts_requested = Signal()
 
-    def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(tr("Style of answers"), parent=parent)
         self._language = _field(
             tr("Language of answers"), SAME_AS_QUESTION, _LANGUAGES, _MAX_LANGUAGE
@@ -100,7 +100,6 @@ class PreferencesForm(SettingsSection):
         )
         self.add_note(note(_TONE_NOTE))
         for box in (self._language, self._tone):
-            guard.guard(box)
             box.activated.connect(self._on_edited)
             _line_of(box).editingFinished.connect(self._on_edited)
         for button in self._lengths.values():
@@ -135,7 +134,7 @@ class PreferencesForm(SettingsSection):
 
 def _field(name: str, default: str, choices: tuple[str, ...], max_chars: int) -> QComboBox:
     """An editable list; its first row stands for the default."""
-    box = QComboBox()
+    box = DropDown()
     box.setEditable(True)
     box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
     box.addItem(default)
@@ -199,7 +198,7 @@ class _IndexForm(SettingsSection):
 class IndexingForm(_IndexForm):
     """Which files are read, and when."""
 
-    def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(tr("Files and pictures"), parent)
         self._pauses_on_battery = QCheckBox(tr("Pause indexing on battery power"))
         self._reads_images = QCheckBox(tr("Read text in scanned pages and images"))
@@ -208,7 +207,6 @@ class IndexingForm(_IndexForm):
         name = tr("Pictures that take more than an hour")
         self._long_pictures = radio_group(self, name, LONG_READING)
         self._largest = number_field(1, 10_000, 50, " MB")
-        guard.guard(self._largest)
         self._largest.valueChanged.connect(self._on_edited)
         for box in (self._pauses_on_battery, self._reads_images):
             box.toggled.connect(self._on_edited)
@@ -264,13 +262,12 @@ class IndexingForm(_IndexForm):
 class AdvancedIndexingForm(_IndexForm):
     """How passages are embedded: what few people ever change."""
 
-    def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(tr("Indexing"), parent)
         self._makes_windows = QCheckBox(tr("Also search parts of long passages"))
         self._threads = number_field(0, os.cpu_count() or 1, 1, tr(" threads"))
         self._threads.setSpecialValueText(tr("Automatic"))
         self._model = ModelField(tr("Embedding model"), BUILT_IN_MODEL, self)
-        guard.guard(self._threads)
         self._threads.valueChanged.connect(self._on_edited)
         self._makes_windows.toggled.connect(self._on_edited)
         self._model.changed.connect(self._on_edited)
@@ -327,9 +324,7 @@ class TranscriptionForm(SettingsSection):
 
     changed = Signal(object)
 
-    def __init__(
-        self, bridge: Bridge, chat: "Chat", guard: WheelGuard, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget | None = None) -> None:
         super().__init__(tr("Transcription"), _INTRO, parent)
         self._bridge = bridge
         self._chat = chat
@@ -347,7 +342,6 @@ class TranscriptionForm(SettingsSection):
         self._language.setPlaceholderText(tr("Detected by the server"))
         self._largest = number_field(0, 10_000, 5, " MB")
         self._largest.setSpecialValueText(tr("Any size"))
-        guard.guard(self._largest)
         self._test = TextButton(tr("Test"), kind="primary")
         self._report = ReportCard(self)
         self._add_rows()

@@ -43,7 +43,6 @@ from desktop_rag.ui.settings.settings_parts import (
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_question, set_tip
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
-    WheelGuard,
     note,
     radio_group,
     selected_value,
@@ -243,20 +242,19 @@ class SettingsPage(PageList):
     ) -> None:
         super().__init__(tr("Settings"), PAGES, parent)
         self._settings = settings
-        guard = WheelGuard(self)
-        self._models = ModelsForm(bridge, chat, guard)
+        self._models = ModelsForm(bridge, chat)
         self.own_model_requested = self._models.own_requested
-        self._preferences = PreferencesForm(guard)
+        self._preferences = PreferencesForm()
         self.prompts_requested = self._preferences.prompts_requested
         self._answers = AnswersForm(MemoryField(bridge, chat))
-        self._retrieval = RetrievalForm(guard)
-        self._indexing = IndexingForm(guard)
-        self._advanced = AdvancedIndexingForm(guard)
+        self._retrieval = RetrievalForm()
+        self._indexing = IndexingForm()
+        self._advanced = AdvancedIndexingForm()
         self._assistants = AssistantsSection()
         self.assistants_requested = self._assistants.requested
-        self._transcription = TranscriptionForm(bridge, chat, guard)
+        self._transcription = TranscriptionForm(bridge, chat)
         self.background = BackgroundForm()
-        self._appearance = AppearanceForm(guard)
+        self._appearance = AppearanceForm()
         self._activity = ActivityForm()
         self._about = AboutSection(bridge, home)
         self._build()

@@ -23,7 +23,6 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QComboBox,
     QFileDialog,
     QHBoxLayout,
     QLineEdit,
@@ -62,6 +61,7 @@ from desktop_rag.ui.widgets.controls import (
     plain_tooltip,
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.form_fields import DropDown
 from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
@@ -344,7 +344,7 @@ class ActivityFilters(QWidget):
         self._text.setPlaceholderText(tr("Filter by chat, model, host or message"))
         self._text.setAccessibleName(tr("Filter events"))
         add_clear_button(self._text)
-        self._range = QComboBox(self)
+        self._range = DropDown(self)
         self._range.setAccessibleName(tr("Time range"))
         self._range.addItems([_ALL, _WEEK, _TODAY])
         fields = QHBoxLayout()

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QMarginsF, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QPageLayout, QPageSize, QPdfWriter, QTextDocument
 from PySide6.QtWidgets import (
-    QComboBox,
     QDialog,
     QFileDialog,
     QHBoxLayout,
@@ -54,7 +53,13 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, fit_height, note, number_field
+from desktop_rag.ui.widgets.form_fields import (
+    DropDown,
+    SettingsSection,
+    fit_height,
+    note,
+    number_field,
+)
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -221,7 +226,7 @@ class JudgingStartDialog(QDialog):
         self._most = number_field(0, max(1, count), 1, "")
         self._most.setSpecialValueText(tr("All {count:,}", count=count))
         self._most.setAccessibleName(tr("How many questions"))
-        self._spread = QComboBox()
+        self._spread = DropDown()
         self._spread.setAccessibleName(tr("Which questions are drawn"))
         for spread in Spread:
             self._spread.addItem(spread.in_words(), spread.value)

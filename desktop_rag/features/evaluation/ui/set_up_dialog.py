@@ -24,7 +24,7 @@ from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.settings.edited_settings import ROOMS
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, note
+from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note
 from desktop_rag.ui.widgets.item_list import ItemList
 from desktop_rag.ui.widgets.scrolled_page import ContentScroll
 
@@ -247,7 +247,7 @@ class SetUpDialog(QDialog):
 
 
 def _choice(name: str, items: Sequence[tuple[str, object]]) -> QComboBox:
-    field = QComboBox()
+    field = DropDown()
     field.setAccessibleName(name)
     field.setMinimumContentsLength(16)
     for words, value in items:

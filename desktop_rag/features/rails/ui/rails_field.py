@@ -5,15 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, Signal, Slot
-from PySide6.QtWidgets import (
-    QComboBox,
-    QFileDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QMenu,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QMenu, QVBoxLayout, QWidget
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.errors import AppError
@@ -23,7 +15,7 @@ from desktop_rag.features.rails.assistants.rail_names import BUILT_IN
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line, shortened
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.form_fields import DropDown, note
 
 if TYPE_CHECKING:
     from desktop_rag.features.rails.assistants.rail_service import AssistantRails
@@ -47,7 +39,7 @@ class RailsField(QWidget):
 
     def __init__(self, rails: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.choice = QComboBox()
+        self.choice = DropDown()
         self.choice.setAccessibleName(tr("Rails"))
         self.choice.addItem(tr("None"), "")
         for known in BUILT_IN:

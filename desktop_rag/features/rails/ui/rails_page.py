@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QFontDatabase, QHideEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
-    QComboBox,
     QFileDialog,
     QHBoxLayout,
     QInputDialog,
@@ -32,6 +31,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import Card, IconButton, PlainLabel, TextButton, set_tip
+from desktop_rag.ui.widgets.form_fields import DropDown
 from desktop_rag.ui.widgets.item_list import ItemList
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
@@ -254,7 +254,7 @@ class RailsChooser(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._folder: Path | None = None
-        self._choice = QComboBox()
+        self._choice = DropDown()
         self._choice.setAccessibleName(tr("Your rails"))
         self._choice.setMinimumContentsLength(16)
         self._new = TextButton(tr("New rails…"), icon="plus:text", theme=theme)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from PySide6.QtCore import QLocale, QTime, Signal, Slot
+from PySide6.QtCore import QLocale, Qt, QTime, Signal, Slot
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
@@ -30,7 +31,13 @@ from desktop_rag.features.schedules.values.scheduled_run import ScheduledRun, Se
 from desktop_rag.ui.foundation.days import day_and_time, time_of_day
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, fit_height, note
+from desktop_rag.ui.widgets.form_fields import (
+    DropDown,
+    SettingsSection,
+    fit_height,
+    note,
+    turn_if_focused,
+)
 
 RHYTHMS = {
     Rhythm.DAILY: tr("Every day"), Rhythm.WEEKLY: tr("Every week"),
@@ -95,6 +102,15 @@ _MISSED = tr(
 )
 
 
+class _TimeField(QTimeEdit):
+    def __init__(self, moment: QTime) -> None:
+        super().__init__(moment)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        turn_if_focused(self, event, super().wheelEvent)
+
+
 class ScheduleDialog(QDialog):
     """`submitted` carries the ScheduledQuestion as entered; open until it is saved."""
 
@@ -114,22 +130,19 @@ class ScheduleDialog(QDialog):
         self.setWindowTitle(tr("Ask regularly") if is_new else tr("Scheduled question"))
         self._edited = question
         self._make_texts(question)
-        self._rhythm = QComboBox()
+        self._rhythm = DropDown()
         for rhythm, words in RHYTHMS.items():
             self._rhythm.addItem(words, rhythm)
         self._rhythm.setCurrentIndex(list(RHYTHMS).index(question.rhythm))
-        self._day = QComboBox()
+        self._day = DropDown()
         self._day.addItems([weekday_in_words(day) for day in range(_DAYS)])
         self._day.setCurrentIndex(question.weekday)
         self._day.setAccessibleName(tr("Day"))
-        self._time = QTimeEdit(QTime(*divmod(question.minute, 60)))
+        self._time = _TimeField(QTime(*divmod(question.minute, 60)))
         self._time.setAccessibleName(tr("Time"))
         # The style sheet's padding does not apply to the text.
         self._time.lineEdit().setTextMargins(_TEXT_MARGIN_PX, 0, 0, 0)
         self._about = scope_field(question.scope, scopes)
-        guard = WheelGuard(self)
-        for field in (self._rhythm, self._day, self._time, self._about):
-            guard.guard(field)
         self._error = PlainLabel(tone="danger", wrap=True, selectable=True)
         self._save = TextButton(tr("Save"), kind="primary")
         self._cancel = TextButton(tr("Cancel"))
@@ -212,7 +225,7 @@ class ScheduleDialog(QDialog):
 
 def scope_field(chosen: QuestionScope, scopes: Sequence[QuestionScope]) -> QComboBox:
     """A combo box of the scopes, all documents and the chosen one among them."""
-    field = QComboBox()
+    field = DropDown()
     field.setMinimumContentsLength(20)
     every = list(dict.fromkeys((ALL_DOCUMENTS, chosen, *scopes)))
     for scope in every:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QFont, QShowEvent, QTextBlockFormat, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import (
-    QComboBox,
     QFrame,
     QHBoxLayout,
     QListWidgetItem,
@@ -41,7 +40,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line, place_in_words
 from desktop_rag.ui.messages.cited_text import CitedText
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.form_fields import DropDown, note
 from desktop_rag.ui.widgets.item_list import ItemList
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
@@ -184,7 +183,7 @@ class SchedulePage(ScrolledPage):
         self._pause = TextButton("")
         self._edit = TextButton(tr("Edit…"))
         self._delete = TextButton(tr("Delete"), kind="danger")
-        self._history = QComboBox()
+        self._history = DropDown()
         self._history.setAccessibleName(tr("Answers so far"))
         self._view = RunView(theme)
         self._kept = note(_KEPT)

@@ -7,13 +7,12 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.settings import AnswerLength, IndexSettings, PreferenceSettings
 from desktop_rag.ui.settings import preferences_form
 from desktop_rag.ui.settings.preferences_form import IndexingForm, PreferencesForm
-from desktop_rag.ui.widgets.form_fields import WheelGuard
 from tests.unit.ui.rooms import button, field
 
 
 @pytest.fixture
 def form(theme: object, qtbot: QtBot) -> PreferencesForm:
-    form = PreferencesForm(WheelGuard())
+    form = PreferencesForm()
     qtbot.addWidget(form)
     form.show()
     return form
@@ -63,7 +62,7 @@ def test_text_recognition_is_ticked_only_where_it_is_installed(
     theme: object, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, *, is_installed: bool
 ) -> None:
     monkeypatch.setattr(preferences_form, "is_ocr_installed", lambda: is_installed)
-    form = IndexingForm(WheelGuard())
+    form = IndexingForm()
     qtbot.addWidget(form)
     form.show_index(IndexSettings(reads_pictures=True))
     reads = button(form, "Read text in scanned pages and images")
