@@ -78,12 +78,14 @@ class QuestionScope(Record):
     """What a question is about: only these parts of the library, or no document at all.
 
     Without items it covers all documents, or those of the chosen collection. With
-    `is_without_documents` the model answers from its own knowledge, and nothing is searched.
+    `is_without_documents` the model answers from its own knowledge, and nothing is searched. With
+    `is_without_model` the chat has excerpts only.
     """
 
     is_brief: ClassVar = True
     items: tuple[ScopeItem, ...] = ()
     is_without_documents: bool = False
+    is_without_model: bool = False
 
     @classmethod
     def of(cls, *items: ScopeItem) -> "QuestionScope":

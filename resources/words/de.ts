@@ -396,8 +396,8 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
         <translation>Jede Antwort prüfen</translation>
     </message>
     <message>
-        <source>Answers to later questions can cite it. It is stored in {path}.</source>
-        <translation>Antworten auf spätere Fragen können sie als Quelle nennen. Sie ist in {path} gespeichert.</translation>
+        <source>Answers to later questions can cite it.</source>
+        <translation>Antworten auf spätere Fragen können sie zitieren.</translation>
     </message>
     <message>
         <source>Your answer was saved.</source>
@@ -454,6 +454,10 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
     <message>
         <source>Pinned</source>
         <translation>Angeheftet</translation>
+    </message>
+    <message>
+        <source>From the terminal</source>
+        <translation>Aus dem Terminal</translation>
     </message>
     <message>
         <source>Ask your documents</source>

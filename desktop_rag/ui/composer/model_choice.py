@@ -24,7 +24,9 @@ _MAX_NAME = 40
 
 
 class ModelChoice(MenuButton):
-    """Shows and changes the model; `chosen` carries an address and a model, "" for excerpts."""
+    """Shows and changes the model of a chat; `chosen` carries an address and a model, "" for
+    excerpts.
+    """
 
     chosen = Signal(str, str)
     settings_requested = Signal()
@@ -37,6 +39,7 @@ class ModelChoice(MenuButton):
         self._chat = chat
         self._settings = Settings()
         self._assistant_model = ""
+        self._is_without_model = False
         self._offers: dict[str, list[str]] = {}
         self.setObjectName("modelChoice")
         self.choices.aboutToShow.connect(self._look_up_offers)
@@ -53,8 +56,18 @@ class ModelChoice(MenuButton):
         self._assistant_model = model
         self._show()
 
+    def show_without_model(self, *, is_without_model: bool) -> None:
+        """Show that the chat has excerpts only, or the model of the settings."""
+        self._is_without_model = is_without_model
+        self._show()
+        self._fill()
+
+    @property
+    def _used(self) -> EndpointSettings:
+        return EndpointSettings() if self._is_without_model else self._settings.endpoint
+
     def _show(self) -> None:
-        endpoint = self._settings.endpoint
+        endpoint = self._used
         self.setEnabled(not self._assistant_model)
         chosen = endpoint.model if endpoint.is_set else tr("Excerpts")
         self.setText(shortened(self._assistant_model or chosen, _MAX_NAME))
@@ -103,7 +116,7 @@ class ModelChoice(MenuButton):
         action = self.choices.addAction(literal(label))
         action.setData((base_url, model))
         action.setCheckable(True)
-        used = self._settings.endpoint
+        used = self._used
         now = (used.base_url, used.model) if used.is_set else ("", "")
         action.setChecked((base_url, model) == now)
 

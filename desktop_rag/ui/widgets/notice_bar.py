@@ -16,6 +16,8 @@ _MAX_NOTICES = 3
 _WIDTH_PX = 520
 OFFER_MS = 12_000
 _ICONS = {"danger": "error:danger_soft_text", "": "info:accent_soft_text"}
+# Below the line that heads a page, whose buttons and choices stay in reach.
+_BELOW_HEADS_PX = 58
 
 
 class NoticeCard(Card):
@@ -85,7 +87,7 @@ class NoticeBar(QWidget):
         self._theme = theme
         self._cards: list[NoticeCard] = []
         self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(12, 10, 12, 4)
+        self._column.setContentsMargins(12, _BELOW_HEADS_PX, 12, 4)
         self._column.setSpacing(6)
         self.hide()
 

@@ -416,7 +416,7 @@ class MainWindow(QMainWindow):
         page.settings_requested.connect(self.show_models)
         page.writing_requested.connect(self._on_writing_requested)
         page.models.settings_requested.connect(self.show_models)
-        page.models.chosen.connect(self.settings.use_model)
+        page.model_chosen.connect(self.settings.use_model)
         page.model_check_chosen.connect(self.settings.use_model_check)
         page.folder_requested.connect(self._on_first_folder_requested)
         page.library_requested.connect(self._on_library_requested)
