@@ -784,8 +784,24 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
         <translation>Alle Dokumente</translation>
     </message>
     <message>
+        <source>File</source>
+        <translation>Datei</translation>
+    </message>
+    <message>
+        <source>Link</source>
+        <translation>Link</translation>
+    </message>
+    <message>
         <source>Without documents</source>
         <translation>Ohne Dokumente</translation>
+    </message>
+    <message>
+        <source>About: {names}</source>
+        <translation>Über: {names}</translation>
+    </message>
+    <message>
+        <source>{names} and {more:,} more</source>
+        <translation>{names} und {more:,} weitere</translation>
     </message>
     <message>
         <source>The assistant&apos;s collections</source>
@@ -842,6 +858,10 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
     <message>
         <source>Press to change</source>
         <translation>Zum Ändern drücken</translation>
+    </message>
+    <message>
+        <source>Compare models…</source>
+        <translation>Modelle vergleichen…</translation>
     </message>
     <message>
         <source>Settings…</source>

@@ -67,6 +67,14 @@ def test_another_model_answers(
         person.closes_the_window()
 
 
+def test_two_models_can_be_compared(two_endpoints: None, person: Person) -> None:
+    person.presses("Ctrl+1")
+    [choice] = person.window.findChildren(ModelChoice)
+    next(a for a in choice.menu().actions() if a.text() == "Compare models…").trigger()
+    person.sees("Advanced")
+    person.sees("Is the other model better?")
+
+
 def test_excerpts_only_are_for_one_chat(two_endpoints: None, person: Person, papers: Path) -> None:
     person.drops(papers)
     person.sees("2 searchable")

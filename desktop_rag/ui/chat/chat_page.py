@@ -475,12 +475,15 @@ class ChatPage(QWidget):
     @Slot(object, object)
     def _on_edit_submitted(self, message: Message, question: Question) -> None:
         assistant_id = self.assistants.choice.assistant_id
+        is_without_model = self._session.is_without_model
 
         def ask(copy: Conversation, messages: list[Message]) -> None:
             self._show_copy(copy, messages)
             ask_here()
 
         def ask_here() -> None:
+            self._session.is_without_model = is_without_model
+            self._show_model()
             self.assistants.choice.choose(assistant_id)
             self._on_submitted(question)
 

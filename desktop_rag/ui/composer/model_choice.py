@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
 _EXCERPTS = tr("Excerpts only (no model)")
+_COMPARISON = "comparison"
 _MAX_MODELS = 12
 _MAX_NAME = 40
 
@@ -30,6 +31,7 @@ class ModelChoice(MenuButton):
 
     chosen = Signal(str, str)
     settings_requested = Signal()
+    comparison_requested = Signal()
 
     def __init__(
         self, theme: Theme, bridge: Bridge, chat: "Chat", parent: QWidget | None = None
@@ -40,6 +42,8 @@ class ModelChoice(MenuButton):
         self._settings = Settings()
         self._assistant_model = ""
         self._is_without_model = False
+        # True where there is a page that compares models.
+        self.offers_comparison = False
         self._offers: dict[str, list[str]] = {}
         self.setObjectName("modelChoice")
         self.choices.aboutToShow.connect(self._look_up_offers)
@@ -104,6 +108,9 @@ class ModelChoice(MenuButton):
                 self._add(model, endpoint.base_url, model)
             self.choices.addSeparator()
         self._add(_EXCERPTS, "", "")
+        count = sum(len(self._models_of(endpoint)) for endpoint in self._settings.endpoints)
+        if self.offers_comparison and count > 1:
+            self.choices.addAction(tr("Compare models…")).setData(_COMPARISON)
         self.choices.addAction(tr("Settings…")).setData(None)
 
     def _models_of(self, endpoint: EndpointSettings) -> list[str]:
@@ -125,6 +132,9 @@ class ModelChoice(MenuButton):
         data = action.data()
         if data is None:
             self.settings_requested.emit()
+            return
+        if data == _COMPARISON:
+            self.comparison_requested.emit()
             return
         base_url, model = data
         self.chosen.emit(base_url, model)

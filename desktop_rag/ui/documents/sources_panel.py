@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import regex
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
@@ -205,6 +205,28 @@ def unwrapped(text: str, line_chars: int) -> str:
     return regex.sub(rf"(?<=[^\n]{{{line_chars}}})\n(?=\p{{Ll}})", " ", text)
 
 
+class _Place(PlainLabel):
+    """A place in a document, whole: the end of a path of headings says most."""
+
+    def __init__(self, text: str, *, is_small: bool) -> None:
+        super().__init__(text, tone="muted", scale="small" if is_small else "", wrap=True)
+        # A long word must not widen the panel.
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit()
+
+    def _fit(self) -> None:
+        """Take the height now: the layouts around it would first draw it with that of before."""
+        self.setFixedHeight(max(1, self.heightForWidth(self.width())))
+
+
 _BUDGET_S = 0.008
 _MAX_COPIES = 2
 # Minimum line lengths of running text that may be hard-wrapped.
@@ -310,7 +332,7 @@ class SourceCard(Card):
         source = self.source
         title = ElidedLabel(one_line(source.title or source.path))
         title.setObjectName("sourceTitle")
-        place = _wrapped(place_in_words(source.anchor), is_small=not self._follows)
+        place = _Place(one_line(place_in_words(source.anchor)), is_small=not self._follows)
         where = source.url or source.path
         file = _muted(_name_of(source), Qt.TextElideMode.ElideMiddle, where)
         words = QVBoxLayout()
@@ -576,16 +598,6 @@ def _muted(
 ) -> ElidedLabel:
     scale = "small" if is_small else ""
     return ElidedLabel(one_line(text), tone="muted", scale=scale, mode=mode, tip=tip)
-
-
-def _wrapped(text: str, *, is_small: bool) -> PlainLabel:
-    """A place in a document, whole: the end of a path of headings says most."""
-    label = PlainLabel(one_line(text), tone="muted", scale="small" if is_small else "", wrap=True)
-    # A long word must not widen the panel.
-    policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-    policy.setHeightForWidth(True)
-    label.setSizePolicy(policy)
-    return label
 
 
 def _copies_in_words(also_in: Sequence[str]) -> str:

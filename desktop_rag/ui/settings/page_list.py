@@ -9,6 +9,7 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLineEdit,
+    QListView,
     QListWidget,
     QListWidgetItem,
     QStackedWidget,
@@ -128,6 +129,14 @@ class PageList(QWidget):
         if self.isVisible():
             self._fit()
         return page
+
+    def list_page(self, name: str, *, is_listed: bool) -> None:
+        """List a page, or leave it to the search."""
+        row = next(n for n, page in enumerate(self.pages) if page.name == name)
+        self._names.setRowHidden(row, not is_listed)
+        choices = self._choice.view()
+        if isinstance(choices, QListView):
+            choices.setRowHidden(row, not is_listed)
 
     @property
     def pages(self) -> list[PartedPage]:

@@ -241,6 +241,7 @@ class SettingsPage(PageList):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(tr("Settings"), PAGES, parent)
+        self._bridge, self._chat = bridge, chat
         self._settings = settings
         self._models = ModelsForm(bridge, chat)
         self.own_model_requested = self._models.own_requested
@@ -317,6 +318,7 @@ class SettingsPage(PageList):
                 part.column.addWidget(section)
             found = settings_in(*sections)
             self.add_part(Part(page, name, part, found, words, is_last=sections is about))
+        self.list_page(ASSISTANTS, is_listed=False)
         self._saved = PlainLabel(tone="muted", wrap=True)
         self._saved.setIndent(8)
         self._undo = TextButton(tr("Undo"), kind="quiet")
@@ -381,6 +383,15 @@ class SettingsPage(PageList):
             self._saved.setText(said)
             set_tip(self._undo, tr("Undo: {change}", change=last.turned().in_words()))
             self._forgetting.start()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        # Assistants are made above a chat; until there is one, this page has nothing to lead to.
+        self._bridge.run(
+            self,
+            self._chat.assistants.all,
+            lambda found: self.list_page(ASSISTANTS, is_listed=bool(found)),
+        )
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)

@@ -203,7 +203,7 @@ _SAMPLE_TEXTS = {ActivityColumn.TIME: "30 Nov 23:59", ActivityColumn.KIND: tr("E
 _EVENT_SHARE = 0.52
 _LEAST_HEIGHT_PX = 180
 _DETAILS_HEIGHT_PX = 116
-_MOST_QUESTION_CHARS = 300
+_MOST_QUESTION_CHARS = 100
 _NOTHING_CHOSEN = tr("Choose an event to see its details.")
 
 
@@ -301,7 +301,9 @@ class ActivityDetails(Card):
     def show_question(self, question: str) -> None:
         """Name the question of the event on show."""
         said = tr("Question: {question}", question=cut_line(question, _MOST_QUESTION_CHARS))
-        self._facts.setText("\n".join([said, *self._lines] if question else self._lines))
+        # In place of the kind, which the title tells, so that the table is not moved.
+        lines = [self._lines[0], said, *self._lines[2:]] if question else self._lines
+        self._facts.setText("\n".join(lines))
 
 
 def _facts_of(event: ActivityEvent) -> list[str]:

@@ -416,10 +416,17 @@ class MainWindow(QMainWindow):
         page.settings_requested.connect(self.show_models)
         page.writing_requested.connect(self._on_writing_requested)
         page.models.settings_requested.connect(self.show_models)
+        page.models.offers_comparison = bool(self.pages.comparison)
+        page.models.comparison_requested.connect(self._on_comparison_requested)
         page.model_chosen.connect(self.settings.use_model)
         page.model_check_chosen.connect(self.settings.use_model_check)
         page.folder_requested.connect(self._on_first_folder_requested)
         page.library_requested.connect(self._on_library_requested)
+
+    @Slot()
+    def _on_comparison_requested(self) -> None:
+        self.show_page(SETTINGS)
+        self.settings_page.show_named(self.pages.comparison)
 
     @Slot()
     def _on_writing_requested(self) -> None:

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope, names_of
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.features.schedules.values.scheduled_question import (
     LONGEST_NAME,
@@ -229,7 +229,7 @@ def scope_field(chosen: QuestionScope, scopes: Sequence[QuestionScope]) -> QComb
     field.setMinimumContentsLength(20)
     every = list(dict.fromkeys((ALL_DOCUMENTS, chosen, *scopes)))
     for scope in every:
-        words = scope.in_words().removeprefix("About: ")
+        words = names_of(scope.items) or scope.in_words()
         field.addItem(one_line(words) or tr("All documents"), scope)
     field.setCurrentIndex(every.index(chosen))
     return field
