@@ -13995,5 +13995,33 @@ Was kostet der Eintritt?</translation>
         <source>Search the settings</source>
         <translation>Einstellungen durchsuchen</translation>
     </message>
+    <message>
+        <source>No file is called “{name}”.</source>
+        <translation>Keine Datei heißt „{name}“.</translation>
+    </message>
+    <message>
+        <source>The whole text was read as well.</source>
+        <translation>Auch der ganze Text wurde gelesen.</translation>
+    </message>
+    <message>
+        <source>Only {asked:,} of {total:,} files were asked.</source>
+        <translation>Nur {asked:,} von {total:,} Dateien wurden befragt.</translation>
+    </message>
+    <message>
+        <source>Only {asked:,} of {total:,} parts were asked.</source>
+        <translation>Nur {asked:,} von {total:,} Teilen wurden befragt.</translation>
+    </message>
+    <message>
+        <source>Less was sent, as the model reads about {speed} tokens a second.</source>
+        <translation>Es wurde weniger gesendet, da das Modell etwa {speed} Token in der Sekunde liest.</translation>
+    </message>
+    <message>
+        <source>The model refused a longer prompt</source>
+        <translation>Das Modell nahm keine längere Eingabe an</translation>
+    </message>
+    <message>
+        <source>{sent} of {found} sources were sent</source>
+        <translation>{sent} von {found} Quellen wurden gesendet</translation>
+    </message>
 </context>
 </TS>

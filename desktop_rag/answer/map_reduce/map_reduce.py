@@ -29,6 +29,7 @@ from desktop_rag.core.conversation import (
     TextDelta,
 )
 from desktop_rag.core.domain import Passage
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.models.ports import ChatModel, ChatTurn, HeardAnswer
 from desktop_rag.store.contract.documents import DocumentStore
@@ -247,7 +248,12 @@ def _with_counts(
     notes = notes or SearchNotes()
     hints = notes.hints
     if asked < total and not counts.total:
-        hints = (*hints, f"Only {asked:,} of {total:,} {noun} were asked.")
+        only = (
+            tr("Only {asked:,} of {total:,} files were asked.", asked=asked, total=total)
+            if noun == "files"
+            else tr("Only {asked:,} of {total:,} parts were asked.", asked=asked, total=total)
+        )
+        hints = (*hints, only)
     return replace(notes, hints=hints, files=counts)
 
 
