@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import regex
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
@@ -228,6 +228,8 @@ class _Place(PlainLabel):
 
 
 _BUDGET_S = 0.008
+# The place and the passage of a card have a height each for its width.
+_PASSES = 2
 _MAX_COPIES = 2
 # Minimum line lengths of running text that may be hard-wrapped.
 _PAGE_LINE_CHARS = 40
@@ -398,6 +400,17 @@ class SourceCard(Card):
         self._fold.setText(tr("Show less") if is_whole else tr("Show more"))
 
 
+class _Page(QWidget):
+    """What is scrolled; `resized` follows each change of its width."""
+
+    resized = Signal()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.resized.emit()
+
+
 class SourcesPanel(QWidget):
     """Lists cited sources first, then the others; without sources, the nearest passages.
 
@@ -438,7 +451,8 @@ class SourcesPanel(QWidget):
         head.addWidget(self._title, 1)
         head.addWidget(self._ask)
         head.addWidget(close)
-        self._page = QWidget()
+        self._page = _Page()
+        self._page.resized.connect(self._lay_out)
         self._page.setProperty("kind", "sidebar")
         self._column = QVBoxLayout(self._page)
         self._column.setContentsMargins(12, 0, 12, 12)
@@ -536,20 +550,20 @@ class SourcesPanel(QWidget):
                 break
         self._lay_out()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._lay_out()
-
+    @Slot()
     def _lay_out(self) -> None:
         """Give the cards their heights now: Qt would first draw them with those of before.
 
         Widths come first: they give the passages their heights, and those then the cards theirs.
         """
-        self._column.activate()
-        for card in self._cards.values():
-            if layout := card.layout():
+        layouts = [layout for card in self._cards.values() if (layout := card.layout())]
+        for _ in range(_PASSES):
+            self._column.activate()
+            for layout in layouts:
                 layout.activate()
         self._column.activate()
+        # The page gets its height, and with that the cards keep theirs.
+        QCoreApplication.sendEvent(self._scroll, QEvent(QEvent.Type.LayoutRequest))
 
     def _add_next(self) -> None:
         item = self._waiting.popleft()

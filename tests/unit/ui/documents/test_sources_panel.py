@@ -293,7 +293,11 @@ def test_no_card_is_squashed_even_before_the_window_is_drawn(theme: Theme, qtbot
     panel.show()
     qtbot.waitExposed(panel)
     texts = [f"Passage {n} of the log. " + "The wick is cut level. " * n * 3 for n in range(1, 4)]
-    sources = [replace(FOUND, n=n, document_id=f"d{n}", text=t) for n, t in enumerate(texts, 1)]
+    place = Anchor(heading="Handbook of the lighthouse › Maintenance in winter › Trimming of wicks")
+    sources = [
+        replace(FOUND, n=n, document_id=f"d{n}", text=t, anchor=place)
+        for n, t in enumerate(texts, 1)
+    ]
     panel.show_sources(sources)
     assert all(map(is_laid_out, cards(panel).values()))
     panel.resize(260, 700)
@@ -306,5 +310,7 @@ def is_laid_out(card: SourceCard) -> bool:
     buttons = card.findChildren(QAbstractButton)
     copy = next(b for b in buttons if b.accessibleName().startswith("Copy source"))
     is_high = passage.height() >= passage.document().size().height()
+    [place] = [w for w in card.findChildren(PlainLabel) if " › " in w.text()]
+    is_high = is_high and place.height() == place.heightForWidth(place.width())
     is_apart = copy.y() >= passage.y() + passage.height()
     return is_high and is_apart and card.height() == card.sizeHint().height()
