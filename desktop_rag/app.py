@@ -219,11 +219,12 @@ def build_services(
     def release_wings() -> None:
         services.release_memory()
 
+    history = chat.history
     releases = [opener.release, checker.release, engine.storage.release, release_wings]
     services = Services(
         home, settings, engine, in_use, dense, library, chat, retriever, keys, backups, snapshots,
         (*notices, *faults), tuple(notices), changes, recorder,
-        Activity(event_log, chat.history.feedback.newest_first, chat.history.titles),
+        Activity(event_log, history.feedback.newest_first, history.titles, history.messages),
         idle_memory_of(library, chat, priority, opener.prepare, releases), now,
     )  # fmt: skip
     if wrap:

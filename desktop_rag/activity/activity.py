@@ -15,6 +15,7 @@ from typing import Any
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind
 from desktop_rag.activity.event_log import EventLog
 from desktop_rag.activity.event_wording import detail_of, kind_of, title_of
+from desktop_rag.core.conversation import Message, Role
 from desktop_rag.core.language.translation import count_of, decimal_in_words, tr
 
 
@@ -140,11 +141,15 @@ class Activity:
         log: EventLog,
         feedback: Callable[[], Sequence[ActivityEvent]],
         chat_titles: Callable[[], Mapping[str, str]],
+        messages: Callable[[str], Sequence[Message]] = lambda _chat_id: (),
     ) -> None:
-        """`feedback` returns all of it, the newest first; `chat_titles` those that exist by id."""
+        """`feedback` returns all of it, the newest first; `chat_titles` those that exist by id,
+        `messages` those of a chat in order.
+        """
         self._log = log
         self._feedback = feedback
         self._chat_titles = chat_titles
+        self._messages = messages
 
     def find(self, wanted: EventFilter) -> FoundEvents:
         """The events that fit, the newest first. AppError when the store can't be read."""
@@ -158,6 +163,16 @@ class Activity:
         for event in events:
             totals = totals.plus(event)
         return FoundEvents(events, titles, totals)
+
+    def question_of(self, event: ActivityEvent) -> str:
+        """What was asked, from its chat: the log has no content. "" for another event, and when
+        it is gone. AppError when the store can't be read.
+        """
+        if event.kind is not EventKind.QUESTION or not event.chat_id:
+            return ""
+        asked = [m for m in self._messages(event.chat_id) if m.role is Role.USER]
+        before = [message.text for message in asked if message.created_at <= event.at]
+        return before[-1] if before else ""
 
     def delete_all(self) -> None:
         """Delete the event log. AppError when a file can't be removed."""

@@ -93,6 +93,7 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.languages import OTHER_LATIN, UNKNOWN, question_language
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.question import NamedFiles
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
@@ -340,12 +341,10 @@ class AnswerService:
         return is_counted
 
     def _add_hints(self, draft: AnswerDraft, request: AnswerRequest) -> None:
-        hints = (
-            *request.setup.hints,
-            *self.finder.incomplete(request.setup.reach, request.question),
-        )
+        incomplete = self.finder.incomplete(request.setup.reach, request.question)
+        hints = (*request.setup.hints, *incomplete)
         if name := unknown_name(request):
-            hints += (f"No file is called “{name}”.",)
+            hints += (tr("No file is called “{name}”.", name=name),)
         named = request.named or NamedFiles(())
         if hints or named.names:
             notes = draft.notes or SearchNotes()

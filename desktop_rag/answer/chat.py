@@ -231,7 +231,7 @@ class Chat:
         question = strip_invalid_characters(question)
         if not question.strip():
             raise no_question()
-        if refused := self.refusal(attachments, assistant_id):
+        if refused := self._refusal(attachments, _wanted(self.set_up(assistant_id), scope)):
             raise refused
         conversation = self._conversation(conversation_id, question, collection_id, assistant_id)
         conversation_id = conversation.conversation_id
@@ -242,7 +242,7 @@ class Chat:
             conversation_id, lambda: self.attachments.set(conversation_id, attachments)
         )
         yield QuestionStored(conversation, self._conversations.as_kept(asked))
-        setup = self._set_up(conversation)
+        setup = _wanted(self._set_up(conversation), scope)
         request = AnswerRequest.of(
             asked, history, setup, uses_memory=True, may_change=may_change, cancel=cancel
         )
@@ -309,6 +309,7 @@ class Chat:
         return self._files_about(user_message(question, scope=scope), self.set_up())
 
     def _files_about(self, question: Message, setup: Setup) -> tuple[int, str]:
+        setup = _wanted(setup, question.scope)
         request = self._service.scoping.applied(AnswerRequest.of(question, (), setup))
         setup = request.setup
         if request.query_error:
@@ -439,3 +440,8 @@ def _finished(answer: Generator[AnswerEvent, None, FinishedAnswer]) -> FinishedA
             next(answer)
         except StopIteration as end:
             return end.value
+
+
+def _wanted(setup: Setup, scope: QuestionScope) -> Setup:
+    """The setup, without a model where the chat has excerpts only."""
+    return replace(setup, settings=setup.settings.using("")) if scope.is_without_model else setup

@@ -67,7 +67,8 @@ def add_words(
     in_circles = tr("“{model}” repeated itself: the rest was cut.", model=model.name)
     _note(draft, hints=(in_circles,) if is_cut else (), unbacked=unbacked)
     if backed:
-        lead = texts_for(request.question).said("model_adds", model=quoted(model.name))
+        texts = texts_for(request.question, request.setup.settings.preferences.language)
+        lead = texts.said("model_adds", model=quoted(model.name))
         added = f"\n\n{lead} {' '.join(backed)}"
         draft.text += added
         yield TextDelta(added)

@@ -133,9 +133,10 @@ class SourceRef:
 
 @dataclass(frozen=True, slots=True)
 class FileCounts:
-    """The number of files that match a question, and of those its answer is based on.
+    """The number of files that match a question, and of those that were read for its answer.
 
-    With a `total`, each of so many files was to be asked separately, and `read` of them were.
+    An answer that counts reads more files than match. With a `total`, each of so many files was to
+    be asked separately, and `read` of them were.
     """
 
     matched: Count
@@ -154,6 +155,11 @@ class FileCounts:
         files = count_of(self.matched, tr("file"), tr("files")) if self.matched else tr("No file")
         if self.matched == self.read > 0:
             return tr("Passages of {files} were read", files=files)
+        if self.read > self.matched > 0:
+            were_read = count_of(self.read, tr("file"), tr("files"))
+            if self.matched == 1:
+                return tr("{files} were read, one of them fits", files=were_read)
+            return tr("{files} were read, {fit:,} of them fit", files=were_read, fit=self.matched)
         is_one = self.matched <= 1
         fit = tr("{files} fits", files=files) if is_one else tr("{files} fit", files=files)
         if not self.read:
@@ -361,9 +367,16 @@ class Conversation:
     assistant_id: str = ""
     kept_by: str = ""
 
+    @property
+    def is_from_terminal(self) -> bool:
+        """True for one that was begun in a terminal and has no title of the person."""
+        return self.title.startswith(FROM_TERMINAL)
+
 
 # In characters.
 LONGEST_TITLE = 60
+# Begins the title of a conversation that was begun in a terminal, until the person gives another.
+FROM_TERMINAL = ">_ "
 
 
 def plain_title(question: str) -> str:

@@ -3,6 +3,7 @@
 The number waiting is part of the row's reason, which people read too.
 """
 
+import importlib.util
 import re
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,6 +12,11 @@ from enum import StrEnum
 TO_HAVE_THEM_READ = "To have them read, "
 PICTURES_WAIT = "Pictures and scanned pages that wait to be read: "
 _NUMBER = re.compile(re.escape(PICTURES_WAIT) + r"(\d+)")
+
+
+def is_ocr_installed() -> bool:
+    """True when the extra that reads pictures is installed, whether it is switched on or not."""
+    return importlib.util.find_spec("rapidocr") is not None
 
 
 def waiting_words(count: int) -> str:

@@ -1,11 +1,12 @@
 """The documents that a question is about, as the person chose them. Frozen values, pure."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path, PurePath
 from typing import Annotated, ClassVar
 
 from desktop_rag.core.domain import Collection, Document, Source
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.records import LONGEST_PATH, Record, Within
 
 _SHOWN = 2
@@ -24,7 +25,11 @@ class ScopeKind(StrEnum):
     @property
     def word(self) -> str:
         """The kind for people: `Folder`."""
-        return self.value.capitalize()
+        words = {
+            ScopeKind.FILE: tr("File"), ScopeKind.FOLDER: tr("Folder"),
+            ScopeKind.LINK: tr("Link"), ScopeKind.COLLECTION: tr("Collection"),
+        }  # fmt: skip
+        return words[self]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +83,15 @@ class QuestionScope(Record):
     """What a question is about: only these parts of the library, or no document at all.
 
     Without items it covers all documents, or those of the chosen collection. With
-    `is_without_documents` the model answers from its own knowledge, and nothing is searched.
+    `is_without_documents` the model answers from its own knowledge, and nothing is searched. With
+    `is_without_model` the chat has excerpts only.
     """
 
     is_brief: ClassVar = True
     items: tuple[ScopeItem, ...] = ()
     is_without_documents: bool = False
+    # What the question is about is the same either way.
+    is_without_model: bool = field(default=False, compare=False)
 
     @classmethod
     def of(cls, *items: ScopeItem) -> "QuestionScope":
@@ -102,8 +110,8 @@ class QuestionScope(Record):
     def in_words(self) -> str:
         """One line for people: `About: lease.pdf, letters and 3 more`; "" for all documents."""
         if self.is_without_documents:
-            return "Without documents"
-        return f"About: {names_of(self.items)}" if self.items else ""
+            return tr("Without documents")
+        return tr("About: {names}", names=names_of(self.items)) if self.items else ""
 
 
 def names_of(items: tuple[ScopeItem, ...]) -> str:
@@ -112,7 +120,7 @@ def names_of(items: tuple[ScopeItem, ...]) -> str:
     names = [n if len(n) <= _LONGEST_SHOWN else f"{n[:_LONGEST_SHOWN]}…" for n in names]
     more = len(names) - _SHOWN
     shown = ", ".join(names[:_SHOWN])
-    return f"{shown} and {more:,} more" if more > 0 else shown
+    return tr("{names} and {more:,} more", names=shown, more=more) if more > 0 else shown
 
 
 ALL_DOCUMENTS = QuestionScope()

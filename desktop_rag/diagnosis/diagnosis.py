@@ -427,6 +427,7 @@ def check_chat_model(subject: Subject, _: Event) -> Iterator[Finding]:
 
 if sys.platform == "linux":
     from desktop_rag.diagnosis.session_bus import session_bus
+    from desktop_rag.diagnosis.x11_tray import has_x11_tray
 
 _TRAY = "org.kde.StatusNotifierWatcher"
 _PORTAL = "org.freedesktop.portal.Desktop"
@@ -444,10 +445,10 @@ def check_tray(_: Subject, __: Event) -> Iterator[Finding]:
         yield Finding("tray", State.OK, "This system has a tray.")
         return
     with session_bus() as bus:
-        if bus is None:
-            yield Finding("tray", State.NOT_CHECKED, _UNKNOWN)
-        elif bus.has(_TRAY):
+        if (bus is not None and bus.has(_TRAY)) or has_x11_tray():
             yield Finding("tray", State.OK, "This desktop offers a system tray.")
+        elif bus is None:
+            yield Finding("tray", State.NOT_CHECKED, _UNKNOWN)
         else:
             yield Finding("tray", State.OK, "This desktop offers no system tray.", _GNOME)
 

@@ -152,7 +152,7 @@ class KeyStore:
 
     def get(self, base_url: str) -> str:
         """The key for this address, else that of DESKTOP_RAG_API_KEY, else ""."""
-        if not (user := _user(base_url)):
+        if not (user := _address_of(base_url)):
             return ""
         with self._lock:
             if user in self._session:
@@ -168,7 +168,7 @@ class KeyStore:
         if not key.strip():
             self.delete(base_url)
             return True
-        user = _user(base_url)
+        user = _address_of(base_url)
         with self._lock:
             self._session[user] = key.strip()
         is_saved = self._keyring.save(user, key.strip())
@@ -179,13 +179,13 @@ class KeyStore:
 
     def delete(self, base_url: str) -> None:
         """Delete the key wherever it is stored; no effect if there is none."""
-        user = _user(base_url)
+        user = _address_of(base_url)
         with self._lock:
             self._session.pop(user, None)
         self._keyring.delete(user)
 
 
-def _user(base_url: str) -> str:
+def _address_of(base_url: str) -> str:
     try:
         return normalise_base_url(base_url)
     except AppError:  # perhaps still being typed
@@ -229,7 +229,7 @@ class FilePasswords:
         OSError when the list can't be written.
         """
         self.forget(place)
-        is_kept = keeps and self._keyring.save(_user(place), password)
+        is_kept = keeps and self._keyring.save(_account_of(place), password)
         with self._lock:
             self._known[place] = password
             if is_kept:
@@ -246,13 +246,13 @@ class FilePasswords:
             if is_kept:
                 self._write_list()
         if is_kept:
-            self._keyring.delete(_user(place))
+            self._keyring.delete(_account_of(place))
 
     def _password(self, place: Path) -> str:
         with self._lock:
             if place in self._known or place not in self._kept:
                 return self._known.get(place, "")
-        found = self._keyring.get(_user(place))
+        found = self._keyring.get(_account_of(place))
         with self._lock:
             return self._known.setdefault(place, found)
 
@@ -267,6 +267,6 @@ def _read_list(path: Path | None) -> set[Path]:
     return set(readable_rows(Path, read_object(path).get(_PLACES))) if path else set()
 
 
-def _user(place: Path) -> str:
+def _account_of(place: Path) -> str:
     """The name of a place in the keyring, which takes no bytes that are not text."""
     return str(place).encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -396,8 +396,8 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
         <translation>Jede Antwort prüfen</translation>
     </message>
     <message>
-        <source>Answers to later questions can cite it. It is stored in {path}.</source>
-        <translation>Antworten auf spätere Fragen können sie als Quelle nennen. Sie ist in {path} gespeichert.</translation>
+        <source>Answers to later questions can cite it.</source>
+        <translation>Antworten auf spätere Fragen können sie zitieren.</translation>
     </message>
     <message>
         <source>Your answer was saved.</source>
@@ -454,6 +454,10 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
     <message>
         <source>Pinned</source>
         <translation>Angeheftet</translation>
+    </message>
+    <message>
+        <source>From the terminal</source>
+        <translation>Aus dem Terminal</translation>
     </message>
     <message>
         <source>Ask your documents</source>
@@ -578,6 +582,14 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
     <message>
         <source>Passages of {files} were read</source>
         <translation>Gelesen: Textstellen aus {files}</translation>
+    </message>
+    <message>
+        <source>{files} were read, one of them fits</source>
+        <translation>{files} gelesen, eine davon passt</translation>
+    </message>
+    <message>
+        <source>{files} were read, {fit:,} of them fit</source>
+        <translation>{files} gelesen, {fit:,} davon passen</translation>
     </message>
     <message>
         <source>{files} fits</source>
@@ -772,8 +784,24 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
         <translation>Alle Dokumente</translation>
     </message>
     <message>
+        <source>File</source>
+        <translation>Datei</translation>
+    </message>
+    <message>
+        <source>Link</source>
+        <translation>Link</translation>
+    </message>
+    <message>
         <source>Without documents</source>
         <translation>Ohne Dokumente</translation>
+    </message>
+    <message>
+        <source>About: {names}</source>
+        <translation>Über: {names}</translation>
+    </message>
+    <message>
+        <source>{names} and {more:,} more</source>
+        <translation>{names} und {more:,} weitere</translation>
     </message>
     <message>
         <source>The assistant&apos;s collections</source>
@@ -830,6 +858,10 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
     <message>
         <source>Press to change</source>
         <translation>Zum Ändern drücken</translation>
+    </message>
+    <message>
+        <source>Compare models…</source>
+        <translation>Modelle vergleichen…</translation>
     </message>
     <message>
         <source>Settings…</source>
@@ -2720,6 +2752,10 @@ Die vollständige Adresse lautet:
         <translation>Stattdessen Auszüge zeigen</translation>
     </message>
     <message>
+        <source>Files that fit are all that the search finds for the question, those read gave the passages of the answer. What is inside a file, such as an attachment, counts as a file here.</source>
+        <translation>Passende Dateien sind alle, die die Suche zur Frage findet; aus den gelesenen stammen die Textstellen der Antwort. Was in einer Datei steckt, etwa ein Anhang, zählt hier als Datei.</translation>
+    </message>
+    <message>
         <source>This answer is not stored yet: the disk refuses it. It is stored by itself once that works again, as long as the app stays open.</source>
         <translation>Diese Antwort ist noch nicht gespeichert: Der Datenträger nimmt sie nicht an. Sie wird von selbst gespeichert, sobald das wieder geht, solange die App geöffnet bleibt.</translation>
     </message>
@@ -2738,6 +2774,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>It is an example for no other question.</source>
         <translation>Sie ist für keine andere Frage ein Beispiel.</translation>
+    </message>
+    <message>
+        <source>A source is a passage. A file may give several.</source>
+        <translation>Eine Quelle ist eine Textstelle. Aus einer Datei können mehrere stammen.</translation>
     </message>
     <message>
         <source>Regenerate answer</source>
@@ -5314,10 +5354,6 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Strg und + oder − ändern sie überall im Fenster, Strg und 0 setzt sie zurück.</translation>
     </message>
     <message>
-        <source>Another language is used from the next start on. Answers follow the question; excerpts stay in the language of the document.</source>
-        <translation>Eine andere Sprache gilt ab dem nächsten Start. Antworten folgen der Frage; Auszüge bleiben in der Sprache des Dokuments.</translation>
-    </message>
-    <message>
         <source>Appearance</source>
         <translation>Darstellung</translation>
     </message>
@@ -5380,6 +5416,10 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
     <message>
         <source>alerts, messages, popups, do not disturb</source>
         <translation>Hinweise, Meldungen, Popups, nicht stören</translation>
+    </message>
+    <message>
+        <source>The language of the window, from the next start on. For that of answers see the page Answers.</source>
+        <translation>Die Sprache des Fensters, ab dem nächsten Start. Die der Antworten steht auf der Seite „Antworten“.</translation>
     </message>
     <message>
         <source>dark mode, light mode, night, colours, brightness</source>
@@ -5544,10 +5584,6 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
     <message>
         <source>Finds details in long passages that a search by meaning would miss. Indexing takes about twice as long, and the library about 10% more disk space. Takes effect at once: turning it on indexes long passages in the background, turning it off removes that data.</source>
         <translation>Findet Einzelheiten in langen Textstellen, die eine Suche nach Bedeutung übersehen würde. Die Indizierung dauert etwa doppelt so lange, und die Bibliothek braucht etwa 10 % mehr Platz. Gilt sofort: Einschalten indiziert lange Textstellen im Hintergrund, Ausschalten entfernt diese Daten.</translation>
-    </message>
-    <message>
-        <source>Needs the optional “ocr” package. Pictures are read when everything else is searchable. Takes effect after a restart.</source>
-        <translation>Braucht das Zusatzpaket „ocr“. Bilder werden gelesen, wenn alles andere durchsuchbar ist. Gilt ab dem nächsten Start.</translation>
     </message>
     <message>
         <source>Read them</source>
@@ -5878,6 +5914,18 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
         <translation>Ukrainisch</translation>
     </message>
     <message>
+        <source>Choose a language or enter one: for what a model writes and what the app says in answers. Quotes keep the language of their file. A model&apos;s answer in another language than its sources can&apos;t be checked.</source>
+        <translation>Wählen Sie eine Sprache oder geben Sie eine ein: für das, was ein Modell schreibt und was die App in Antworten sagt. Zitate bleiben in der Sprache ihrer Datei. Die Antwort eines Modells in einer anderen Sprache als ihre Quellen lässt sich nicht prüfen.</translation>
+    </message>
+    <message>
+        <source>Pictures are read when everything else is searchable. Takes effect after a restart.</source>
+        <translation>Bilder werden gelesen, wenn alles andere durchsuchbar ist. Wirkt nach einem Neustart.</translation>
+    </message>
+    <message>
+        <source>Not installed. In a terminal: pipx install &apos;desktop-rag[ocr]&apos;. Then start the app again.</source>
+        <translation>Nicht installiert. In einem Terminal: pipx install &apos;desktop-rag[ocr]&apos;. Danach starten Sie die App neu.</translation>
+    </message>
+    <message>
         <source>Files and pictures</source>
         <translation>Dateien und Bilder</translation>
     </message>
@@ -5928,10 +5976,6 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
     <message>
         <source>Default</source>
         <translation>Standard</translation>
-    </message>
-    <message>
-        <source>Choose a language or enter one. An answer in another language than its sources can&apos;t be checked.</source>
-        <translation>Wählen Sie eine Sprache, oder geben Sie eine ein. Eine Antwort in einer anderen Sprache als ihre Quellen lässt sich nicht prüfen.</translation>
     </message>
     <message>
         <source>Choose a tone or describe one. Excerpts always keep the wording of the documents.</source>
@@ -6438,6 +6482,10 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
         <translation>Ereignis</translation>
     </message>
     <message>
+        <source>Question: {question}</source>
+        <translation>Frage: {question}</translation>
+    </message>
+    <message>
         <source>Recording is off. Turn it on under About.</source>
         <translation>Die Aufzeichnung ist aus. Einschalten können Sie sie auf der Seite „Über“.</translation>
     </message>
@@ -6448,6 +6496,10 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
     <message>
         <source>No events match the filter.</source>
         <translation>Kein Ereignis passt zum Filter.</translation>
+    </message>
+    <message>
+        <source>No request was sent to an endpoint.</source>
+        <translation>An keinen Endpunkt ging eine Anfrage.</translation>
     </message>
     <message>
         <source>Delete all recorded activity?
@@ -8206,6 +8258,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Setzen Sie in der Einstellungsdatei unter [store] `engine` auf eines von: {engine_names}.</translation>
     </message>
     <message>
+        <source>Set an endpoint in Settings, or remove the image. Without one, the text in images can be read with the extra “ocr”: Settings › Documents says how.</source>
+        <translation>Tragen Sie in den Einstellungen einen Endpunkt ein, oder entfernen Sie das Bild. Ohne ihn kann Text in Bildern mit der Erweiterung „ocr“ gelesen werden: Einstellungen › Dokumente sagt, wie.</translation>
+    </message>
+    <message>
         <source>The certificate has expired.</source>
         <translation>Das Zertifikat ist abgelaufen.</translation>
     </message>
@@ -8224,6 +8280,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>The programs can&apos;t be kept.</source>
         <translation>Die Programme können nicht aufbewahrt werden.</translation>
+    </message>
+    <message>
+        <source>To have them read, install the extra “ocr”: Settings › Documents says how.</source>
+        <translation>Damit sie gelesen werden, installieren Sie die Erweiterung „ocr“: Einstellungen › Dokumente sagt, wie.</translation>
     </message>
     <message>
         <source>Writes JSON by a schema.</source>
@@ -11112,10 +11172,6 @@ Was kostet der Eintritt?</translation>
         <translation>Setzen Sie in der Einstellungsdatei unter [store] `address`, wie postgresql://user@host/database, und `library` auf Kleinbuchstaben, Ziffern und Unterstriche.</translation>
     </message>
     <message>
-        <source>Set an endpoint in Settings, or remove the image. Without one, the text in images can be read: pip install &apos;desktop-rag[ocr]&apos;.</source>
-        <translation>Tragen Sie in den Einstellungen einen Endpunkt ein, oder entfernen Sie das Bild. Ohne ihn kann Text in Bildern gelesen werden: pip install &apos;desktop-rag[ocr]&apos;.</translation>
-    </message>
-    <message>
         <source>Set-up {number} has a wrong field.</source>
         <translation>Aufbau {number} hat ein falsches Feld.</translation>
     </message>
@@ -12522,10 +12578,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>To have them read,</source>
         <translation>Damit sie gelesen werden,</translation>
-    </message>
-    <message>
-        <source>To have them read, install the extra: pip install &apos;desktop-rag[ocr]&apos;.</source>
-        <translation>Damit sie gelesen werden, installieren Sie die Erweiterung: pip install &apos;desktop-rag[ocr]&apos;.</translation>
     </message>
     <message>
         <source>To have them read, switch on “Read text in scanned pages and images” in the settings.</source>
@@ -13994,6 +14046,34 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Search the settings</source>
         <translation>Einstellungen durchsuchen</translation>
+    </message>
+    <message>
+        <source>No file is called “{name}”.</source>
+        <translation>Keine Datei heißt „{name}“.</translation>
+    </message>
+    <message>
+        <source>The whole text was read as well.</source>
+        <translation>Auch der ganze Text wurde gelesen.</translation>
+    </message>
+    <message>
+        <source>Only {asked:,} of {total:,} files were asked.</source>
+        <translation>Nur {asked:,} von {total:,} Dateien wurden befragt.</translation>
+    </message>
+    <message>
+        <source>Only {asked:,} of {total:,} parts were asked.</source>
+        <translation>Nur {asked:,} von {total:,} Teilen wurden befragt.</translation>
+    </message>
+    <message>
+        <source>Less was sent, as the model reads about {speed} tokens a second.</source>
+        <translation>Es wurde weniger gesendet, da das Modell etwa {speed} Token in der Sekunde liest.</translation>
+    </message>
+    <message>
+        <source>The model refused a longer prompt</source>
+        <translation>Das Modell nahm keine längere Eingabe an</translation>
+    </message>
+    <message>
+        <source>{sent} of {found} sources were sent</source>
+        <translation>{sent} von {found} Quellen wurden gesendet</translation>
     </message>
 </context>
 </TS>

@@ -13,7 +13,7 @@ import pytest
 from desktop_rag.app import Services
 from desktop_rag.core.domain import Document, DocumentState, SourceRules, SourceState
 from desktop_rag.core.library_events import ChangeSummary, DocumentsChanged
-from desktop_rag.core.parsed import ParsedDocument
+from desktop_rag.core.parsed import EncodingHints, ParsedDocument
 from desktop_rag.ingest.library import Library
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.parsing.protocol import PictureWish
@@ -271,11 +271,14 @@ class Meddler(ParserProcess):
         *,
         is_web_page: bool = False,
         pictures: PictureWish | None = None,
+        hints: EncodingHints | None = None,
         cancel: threading.Event | None = None,
     ) -> ParsedDocument:
         if self._is_before:
             self._meddle_with(path)
-        parsed = super().parse(path, is_web_page=is_web_page, pictures=pictures, cancel=cancel)
+        parsed = super().parse(
+            path, is_web_page=is_web_page, pictures=pictures, hints=hints, cancel=cancel
+        )
         self._meddle_with(path)
         return parsed
 

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QLabel,
     QLineEdit,
+    QListView,
     QPlainTextEdit,
     QPushButton,
     QTabBar,
@@ -124,10 +125,18 @@ class Person:
         if page not in names:
             known = self.window.settings_page.parts
             of = next(part.page for part in known if part.name == page)
-            self.opens_row("Settings", names.index(of))
+            self._opens_page(names.index(of), of)
             self.opens_tab(of, page)
         else:
-            self.opens_row("Settings", names.index(page))
+            self._opens_page(names.index(page), page)
+
+    def _opens_page(self, row: int, name: str) -> None:
+        names = self.view("Settings")
+        if isinstance(names, QListView) and names.isRowHidden(row):
+            self.types("Search the settings", name)
+            QTest.keyClick(self.field("Search the settings"), Qt.Key.Key_Return)
+        else:
+            self.opens_row("Settings", row)
 
     def opens_tab(self, name: str, tab: str) -> None:
         """Click a tab of the row of tabs with this accessible name."""

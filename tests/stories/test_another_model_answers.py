@@ -65,3 +65,30 @@ def test_another_model_answers(
         box.activated.emit(place)
         person.sees("Reads 5,000 tokens.")
         person.closes_the_window()
+
+
+def test_two_models_can_be_compared(two_endpoints: None, person: Person) -> None:
+    person.presses("Ctrl+1")
+    [choice] = person.window.findChildren(ModelChoice)
+    next(a for a in choice.menu().actions() if a.text() == "Compare models…").trigger()
+    person.sees("Advanced")
+    person.sees("Is the other model better?")
+
+
+def test_excerpts_only_are_for_one_chat(two_endpoints: None, person: Person, papers: Path) -> None:
+    person.drops(papers)
+    person.sees("2 searchable")
+    person.presses("Ctrl+1")
+    [choice] = person.window.findChildren(ModelChoice)
+    next(a for a in choice.menu().actions() if a.text().startswith("Excerpts only")).trigger()
+    assert choice.text() == "Excerpts"
+    person.asks(QUESTION)
+    person.sees("Excerpts from your documents")
+    person.clicks("New chat")
+    assert choice.text() == "test-model"
+    person.asks(QUESTION)
+    person.sees("test-model · ")
+    person.waits_until(lambda: len(person.rows("Chats")) == 2)
+    person.opens_row("Chats", 1)
+    person.waits_until(lambda: choice.text() == "Excerpts")
+    assert person.app.services.chat.models.endpoint.model == "test-model"

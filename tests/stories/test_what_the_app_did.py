@@ -41,6 +41,8 @@ def test_a_question_is_found_among_the_events(
     person.clicks("New chat")
     person.opens_settings("Activity")
     person.waits_until(lambda: {"Question", "Endpoint call", "Index"} <= set(kinds(person)))
+    person.opens_row("Events", kinds(person).index("Question"))
+    person.sees(f"Question: {QUESTION}")
     person.clicks("Feedback")
     person.waits_until(lambda: kinds(person) == ["Feedback"])
     person.opens_row("Events", 0)
@@ -52,6 +54,12 @@ def test_a_question_is_found_among_the_events(
     person.waits_until(lambda: kinds(person) == [])
     person.app.bridge.post(ERROR)
     person.waits_until(lambda: kinds(person) == ["Error"])
+
+
+def test_without_a_model_nothing_was_sent(person: Person) -> None:
+    person.opens_settings("Activity")
+    person.clicks("Endpoint calls")
+    person.sees("No request was sent to an endpoint.")
 
 
 def test_recording_is_switched_off(person: Person) -> None:

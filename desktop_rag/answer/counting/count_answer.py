@@ -616,7 +616,8 @@ def _write(
     draft.model = counted.judge
     draft.text = text_of(counted, texts)
     read = len(counted_set.documents)
-    matched = len({source.document_id for source in draft.sources})
+    fitting = (*counted.met, *counted.open)
+    matched = len({record.source.document.document_id for record in fitting})
     draft.notes = replace(draft.notes or SearchNotes(), files=FileCounts(matched, read))
 
 

@@ -29,6 +29,7 @@ from desktop_rag.core.conversation import (
     TextDelta,
 )
 from desktop_rag.core.domain import Passage
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.models.ports import ChatModel, ChatTurn, HeardAnswer
 from desktop_rag.store.contract.documents import DocumentStore
@@ -61,7 +62,8 @@ class MapReduceStyle:
     `turns_of` asks a model about one part, `without_model` answers for it without one. `combine`
     are the instructions for combining the findings; `noun` is the plural of a part. With `is_asked`
     the person asked for this, and the counts say of how many files. With `must_cite` an answer of a
-    part that cites nothing counts as none.
+    part that cites nothing counts as none. The parts are chosen from so `many_files`, 0 for all of
+    them. `framed` puts words around the findings from a number of files.
     """
 
     turns_of: TurnsOf
@@ -70,6 +72,8 @@ class MapReduceStyle:
     noun: str = "files"
     is_asked: bool = False
     must_cite: bool = False
+    many_files: int = 0
+    framed: Callable[[str, int], str] = lambda listed, _files: listed
 
 
 class MapReduce:
@@ -111,13 +115,18 @@ class MapReduce:
         finally:
             # Also when the endpoint failed: the findings so far are not lost.
             listed = findings.listed()
-            draft.text += listed
             if listed:
+                listed = style.framed(listed, len(findings.documents))
                 draft.nearest = ()
                 draft.model, draft.is_excerpts = (model.name, False) if model else ("", True)
+            draft.text += listed
             read = {part.document_id for part in parts[:asked]}
-            total = len(parts) if style.is_asked else 0
-            counts = FileCounts(len(findings.documents), len(read), total)
+            many = style.many_files or len({part.document_id for part in parts})
+            counts = (
+                FileCounts(len(findings.documents), len(read), len(parts))
+                if style.is_asked
+                else FileCounts(many, len(read))
+            )
             draft.notes = _with_counts(draft.notes, counts, asked, len(parts), style.noun)
         yield TextDelta(listed)
 
@@ -239,7 +248,12 @@ def _with_counts(
     notes = notes or SearchNotes()
     hints = notes.hints
     if asked < total and not counts.total:
-        hints = (*hints, f"Only {asked:,} of {total:,} {noun} were asked.")
+        only = (
+            tr("Only {asked:,} of {total:,} files were asked.", asked=asked, total=total)
+            if noun == "files"
+            else tr("Only {asked:,} of {total:,} parts were asked.", asked=asked, total=total)
+        )
+        hints = (*hints, only)
     return replace(notes, hints=hints, files=counts)
 
 

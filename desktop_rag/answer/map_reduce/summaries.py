@@ -3,11 +3,12 @@
 `core.summary_request` recognises the question. Nothing is searched: one document is read in full,
 several are each sampled over their whole length, as much as a model reads in one request. Without a
 model, the sentences nearest to the mean of all stand for the text (Radev et al., 2004,
-"Centroid-based summarization of multiple documents").
+"Centroid-based summarization of multiple documents"): few, from files or parts at equal distances.
 """
 
 import secrets
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from desktop_rag.answer.map_reduce.map_reduce import (
@@ -28,6 +29,7 @@ from desktop_rag.answer.prompting.prompt import (
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.answer_texts import AnswerTexts, texts_for
 from desktop_rag.answer.writing.extractive_answer import central_sentences
 from desktop_rag.core.conversation import AnswerEvent, SourceRef
 from desktop_rag.core.domain import Passage
@@ -35,6 +37,8 @@ from desktop_rag.models.ports import ChatModel, ChatTurn, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
 
 MOST_DOCUMENTS = 500
+# As many quotes as a person reads in place of a summary.
+_MOST_QUOTES = 12
 _PART = f"""\
 {INSTRUCTIONS}
 
@@ -86,14 +90,21 @@ class Summaries:
                 MapPart(d.document_id, d.title, partial(self._sample, d, room)) for d in documents
             ]
         )
+        chosen = parts if model else _spread(parts, _MOST_QUOTES)
+        each = 2 if not is_one and 2 * len(chosen) <= _MOST_QUOTES else 1
         preferences = request.setup.settings.preferences
         style = MapReduceStyle(
             partial(_turns, in_language(_PART if is_one else _DOCUMENT, preferences)),
-            lambda sources: central_sentences(sources, self._embedder, 1 if is_one else 2),
+            lambda sources: central_sentences(sources, self._embedder, each),
             with_instructions(in_manner(_COMBINE, preferences), request.setup.instructions),
             noun="parts" if is_one else "files",
+            many_files=len(documents),
         )
-        yield from self._map_reduce.answer(draft, parts, style, model, request.cancel)
+        if not model:
+            texts = texts_for(request.question, preferences.language)
+            more = len(parts) - len(chosen)
+            style = replace(style, framed=partial(_as_excerpts, texts, more, is_one))
+        yield from self._map_reduce.answer(draft, chosen, style, model, request.cancel)
 
     def _documents_of(self, request: AnswerRequest) -> list[Passage]:
         """The first passage of each document to summarise."""
@@ -110,6 +121,21 @@ class Summaries:
         step = max(1.0, total / room)
         places = {int(n * step) for n in range(int(len(measured) / step))} or {0}
         return part_sources(document, [measured[place][0] for place in sorted(places)])
+
+
+def _spread(parts: Sequence[MapPart], most: int) -> Sequence[MapPart]:
+    """Up to `most` of the parts, at equal distances."""
+    if len(parts) <= most:
+        return parts
+    return [parts[n * len(parts) // most] for n in range(most)]
+
+
+def _as_excerpts(texts: AnswerTexts, more: int, is_one: bool, listed: str, files: int) -> str:
+    """The quotes between what they are and how many files, or parts of one, are left out."""
+    said = [texts.counted("summarised", files), listed]
+    if more:
+        said.append(texts.counted("parts_left" if is_one else "files_left", more))
+    return "\n\n".join(said)
 
 
 def _turns(

@@ -42,7 +42,7 @@ _NO_MODEL = (
     "There is no model that can see the image.",
     (
         "Set an endpoint in Settings, or remove the image. Without one, the text in images can be"
-        " read: pip install 'desktop-rag[ocr]'."
+        " read with the extra “ocr”: Settings › Documents says how."
     ),
 )
 

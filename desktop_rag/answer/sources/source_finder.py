@@ -27,6 +27,7 @@ from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.conversation import FileCounts, SearchNotes, SearchResult, SourceRef
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.language.languages import language_of
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.query import Query
 from desktop_rag.core.question import EVERYTHING, SearchScope
 from desktop_rag.core.search_syntax import hints_for, limits_in_words
@@ -312,8 +313,9 @@ class SourceFinder:
         room = request.setup.settings.retrieval.room
         if reader is None or self.room(request, reader) >= room.tokens(reader.context_tokens, 0.0):
             return ()
-        speed = reader.read_tokens_per_s
-        return (f"Less was sent, as the model reads about {speed:.0f} tokens a second.",)
+        speed = round(reader.read_tokens_per_s)
+        said = tr("Less was sent, as the model reads about {speed} tokens a second.", speed=speed)
+        return (said,)
 
     def _first_relevant(
         self, request: AnswerRequest, helper: ChatModel | None, reader: Reader | None

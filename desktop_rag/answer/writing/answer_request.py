@@ -22,6 +22,7 @@ from desktop_rag.core.conversation import (
     StepTaken,
 )
 from desktop_rag.core.errors import AppError, TooLongError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.query import Query, asks_for_summary, parse_query, strip_invalid_characters
 from desktop_rag.core.question import NamedFiles, Setup
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
@@ -124,7 +125,6 @@ _LEAST_READ_PER_S = 150.0
 _HISTORY = 12
 # Each shorter than the one before, by half where the model doesn't say what it reads.
 _TRIES = 5
-_REFUSED = "The model refused a longer prompt"
 
 
 class ToolResult(Protocol):
@@ -218,10 +218,12 @@ def _today() -> str:
 def _note_refusal(draft: AnswerDraft, found: int) -> None:
     """Say in the notes that the model refused a longer prompt, in place of an earlier such note."""
     notes = draft.notes or SearchNotes()
-    hints = tuple(hint for hint in notes.hints if not hint.startswith(_REFUSED))
+    refused = tr("The model refused a longer prompt")
+    hints = tuple(hint for hint in notes.hints if not hint.startswith(refused))
     sent = len(draft.sources)
-    fewer = f"{_REFUSED}: {sent} of {found} sources were sent." if sent < found else f"{_REFUSED}."
-    draft.notes = replace(notes, hints=(*hints, fewer))
+    fewer = tr("{sent} of {found} sources were sent", sent=sent, found=found)
+    said = f"{refused}: {fewer}." if sent < found else f"{refused}."
+    draft.notes = replace(notes, hints=(*hints, said))
 
 
 def can_search_on(model: ChatModel) -> bool:

@@ -3,6 +3,7 @@
 Everything that shows progress shows this: the window, the tray and the command line.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -73,6 +74,8 @@ _PASSAGE_S = 0.02
 _WINDOWS_S = 0.03
 _PICTURE_S = 3.0
 _PASSAGES_A_FILE = 5.0
+# An estimate that is longer by less than this stays as it was told.
+_LONGER = 1.25
 
 
 class _Run:
@@ -88,6 +91,8 @@ class _Run:
         self.meaning_left = self.meaning_total = 0
         self.pictures_left = self.pictures_done = 0
         self.current_file = ""
+        # The least time left that was told, for so many files and pictures.
+        self.least_s, self.known = math.inf, 0
 
 
 class ProgressMeter:
@@ -130,7 +135,7 @@ class ProgressMeter:
             now = next((step for step in steps if not step.is_done), steps[-1])
             return IndexProgress(
                 now.stage, now.files_total, now.files_done, run.current_file, run.share.share,
-                self._seconds_left(now, steps), steps,
+                self._seconds_left(run, now, steps), steps,
             )  # fmt: skip
 
     @property
@@ -162,10 +167,20 @@ class ProgressMeter:
     def _step(self, stage: Stage, left: float, files: int, files_done: int) -> StepProgress:
         return StepProgress(stage, left == 0, files, files_done, left * self._paces[stage].seconds)
 
-    def _seconds_left(self, now: StepProgress, steps: tuple[StepProgress, ...]) -> float | None:
+    def _seconds_left(
+        self, run: _Run, now: StepProgress, steps: tuple[StepProgress, ...]
+    ) -> float | None:
+        """The time left. It only falls for the same files: None while it is known to be longer."""
         if not self._paces[now.stage].is_measured:
             return None
-        return sum(step.seconds_left or 0.0 for step in steps)
+        left = sum(step.seconds_left or 0.0 for step in steps)
+        known = run.files_done + run.files_left + run.pictures_done + run.pictures_left
+        if known > run.known:
+            run.least_s, run.known = math.inf, known
+        if left > _LONGER * run.least_s:
+            return None
+        run.least_s = min(run.least_s, left)
+        return run.least_s
 
     def _passages_left(self, run: _Run) -> tuple[float, float]:
         """Passages that lack vectors, and that lack windows, with those not read yet."""

@@ -154,10 +154,11 @@ class ChatPage(QWidget):
     """Connects the conversation list, the messages, the composer and the sources.
 
     `undo_offered` carries a Notice and the undo function, `notified` a Notice,
-    `model_check_chosen` a ModelCheck.
+    `model_check_chosen` a ModelCheck, `model_chosen` an address and a model.
     """
 
     model_check_chosen = Signal(object)
+    model_chosen = Signal(str, str)
     undo_offered = Signal(object, object)
     notified = Signal(object)
     settings_requested = Signal()
@@ -313,6 +314,8 @@ class ChatPage(QWidget):
         self.sessions.messages_changed.connect(self._on_messages_changed)
         self.sessions.conversation_stored.connect(self._on_conversation_stored)
         self.sessions.busy_changed.connect(self._composer.set_busy)
+        self.sessions.scope_loaded.connect(self._show_model)
+        self.models.chosen.connect(self._on_model_chosen)
         self.sessions.replaced.connect(
             lambda session, previous, current: self._actions.offer_former_answer(
                 previous, current, lambda: self.sessions.reload(session)
@@ -427,6 +430,7 @@ class ChatPage(QWidget):
         self.reading.leave()
         self._found.set_model(session.model)
         self._composer.set_busy(session.is_busy)
+        self._show_model()
         self.assistants.choice.choose(session.assistant_id)
         self._composer.end_editing()
         self._list.choose(session.conversation_id)
@@ -471,12 +475,15 @@ class ChatPage(QWidget):
     @Slot(object, object)
     def _on_edit_submitted(self, message: Message, question: Question) -> None:
         assistant_id = self.assistants.choice.assistant_id
+        is_without_model = self._session.is_without_model
 
         def ask(copy: Conversation, messages: list[Message]) -> None:
             self._show_copy(copy, messages)
             ask_here()
 
         def ask_here() -> None:
+            self._session.is_without_model = is_without_model
+            self._show_model()
             self.assistants.choice.choose(assistant_id)
             self._on_submitted(question)
 
@@ -515,9 +522,23 @@ class ChatPage(QWidget):
     @Slot(object)
     def _on_assistant_chosen(self, assistant: Assistant | None) -> None:
         self._composer.restrict_collections(assistant.collection_ids if assistant else ())
-        self.models.show_assistant_model(
-            assistant.model if assistant and assistant.has_model else ""
-        )
+        has_model = assistant is not None and assistant.has_model
+        if has_model:
+            self._session.is_without_model = False
+            self._show_model()
+        self.models.show_assistant_model(assistant.model if assistant and has_model else "")
+
+    @Slot(str, str)
+    def _on_model_chosen(self, base_url: str, model: str) -> None:
+        """Excerpts only are for this chat, a model is for all."""
+        self._session.is_without_model = not base_url
+        self._show_model()
+        if base_url:
+            self.model_chosen.emit(base_url, model)
+
+    @Slot()
+    def _show_model(self) -> None:
+        self.models.show_without_model(is_without_model=self._session.is_without_model)
 
     @Slot(object, int, int)
     def _on_overview_loaded(self, collections: list[Collection], sources: int, files: int) -> None:

@@ -5,6 +5,7 @@ It keeps working while another conversation is shown.
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -71,6 +72,8 @@ class ChatSession(QObject):
             self._question = Question("", conversation.collection_id, conversation.assistant_id)
         self.model = MessageModel(self)
         self.is_reading = False
+        # As the last question was asked, unless the person changed it.
+        self.is_without_model = False
 
     @property
     def conversation_id(self) -> str:
@@ -133,7 +136,8 @@ class ChatSession(QObject):
 
     def ask(self, question: Question) -> None:
         """Ask a question; the answer streams into the model."""
-        self._question = question
+        scope = replace(question.scope, is_without_model=self.is_without_model)
+        self._question = replace(question, scope=scope)
         self._is_question_stored = False
         self._scope = question.scope
         self.model.begin_question(question.text, question.attachments, question.scope)
@@ -163,7 +167,7 @@ class ChatSession(QObject):
             lambda cancel: self._chat.retry(
                 conversation_id,
                 every_file=every_file,
-                as_excerpts=as_excerpts,
+                as_excerpts=as_excerpts or self.is_without_model,
                 may_change=True,
                 cancel=cancel,
             )
@@ -208,7 +212,9 @@ class ChatSession(QObject):
         self.model.load(messages)
         if self._scope is None:
             asked = [message.scope for message in messages if message.role is Role.USER]
-            self._scope = asked[-1] if asked else ALL_DOCUMENTS
+            last = asked[-1] if asked else ALL_DOCUMENTS
+            self.is_without_model = last.is_without_model
+            self._scope = replace(last, is_without_model=False)
             self.scope_loaded.emit()
 
     def _on_loaded(self, messages: list[Message]) -> None:

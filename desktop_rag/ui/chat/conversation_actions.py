@@ -184,8 +184,8 @@ class ConversationActions(QObject):
         self._bridge.run(self, lambda: self._history.own_text(message), open_dialog)
 
     def _rewrite(self, message: Message, text: str, done: Callable[[], None]) -> None:
-        def notify(path: Path) -> None:
-            hint = tr("Answers to later questions can cite it. It is stored in {path}.", path=path)
+        def notify(_path: Path) -> None:
+            hint = tr("Answers to later questions can cite it.")
             self.notified.emit(Notice(tr("Your answer was saved."), hint))
             done()
 

@@ -46,6 +46,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import collection_name, is_right_to_left, one_line
 from desktop_rag.ui.widgets.controls import Card, IconButton, PlainLabel, TextButton, set_property
 from desktop_rag.ui.widgets.file_drop import local_files
+from desktop_rag.ui.widgets.form_fields import DropDown
 
 _MAX_LINES = 6
 _ENTER_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
@@ -159,7 +160,7 @@ _WITHOUT_KEY = " without"  # no id begins with a space
 _MOST_PX = 240
 
 
-class DocumentsChoice(QComboBox):
+class DocumentsChoice(DropDown):
     """Offers all documents, the collections, or no documents at all."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:

@@ -19,15 +19,19 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
 _EXCERPTS = tr("Excerpts only (no model)")
+_COMPARISON = "comparison"
 _MAX_MODELS = 12
 _MAX_NAME = 40
 
 
 class ModelChoice(MenuButton):
-    """Shows and changes the model; `chosen` carries an address and a model, "" for excerpts."""
+    """Shows and changes the model of a chat; `chosen` carries an address and a model, "" for
+    excerpts.
+    """
 
     chosen = Signal(str, str)
     settings_requested = Signal()
+    comparison_requested = Signal()
 
     def __init__(
         self, theme: Theme, bridge: Bridge, chat: "Chat", parent: QWidget | None = None
@@ -37,6 +41,9 @@ class ModelChoice(MenuButton):
         self._chat = chat
         self._settings = Settings()
         self._assistant_model = ""
+        self._is_without_model = False
+        # True where there is a page that compares models.
+        self.offers_comparison = False
         self._offers: dict[str, list[str]] = {}
         self.setObjectName("modelChoice")
         self.choices.aboutToShow.connect(self._look_up_offers)
@@ -53,8 +60,18 @@ class ModelChoice(MenuButton):
         self._assistant_model = model
         self._show()
 
+    def show_without_model(self, *, is_without_model: bool) -> None:
+        """Show that the chat has excerpts only, or the model of the settings."""
+        self._is_without_model = is_without_model
+        self._show()
+        self._fill()
+
+    @property
+    def _used(self) -> EndpointSettings:
+        return EndpointSettings() if self._is_without_model else self._settings.endpoint
+
     def _show(self) -> None:
-        endpoint = self._settings.endpoint
+        endpoint = self._used
         self.setEnabled(not self._assistant_model)
         chosen = endpoint.model if endpoint.is_set else tr("Excerpts")
         self.setText(shortened(self._assistant_model or chosen, _MAX_NAME))
@@ -91,6 +108,9 @@ class ModelChoice(MenuButton):
                 self._add(model, endpoint.base_url, model)
             self.choices.addSeparator()
         self._add(_EXCERPTS, "", "")
+        count = sum(len(self._models_of(endpoint)) for endpoint in self._settings.endpoints)
+        if self.offers_comparison and count > 1:
+            self.choices.addAction(tr("Compare models…")).setData(_COMPARISON)
         self.choices.addAction(tr("Settings…")).setData(None)
 
     def _models_of(self, endpoint: EndpointSettings) -> list[str]:
@@ -103,7 +123,7 @@ class ModelChoice(MenuButton):
         action = self.choices.addAction(literal(label))
         action.setData((base_url, model))
         action.setCheckable(True)
-        used = self._settings.endpoint
+        used = self._used
         now = (used.base_url, used.model) if used.is_set else ("", "")
         action.setChecked((base_url, model) == now)
 
@@ -112,6 +132,9 @@ class ModelChoice(MenuButton):
         data = action.data()
         if data is None:
             self.settings_requested.emit()
+            return
+        if data == _COMPARISON:
+            self.comparison_requested.emit()
             return
         base_url, model = data
         self.chosen.emit(base_url, model)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import regex
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import NEAREST, SourceRef
 from desktop_rag.core.language.translation import count_of, told, tr
@@ -205,7 +205,31 @@ def unwrapped(text: str, line_chars: int) -> str:
     return regex.sub(rf"(?<=[^\n]{{{line_chars}}})\n(?=\p{{Ll}})", " ", text)
 
 
+class _Place(PlainLabel):
+    """A place in a document, whole: the end of a path of headings says most."""
+
+    def __init__(self, text: str, *, is_small: bool) -> None:
+        super().__init__(text, tone="muted", scale="small" if is_small else "", wrap=True)
+        # A long word must not widen the panel.
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit()
+
+    def _fit(self) -> None:
+        """Take the height now: the layouts around it would first draw it with that of before."""
+        self.setFixedHeight(max(1, self.heightForWidth(self.width())))
+
+
 _BUDGET_S = 0.008
+# The place and the passage of a card have a height each for its width.
+_PASSES = 2
 _MAX_COPIES = 2
 # Minimum line lengths of running text that may be hard-wrapped.
 _PAGE_LINE_CHARS = 40
@@ -310,10 +334,7 @@ class SourceCard(Card):
         source = self.source
         title = ElidedLabel(one_line(source.title or source.path))
         title.setObjectName("sourceTitle")
-        # The end of a heading path is the most specific part.
-        place = _muted(
-            place_in_words(source.anchor), Qt.TextElideMode.ElideLeft, is_small=not self._follows
-        )
+        place = _Place(one_line(place_in_words(source.anchor)), is_small=not self._follows)
         where = source.url or source.path
         file = _muted(_name_of(source), Qt.TextElideMode.ElideMiddle, where)
         words = QVBoxLayout()
@@ -323,8 +344,9 @@ class SourceCard(Card):
         origin = _SHARED if is_shared(source.document_id) else origin
         missing = _muted(origin, Qt.TextElideMode.ElideRight)
         for line in (place,) if self._follows else (title, place, file, missing):
-            if line.full_text not in shown:
-                shown.append(line.full_text)
+            text = line.full_text if isinstance(line, ElidedLabel) else line.text()
+            if text not in shown:
+                shown.append(text)
                 words.addWidget(line)
         if not self._follows:
             words.addStretch(1)
@@ -378,6 +400,17 @@ class SourceCard(Card):
         self._fold.setText(tr("Show less") if is_whole else tr("Show more"))
 
 
+class _Page(QWidget):
+    """What is scrolled; `resized` follows each change of its width."""
+
+    resized = Signal()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.resized.emit()
+
+
 class SourcesPanel(QWidget):
     """Lists cited sources first, then the others; without sources, the nearest passages.
 
@@ -418,7 +451,8 @@ class SourcesPanel(QWidget):
         head.addWidget(self._title, 1)
         head.addWidget(self._ask)
         head.addWidget(close)
-        self._page = QWidget()
+        self._page = _Page()
+        self._page.resized.connect(self._lay_out)
         self._page.setProperty("kind", "sidebar")
         self._column = QVBoxLayout(self._page)
         self._column.setContentsMargins(12, 0, 12, 12)
@@ -516,20 +550,20 @@ class SourcesPanel(QWidget):
                 break
         self._lay_out()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._lay_out()
-
+    @Slot()
     def _lay_out(self) -> None:
         """Give the cards their heights now: Qt would first draw them with those of before.
 
         Widths come first: they give the passages their heights, and those then the cards theirs.
         """
-        self._column.activate()
-        for card in self._cards.values():
-            if layout := card.layout():
+        layouts = [layout for card in self._cards.values() if (layout := card.layout())]
+        for _ in range(_PASSES):
+            self._column.activate()
+            for layout in layouts:
                 layout.activate()
         self._column.activate()
+        # The page gets its height, and with that the cards keep theirs.
+        QCoreApplication.sendEvent(self._scroll, QEvent(QEvent.Type.LayoutRequest))
 
     def _add_next(self) -> None:
         item = self._waiting.popleft()

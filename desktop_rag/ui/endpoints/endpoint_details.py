@@ -22,8 +22,8 @@ from desktop_rag.models.endpoints.client.rate_limits import money_in_words
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.widgets.controls import TextButton
 from desktop_rag.ui.widgets.form_fields import (
+    DropDown,
     SettingsSection,
-    WheelGuard,
     money_field,
     note,
     number_field,
@@ -104,11 +104,6 @@ class EndpointLimits(QWidget):
         prices = (self._price_in, self._price_out, self._spend, self._ask_above)
         return (self._open, self._requests, self._tokens, *prices)
 
-    def guard(self, guard: WheelGuard) -> None:
-        """Let the mouse wheel change only the focused field."""
-        for field in self.fields[1:]:
-            guard.guard(field)
-
     def show_endpoint(self, endpoint: EndpointSettings) -> None:
         """Show the limits of this endpoint without emitting `changed`."""
         is_other_address = endpoint.base_url != self._base_url
@@ -169,7 +164,7 @@ _LEAST_CHARS = 20
 _ROW_MARGINS = QMargins(4, 3, 12, 3)
 
 
-class ListedModelBox(QComboBox):
+class ListedModelBox(DropDown):
     """An editable field for a chat model; `facts` is the note below on the entered one."""
 
     def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget | None = None) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QComboBox, QGridLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
@@ -47,8 +47,8 @@ from desktop_rag.ui.widgets.controls import (
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.form_fields import (
+    DropDown,
     SettingsSection,
-    WheelGuard,
     note,
     number_field,
     show_number,
@@ -72,7 +72,7 @@ class ServiceChoice(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._services = services()
-        self._list = QComboBox()
+        self._list = DropDown()
         self._list.setAccessibleName(tr("Online service"))
         self._list.addItem(_NONE)
         self._list.addItems([service.name for service in self._services])
@@ -256,7 +256,8 @@ class EndpointChoice(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.list = QComboBox(self, minimumContentsLength=16)
+        self.list = DropDown(self)
+        self.list.setMinimumContentsLength(16)
         self.list.setAccessibleName(tr("Endpoint"))
         self._use = TextButton(tr("Use for answers"))
         self._add = TextButton(tr("Add endpoint"))
@@ -335,9 +336,7 @@ class EndpointForm(SettingsSection):
     changed = Signal(object)
     own_requested = Signal()
 
-    def __init__(
-        self, bridge: Bridge, chat: "Chat", endpoint: EndpointSettings, guard: WheelGuard
-    ) -> None:
+    def __init__(self, bridge: Bridge, chat: "Chat", endpoint: EndpointSettings) -> None:
         super().__init__(tr("Model"), _INTRO)
         self._bridge = bridge
         self._chat = chat
@@ -345,7 +344,7 @@ class EndpointForm(SettingsSection):
         self._taken: frozenset[str] = frozenset()
         self._is_draft = False
         self._test_job: Job | None = None
-        self._build(guard)
+        self._build()
         self.show_endpoint(endpoint)
         self._connect()
 
@@ -400,7 +399,7 @@ class EndpointForm(SettingsSection):
 
     # --- building --------------------------------------------------------------------------------
 
-    def _build(self, guard: WheelGuard) -> None:
+    def _build(self) -> None:
         self.choice = EndpointChoice(self)
         self._name = QLineEdit(self, maxLength=_MAX_NAME)
         self._address = QLineEdit(self)
@@ -413,8 +412,6 @@ class EndpointForm(SettingsSection):
         self._context = number_field(0, 2_000_000, 1024, tr(" tokens"))
         self._context.setSpecialValueText(tr("Automatic"))
         self._timeout = number_field(1, 3600, 5, tr(" seconds"))
-        for field in (self._model, self._context, self._timeout, self.choice.list):
-            guard.guard(field)
         self._test = TextButton(tr("Test"), kind="primary", then=self._on_test_clicked)
         self._report = ReportCard(self)
         self._own = TextButton(tr("Choose a model…"), self, then=self.own_requested)
@@ -423,7 +420,6 @@ class EndpointForm(SettingsSection):
         self._services = ServiceChoice(self)
         self._add_rows()
         self._limits = EndpointLimits(self._bridge, self._chat, self)
-        self._limits.guard(guard)
         self._order_stops()
 
     def _add_rows(self) -> None:

@@ -12,7 +12,7 @@ from desktop_rag.core.settings import EndpointSettings, HelperSettings, Settings
 from desktop_rag.ui.endpoints.endpoint_form import EndpointForm
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note
+from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note
 from desktop_rag.ui.widgets.layouts import vertical
 
 if TYPE_CHECKING:
@@ -30,15 +30,15 @@ class HelperForm(SettingsSection):
 
     changed = Signal(object)
 
-    def __init__(self, bridge: Bridge, chat: "Chat", guard: WheelGuard) -> None:
+    def __init__(self, bridge: Bridge, chat: "Chat") -> None:
         super().__init__(tr("Helper model"), _INTRO)
         self._bridge = bridge
         self._chat = chat
         self._helper = HelperSettings()
         self._job: Job | None = None
-        self._endpoints = QComboBox(self)
+        self._endpoints = DropDown(self)
         self._endpoints.setAccessibleName(tr("Helper endpoint"))
-        self._model = QComboBox(self)
+        self._model = DropDown(self)
         self._name = QLineEdit(placeholderText=tr("Choose or enter a model"))
         self._name.setAccessibleName(tr("Helper model"))
         self._model.setLineEdit(self._name)
@@ -46,8 +46,6 @@ class HelperForm(SettingsSection):
         self._model.setMinimumContentsLength(20)
         self._model.setAccessibleName(tr("Helper model"))
         self._note = note()
-        for field in (self._endpoints, self._model):
-            guard.guard(field)
         helping = tr("helper, small model, background tasks, cheap model, fast model")
         self.add_row(tr("Endpoint"), self._endpoints, is_wide=True, words=helping)
         self._model_label = self.add_row(tr("Model"), self._model, is_wide=True, words=helping)
@@ -120,14 +118,14 @@ class ModelsForm(QWidget):
     changed = Signal(object)
     endpoint_shown = Signal()
 
-    def __init__(self, bridge: Bridge, chat: "Chat", guard: WheelGuard) -> None:
+    def __init__(self, bridge: Bridge, chat: "Chat") -> None:
         super().__init__()
         self._settings = Settings()
         self._shown = ""
-        self._endpoint = EndpointForm(bridge, chat, EndpointSettings(), guard)
+        self._endpoint = EndpointForm(bridge, chat, EndpointSettings())
         self.own_requested = self._endpoint.own_requested
         self.offer_own = self._endpoint.offer_own
-        self._helper = HelperForm(bridge, chat, guard)
+        self._helper = HelperForm(bridge, chat)
         vertical(self._endpoint, self._helper, on=self, margins=0, spacing=_GAP_PX)
         self._endpoint.changed.connect(self._on_endpoint_changed)
         self._endpoint.choice.shown.connect(self._on_shown)

@@ -8,11 +8,12 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QListWidget, QListWidgetItem
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.wording import collection_name, one_line
+from desktop_rag.ui.widgets.form_fields import DropDown
 
 _MAX_NAME = 80
 
 
-class CollectionField(QComboBox):
+class CollectionField(DropDown):
     """Lists the existing collections by name; any other name creates a new one."""
 
     def __init__(self, collections: Sequence[Collection], parent: QWidget | None = None) -> None:

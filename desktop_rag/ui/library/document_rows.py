@@ -14,6 +14,7 @@ from typing import Any
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.language.translation import number_in_words, told, tr
 from desktop_rag.core.parsed import HEADING_SEPARATOR
+from desktop_rag.core.text import sentences
 from desktop_rag.ui.foundation.days import moment_in_words
 from desktop_rag.ui.foundation.wording import one_line, size_in_words, value_in_words
 from desktop_rag.ui.library.facets.facet_values import FacetKey, KeyCounts, key_of
@@ -170,13 +171,19 @@ def cell_text(row: Row, column: int) -> str:
         case Column.STATE:
             return value_in_words(document.state, begins=True)
         case Column.REASON:
-            return one_line(told(document.reason))
+            # What happened; the tooltip also says what can be done.
+            return one_line(_first_sentence(told(document.reason)))
         case Column.PASSAGES:
             return number_in_words(document.chunk_count) if document.chunk_count else ""
         case Column.SIZE:
             return size_in_words(document.stat.size_bytes)
         case _:
             return moment_in_words(document.indexed_at)
+
+
+def _first_sentence(text: str) -> str:
+    start, end = next(iter(sentences(text)), (0, len(text)))
+    return text[start:end].strip()
 
 
 def whole_text(row: Row, column: int) -> str:

@@ -416,7 +416,7 @@ _COUNTS_MS = 300
 _MOST_ASKED = 200
 _NARROW_CHARACTERS = 95
 # Files in these states are always shown with their reason.
-_WITH_REASONS = (StateGroup.FAILED, StateGroup.SKIPPED)
+_WITH_REASONS = frozenset({StateGroup.FAILED, StateGroup.SKIPPED})
 _WITHOUT_REASON = frozenset({DocumentState.SEARCHABLE, DocumentState.SEARCHABLE_BY_WORDS})
 _HIDDEN_IN = {
     StateGroup.SEARCHABLE: (Column.REASON,),
@@ -481,13 +481,12 @@ class DocumentsPanel(QWidget):
         by_source = places.collection_of_source
         self._apply(replace(self._filter, chosen=chosen, collections=by_source))
 
-    def show_files(self, source_id: str = "", group: StateGroup | None = None) -> None:
-        """Show the files of a source, or in a state, instead of the current filter."""
+    def show_files(self, source_id: str = "", groups: Iterable[StateGroup] = ()) -> None:
+        """Show the files of a source, or in some states, instead of the current filter."""
         wanted = FileFilter(collections=self._filter.collections)
         if source_id:
             wanted = wanted.with_values(Facet.FOLDER, [folder_value(source_id)])
-        if group is not None:
-            wanted = wanted.with_values(Facet.STATE, [group.value])
+        wanted = wanted.with_values(Facet.STATE, [group.value for group in groups])
         self.show_filter(wanted)
 
     def show_filter(self, wanted: FileFilter) -> None:
@@ -598,10 +597,12 @@ class DocumentsPanel(QWidget):
 
     def _show_columns(self) -> None:
         """Hide what is the same in all rows, and the reasons where no file has one."""
-        states = [StateGroup(value) for value in self._filter.values(Facet.STATE)]
-        only = states[0] if len(states) == 1 else None
-        kept = (Column.REASON,) if only in _WITH_REASONS else ()
-        hidden = _HIDDEN_IN.get(only, ()) if only else ()
+        states = {StateGroup(value) for value in self._filter.values(Facet.STATE)}
+        kept = (Column.REASON,) if states and states <= _WITH_REASONS else ()
+        each = [set(_HIDDEN_IN.get(state, ())) for state in states]
+        hidden = set[Column]().union(*each[:1]).intersection(*each)
+        if len(states) > 1:
+            hidden.discard(Column.STATE)
         counts = self._model.counts().by_state
         has_reasons = any(count and state not in _WITHOUT_REASON for state, count in counts.items())
         self._table.set_hidden(hidden if has_reasons else (*hidden, Column.REASON), kept)

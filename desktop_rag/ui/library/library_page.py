@@ -593,8 +593,15 @@ class LibraryPage(QWidget):
 
     def show_failed(self) -> None:
         """List the failed files of all folders."""
+        self._show_states(StateGroup.FAILED)
+
+    def show_unread(self) -> None:
+        """List the files of all folders that could not be read or were left out."""
+        self._show_states(StateGroup.FAILED, StateGroup.SKIPPED)
+
+    def _show_states(self, *groups: StateGroup) -> None:
         self.show_view(LibraryView.FILES)
-        self._panel.show_files(group=StateGroup.FAILED)
+        self._panel.show_files(groups=groups)
 
     @property
     def views(self) -> list[str]:
@@ -618,7 +625,7 @@ class LibraryPage(QWidget):
     @Slot(str, bool)
     def _on_files_requested(self, source_id: str, is_failed_only: bool) -> None:
         self.show_view(LibraryView.FILES)
-        self._panel.show_files(source_id, StateGroup.FAILED if is_failed_only else None)
+        self._panel.show_files(source_id, [StateGroup.FAILED] if is_failed_only else [])
 
     @Slot(object)
     def _on_document_open_requested(self, document: Document) -> None:

@@ -261,6 +261,7 @@ class AnswerFooter(QWidget):
         self._byline = ElidedLabel(tone="muted", scale="small")
         self._byline.setObjectName("byline")
         self._sources = TextButton("", kind="quiet", icon="quote:accent", theme=self._theme)
+        set_tip(self._sources, tr("A source is a passage. A file may give several."))
         self._opinions = {
             opinion: IconButton(self._theme, f"{icon}:muted", name)
             for opinion, (icon, name) in _OPINIONS.items()
@@ -381,6 +382,10 @@ _PHASES = {
     Phase.THINKING: tr("Thinking…"),
     Phase.WRITING: tr("Writing…"),
 }
+_COUNTS_SAID = tr(
+    "Files that fit are all that the search finds for the question, those read gave the passages of"
+    " the answer. What is inside a file, such as an attachment, counts as a file here."
+)
 _UNSTORED = tr(
     "This answer is not stored yet: the disk refuses it. It is stored by itself once that works"
     " again, as long as the app stays open."
@@ -450,6 +455,7 @@ class AnswerItem(QWidget):
         self._status = ElidedLabel(tone="muted")
         self._notes = PlainLabel(tone="muted", scale="small", wrap=True, selectable=True)
         self._notes.setObjectName("searchNotes")
+        set_tip(self._notes, _COUNTS_SAID)
         self._unstored = PlainLabel(_UNSTORED, tone="warning", wrap=True, selectable=True)
         self._unstored.setObjectName("unstored")
         self._hidden = HiddenAnswerNotice()

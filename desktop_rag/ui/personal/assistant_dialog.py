@@ -34,8 +34,8 @@ from desktop_rag.ui.personal.assistant_documents import OwnDocument, WishedDocum
 from desktop_rag.ui.settings.retrieval_form import RetrievalForm
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_tooltip, set_property
 from desktop_rag.ui.widgets.form_fields import (
+    DropDown,
     SettingsSection,
-    WheelGuard,
     note,
     radio_group,
     selected_value,
@@ -285,10 +285,8 @@ class AssistantDialog(QDialog):
         self.setObjectName("assistantDialog")
         self.setWindowTitle(tr("Assistant") if assistant.assistant_id else tr("New assistant"))
         self._assistant = assistant
-        guard = WheelGuard(self)
         self._make_texts(assistant)
         self._model = _model_field(assistant, settings, offers)
-        guard.guard(self._model)
         own = assistant.own_collection_id
         self._collections = CollectionCheckboxes(
             [c for c in collections if c.collection_id != own],
@@ -298,13 +296,11 @@ class AssistantDialog(QDialog):
         self._kinds = radio_group(self, tr("Answers"), _KINDS)
         self._kinds[_OPEN if assistant.is_open else _STRICT].setChecked(True)
         self.rails = rails
-        if rails:
-            guard.guard(rails.choice)
         self._memory = QCheckBox(tr("Learn from earlier answers"))
         self._memory.setChecked(assistant.uses_memory)
         self._has_retrieval = QCheckBox(tr("Use separate search settings"))
         self._has_retrieval.setChecked(assistant.retrieval is not None)
-        self._retrieval = RetrievalForm(guard)
+        self._retrieval = RetrievalForm()
         self._retrieval.show_retrieval(assistant.retrieval or settings.retrieval)
         self._error = PlainLabel(tone="danger", wrap=True, selectable=True)
         self._save = TextButton(tr("Save"), kind="primary")
@@ -439,7 +435,7 @@ def _model_field(
     assistant: Assistant, settings: Settings, offers: Mapping[str, Sequence[str]]
 ) -> QComboBox:
     """A list of the endpoints' models, and the assistant's own if it no longer exists."""
-    field = QComboBox()
+    field = DropDown()
     field.setMinimumContentsLength(20)
     field.addItem(_CHAT_MODEL, ("", ""))
     for endpoint in settings.endpoints:

@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.paths import Home, resources_dir
@@ -26,8 +26,8 @@ from desktop_rag.ui.foundation.window_language import language_name, languages
 from desktop_rag.ui.settings.edited_settings import SAME_AS_SYSTEM, SCHEMES, WHEN_CLOSED
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, set_property
 from desktop_rag.ui.widgets.form_fields import (
+    DropDown,
     SettingsSection,
-    WheelGuard,
     note,
     radio_group,
     selected_value,
@@ -216,8 +216,7 @@ class BackgroundForm(SettingsSection):
 
 _SIZE_NOTE = tr("Ctrl and + or − change it everywhere in the window, Ctrl and 0 resets it.")
 _LANGUAGE_NOTE = tr(
-    "Another language is used from the next start on. Answers follow the question; excerpts stay in"
-    " the language of the document."
+    "The language of the window, from the next start on. For that of answers see the page Answers."
 )
 
 
@@ -226,18 +225,16 @@ class AppearanceForm(SettingsSection):
 
     changed = Signal(object)
 
-    def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(tr("Appearance"), parent=parent)
         self._schemes = radio_group(self, tr("Theme"), SCHEMES)
-        self._sizes = QComboBox()
+        self._sizes = DropDown()
         for percent in TEXT_SIZES:
             self._sizes.addItem(f"{percent} %", percent)
-        self._languages = QComboBox()
+        self._languages = DropDown()
         self._languages.addItem(SAME_AS_SYSTEM, "")
         for code in languages(resources_dir() / "words"):
             self._languages.addItem(language_name(code), code)
-        guard.guard(self._sizes)
-        guard.guard(self._languages)
         self.add_row(
             tr("Theme"),
             *self._schemes.values(),

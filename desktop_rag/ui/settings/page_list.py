@@ -6,10 +6,10 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
-    QComboBox,
     QFrame,
     QHBoxLayout,
     QLineEdit,
+    QListView,
     QListWidget,
     QListWidgetItem,
     QStackedWidget,
@@ -23,6 +23,7 @@ from desktop_rag.ui.settings.found_list import FoundList
 from desktop_rag.ui.settings.parted_page import PartedPage
 from desktop_rag.ui.settings.settings_parts import Found, Part, everything_in, fields_of, search
 from desktop_rag.ui.widgets.controls import PlainLabel, add_clear_button
+from desktop_rag.ui.widgets.form_fields import DropDown
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _LEAST_PX, _MOST_PX = 184, 260
@@ -53,7 +54,7 @@ class PageList(QWidget):
         self._names.setAccessibleName(title)
         self._names.setFrameShape(QFrame.Shape.NoFrame)
         self._names.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._choice = QComboBox()
+        self._choice = DropDown()
         self._choice.setAccessibleName(title)
         self._search = QLineEdit()
         self._search.setPlaceholderText(tr("Search"))
@@ -128,6 +129,14 @@ class PageList(QWidget):
         if self.isVisible():
             self._fit()
         return page
+
+    def list_page(self, name: str, *, is_listed: bool) -> None:
+        """List a page, or leave it to the search."""
+        row = next(n for n, page in enumerate(self.pages) if page.name == name)
+        self._names.setRowHidden(row, not is_listed)
+        choices = self._choice.view()
+        if isinstance(choices, QListView):
+            choices.setRowHidden(row, not is_listed)
 
     @property
     def pages(self) -> list[PartedPage]:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.pictures import is_ocr_installed
 from desktop_rag.core.settings import (
     AnswerLength,
     IndexSettings,
@@ -34,8 +35,8 @@ from desktop_rag.ui.settings.edited_settings import (
 )
 from desktop_rag.ui.widgets.controls import TextButton, add_clear_button, set_property
 from desktop_rag.ui.widgets.form_fields import (
+    DropDown,
     SettingsSection,
-    WheelGuard,
     note,
     number_field,
     radio_group,
@@ -57,8 +58,9 @@ _TONES = ("plain", "formal", "friendly")
 _MAX_LANGUAGE = 40
 _MAX_TONE = 200
 _LANGUAGE_NOTE = tr(
-    "Choose a language or enter one. An answer in another language than its sources can't be"
-    " checked."
+    "Choose a language or enter one: for what a model writes and what the app says in answers."
+    " Quotes keep the language of their file. A model's answer in another language than its sources"
+    " can't be checked."
 )
 _TONE_NOTE = tr("Choose a tone or describe one. Excerpts always keep the wording of the documents.")
 _PROMPTS_NOTE = tr("Questions you ask often. Type / in the question field to use one.")
@@ -70,7 +72,7 @@ class PreferencesForm(SettingsSection):
     changed = Signal(object)
     prompts_requested = Signal()
 
-    def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(tr("Style of answers"), parent=parent)
         self._language = _field(
             tr("Language of answers"), SAME_AS_QUESTION, _LANGUAGES, _MAX_LANGUAGE
@@ -98,7 +100,6 @@ class PreferencesForm(SettingsSection):
         )
         self.add_note(note(_TONE_NOTE))
         for box in (self._language, self._tone):
-            guard.guard(box)
             box.activated.connect(self._on_edited)
             _line_of(box).editingFinished.connect(self._on_edited)
         for button in self._lengths.values():
@@ -133,7 +134,7 @@ class PreferencesForm(SettingsSection):
 
 def _field(name: str, default: str, choices: tuple[str, ...], max_chars: int) -> QComboBox:
     """An editable list; its first row stands for the default."""
-    box = QComboBox()
+    box = DropDown()
     box.setEditable(True)
     box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
     box.addItem(default)
@@ -173,8 +174,10 @@ _FINER_NOTE = tr(
     " indexes long passages in the background, turning it off removes that data."
 )
 _IMAGES_NOTE = tr(
-    "Needs the optional “ocr” package. Pictures are read when everything else is searchable. Takes"
-    " effect after a restart."
+    "Pictures are read when everything else is searchable. Takes effect after a restart."
+)
+_NO_OCR_NOTE = tr(
+    "Not installed. In a terminal: pipx install 'desktop-rag[ocr]'. Then start the app again."
 )
 
 
@@ -195,14 +198,15 @@ class _IndexForm(SettingsSection):
 class IndexingForm(_IndexForm):
     """Which files are read, and when."""
 
-    def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(tr("Files and pictures"), parent)
         self._pauses_on_battery = QCheckBox(tr("Pause indexing on battery power"))
         self._reads_images = QCheckBox(tr("Read text in scanned pages and images"))
+        self._has_ocr = is_ocr_installed()
+        self._reads_images.setEnabled(self._has_ocr)
         name = tr("Pictures that take more than an hour")
         self._long_pictures = radio_group(self, name, LONG_READING)
         self._largest = number_field(1, 10_000, 50, " MB")
-        guard.guard(self._largest)
         self._largest.valueChanged.connect(self._on_edited)
         for box in (self._pauses_on_battery, self._reads_images):
             box.toggled.connect(self._on_edited)
@@ -225,7 +229,7 @@ class IndexingForm(_IndexForm):
             tr("Text recognition"), self._reads_images,
             words=tr("OCR, scans, photos, screenshots, pictures"),
         )  # fmt: skip
-        self.add_note(note(_IMAGES_NOTE))
+        self.add_note(note(_IMAGES_NOTE if self._has_ocr else _NO_OCR_NOTE))
         self.add_row(
             tr("Many pictures"), *self._long_pictures.values(),
             words=tr("OCR, scans, photos, takes long, later"),
@@ -237,7 +241,7 @@ class IndexingForm(_IndexForm):
         self._index = index
         show_number(self._largest, index.max_file_mb)
         show_checked(self._pauses_on_battery, index.pauses_on_battery)
-        show_checked(self._reads_images, index.reads_pictures)
+        show_checked(self._reads_images, index.reads_pictures and self._has_ocr)
         self._long_pictures[index.long_pictures].setChecked(True)
 
     @Slot()
@@ -247,7 +251,9 @@ class IndexingForm(_IndexForm):
                 self._index,
                 max_file_mb=self._largest.value(),
                 pauses_on_battery=self._pauses_on_battery.isChecked(),
-                reads_pictures=self._reads_images.isChecked(),
+                reads_pictures=(
+                    self._reads_images.isChecked() if self._has_ocr else self._index.reads_pictures
+                ),
                 long_pictures=LongReading(selected_value(self._long_pictures)),
             )
         )
@@ -256,13 +262,12 @@ class IndexingForm(_IndexForm):
 class AdvancedIndexingForm(_IndexForm):
     """How passages are embedded: what few people ever change."""
 
-    def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(tr("Indexing"), parent)
         self._makes_windows = QCheckBox(tr("Also search parts of long passages"))
         self._threads = number_field(0, os.cpu_count() or 1, 1, tr(" threads"))
         self._threads.setSpecialValueText(tr("Automatic"))
         self._model = ModelField(tr("Embedding model"), BUILT_IN_MODEL, self)
-        guard.guard(self._threads)
         self._threads.valueChanged.connect(self._on_edited)
         self._makes_windows.toggled.connect(self._on_edited)
         self._model.changed.connect(self._on_edited)
@@ -319,9 +324,7 @@ class TranscriptionForm(SettingsSection):
 
     changed = Signal(object)
 
-    def __init__(
-        self, bridge: Bridge, chat: "Chat", guard: WheelGuard, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget | None = None) -> None:
         super().__init__(tr("Transcription"), _INTRO, parent)
         self._bridge = bridge
         self._chat = chat
@@ -339,7 +342,6 @@ class TranscriptionForm(SettingsSection):
         self._language.setPlaceholderText(tr("Detected by the server"))
         self._largest = number_field(0, 10_000, 5, " MB")
         self._largest.setSpecialValueText(tr("Any size"))
-        guard.guard(self._largest)
         self._test = TextButton(tr("Test"), kind="primary")
         self._report = ReportCard(self)
         self._add_rows()

@@ -1,6 +1,7 @@
 """Settings for finding the passages of an answer. Qt thread."""
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QHBoxLayout, QSlider, QWidget
 
 from desktop_rag.core.language.translation import tr
@@ -9,10 +10,10 @@ from desktop_rag.ui.settings.edited_settings import LATER_SOURCES, ROOMS
 from desktop_rag.ui.widgets.controls import PlainLabel
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
-    WheelGuard,
     note,
     radio_group,
     selected_value,
+    turn_if_focused,
 )
 
 _HUNDRED = 100
@@ -27,16 +28,20 @@ _LATER_NOTE = tr(
 )
 
 
+class _Balance(QSlider):
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        turn_if_focused(self, event, super().wheelEvent)
+
+
 class RetrievalForm(SettingsSection):
     """Edits RetrievalSettings; `changed` carries the new value."""
 
     changed = Signal(object)
 
-    def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
-        """`guard` keeps the mouse wheel from changing unfocused fields."""
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(tr("Search"), parent=parent)
         self._room = radio_group(self, tr("What a model reads"), ROOMS)
-        self._balance = QSlider(Qt.Orientation.Horizontal)
+        self._balance = _Balance(Qt.Orientation.Horizontal)
         self._balance.setRange(0, _HUNDRED)
         self._balance.setSingleStep(5)
         self._balance.setPageStep(10)
@@ -45,7 +50,6 @@ class RetrievalForm(SettingsSection):
         self._balance.setAccessibleName(tr("Balance between words and meaning"))
         self._balance_note = note()
         self._later = radio_group(self, tr("Follow-up questions"), LATER_SOURCES)
-        guard.guard(self._balance)
         self._balance.valueChanged.connect(self._on_edited)
         for button in (*self._room.values(), *self._later.values()):
             # Not `toggled`, which fires for the deselected button too.

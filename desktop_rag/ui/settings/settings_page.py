@@ -43,7 +43,6 @@ from desktop_rag.ui.settings.settings_parts import (
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_question, set_tip
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
-    WheelGuard,
     note,
     radio_group,
     selected_value,
@@ -242,21 +241,21 @@ class SettingsPage(PageList):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(tr("Settings"), PAGES, parent)
+        self._bridge, self._chat = bridge, chat
         self._settings = settings
-        guard = WheelGuard(self)
-        self._models = ModelsForm(bridge, chat, guard)
+        self._models = ModelsForm(bridge, chat)
         self.own_model_requested = self._models.own_requested
-        self._preferences = PreferencesForm(guard)
+        self._preferences = PreferencesForm()
         self.prompts_requested = self._preferences.prompts_requested
         self._answers = AnswersForm(MemoryField(bridge, chat))
-        self._retrieval = RetrievalForm(guard)
-        self._indexing = IndexingForm(guard)
-        self._advanced = AdvancedIndexingForm(guard)
+        self._retrieval = RetrievalForm()
+        self._indexing = IndexingForm()
+        self._advanced = AdvancedIndexingForm()
         self._assistants = AssistantsSection()
         self.assistants_requested = self._assistants.requested
-        self._transcription = TranscriptionForm(bridge, chat, guard)
+        self._transcription = TranscriptionForm(bridge, chat)
         self.background = BackgroundForm()
-        self._appearance = AppearanceForm(guard)
+        self._appearance = AppearanceForm()
         self._activity = ActivityForm()
         self._about = AboutSection(bridge, home)
         self._build()
@@ -319,6 +318,7 @@ class SettingsPage(PageList):
                 part.column.addWidget(section)
             found = settings_in(*sections)
             self.add_part(Part(page, name, part, found, words, is_last=sections is about))
+        self.list_page(ASSISTANTS, is_listed=False)
         self._saved = PlainLabel(tone="muted", wrap=True)
         self._saved.setIndent(8)
         self._undo = TextButton(tr("Undo"), kind="quiet")
@@ -383,6 +383,15 @@ class SettingsPage(PageList):
             self._saved.setText(said)
             set_tip(self._undo, tr("Undo: {change}", change=last.turned().in_words()))
             self._forgetting.start()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        # Assistants are made above a chat; until there is one, this page has nothing to lead to.
+        self._bridge.run(
+            self,
+            self._chat.assistants.all,
+            lambda found: self.list_page(ASSISTANTS, is_listed=bool(found)),
+        )
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)

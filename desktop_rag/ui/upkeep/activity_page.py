@@ -21,7 +21,7 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QComboBox, QFileDialog, QLineEdit, QWidget
+from PySide6.QtWidgets import QButtonGroup, QFileDialog, QLineEdit, QWidget
 
 from desktop_rag.activity.activity import EventFilter, FoundEvents, Totals, as_csv, as_json_lines
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Outcome
@@ -42,7 +42,7 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.days import written_day
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import cut_line, one_line
 from desktop_rag.ui.widgets.controls import (
     Card,
     ElidedLabel,
@@ -52,6 +52,7 @@ from desktop_rag.ui.widgets.controls import (
     plain_tooltip,
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.form_fields import DropDown
 from desktop_rag.ui.widgets.forms import ask_first
 from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
@@ -195,6 +196,7 @@ _SAMPLE_TEXTS = {ActivityColumn.TIME: "30 Nov 23:59", ActivityColumn.KIND: tr("E
 _EVENT_SHARE = 0.52
 _LEAST_HEIGHT_PX = 180
 _DETAILS_HEIGHT_PX = 116
+_MOST_QUESTION_CHARS = 100
 _NOTHING_CHOSEN = tr("Choose an event to see its details.")
 
 
@@ -260,6 +262,7 @@ class ActivityDetails(Card):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._chat_id = ""
+        self._lines: list[str] = []
         self._title = ElidedLabel(scale="heading")
         self._facts = PlainLabel(tone="muted", wrap=True, selectable=True)
         self._facts.setAlignment(Qt.AlignmentFlag.AlignTop)
@@ -284,7 +287,15 @@ class ActivityDetails(Card):
         self._chat_id = event.chat_id if event and chat_title else ""
         self._open_chat.setVisible(bool(self._chat_id))
         self._title.set_full_text(one_line(title_of(event, chat_title)) if event else "")
-        self._facts.setText("\n".join(_facts_of(event)) if event else _NOTHING_CHOSEN)
+        self._lines = _facts_of(event) if event else [_NOTHING_CHOSEN]
+        self._facts.setText("\n".join(self._lines))
+
+    def show_question(self, question: str) -> None:
+        """Name the question of the event on show."""
+        said = tr("Question: {question}", question=cut_line(question, _MOST_QUESTION_CHARS))
+        # In place of the kind, which the title tells, so that the table is not moved.
+        lines = [self._lines[0], said, *self._lines[2:]] if question else self._lines
+        self._facts.setText("\n".join(lines))
 
 
 def _facts_of(event: ActivityEvent) -> list[str]:
@@ -326,7 +337,7 @@ class ActivityFilters(QWidget):
         self._text = QLineEdit(self, placeholderText=tr("Filter by chat, model, host or message"))
         self._text.setAccessibleName(tr("Filter events"))
         add_clear_button(self._text)
-        self._range = QComboBox(self)
+        self._range = DropDown(self)
         self._range.setAccessibleName(tr("Time range"))
         self._range.addItems([_ALL, _WEEK, _TODAY])
         vertical(
@@ -374,6 +385,7 @@ _FORMS = {"Table (*.csv)": "csv", "JSON lines (*.jsonl)": "jsonl"}
 _OFF = tr("Recording is off. Turn it on under About.")
 _NOTHING = tr("Nothing is recorded yet. Questions, requests to endpoints and changes appear here.")
 _NO_MATCH = tr("No events match the filter.")
+_NO_CALLS = tr("No request was sent to an endpoint.")
 _DELETE = tr(
     "Delete all recorded activity?\n\nYour chats and the feedback in them stay. This can't be"
     " undone."
@@ -474,13 +486,27 @@ class ActivityPage(ScrolledPage):
 
     def _show_summary(self) -> None:
         self._summary.setText(self._totals.in_words())
-        self._table.set_empty_text(_NOTHING if self._filters.is_open else _NO_MATCH)
+        self._table.set_empty_text(self._emptiness())
         self._off.setVisible(not self._is_recording())
         self._export.setEnabled(self._totals.events > 0)
 
+    def _emptiness(self) -> str:
+        if self._filters.is_open:
+            return _NOTHING
+        is_of_calls = self._filters.wanted == EventFilter(frozenset({EventKind.CALL}))
+        return _NO_CALLS if is_of_calls else _NO_MATCH
+
     @Slot(object)
     def _on_event_chosen(self, event: ActivityEvent | None) -> None:
-        self._details.show_event(event, self._model.chat_title(event) if event else "")
+        title = self._model.chat_title(event) if event else ""
+        self._details.show_event(event, title)
+        if event and title:
+
+            def show(question: str) -> None:
+                if self._table.chosen_event == event:
+                    self._details.show_question(question)
+
+            self._bridge.run(self, lambda: self._activity.question_of(event), show)
 
     # --- actions ---------------------------------------------------------------------------------
 

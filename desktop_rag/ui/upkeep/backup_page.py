@@ -30,7 +30,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.days import written_day
 from desktop_rag.ui.foundation.wording import one_line, size_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, note
+from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note
 from desktop_rag.ui.widgets.forms import choose_file
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
@@ -169,7 +169,7 @@ class BackupPage(ScrolledPage):
             tr("Back up everything…"), kind="primary", then=self._on_everything_clicked
         )
         section.add_row(tr("Everything"), self._everything)
-        self._choice = QComboBox()
+        self._choice = DropDown()
         # The names come once it is shown; a long one gives way.
         self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self._choice.setMinimumContentsLength(_SHORTEST_NAME)

@@ -1,10 +1,10 @@
 """Building blocks of settings forms: sections, rows and fields; a line of a list. Qt thread."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QResizeEvent
+from PySide6.QtCore import QEvent, QPoint, QRect, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QPainter, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
@@ -47,9 +47,39 @@ def note(text: str = "") -> PlainLabel:
     return PlainLabel(text, tone="muted", scale="small", wrap=True)
 
 
+class DropDown(QComboBox):
+    """A list to choose from; while it is closed the mouse wheel scrolls the page around it."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+
+class _NumberField(QSpinBox):
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        turn_if_focused(self, event, super().wheelEvent)
+
+
+def turn_if_focused(
+    field: QWidget, event: QWheelEvent, turn: Callable[[QWheelEvent], None]
+) -> None:
+    """Let the wheel change a focused field, and scroll the page over any other."""
+    if field.hasFocus():
+        turn(event)
+    else:
+        event.ignore()
+
+
 def number_field(minimum: int, maximum: int, step: int, unit: str) -> QSpinBox:
     """A number field that emits a change when editing is finished, not per digit."""
-    field = QSpinBox()
+    field = _NumberField()
     field.setRange(minimum, maximum)
     field.setSingleStep(step)
     field.setSuffix(unit)
@@ -62,6 +92,13 @@ def number_field(minimum: int, maximum: int, step: int, unit: str) -> QSpinBox:
 
 class _MoneyField(QDoubleSpinBox):
     """Shows two decimals, and more only where needed: `0.0375`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        turn_if_focused(self, event, super().wheelEvent)
 
     def textFromValue(self, value: float) -> str:
         digits = len(f"{value:.{_MOST_DIGITS}f}".rstrip("0").partition(".")[2])
@@ -109,23 +146,6 @@ def show_checked(field: QCheckBox, is_checked: bool) -> None:
     """Set a checkbox without emitting a change."""
     with QSignalBlocker(field):
         field.setChecked(is_checked)
-
-
-class WheelGuard(QObject):
-    """Lets the mouse wheel change only the focused field, so that scrolling changes no setting."""
-
-    def guard(self, field: QWidget) -> None:
-        """Guard this field."""
-        field.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        field.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        is_wheel = event.type() == QEvent.Type.Wheel
-        is_stray = is_wheel and isinstance(watched, QWidget) and not watched.hasFocus()
-        if is_stray:
-            # Ignored, so that the page scrolls.
-            event.ignore()
-        return is_stray
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,6 +152,11 @@ class StatusStrip(QPushButton):
         """The text before eliding."""
         return self._label.full_text
 
+    @property
+    def tells_of_unread(self) -> bool:
+        """True while the line counts files that were not read."""
+        return bool(self._progress.files_unread)
+
     def sizeHint(self) -> QSize:
         return QSize(200, self.fontMetrics().height() + 12)
 
@@ -411,10 +416,17 @@ class MainWindow(QMainWindow):
         page.settings_requested.connect(self.show_models)
         page.writing_requested.connect(self._on_writing_requested)
         page.models.settings_requested.connect(self.show_models)
-        page.models.chosen.connect(self.settings.use_model)
+        page.models.offers_comparison = bool(self.pages.comparison)
+        page.models.comparison_requested.connect(self._on_comparison_requested)
+        page.model_chosen.connect(self.settings.use_model)
         page.model_check_chosen.connect(self.settings.use_model_check)
         page.folder_requested.connect(self._on_first_folder_requested)
-        page.library_requested.connect(self._on_strip_clicked)
+        page.library_requested.connect(self._on_library_requested)
+
+    @Slot()
+    def _on_comparison_requested(self) -> None:
+        self.show_page(SETTINGS)
+        self.settings_page.show_named(self.pages.comparison)
 
     @Slot()
     def _on_writing_requested(self) -> None:
@@ -431,7 +443,7 @@ class MainWindow(QMainWindow):
 
     def _connect_search(self, page: "SearchPage") -> None:
         page.folder_requested.connect(self._on_folder_requested)
-        page.library_requested.connect(self._on_strip_clicked)
+        page.library_requested.connect(self._on_library_requested)
         page.question_requested.connect(self._on_question_requested)
         page.ask_requested.connect(self.ask_about)
 
@@ -595,6 +607,13 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _on_strip_clicked(self) -> None:
+        """Open the library, at the files that the line counts as not read."""
+        self.show_page(LIBRARY)
+        if self._strip.tells_of_unread:
+            self.library_page.show_unread()
+
+    @Slot()
+    def _on_library_requested(self) -> None:
         self.show_page(LIBRARY)
 
     @Slot(str)

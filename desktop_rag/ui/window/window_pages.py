@@ -141,6 +141,8 @@ class WindowPages(QStackedWidget):
         self._beside_files: dict[str, Callable[[], QWidget]] = {}
         self._beside_chats: dict[str, Callable[[], QWidget]] = {}
         self._is_asked = False
+        # The name of the part of the settings that compares models, "" without one.
+        self.comparison = ""
         self.built_chat: ChatPage | None = None
         self.built_library: LibraryPage | None = None
         self.built_search: SearchPage | None = None

@@ -11,7 +11,7 @@ from desktop_rag.answer.writing.answer_texts import Refusal, refusal
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import FileAsked, FileCounts, Message, MessageState
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
-from desktop_rag.core.settings import Settings
+from desktop_rag.core.settings import PreferenceSettings, Settings
 from tests.asking import answer_of
 from tests.indexed import index
 from tests.servers.chat_server import ChatServer
@@ -127,6 +127,30 @@ def test_without_a_model_the_most_central_sentences_stand_for_all(
     assert "**Ferry:** The ferry leaves the pier at noon." in message.text
     assert "**Inn:** The inn serves soup from noon to dusk." in message.text
     assert all(source.is_cited and source.quote for source in message.sources)
+    assert message.text.startswith("Without a model, the key sentences of 2 files, quoted:")
+    assert "more file" not in message.text
+
+
+@pytest.mark.slow
+def test_without_a_model_few_sentences_of_many_files_are_quoted(
+    services: Services, folder: Path
+) -> None:
+    for name in range(40):
+        text = f"# Note {name}\n\nNote {name} tells of boat {name * 7}, {name} feet long.\n"
+        (folder / "inside" / f"note{name}.md").write_text(text)
+    indexed = index(services, folder)
+    german = replace(Settings(), preferences=PreferenceSettings(language="German"))
+    message, progress = asked(indexed, summary_of_folder(folder / "inside"))
+    assert len(progress) == len(message.sources) == 12
+    assert "the key sentences of 12 files, quoted:" in message.text.split("\n")[0]
+    assert message.text.endswith(
+        "And 30 more files: choose a folder or file with @ to see its own."
+    )
+    assert message.notes is not None
+    assert message.notes.files == FileCounts(matched=42, read=12)
+    indexed.chat.apply(german)
+    message, _ = asked(indexed, summary_of_folder(folder / "inside"))
+    assert message.text.startswith("Ohne Modell: die Kernsätze von 12 Dateien")
 
 
 def test_stopped_early_the_parts_read_until_then_are_the_answer(

@@ -3,9 +3,10 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication
+from PySide6.QtWidgets import QAbstractButton, QApplication, QListView
 
 from desktop_rag.activity.event_wording import SETTING_NAMES
+from desktop_rag.core.assistant import Assistant
 from desktop_rag.ui.settings.settings_parts import Found, Part, search, settings_in
 from tests.stories.conftest import Person
 
@@ -72,6 +73,18 @@ def test_eight_pages_have_all_parts(person: Person) -> None:
         declared = {setting.name for setting in part.settings}
         built = {setting.name for setting in settings_in(shown)}
         assert built <= declared, f"the search does not know all of {part.name}"
+
+
+def test_assistants_have_a_page_once_there_is_one(person: Person) -> None:
+    names, row = person.view("Settings"), PAGES.index("Assistants")
+    assert isinstance(names, QListView)
+    person.waits_until(lambda: names.isRowHidden(row))
+    assistants = person.app.services.chat.assistants
+    keeper = assistants.add(Assistant("", "Keeper"))
+    person.presses("Ctrl+1")
+    person.presses("Ctrl+4")
+    person.waits_until(lambda: not names.isRowHidden(row))
+    assistants.delete(keeper.assistant_id)
 
 
 def test_every_setting_is_found_by_its_name(person: Person) -> None:

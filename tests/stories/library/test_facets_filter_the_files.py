@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from desktop_rag.ui.library.document_rows import Column
 from tests.stories.conftest import Person
 
 
@@ -29,6 +30,17 @@ def test_words_and_types_go_together(person: Person, papers: Path) -> None:
     person.clicks("Folders")
     person.clicks("Show files in papers")
     assert names(person) == ["broken.pdf", "fees.csv", "lamp.md"]
+
+
+def test_the_status_line_leads_to_what_was_not_read(person: Person, papers: Path) -> None:
+    (papers / "song.xyz").write_bytes(bytes(range(256)))
+    person.drops(papers)
+    person.sees("4 files, 2 not read")
+    person.presses("Ctrl+1")
+    person.clicks("Library: 4 files, 2 not read")
+    assert names(person) == ["broken.pdf", "song.xyz"]
+    assert {cells[Column.STATE] for cells in person.rows("Files")} == {"Failed", "Skipped"}
+    person.sees("State: Skipped")
 
 
 def names(person: Person) -> list[str]:

@@ -70,7 +70,6 @@ def test_one_collection_takes_no_history_along(full: Place, tmp_path: Path) -> N
 @pytest.mark.slow
 def test_a_new_command_is_news_for_a_snapshot(full: Place) -> None:
     days = [0.0]
-    full.backups._clock = lambda: days[0]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     snapshots = Snapshots(full.home, full.backups, full.engine.precious, clock=lambda: days[0])
     assert snapshots.make()
     days[0] += 86_400.0

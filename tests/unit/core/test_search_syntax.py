@@ -78,6 +78,8 @@ def test_only_whole_words_are_repaired_in_a_text() -> None:
         (FileCounts(0, 20), "No file fits, passages of 20 were read"),
         (FileCounts(0, 0), "No file fits"),
         (FileCounts(2, 0), "2 files fit"),
+        (FileCounts(50, 53), "53 files were read, 50 of them fit"),
+        (FileCounts(1, 3), "3 files were read, one of them fits"),
     ],
 )
 def test_files_that_matched_and_were_read_are_told(counts: FileCounts, expected: str) -> None:

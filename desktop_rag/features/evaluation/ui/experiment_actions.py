@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QPageLayout, QPageSize, QPdfWriter, QTextDocument
-from PySide6.QtWidgets import QComboBox, QDialog, QFileDialog, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QDialog, QFileDialog, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
@@ -46,7 +46,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, note, number_field
+from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note, number_field
 from desktop_rag.ui.widgets.forms import FormDialog, ask_first, choose_file
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
@@ -202,7 +202,7 @@ class JudgingStartDialog(FormDialog):
         self._most = number_field(0, max(1, count), 1, "")
         self._most.setSpecialValueText(tr("All {count:,}", count=count))
         self._most.setAccessibleName(tr("How many questions"))
-        self._spread = QComboBox()
+        self._spread = DropDown()
         self._spread.setAccessibleName(tr("Which questions are drawn"))
         for spread in Spread:
             self._spread.addItem(spread.in_words(), spread.value)

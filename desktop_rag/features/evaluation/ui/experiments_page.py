@@ -50,6 +50,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_tooltip
 from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.form_fields import DropDown
 from desktop_rag.ui.widgets.item_list import ItemList
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
@@ -341,7 +342,8 @@ class ExperimentsPage(QWidget):
     def _make_controls(self, theme: Theme) -> None:
         self._new = TextButton(tr("New set"), kind="primary", icon="plus:accent_text", theme=theme)
         self._new.setMenu(self._set_menu(is_new=True))
-        self._sets = QComboBox(minimumContentsLength=20)
+        self._sets = DropDown()
+        self._sets.setMinimumContentsLength(20)
         self._sets.setAccessibleName(tr("Set of questions"))
         # A long name is no reason to wrap the row.
         self._sets.setSizeAdjustPolicy(
@@ -360,11 +362,11 @@ class ExperimentsPage(QWidget):
         self._report = TextButton(tr("Report…"), then=self._on_report_clicked)
         self._beside = TextButton(tr("Side by side…"), then=self._on_beside_clicked)
         self._beside.setAccessibleDescription(tr("The answers of the chosen runs"))
-        self._filter = QComboBox()
+        self._filter = DropDown()
         self._filter.setAccessibleName(tr("Which questions"))
         for chosen in AnswerFilter:
             self._filter.addItem(chosen.in_words(), chosen.value)
-        self._tag = QComboBox()
+        self._tag = DropDown()
         self._tag.setAccessibleName(tr("Tag"))
         self._said = PlainLabel(wrap=True, selectable=True)
         self._compared = PlainLabel(wrap=True, selectable=True)

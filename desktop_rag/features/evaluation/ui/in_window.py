@@ -34,3 +34,4 @@ def join(app: "WindowApp") -> None:
 
     part = Part(ADVANCED, tr("Compare models"), page, _SETTINGS, _WORDS)
     app.window.pages.add_settings_part(part)
+    app.window.pages.comparison = part.name

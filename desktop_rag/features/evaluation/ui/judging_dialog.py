@@ -21,6 +21,7 @@ from desktop_rag.ui.foundation.wording import one_line, place_in_words
 from desktop_rag.ui.messages.cited_text import CitedText
 from desktop_rag.ui.widgets.controls import ElidedButton, PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.form_fields import DropDown
 from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 
 
@@ -305,7 +306,7 @@ class AnswersDialog(QDialog):
     def _side(
         self, matrix: AnswerMatrix, theme: Theme, side: int
     ) -> tuple[QComboBox, AnswerText, PlainLabel]:
-        choice = QComboBox()
+        choice = DropDown()
         choice.setAccessibleName(tr("Run on the left") if side == 0 else tr("Run on the right"))
         choice.addItems([one_line(name) for name in matrix.names])
         choice.setCurrentIndex(self._chosen[min(side, len(self._chosen) - 1)])

@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import (
-    QComboBox,
-    QFrame,
-    QListWidgetItem,
-    QScrollArea,
-    QStackedWidget,
-    QTabBar,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QListWidgetItem, QScrollArea, QStackedWidget, QTabBar, QWidget
 
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
@@ -35,7 +27,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import number_field
+from desktop_rag.ui.widgets.form_fields import DropDown, number_field
 from desktop_rag.ui.widgets.item_list import ItemList
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
@@ -83,9 +75,9 @@ class ChunkPanel(QWidget):
         self._connect()
 
     def _make_controls(self) -> None:
-        self._collection = QComboBox()
+        self._collection = DropDown()
         self._collection.setAccessibleName(tr("Collection"))
-        self._questions = QComboBox()
+        self._questions = DropDown()
         self._questions.setAccessibleName(tr("Questions"))
         self._collection.setMinimumContentsLength(18)
         self._questions.setMinimumContentsLength(30)

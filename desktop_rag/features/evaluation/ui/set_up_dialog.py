@@ -16,7 +16,7 @@ from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.settings.edited_settings import ROOMS
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, note
+from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note
 from desktop_rag.ui.widgets.item_list import ItemList
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ContentScroll
@@ -228,7 +228,8 @@ class SetUpDialog(QDialog):
 
 
 def _choice(name: str, items: Sequence[tuple[str, object]]) -> QComboBox:
-    field = QComboBox(minimumContentsLength=16)
+    field = DropDown()
+    field.setMinimumContentsLength(16)
     field.setAccessibleName(name)
     for words, value in items:
         field.addItem(one_line(words), value)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QLineEdit, QMenu, QWidget
+from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.errors import AppError
@@ -15,7 +15,7 @@ from desktop_rag.features.rails.assistants.rail_names import BUILT_IN
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line, shortened
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.form_fields import DropDown, note
 from desktop_rag.ui.widgets.forms import choose_folder
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
@@ -41,7 +41,7 @@ class RailsField(QWidget):
 
     def __init__(self, rails: str) -> None:
         super().__init__()
-        self.choice = QComboBox()
+        self.choice = DropDown()
         self.choice.setAccessibleName(tr("Rails"))
         self.choice.addItem(tr("None"), "")
         for known in BUILT_IN:

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QFontDatabase, QHideEvent, QKeySequence, QShowEvent
-from PySide6.QtWidgets import (
-    QComboBox,
-    QInputDialog,
-    QLineEdit,
-    QMessageBox,
-    QPlainTextEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QInputDialog, QLineEdit, QMessageBox, QPlainTextEdit, QWidget
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.errors import AppError
@@ -36,6 +29,7 @@ from desktop_rag.ui.widgets.controls import (
     plain_question,
     set_tip,
 )
+from desktop_rag.ui.widgets.form_fields import DropDown
 from desktop_rag.ui.widgets.forms import choose_folder
 from desktop_rag.ui.widgets.item_list import ItemList
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
@@ -251,7 +245,8 @@ class RailsChooser(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._folder: Path | None = None
-        self._choice = QComboBox(minimumContentsLength=16)
+        self._choice = DropDown()
+        self._choice.setMinimumContentsLength(16)
         self._choice.setAccessibleName(tr("Your rails"))
         self._new = TextButton(
             tr("New rails…"), icon="plus:text", theme=theme, then=self.ask_for_name

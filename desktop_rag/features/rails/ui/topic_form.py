@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 from PySide6.QtCore import QSignalBlocker, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.features.rails.topics.rail_topic import RailTopic, TopicReply
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel
-from desktop_rag.ui.widgets.form_fields import WheelGuard, note
+from desktop_rag.ui.widgets.form_fields import DropDown, note
 from desktop_rag.ui.widgets.layouts import Gap, fill, vertical
 
 REPLIES = {
@@ -60,11 +60,10 @@ class TopicForm(QWidget):
         self._name.setAccessibleName(tr("Name of the topic"))
         self._examples = _lines(tr("Example sentences"), _EXAMPLE_LINES)
         self._examples.setPlaceholderText(tr("How much is a ticket?\nWhat does it cost to get in?"))
-        self._reply = QComboBox()
+        self._reply = DropDown()
         self._reply.setAccessibleName(tr("What happens"))
         for reply, words in REPLIES.items():
             self._reply.addItem(words, reply)
-        WheelGuard(self).guard(self._reply)
         self._said_name = PlainLabel()
         self._said = _lines(tr("The text"), _TEXT_LINES)
         self._said_note = note(_TEXTS_NOTE)

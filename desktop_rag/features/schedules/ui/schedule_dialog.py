@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from PySide6.QtCore import QLocale, QTime, Slot
+from PySide6.QtCore import QLocale, Qt, QTime, Slot
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPlainTextEdit, QTimeEdit, QWidget
 
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope, names_of
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.features.schedules.values.scheduled_question import (
     LONGEST_NAME,
@@ -20,7 +21,7 @@ from desktop_rag.features.schedules.values.scheduled_question import (
 )
 from desktop_rag.ui.foundation.days import day_and_time, time_of_day
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note
+from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note, turn_if_focused
 from desktop_rag.ui.widgets.forms import FormDialog
 
 RHYTHMS = {
@@ -86,6 +87,15 @@ _MISSED = tr(
 )
 
 
+class _TimeField(QTimeEdit):
+    def __init__(self, moment: QTime) -> None:
+        super().__init__(moment)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        turn_if_focused(self, event, super().wheelEvent)
+
+
 class ScheduleDialog(FormDialog):
     """`submitted` carries the ScheduledQuestion as entered; open until it is saved."""
 
@@ -99,24 +109,21 @@ class ScheduleDialog(FormDialog):
         """`scopes` can be chosen; `cost` says what each run uses."""
         self._edited = question
         self._make_texts(question)
-        self._rhythm = QComboBox()
+        self._rhythm = DropDown()
         for rhythm, words in RHYTHMS.items():
             self._rhythm.addItem(words, rhythm)
         self._rhythm.setCurrentIndex(list(RHYTHMS).index(question.rhythm))
-        self._day = QComboBox()
+        self._day = DropDown()
         self._day.addItems([weekday_in_words(day) for day in range(_DAYS)])
         self._day.setCurrentIndex(question.weekday)
         self._day.setAccessibleName(tr("Day"))
-        self._time = QTimeEdit(QTime(*divmod(question.minute, 60)))
+        self._time = _TimeField(QTime(*divmod(question.minute, 60)))
         self._time.setAccessibleName(tr("Time"))
         # The style sheet's padding does not apply to the text.
         self._time.lineEdit().setTextMargins(_TEXT_MARGIN_PX, 0, 0, 0)
         self._about = scope_field(question.scope, scopes)
         title = tr("Scheduled question") if question.question_id else tr("Ask regularly")
         super().__init__(title, self._section(title, cost), _WIDTH_PX, parent)
-        guard = WheelGuard(self)
-        for field in (self._rhythm, self._day, self._time, self._about):
-            guard.guard(field)
         self._question.textChanged.connect(self._on_edited)
         self._rhythm.currentIndexChanged.connect(self._on_edited)
         self._on_edited()
@@ -167,10 +174,11 @@ class ScheduleDialog(FormDialog):
 
 def scope_field(chosen: QuestionScope, scopes: Sequence[QuestionScope]) -> QComboBox:
     """A combo box of the scopes, all documents and the chosen one among them."""
-    field = QComboBox(minimumContentsLength=20)
+    field = DropDown()
+    field.setMinimumContentsLength(20)
     every = list(dict.fromkeys((ALL_DOCUMENTS, chosen, *scopes)))
     for scope in every:
-        words = scope.in_words().removeprefix("About: ")
+        words = names_of(scope.items) or scope.in_words()
         field.addItem(one_line(words) or tr("All documents"), scope)
     field.setCurrentIndex(every.index(chosen))
     return field

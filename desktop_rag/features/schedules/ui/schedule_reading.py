@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QFont, QShowEvent, QTextBlockFormat, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QComboBox, QFrame, QListWidgetItem, QStackedWidget, QWidget
+from PySide6.QtWidgets import QFrame, QListWidgetItem, QStackedWidget, QWidget
 
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.translation import told, tr
@@ -34,7 +34,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line, place_in_words
 from desktop_rag.ui.messages.cited_text import CitedText
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.form_fields import DropDown, note
 from desktop_rag.ui.widgets.item_list import ItemList
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
@@ -178,7 +178,7 @@ class SchedulePage(ScrolledPage):
         self._pause = TextButton("", then=self._on_pause_clicked)
         self._edit = TextButton(tr("Edit…"), then=self._on_edit_clicked)
         self._delete = TextButton(tr("Delete"), kind="danger", then=self._on_delete_clicked)
-        self._history = QComboBox()
+        self._history = DropDown()
         self._history.setAccessibleName(tr("Answers so far"))
         self._view = RunView(theme)
         self._kept = note(_KEPT)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
@@ -25,7 +25,7 @@ from desktop_rag.ui.foundation.days import day_of, written_day
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note, number_field
+from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note, number_field
 from desktop_rag.ui.widgets.forms import FormDialog, choose_file
 from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 
@@ -64,12 +64,9 @@ class AddressSection(SettingsSection):
         self._facts: CertificateFacts | None = None
         self._is_restarting = False
         self._shown = ServerSettings()
-        self._reach, self._names = QComboBox(), QLineEdit()
+        self._reach, self._names = DropDown(), QLineEdit()
         self._port = number_field(1, _MOST_PORT, 1, "")
         self._port.setGroupSeparatorShown(False)
-        guard = WheelGuard(self)
-        guard.guard(self._reach)
-        guard.guard(self._port)
         self._certificate, self._key = QLineEdit(), QLineEdit()
         self._choose, self._choose_key = TextButton(tr("Choose…")), TextButton(tr("Choose…"))
         self._use, self._discard = TextButton(tr("Use these")), TextButton(tr("Discard"))
@@ -291,7 +288,7 @@ class RuleDialog(FormDialog):
         self, collections: Mapping[str, str], rule: AccessRule | None, parent: QWidget
     ) -> None:
         """`collections` has the names, by id, of those to choose from. A `rule` is changed."""
-        self._collection = QComboBox()
+        self._collection = DropDown()
         for collection_id, name in collections.items():
             self._collection.addItem(one_line(name), collection_id)
         self._key = QLineEdit(rule.key_file if rule else "")

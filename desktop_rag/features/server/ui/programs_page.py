@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import Qt, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import persons_mask
@@ -29,7 +29,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, note, show_checked
+from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note, show_checked
 from desktop_rag.ui.widgets.forms import FormDialog, RowAction, RowList, ask_first, row_of
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
@@ -154,7 +154,7 @@ class UsageSection(SettingsSection):
         self._bridge = bridge
         self._records = records
         self._settings = settings
-        self._span = QComboBox()
+        self._span = DropDown()
         for days, words in _SPANS.items():
             self._span.addItem(words, days)
         self._whole = PlainLabel(wrap=True)

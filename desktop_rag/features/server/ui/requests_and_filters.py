@@ -32,7 +32,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, add_clear_button
-from desktop_rag.ui.widgets.form_fields import SettingsSection, note
+from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note
 from desktop_rag.ui.widgets.forms import RowList, ask_first
 from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
 from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
@@ -209,7 +209,7 @@ class RequestsDialog(QDialog):
         self._refresh()
 
     def _filters(self, tokens: Sequence[TokenFacts]) -> tuple[QComboBox, QComboBox, QLineEdit]:
-        kind, token, words = QComboBox(self), QComboBox(self), QLineEdit(self)
+        kind, token, words = DropDown(self), DropDown(self), QLineEdit(self)
         kind.setAccessibleName(tr("Result"))
         kind.addItem(tr("All requests"), "")
         for each in (RequestKind.ANSWER, RequestKind.ERROR, RequestKind.REFUSED):

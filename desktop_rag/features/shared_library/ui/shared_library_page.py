@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QLineEdit
+from PySide6.QtWidgets import QLineEdit
 
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
@@ -27,7 +27,7 @@ from desktop_rag.ui.foundation.days import clock_in_words
 from desktop_rag.ui.foundation.wording import hint_of, one_line, size_in_words, title_of
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note, number_field
+from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note, number_field
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
@@ -217,17 +217,14 @@ class SharedLibrarySection(SettingsSection):
         self._settings = settings
         self._access = access
         self._job: Job | None = None
-        guard = WheelGuard(self)
         self._host, self._database, self._role = QLineEdit(), QLineEdit(), QLineEdit()
         self._port = number_field(1, _MOST_PORT, 1, "")
         self._port.setGroupSeparatorShown(False)
         self._port.setAccessibleName(tr("Port"))
-        guard.guard(self._port)
         self._library, self._certificate = QLineEdit(), QLineEdit()
         self._password = QLineEdit(echoMode=QLineEdit.EchoMode.Password)
         self._kept = note()
-        self._encryption = QComboBox()
-        guard.guard(self._encryption)
+        self._encryption = DropDown()
         for value, words in _ENCRYPTIONS.items():
             self._encryption.addItem(words, value)
         self._risk = note()

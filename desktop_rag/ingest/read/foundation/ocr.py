@@ -3,7 +3,6 @@
 Runs in the parser process.
 """
 
-import importlib.util
 import logging
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from desktop_rag.core.log import disable_telemetry
-from desktop_rag.core.pictures import TO_HAVE_THEM_READ, PictureText
+from desktop_rag.core.pictures import TO_HAVE_THEM_READ, PictureText, is_ocr_installed
 
 log = logging.getLogger(__name__)
 
@@ -151,7 +150,7 @@ if TYPE_CHECKING:
 
 
 READ_FROM_PICTURES = "Text was read from pictures; there may be mistakes in it."
-OCR_HINT = f"{TO_HAVE_THEM_READ}install the extra: pip install 'desktop-rag[ocr]'."
+_MISSING_HINT = f"{TO_HAVE_THEM_READ}install the extra “ocr”: Settings › Documents says how."
 _OFF_HINT = f"{TO_HAVE_THEM_READ}switch on “Read text in scanned pages and images” in the settings."
 _MIN_SIDE_PX = 16
 _MIN_SCORE = 0.5
@@ -164,12 +163,7 @@ _DETECTION_SIDE_PX = 1280
 
 def ocr_hint() -> str:
     """What a person can do so that pictures are read, while they aren't."""
-    return _OFF_HINT if is_ocr_installed() else OCR_HINT
-
-
-def is_ocr_installed() -> bool:
-    """True when the extra is installed, whether it is switched on or not."""
-    return importlib.util.find_spec("rapidocr") is not None
+    return _OFF_HINT if is_ocr_installed() else _MISSING_HINT
 
 
 class OcrFailedError(Exception):

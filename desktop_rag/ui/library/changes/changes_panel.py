@@ -17,14 +17,7 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QButtonGroup,
-    QComboBox,
-    QHBoxLayout,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import number_in_words, told, tr
 from desktop_rag.core.library_events import FileChange, FileChangeKind
@@ -35,6 +28,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line, value_in_words
 from desktop_rag.ui.widgets.controls import TextButton, plain_tooltip
 from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.form_fields import DropDown
 from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
 
 if TYPE_CHECKING:
@@ -241,7 +235,7 @@ class ChangesPanel(QWidget):
             group.addButton(chip)
             self._chips[kind] = chip
         self._chips[None].setChecked(True)
-        self._period = QComboBox(self)
+        self._period = DropDown(self)
         self._period.setAccessibleName(tr("Period"))
         for words, days in _DAYS.items():
             self._period.addItem(words, days)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QComboBox,
     QDialog,
     QHBoxLayout,
     QLineEdit,
@@ -23,7 +22,7 @@ from desktop_rag.core.parsed import ChunkMethod, ChunkSettings
 from desktop_rag.ui.endpoints.model_field import MODEL_NOTE, ModelField
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, plain_tooltip
-from desktop_rag.ui.widgets.form_fields import note, number_field, show_number
+from desktop_rag.ui.widgets.form_fields import DropDown, note, number_field, show_number
 
 _MIN_ROWS = 3
 _ROW_PX = 26
@@ -102,7 +101,7 @@ class CollectionsDialog(QDialog):
         self._collections = list(collections)
         self._members = MemberList(collections, sources, self)
         self._new = TextButton(tr("New collection"), kind="quiet")
-        self._chosen = QComboBox()
+        self._chosen = DropDown()
         self._chosen.addItems([one_line(c.name) for c in collections])
         self._chosen.setAccessibleName(tr("Collection"))
         self._name = QLineEdit()

@@ -6,7 +6,6 @@ from dataclasses import replace
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
-    QComboBox,
     QDialog,
     QHBoxLayout,
     QLineEdit,
@@ -23,7 +22,7 @@ from desktop_rag.ui.foundation.days import moment_in_words
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.library.collection_field import CollectionField
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import note, number_field
+from desktop_rag.ui.widgets.form_fields import DropDown, note, number_field
 
 _MOST_STEPS = 100
 _USUAL_STEPS = 3
@@ -205,7 +204,7 @@ class LinksDialog(QDialog):
         self._addresses.setPlainText("\n".join(links.urls))
         self._limit.setValue(links.page_limit)
         self._limit.setAccessibleName(tr("Maximum number of pages"))
-        self._refresh = QComboBox()
+        self._refresh = DropDown()
         for hours, words in _UPDATES.items():
             self._refresh.addItem(words, hours)
         self._show_refresh(links.refresh_hours if source else _DEFAULT_H)

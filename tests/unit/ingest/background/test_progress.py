@@ -162,6 +162,26 @@ def test_a_pause_takes_no_time_of_the_work() -> None:
     assert meter.snapshot().seconds_left == 9.0
 
 
+def test_the_time_left_only_falls_for_the_same_files() -> None:
+    meter, clock = a_meter(has_embedder=False)
+    meter.set_files_left(100)
+    clock.now = 5.0
+    meter.add_read(50, passages=0, left=50)
+    assert meter.snapshot().seconds_left == 5.0
+    clock.now = 25.0
+    meter.add_read(10, passages=0, left=40)
+    assert meter.snapshot().seconds_left is None, "it takes longer than was told"
+    clock.now = 30.0
+    meter.add_read(38, passages=0, left=2)
+    told = meter.snapshot().seconds_left
+    assert told
+    assert told < 5.0
+    meter.set_files_left(200)
+    longer = meter.snapshot().seconds_left
+    assert longer
+    assert longer > 5.0, "there is more to read"
+
+
 # One thing that may happen to a run: a name and a number.
 EVENTS = st.lists(
     st.tuples(

@@ -18,7 +18,7 @@ from desktop_rag.ui.documents.sources_panel import (
     unwrapped,
 )
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.widgets.controls import ElidedLabel
+from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel
 from tests.unit.ui.rooms import marked_in
 
 PASSAGE = "The wick is cut level. " * 30 + "It is trimmed twice a night." + " Then it burns." * 30
@@ -56,17 +56,26 @@ def test_cited_sources_come_first(panel: SourcesPanel, qtbot: QtBot) -> None:
 
 
 def test_a_card_shows_its_document_and_location(panel: SourcesPanel) -> None:
-    titles = [label.full_text for label in cards(panel)[2].findChildren(ElidedLabel)]
-    assert titles == ["B <i>x</i>", "page 4", "b.pdf"]
-    assert [label.full_text for label in cards(panel)[1].findChildren(ElidedLabel)] == [
-        "A",
-        "Lamp › Wick",
-        "a.md",
-    ]
+    assert lines(cards(panel)[2]) == ["B <i>x</i>", "page 4", "b.pdf"]
+    assert lines(cards(panel)[1]) == ["A", "Lamp › Wick", "a.md"]
 
 
 def lines(card: SourceCard) -> list[str]:
-    return [label.full_text for label in card.findChildren(ElidedLabel)]
+    """What the head of a card says beside the number."""
+    labels = [label for label in card.findChildren(PlainLabel) if label.text()]
+    shown = [
+        label.full_text if isinstance(label, ElidedLabel) else label.text() for label in labels
+    ]
+    return [line for line in shown if not line.isdecimal()]
+
+
+def test_a_path_of_headings_is_shown_whole(panel: SourcesPanel, qtbot: QtBot) -> None:
+    path = "Handbook of the lighthouse › Maintenance in winter › Trimming of the wick"
+    panel.resize(220, 500)
+    panel.show_sources([replace(FOUND, anchor=Anchor(heading=path))])
+    qtbot.waitUntil(lambda: set(cards(panel)) == {FOUND.n})
+    [label] = [w for w in cards(panel)[FOUND.n].findChildren(PlainLabel) if w.text() == path]
+    assert label.height() >= label.heightForWidth(label.width()) > 2 * label.fontMetrics().height()
 
 
 def test_consecutive_passages_name_their_document_once(panel: SourcesPanel, qtbot: QtBot) -> None:
@@ -272,7 +281,7 @@ def test_a_card_that_follows_is_no_higher_than_its_buttons(theme: Theme, qtbot: 
     qtbot.addWidget(card)
     card.resize(320, 200)
     card.show()
-    [place] = card.findChildren(ElidedLabel)
+    [place] = [w for w in card.findChildren(PlainLabel) if w.text() == "Lamp › Wick"]
     copy = next(b for b in card.findChildren(QAbstractButton) if "Copy" in b.accessibleName())
     qtbot.waitUntil(lambda: abs(place.geometry().center().y() - copy.geometry().center().y()) <= 1)
 
@@ -284,7 +293,11 @@ def test_no_card_is_squashed_even_before_the_window_is_drawn(theme: Theme, qtbot
     panel.show()
     qtbot.waitExposed(panel)
     texts = [f"Passage {n} of the log. " + "The wick is cut level. " * n * 3 for n in range(1, 4)]
-    sources = [replace(FOUND, n=n, document_id=f"d{n}", text=t) for n, t in enumerate(texts, 1)]
+    place = Anchor(heading="Handbook of the lighthouse › Maintenance in winter › Trimming of wicks")
+    sources = [
+        replace(FOUND, n=n, document_id=f"d{n}", text=t, anchor=place)
+        for n, t in enumerate(texts, 1)
+    ]
     panel.show_sources(sources)
     assert all(map(is_laid_out, cards(panel).values()))
     panel.resize(260, 700)
@@ -297,5 +310,7 @@ def is_laid_out(card: SourceCard) -> bool:
     buttons = card.findChildren(QAbstractButton)
     copy = next(b for b in buttons if b.accessibleName().startswith("Copy source"))
     is_high = passage.height() >= passage.document().size().height()
+    [place] = [w for w in card.findChildren(PlainLabel) if " › " in w.text()]
+    is_high = is_high and place.height() == place.heightForWidth(place.width())
     is_apart = copy.y() >= passage.y() + passage.height()
     return is_high and is_apart and card.height() == card.sizeHint().height()

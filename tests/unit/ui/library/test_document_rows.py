@@ -86,6 +86,10 @@ def test_cells_keep_foreign_text_on_one_line() -> None:
 
 
 def test_a_tooltip_says_why_a_file_is_not_read() -> None:
+    reason = "The file is damaged. It is not a PDF, or only a part of one."
+    torn = Row(make_document("t.pdf", DocumentState.FAILED, reason=reason), "")
+    assert cell_text(torn, Column.REASON) == "The file is damaged."
+    assert whole_text(torn, Column.REASON) == reason
     failed = Row(make_document("b.md", DocumentState.FAILED, reason="Encrypted."), "")
     place = str(failed.document.path)
     assert whole_text(failed, Column.NAME) == f"{place}\nEncrypted."

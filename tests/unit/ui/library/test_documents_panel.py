@@ -174,7 +174,7 @@ def test_a_removed_folder_is_no_longer_chosen(panel: DocumentsPanel, qtbot: QtBo
 
 def test_shows_the_failed_files_of_a_folder_on_demand(panel: DocumentsPanel) -> None:
     field(panel, QLineEdit, "Filter files").setText("something else")
-    panel.show_files("papers", StateGroup.FAILED)
+    panel.show_files("papers", [StateGroup.FAILED])
     assert names(panel) == ["c.pdf"]
     assert not table(panel).isColumnHidden(Column.REASON)
     assert table(panel).isColumnHidden(Column.PASSAGES)
@@ -275,7 +275,7 @@ def test_fifty_thousand_files_are_filtered_and_changed_in_one_pass(panel: Docume
     steps: list[int] = []
     for signal in (model.rowsInserted, model.rowsRemoved, model.dataChanged, model.layoutChanged):
         signal.connect(lambda: steps.append(model.rowCount()))
-    panel.show_files(group=StateGroup.FAILED)
+    panel.show_files(groups=[StateGroup.FAILED])
     model.apply_changes([in_state(d, DocumentState.FAILED) for d in documents[::50]])
     panel.show_files()
     # Each row is not a step of its own.

@@ -11,7 +11,6 @@ from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.ui.endpoints.endpoint_form import EndpointForm
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.widgets.form_fields import WheelGuard
 from tests.keyrings import MemoryKeyring
 from tests.servers.chat_server import ChatServer
 from tests.unit.ui.rooms import make_chat, opened_store
@@ -31,7 +30,7 @@ def chat(tmp_path: Path) -> Iterator[Chat]:
 
 @pytest.fixture
 def form(theme: Theme, bridge: Bridge, chat: Chat, qtbot: QtBot) -> EndpointForm:
-    form = EndpointForm(bridge, chat, EndpointSettings(), WheelGuard())
+    form = EndpointForm(bridge, chat, EndpointSettings())
     qtbot.addWidget(form)
     form.resize(800, 600)
     form.show()

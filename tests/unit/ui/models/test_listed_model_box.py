@@ -15,7 +15,6 @@ from desktop_rag.ui.endpoints.endpoint_details import ListedModelBox, facts_in_w
 from desktop_rag.ui.endpoints.endpoint_form import EndpointForm
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.widgets.form_fields import WheelGuard
 from tests.keyrings import MemoryKeyring
 from tests.servers.chat_server import ChatServer
 from tests.unit.ui.rooms import button, field, make_chat, opened_store, texts
@@ -46,7 +45,7 @@ def box(theme: Theme, bridge: Bridge, chat: Chat, qtbot: QtBot) -> ListedModelBo
 
 @pytest.fixture
 def form(theme: Theme, bridge: Bridge, chat: Chat, qtbot: QtBot) -> EndpointForm:
-    form = EndpointForm(bridge, chat, EndpointSettings(), WheelGuard())
+    form = EndpointForm(bridge, chat, EndpointSettings())
     qtbot.addWidget(form)
     form.show()
     qtbot.waitActive(form)

@@ -13,7 +13,6 @@ from desktop_rag.models.endpoints.endpoint_check import USUAL
 from desktop_rag.ui.endpoints.models_form import ModelsForm
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.widgets.form_fields import WheelGuard
 from tests.servers.chat_server import ChatServer
 from tests.unit.ui.rooms import button, field, texts
 
@@ -31,7 +30,7 @@ def told() -> list[Settings]:
 def form(
     theme: Theme, bridge: Bridge, chat: Chat, told: list[Settings], qtbot: QtBot
 ) -> ModelsForm:
-    form = ModelsForm(bridge, chat, WheelGuard())
+    form = ModelsForm(bridge, chat)
     form.changed.connect(told.append)
     qtbot.addWidget(form)
     form.resize(800, 900)

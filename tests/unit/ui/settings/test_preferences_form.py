@@ -4,15 +4,15 @@ import pytest
 from PySide6.QtWidgets import QComboBox, QLineEdit
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.settings import AnswerLength, PreferenceSettings
-from desktop_rag.ui.settings.preferences_form import PreferencesForm
-from desktop_rag.ui.widgets.form_fields import WheelGuard
+from desktop_rag.core.settings import AnswerLength, IndexSettings, PreferenceSettings
+from desktop_rag.ui.settings import preferences_form
+from desktop_rag.ui.settings.preferences_form import IndexingForm, PreferencesForm
 from tests.unit.ui.rooms import button, field
 
 
 @pytest.fixture
 def form(theme: object, qtbot: QtBot) -> PreferencesForm:
-    form = PreferencesForm(WheelGuard())
+    form = PreferencesForm()
     qtbot.addWidget(form)
     form.show()
     return form
@@ -55,3 +55,19 @@ def test_shown_settings_emit_nothing(form: PreferencesForm, qtbot: QtBot) -> Non
     assert button(form, "Length of answers: Brief").isChecked()
     form.show_preferences(PreferenceSettings())
     assert line(form, "Language of answers").text() == "Same as the question"
+
+
+@pytest.mark.parametrize("is_installed", [False, True])
+def test_text_recognition_is_ticked_only_where_it_is_installed(
+    theme: object, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, *, is_installed: bool
+) -> None:
+    monkeypatch.setattr(preferences_form, "is_ocr_installed", lambda: is_installed)
+    form = IndexingForm()
+    qtbot.addWidget(form)
+    form.show_index(IndexSettings(reads_pictures=True))
+    reads = button(form, "Read text in scanned pages and images")
+    assert reads.isChecked() is reads.isEnabled() is is_installed
+    told: list[IndexSettings] = []
+    form.changed.connect(told.append)
+    button(form, "Pause indexing on battery power").click()
+    assert told[0].reads_pictures, "what is not asked stays as it was"

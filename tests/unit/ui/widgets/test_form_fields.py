@@ -1,12 +1,20 @@
 """Rows of settings forms: beside their labels, or below them where it is narrow."""
 
 import pytest
-from PySide6.QtCore import QPoint
-from PySide6.QtWidgets import QLineEdit, QPushButton, QRadioButton, QScrollArea
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QLineEdit,
+    QPushButton,
+    QRadioButton,
+    QScrollArea,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.widgets.form_fields import SettingsSection, note
+from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note, number_field
 
 
 @pytest.fixture
@@ -50,3 +58,29 @@ def test_every_width_comes_to_rest(qtbot: QtBot, area: QScrollArea, height: int)
     for width in range(700, 260, -7):
         area.resize(width, height)
         qtbot.waitUntil(lambda: area.horizontalScrollBar().maximum() == 0)
+
+
+@pytest.mark.parametrize("has_focus", [True, False])
+def test_the_wheel_scrolls_the_page_over_a_closed_list(
+    qtbot: QtBot, area: QScrollArea, *, has_focus: bool
+) -> None:
+    chosen, number = DropDown(), number_field(0, 100, 5, " MB")
+    chosen.addItems(["One", "Two", "Three"])
+    for field in (chosen, number):
+        section_of(area).add_row("", field)
+        if has_focus:
+            field.setFocus()
+            qtbot.waitUntil(field.hasFocus)
+        turn = turned(field)
+        QApplication.sendEvent(field, turn)
+        assert turn.isAccepted() is (has_focus and field is number)
+    assert chosen.currentText() == "One"
+
+
+def turned(field: QWidget) -> QWheelEvent:
+    """A turn of the wheel towards the person, over a field."""
+    place = QPointF(5, 5)
+    return QWheelEvent(
+        place, field.mapToGlobal(place), QPoint(), QPoint(0, -120), Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
+    )  # fmt: skip

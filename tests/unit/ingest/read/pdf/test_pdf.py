@@ -67,9 +67,7 @@ def test_pages_that_are_pictures_are_named() -> None:
     assert "To have them read" in warnings[1]
 
 
-@pytest.mark.parametrize(
-    ("is_installed", "advice"), [(False, "desktop-rag[ocr]"), (True, "switch on")]
-)
+@pytest.mark.parametrize(("is_installed", "advice"), [(False, "extra “ocr”"), (True, "switch on")])
 def test_a_scan_without_ocr_says_what_reads_it(
     monkeypatch: pytest.MonkeyPatch, *, is_installed: bool, advice: str
 ) -> None:
