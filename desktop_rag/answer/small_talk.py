@@ -21,7 +21,7 @@ _COURTESIES = ("greeting", _THANKS, "farewell")
 _ABOUT, _VAGUE = "about", "vague"
 _KINDS = (*_COURTESIES, _ABOUT, _VAGUE, "model", "privacy", "add")
 _LONGEST_CHARS = 120
-# An example has this share of a question about the app: "who can help me" isn't "help me".
+# The share that an example has at least in a question: "who can help me" isn't "help me".
 _LEAST_SHARE = 2 / 3
 _QUESTION_MARKS = ("?", "？", "؟")
 _WORD = re.compile(r"[^\W_]+")
@@ -68,7 +68,8 @@ class _Language:
             # Only where a conversation begins can "this" stand for the app.
             is_possible = not (asks if kind == _THANKS else kind == _VAGUE and not is_first)
             if is_possible and self.known[kind].issuperset(own):
-                least = 0 if kind in _COURTESIES else _LEAST_SHARE * len(own)
+                is_told = kind in _COURTESIES and not asks
+                least = 0 if is_told else _LEAST_SHARE * len(own)
                 if any(self._size(e) >= least and _holds(words, e) for e in examples):
                     return kind
         return ""

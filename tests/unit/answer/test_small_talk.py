@@ -77,6 +77,8 @@ def test_a_question_about_documents_is_none(text: str) -> None:
         "who can help me",
         "is that all",
         "Was that great?",
+        "What is evening?",
+        "Is it later?",
         "where are the files",
         "how do I open the document",
         "perfect day",
