@@ -1,7 +1,7 @@
 """Recognises greetings, thanks and questions about the app, and answers them. Any thread.
 
-Such a text is made of the examples in resources/questions/small_talk.toml and of their words alone,
-so that a question about documents is never among them: it has a word that no example has.
+Such a text is made of the examples in resources/questions/small_talk.toml and nothing else, so that
+a question about documents is never among them: it has a word that an example lacks.
 """
 
 import re
@@ -16,30 +16,37 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.paths import resources_dir
 
 # Others may follow these.
-_THANKS = "thanks"
-_COURTESIES = ("greeting", _THANKS, "farewell")
+_COURTESIES = ("greeting", "thanks", "farewell")
 _ABOUT, _VAGUE = "about", "vague"
 _KINDS = (*_COURTESIES, _ABOUT, _VAGUE, "model", "privacy", "add")
 _LONGEST_CHARS = 120
-# The share that an example has at least in a question: "who can help me" isn't "help me".
-_LEAST_SHARE = 2 / 3
-_QUESTION_MARKS = ("?", "？", "؟")
 _WORD = re.compile(r"[^\W_]+")
 _OPTIONAL = re.compile(r"\((.*?)\)")
 # A page or a button of the window.
 _NAMED = re.compile(r"\*\*([A-Z][A-Za-z ]+)\*\*")
 
-# The words that may stand at each place of an example.
-_Example = tuple[frozenset[str], ...]
+
+@dataclass(frozen=True, slots=True)
+class _Example:
+    """The words for each place of an example, and all words that may be in it."""
+
+    places: tuple[frozenset[str], ...]
+    known: frozenset[str]
+
+    def is_said_by(self, words: Sequence[str]) -> bool:
+        """True when the words have one for each place, in its order, and no others."""
+        left = iter(words)
+        return self.known.issuperset(words) and all(
+            any(word in place for word in left) for place in self.places
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    """The examples of one language and their words, by kind, and the answers; see the file."""
+    """The examples of one language by kind, all their words, and the answers; see the file."""
 
-    around: frozenset[str]
     examples: dict[str, tuple[_Example, ...]]
-    known: dict[str, frozenset[str]]
+    known: frozenset[str]
     answers: dict[str, str]
     # For a language without spaces: finds known pieces, the longest first, else single characters.
     pieces: re.Pattern[str] | None
@@ -48,40 +55,29 @@ class _Language:
         """The words, or in a language without spaces their pieces."""
         return self.pieces.findall("".join(words)) if self.pieces else words
 
-    def kind_of(self, words: Sequence[str], *, is_first: bool, asks: bool) -> str:
+    def kind_of(self, words: Sequence[str], *, is_first: bool) -> str:
         """The kind of a text of these words; "" when it may be a question about documents.
 
         Behind a courtesy the rest may be anything that is small talk: "thanks, bye".
         """
-        if kind := self._kind_of_one(words, is_first=is_first, asks=asks):
+        if not self.known.issuperset(words):
+            return ""
+        if kind := self._kind_of_one(words, is_first=is_first):
             return kind
         for count in range(1, len(words)):
-            courtesy = self._kind_of_one(words[:count], is_first=is_first, asks=asks)
-            rest = courtesy and self.kind_of(words[count:], is_first=is_first, asks=asks)
+            courtesy = self._kind_of_one(words[:count], is_first=is_first)
+            rest = courtesy and self.kind_of(words[count:], is_first=is_first)
             if rest and courtesy in _COURTESIES:
                 return courtesy if rest in _COURTESIES else rest
         return ""
 
-    def _kind_of_one(self, words: Sequence[str], *, is_first: bool, asks: bool) -> str:
-        own = [word for word in words if word not in self.around]
+    def _kind_of_one(self, words: Sequence[str], *, is_first: bool) -> str:
         for kind, examples in self.examples.items():
             # Only where a conversation begins can "this" stand for the app.
-            is_possible = not (asks if kind == _THANKS else kind == _VAGUE and not is_first)
-            if is_possible and self.known[kind].issuperset(own):
-                is_told = kind in _COURTESIES and not asks
-                least = 0 if is_told else _LEAST_SHARE * len(own)
-                if any(self._size(e) >= least and _holds(words, e) for e in examples):
-                    return kind
+            is_possible = is_first or kind != _VAGUE
+            if is_possible and any(example.is_said_by(words) for example in examples):
+                return kind
         return ""
-
-    def _size(self, example: _Example) -> int:
-        return sum(not place <= self.around for place in example)
-
-
-def _holds(words: Sequence[str], example: _Example) -> bool:
-    """True when the words have one for each place of the example, in its order."""
-    left = iter(words)
-    return all(any(word in place for word in left) for place in example)
 
 
 def reply_to(text: str, *, is_first: bool = True) -> str:
@@ -91,10 +87,9 @@ def reply_to(text: str, *, is_first: bool = True) -> str:
     """
     if len(text) > _LONGEST_CHARS:
         return ""
-    asks = any(mark in text for mark in _QUESTION_MARKS)
     words = _words(text)
     for language in _languages():
-        if kind := language.kind_of(language.cut(words), is_first=is_first, asks=asks):
+        if kind := language.kind_of(language.cut(words), is_first=is_first):
             return _with_names(language.answers[_ABOUT if kind == _VAGUE else kind])
     return ""
 
@@ -124,16 +119,18 @@ def _languages() -> tuple[_Language, ...]:
 
 
 def _language_of(table: dict[str, Any]) -> _Language:
-    lines = {kind: table[kind].strip().splitlines() for kind in _KINDS if kind in table}
     around = frozenset(_words(table["around"]))
-    known = {kind: frozenset(_words(table[kind])) for kind in lines}
-    pieces = sorted(around.union(*known.values()), key=len, reverse=True)
-    cut = re.compile("|".join([*map(re.escape, pieces), "."]), re.DOTALL)
-    examples = {kind: tuple(map(_example, each)) for kind, each in lines.items()}
-    return _Language(
-        around, examples, known, table["answers"], cut if table.get("unspaced") else None
-    )
+    examples = {
+        kind: tuple(_example(line, around) for line in table[kind].strip().splitlines())
+        for kind in _KINDS
+        if kind in table
+    }
+    known = around.union(*(one.known for of_kind in examples.values() for one in of_kind))
+    longest_first = sorted(map(re.escape, known), key=len, reverse=True)
+    cut = re.compile("|".join([*longest_first, "."]), re.DOTALL)
+    return _Language(examples, known, table["answers"], cut if table.get("unspaced") else None)
 
 
-def _example(line: str) -> _Example:
-    return tuple(frozenset(_words(place)) for place in _OPTIONAL.sub("", line).split())
+def _example(line: str, around: frozenset[str]) -> _Example:
+    places = tuple(frozenset(_words(place)) for place in _OPTIONAL.sub("", line).split())
+    return _Example(places, around.union(_words(line)))
