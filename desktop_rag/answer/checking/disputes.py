@@ -53,28 +53,28 @@ def insisted_claim(text: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    denials: re.Pattern[str]
+    insists: re.Pattern[str]
     opener: re.Pattern[str]
     fillers: re.Pattern[str]
     asks: re.Pattern[str]
-    clarifies: re.Pattern[str]
+    explains: re.Pattern[str]
 
     def begun(self, sentence: str) -> str:
         """The sentence without the fillers that it begins with: "look, …", but not "look again"."""
-        return sentence if self.denials.match(sentence) else self.fillers.sub("", sentence)
+        return sentence if self.insists.match(sentence) else self.fillers.sub("", sentence)
 
     def asks_first(self, sentence: str) -> bool:
         """True when it begins as a question or a request, and with no longer denial."""
         begun = self.begun(sentence)
         asks, denies = (
             self.asks.match(sentence) or self.asks.match(begun),
-            self.denials.match(begun),
+            self.insists.match(begun),
         )
         return bool(asks) and not (denies and len(denies[0]) > len(asks[0]))
 
     def insistence(self, sentence: str, *, is_first: bool) -> int:
         """The number of characters that insist; 0 when none does."""
-        denied = sum(len(found[0]) for found in self.denials.finditer(sentence))
+        denied = sum(len(found[0]) for found in self.insists.finditer(sentence))
         begun = self.begun(sentence)
         opener = self.opener.match(begun) if is_first else None
         has_more = opener and begun[opener.end() :].strip(_EDGES)
@@ -82,17 +82,17 @@ class _Language:
 
     def is_request(self, sentence: str) -> bool:
         """True when it says what was meant, or asks for something."""
-        return bool(self.clarifies.search(self.denials.sub("", sentence)))
+        return bool(self.explains.search(self.insists.sub("", sentence)))
 
     def claim_in(self, sentence: str) -> str:
         """The sentence without the clauses, or at least the words, that only insist."""
         clauses = [clause.strip(_EDGES) for clause in _CLAUSE.split(self.begun(sentence))]
-        claims = [clause for clause in clauses if not self.denials.search(clause)]
+        claims = [clause for clause in clauses if not self.insists.search(clause)]
         if claims:
             opener = self.opener.match(claims[0]) if claims[0] == clauses[0] else None
             claims[0] = claims[0][opener.end() :].strip(_EDGES) if opener else claims[0]
             return ", ".join(filter(None, claims))
-        rest = " ".join(self.denials.sub("", sentence).split()).strip(_EDGES)
+        rest = " ".join(self.insists.sub("", sentence).split()).strip(_EDGES)
         return rest if len(rest.split()) >= _LEAST_WORDS or _NUMBER.search(rest) else ""
 
 
@@ -120,32 +120,25 @@ def _languages() -> tuple[_Language, ...]:
 
 def _read(tables: Iterable[dict[str, Any]]) -> Iterator[_Language]:
     for table in tables:
-        has_spaces = not table.get("pieces", False)
-        denying = _any_of([*table["denials"], *table["assurances"]], has_spaces=has_spaces)
-        fillers = _any_of(table["fillers"], has_spaces=has_spaces)
+        has_spaces = not table.get("unspaced", False)
+        insists, opener, fillers, asks, explains = (
+            _any_of(table[kind], has_spaces=has_spaces)
+            for kind in ("insists", "opener", "fillers", "asks", "explains")
+        )
+        if negation := table.get("not"):
+            number = rf"(?<!\w){negation}\s+(?:\w{{1,4}}\s+)?\d[\d.,:]*"
+            insists = f"{insists}|{number}"
+        begins = rf"^(?:{fillers}[\s,.…–—、，-]*)+"
         yield _Language(
-            _with_contrasts(denying, table["contrasts"]),
-            _any_of(table["opener"], has_spaces=has_spaces),
-            re.compile(rf"^(?:{fillers.pattern}[\s,.…–—、，-]*)+", re.IGNORECASE),
-            _any_of(table["asks"], has_spaces=has_spaces),
-            _any_of(table["clarifies"], has_spaces=has_spaces),
+            *(re.compile(each, re.IGNORECASE) for each in (insists, opener, begins, asks, explains))
         )
 
 
-def _with_contrasts(denying: re.Pattern[str], contrasts: list[str]) -> re.Pattern[str]:
-    """Matches a denial, or a number that is said not to be the one: "not in 2017"."""
-    if not contrasts:
-        return denying
-    number = rf"(?<!\w)(?:{'|'.join(contrasts)})\s+(?:\w{{1,4}}\s+)?\d[\d.,:]*"
-    return re.compile(f"{denying.pattern}|{number}", re.IGNORECASE)
-
-
-def _any_of(phrases: list[str], *, has_spaces: bool) -> re.Pattern[str]:
+def _any_of(phrases: str, *, has_spaces: bool) -> str:
     """Matches one of the phrases, the longest first, as whole words where these are spaced."""
-    ordered = sorted(phrases, key=len, reverse=True)
-    joined = "|".join(re.escape(phrase).replace(r"\ ", r"\s+") for phrase in ordered)
-    bounded = rf"(?<!\w)(?:{joined})(?!\w)" if has_spaces else f"(?:{joined})"
-    return re.compile(bounded, re.IGNORECASE)
+    ordered = sorted(phrases.split("|"), key=len, reverse=True)
+    joined = "|".join(map(re.escape, ordered)).replace(r"\ ", r"\s+").replace(r"\*", r"\w*")
+    return rf"(?<!\w)(?:{joined})(?!\w)" if has_spaces else f"(?:{joined})"
 
 
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")

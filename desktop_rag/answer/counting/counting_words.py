@@ -11,7 +11,7 @@ from itertools import dropwhile, takewhile
 from typing import Any
 
 from desktop_rag.answer.understanding.file_words import file_words
-from desktop_rag.core.language.languages import function_words
+from desktop_rag.core.language.languages import function_words, function_words_of
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.text import words
 
@@ -95,6 +95,7 @@ def _words_of(code: str, table: dict[str, Any]) -> CountingWords:
         return re.compile(rf"(?i)(?<!\w)(?:{'|'.join(table[name])})(?:(?!\w)|(?<=['’\s]))")
 
     sets = {kind: frozenset(table[kind].split()) for kind in (*_KINDS, *_MORE_SETS)}
+    sets["idle"] |= function_words_of(code)
     comparisons = {kind: tuple(table[kind]) for kind in _COMPARISONS}
     return CountingWords(code, opening("count"), opening("list"), sets, comparisons)
 

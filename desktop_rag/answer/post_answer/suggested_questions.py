@@ -25,7 +25,7 @@ from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.core.domain import Document, Passage
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.languages import function_words, language_of
+from desktop_rag.core.language.languages import function_words, function_words_of, language_of
 from desktop_rag.core.parsed import Heading
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.places import places_from_json
@@ -101,7 +101,7 @@ def patterns() -> dict[str, Pattern]:
             table["quotes"],
             re.compile(table["defines"]),
             frozenset(table["vague"].split()),
-            frozenset(table["ends"].split()),
+            function_words_of(code).union(table.get("ends", "").split()),
             frozenset(table["articles"].split()),
             frozenset(table["pointing"].split()),
             frozenset(table["pronouns"].split()),

@@ -34,6 +34,11 @@ def function_words(words: Sequence[str]) -> frozenset[str]:
     return found if len(found) < len(folded) else frozenset()
 
 
+def function_words_of(code: str) -> frozenset[str]:
+    """The function words of a language; none for one that has no list."""
+    return _words_by_language().get(code, frozenset())
+
+
 def language_of(words: Sequence[str]) -> str:
     """The code of the language with the most function words; "" when it is unclear.
 

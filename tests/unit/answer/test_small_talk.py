@@ -65,6 +65,40 @@ def test_a_question_about_documents_is_none(text: str) -> None:
     assert reply_to(text) == ""
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "who is it",
+        "how old is it",
+        "who made it",
+        "who can see it",
+        "how do I use it",
+        "how can I start it",
+        "who can help me",
+        "is that all",
+        "Was that great?",
+        "What is evening?",
+        "Is it later?",
+        "where are the files",
+        "how do I open the document",
+        "perfect day",
+        "night shift",
+        "tell me about it",
+        "wer hat es entwickelt",
+        "war das alles",
+        "wie alt ist es",
+        "was soll ich tun",
+        "qui l'a fait",
+        "cómo se llama",
+        "come si chiama",
+        "hoe heet hij",
+        "他叫什么名字",
+    ],
+)
+def test_a_short_question_within_a_conversation_is_none(text: str) -> None:
+    assert reply_to(text, is_first=False) == ""
+
+
 def test_this_is_the_app_only_at_the_beginning() -> None:
     assert reply_to("How does this work?")
     assert not reply_to("How does this work?", is_first=False)
