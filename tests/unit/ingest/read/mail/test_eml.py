@@ -77,6 +77,13 @@ def test_a_wrong_charset_costs_no_text(charset: str) -> None:
     assert "Leuchtturm" in text
 
 
+@pytest.mark.parametrize("encoding", ["cp852", "cp1250", "iso8859_2"])
+def test_a_text_without_a_charset_is_read_by_its_letters(encoding: str) -> None:
+    text = "Wszystkie klucze należy zwrócić dozorcy, proszę podpisać umowę."
+    found = parse("a.eml", b"From: a@b.example\nSubject: x\nDate: x\n\n" + text.encode(encoding))
+    assert text in found.text
+
+
 @pytest.mark.slow
 def test_p12_a_message_nested_without_end_is_refused() -> None:
     lines: list[str] = ["Subject: deep", "From: a@b.example"]
