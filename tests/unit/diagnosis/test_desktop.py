@@ -97,46 +97,47 @@ def test_a_tray_is_seen_on_the_bus(bus: str) -> None:
 
 
 def test_a_tray_of_the_older_kind_is_seen_on_x11(bus: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with x_server() as display:
+    with x_server() as display, panel_on(display) as becomes_a_tray:
         monkeypatch.setenv("DISPLAY", display)
         assert "no system tray" in tray().title
-        with tray_on(display):
-            assert tray().title == "This desktop offers a system tray."
-            monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
-            assert "no system tray" in tray().title
+        becomes_a_tray()
+        assert tray().title == "This desktop offers a system tray."
+        monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
+        assert "no system tray" in tray().title
+
+
+class Screens(ctypes.Structure):
+    _fields_ = (("first", ctypes.c_void_p), ("rem", ctypes.c_int), ("index", ctypes.c_int))
 
 
 @contextmanager
-def tray_on(display: str) -> Generator[None]:
-    """A window that owns the selection of a tray, as that of a panel does."""
+def panel_on(display: str) -> Generator[Callable[[], None]]:
+    """A program on the display that can take the selection of a tray, as a panel does.
+
+    It stays connected: the server begins anew when the last program leaves.
+    """
     xcb = ctypes.CDLL("libxcb.so.1")
-    xcb.xcb_connect.restype = xcb.xcb_intern_atom_reply.restype = ctypes.c_void_p
+    for function in (xcb.xcb_connect, xcb.xcb_get_setup, xcb.xcb_intern_atom_reply):
+        function.restype = ctypes.c_void_p
+    xcb.xcb_setup_roots_iterator.restype = Screens
     connection = ctypes.c_void_p(xcb.xcb_connect(display.encode(), None))
     name = b"_NET_SYSTEM_TRAY_S0"
-    asked = xcb.xcb_intern_atom(connection, 0, len(name), name)
-    reply = xcb.xcb_intern_atom_reply(connection, asked, None)
-    atom = ctypes.c_uint32.from_address(reply + 8).value
-    window = xcb.xcb_generate_id(connection)
-    root = ctypes.c_uint32.from_address(xcb_first_root(xcb, connection)).value
-    xcb.xcb_create_window(connection, 0, window, root, 0, 0, 1, 1, 0, 2, 0, 0, None)
-    xcb.xcb_set_selection_owner(connection, window, atom, 0)
-    # Its answer comes after what was asked before.
-    asked = xcb.xcb_intern_atom(connection, 0, len(name), name)
-    xcb.xcb_intern_atom_reply(connection, asked, None)
-    yield
+
+    def atom() -> int:
+        asked = xcb.xcb_intern_atom(connection, 0, len(name), name)
+        reply = xcb.xcb_intern_atom_reply(connection, asked, None)
+        return ctypes.c_uint32.from_address(reply + 8).value
+
+    def become_a_tray() -> None:
+        setup = ctypes.c_void_p(xcb.xcb_get_setup(connection))
+        root = ctypes.c_uint32.from_address(xcb.xcb_setup_roots_iterator(setup).first).value
+        window = xcb.xcb_generate_id(connection)
+        xcb.xcb_create_window(connection, 0, window, root, 0, 0, 1, 1, 0, 2, 0, 0, None)
+        xcb.xcb_set_selection_owner(connection, window, atom(), 0)
+        atom()  # its answer comes after what was asked before
+
+    yield become_a_tray
     xcb.xcb_disconnect(connection)
-
-
-def xcb_first_root(xcb: ctypes.CDLL, connection: ctypes.c_void_p) -> int:
-    """The address of the first screen, which begins with its root window."""
-
-    class Screens(ctypes.Structure):
-        _fields_ = (("data", ctypes.c_void_p), ("rem", ctypes.c_int), ("index", ctypes.c_int))
-
-    xcb.xcb_setup_roots_iterator.restype = Screens
-    xcb.xcb_get_setup.restype = ctypes.c_void_p
-    setup = ctypes.c_void_p(xcb.xcb_get_setup(connection))
-    return int(xcb.xcb_setup_roots_iterator(setup).data)
 
 
 def test_the_version_of_the_portal_for_hotkeys_is_read(bus: str) -> None:
