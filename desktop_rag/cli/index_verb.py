@@ -180,7 +180,7 @@ def add_index(added: argparse.ArgumentParser) -> None:
     text = "the folder mirrors the site at this address: its sources link there"
     added.add_argument("--base-address", default="", metavar="URL", help=text)
     text = "the encoding of texts in the folder that do not name theirs, such as cp852"
-    added.add_argument("--encoding", default="", metavar="NAME", type=_encoding, help=text)
+    added.add_argument("--encoding", metavar="NAME", type=_encoding, help=text)
     text = "read pictures and scanned pages even when that takes more than an hour"
     added.add_argument("--all-pictures", action="store_true", help=text)
     text = "ask for the passwords of encrypted files, which are forgotten at the end; on a terminal"

@@ -294,7 +294,7 @@ def test_a_folder_is_chosen_for_the_model(
     dialog = arrange()
     button(dialog, "Browse…").click()
     [chooser] = dialog.findChildren(QFileDialog)
-    chooser.filesSelected.emit([str(tmp_path)])
+    chooser.fileSelected.emit(str(tmp_path))
     chooser.reject()
     assert field(dialog, QLineEdit, "Embedding model").text() == str(tmp_path)
 
