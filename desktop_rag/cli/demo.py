@@ -66,7 +66,7 @@ def _run_in_terminal(home: Home) -> int:
             services.library.start(watch=False)
             question = add_demo(services.library)
             waiting.until_idle()
-        answer = verbs.ask(services, verbs.Asked(question, is_of_terminal=False))
+        answer = verbs.ask(services, verbs.Asked(question))
     finally:
         services.close()
     lines = [f"\n? {question}\n", *output.answer_lines(answer)]

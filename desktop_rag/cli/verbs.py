@@ -11,15 +11,12 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.cli import output
 from desktop_rag.cli.verb_table import after_ask
 from desktop_rag.core.conversation import (
-    FROM_TERMINAL,
     AnswerChanged,
     AnswerDone,
     AnswerWaits,
     Attachment,
     Message,
-    QuestionStored,
     StepTaken,
-    plain_title,
 )
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
@@ -41,8 +38,7 @@ class Asked:
     """A question with the names of its collection and assistant, "" for all and none.
 
     `attached` are files. With `goes_on` a model may add follow-up questions and closer checks for a
-    few seconds. With `may_change` a person waits who can agree to commands. The chat of a question
-    that `is_of_terminal` says so in its title.
+    few seconds. With `may_change` a person waits who can agree to commands.
     """
 
     question: str
@@ -52,7 +48,6 @@ class Asked:
     scope: QuestionScope = ALL_DOCUMENTS
     goes_on: bool = False
     may_change: bool = False
-    is_of_terminal: bool = True
 
 
 def ask(
@@ -79,9 +74,6 @@ def ask(
         may_change=asked.may_change,
         cancel=cancel,
     ):
-        if isinstance(event, QuestionStored) and asked.is_of_terminal:
-            title = plain_title(f"{FROM_TERMINAL}{asked.question}")
-            chat.history.rename(event.conversation.conversation_id, title)
         if isinstance(event, AnswerWaits):
             tell(event.reason)
         if isinstance(event, StepTaken):

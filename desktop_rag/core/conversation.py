@@ -367,16 +367,9 @@ class Conversation:
     assistant_id: str = ""
     kept_by: str = ""
 
-    @property
-    def is_from_terminal(self) -> bool:
-        """True for one that was begun in a terminal and has no title of the person."""
-        return self.title.startswith(FROM_TERMINAL)
-
 
 # In characters.
 LONGEST_TITLE = 60
-# Begins the title of a conversation that was begun in a terminal, until the person gives another.
-FROM_TERMINAL = ">_ "
 
 
 def plain_title(question: str) -> str:

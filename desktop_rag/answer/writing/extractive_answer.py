@@ -216,8 +216,7 @@ def excerpts(
             return ""
     candidates = all_candidates(best, asked, surroundings)
     if meaning and _tell_little(asked, candidates):
-        # Words tell little, as in another language: the meaning decides, among all passages. A name
-        # is the same there, so that a document that is named leads.
+        # Words tell little, as in another language: meaning decides, in the documents named if any.
         by_meaning = all_candidates(ranked, asked, surroundings, any_row=True)
         most = max((len(c.named) for c in by_meaning), default=0)
         fit = [c for c in by_meaning if c.n not in across or len(c.named) == most]

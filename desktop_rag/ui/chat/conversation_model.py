@@ -13,7 +13,7 @@ from PySide6.QtCore import (
     Signal,
 )
 
-from desktop_rag.core.conversation import FROM_TERMINAL, Conversation
+from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.days import day_of, moment_in_words, period_in_words
 from desktop_rag.ui.foundation.theme import Theme
@@ -27,12 +27,11 @@ UNTITLED = tr("New chat")
 
 def title_of(conversation: Conversation) -> str:
     """The title on one line; a title taken from a question may contain line breaks."""
-    title = conversation.title.removeprefix(FROM_TERMINAL)
-    return one_line(" ".join(title.split())) or UNTITLED
+    return one_line(" ".join(conversation.title.split())) or UNTITLED
 
 
 class ConversationModel(QAbstractListModel):
-    """Conversations in order. Editing a title only emits `title_edited`."""
+    """Conversations in the given order. Editing a title only emits `title_edited`."""
 
     title_edited = Signal(str, str)
     ConversationRole = Qt.ItemDataRole.UserRole + 1
@@ -54,7 +53,7 @@ class ConversationModel(QAbstractListModel):
             case Qt.ItemDataRole.DisplayRole:
                 return title_of(conversation)
             case Qt.ItemDataRole.EditRole:
-                return conversation.title.removeprefix(FROM_TERMINAL)
+                return conversation.title
             case Qt.ItemDataRole.ToolTipRole:
                 when = moment_in_words(conversation.updated_at)
                 return plain_tooltip(f"{title_of(conversation)}\n{when}")
@@ -71,8 +70,6 @@ class ConversationModel(QAbstractListModel):
             return None
         if conversation.is_pinned:
             group = tr("Pinned")
-        elif conversation.is_from_terminal:
-            group = tr("From the terminal")
         else:
             group = period_in_words(day_of(conversation.updated_at), date.today())
         return group if role == self.GroupRole else f"{title_of(conversation)}, {group}"
@@ -82,7 +79,7 @@ class ConversationModel(QAbstractListModel):
         if role != Qt.ItemDataRole.EditRole or not index.isValid() or not title:
             return False
         conversation = self._conversations[index.row()]
-        if title != conversation.title.removeprefix(FROM_TERMINAL):
+        if title != conversation.title:
             self.title_edited.emit(conversation.conversation_id, title)
         return True
 
@@ -91,12 +88,11 @@ class ConversationModel(QAbstractListModel):
         return flags | Qt.ItemFlag.ItemIsEditable if index.isValid() else flags
 
     def show(self, conversations: Sequence[Conversation]) -> None:
-        """Show these, those from a terminal last; nothing is reset if they are the same."""
-        ordered = sorted(conversations, key=lambda c: c.is_from_terminal and not c.is_pinned)
-        if ordered == self._conversations:
+        """Show these conversations; nothing is reset if they are the same."""
+        if list(conversations) == self._conversations:
             return
         self.beginResetModel()
-        self._conversations = ordered
+        self._conversations = list(conversations)
         self.endResetModel()
 
     def row_of(self, conversation_id: str) -> int:

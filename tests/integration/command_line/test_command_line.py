@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.cli import verbs
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import NEAREST
 from desktop_rag.core.files.settings_file import save_settings
@@ -297,10 +296,3 @@ def test_an_examination_that_fails_says_why(chat_server: ChatServer) -> None:
     assert done.returncode == 1
     told = [row["title"] for row in json.loads(done.stdout) if row["check"] == "examination"]
     assert told == ["The endpoint requires a key."]
-
-
-def test_a_chat_of_a_terminal_says_so(services: Services) -> None:
-    verbs.ask(services, verbs.Asked("When is the lamp lit?"))
-    verbs.ask(services, verbs.Asked("Who lights it?", is_of_terminal=False))
-    chats = services.chat.history.all()
-    assert [chat.is_from_terminal for chat in chats] == [False, True]

@@ -29,6 +29,7 @@ _MAX_STRAY_SHARE = 0.01
 _WIDE_PEEK_BYTES = 4096
 _NARROW_LETTER = re.compile(r"[\t\n\r -~\xa0-\u06ff\u0e00-\u0e7f\u2010-\u203a\u20ac]")
 _LEAST_NARROW, _LEAST_WIDE_BYTES = 0.98, 8
+_WESTERN_LETTER = re.compile(r"[À-ÖØ-öø-ÿ]")
 # Other encodings are valid UTF-8 here and there by chance.
 _MIN_VALID, _MIN_VALID_AS_STRAYS = 2, 4
 # Encodings of two bytes a letter, which have no alphabet.
@@ -172,7 +173,9 @@ def _damaged_utf8(data: bytes) -> tuple[str, str] | None:
     letters = sum(not char.isascii() for char in text[:_GUESS_BYTES])
     strays = sum(char in _STRAY_BYTES for char in text[:_GUESS_BYTES])
     valid = letters - strays
-    if valid < max(strays, _MIN_VALID) or (valid == strays and valid < _MIN_VALID_AS_STRAYS):
+    is_western = len(_WESTERN_LETTER.findall(text[:_GUESS_BYTES])) == valid
+    fewest = _MIN_VALID_AS_STRAYS if valid == strays and not is_western else _MIN_VALID
+    if valid < max(strays, fewest):
         return None
     repaired = text.translate(_WESTERN_STRAYS)
     lost = repaired.count("\N{REPLACEMENT CHARACTER}") - text.count("\N{REPLACEMENT CHARACTER}")

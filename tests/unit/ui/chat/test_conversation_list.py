@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QPushButton
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.conversation import FROM_TERMINAL, Conversation
+from desktop_rag.core.conversation import Conversation
 from desktop_rag.ui.chat.conversation_list import ConversationList
 from desktop_rag.ui.chat.conversation_model import ConversationModel
 from desktop_rag.ui.foundation.theme import Theme
@@ -153,14 +153,3 @@ def test_the_selection_survives_a_new_list(chats: ConversationList) -> None:
     assert view(chats).currentIndex().row() == 0
     chats.show_conversations([CHATS[0]])
     assert not view(chats).currentIndex().isValid()
-
-
-def test_chats_of_a_terminal_stand_below_the_others(chats: ConversationList) -> None:
-    asked = Conversation("c4", f"{FROM_TERMINAL}When is it lit?", "", 40.0)
-    pinned = replace(asked, conversation_id="c5", is_pinned=True)
-    chats.show_conversations([pinned, asked, *CHATS])
-    assert titles(chats)[0] == titles(chats)[-1] == "When is it lit?"
-    model = view(chats).model()
-    groups = [model.index(row, 0).data(ConversationModel.GroupRole) for row in range(5)]
-    assert (groups[0], groups[-1]) == ("Pinned", "From the terminal")
-    assert "From the terminal" not in groups[:-1]
