@@ -289,7 +289,7 @@ class Chat:
         last = last_question(messages)
         setup = self._set_up(conversation)
         if as_excerpts:
-            setup = replace(setup, settings=setup.settings.using(""))
+            setup = _without_model(setup)
         if refused := self._refusal(messages[last].attachments, setup):
             raise refused
         request = AnswerRequest.of(
@@ -340,7 +340,12 @@ class Chat:
         messages = self._conversations.messages(answer.conversation_id)
         places = [n for n, m in enumerate(messages) if m.message_id == answer.message_id]
         for place in places[:1]:
-            setup = self._set_up(conversation)
+            setup = _wanted(
+                self._set_up(conversation), messages[last_question(messages[:place])].scope
+            )
+            if messages[place].is_excerpts and not messages[place].model:
+                # What no model has written is sent to none afterwards either.
+                setup = _without_model(setup)
             asks_model = asks_model and setup.refusal is None
             context = AnswerContext(
                 messages[:place], setup, asks_model, may_judge=may_judge, limit_s=limit_s
@@ -444,4 +449,8 @@ def _finished(answer: Generator[AnswerEvent, None, FinishedAnswer]) -> FinishedA
 
 def _wanted(setup: Setup, scope: QuestionScope) -> Setup:
     """The setup, without a model where the chat has excerpts only."""
-    return replace(setup, settings=setup.settings.using("")) if scope.is_without_model else setup
+    return _without_model(setup) if scope.is_without_model else setup
+
+
+def _without_model(setup: Setup) -> Setup:
+    return replace(setup, settings=setup.settings.using(""))

@@ -8,8 +8,9 @@ import pytest
 
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import AnswerChanged, Message, TextDelta
+from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.core.settings import AnswerSettings, Settings
-from tests.asking import ask
+from tests.asking import answer_of, ask
 from tests.indexed import OpenIndexed, add_texts, index_texts
 from tests.servers.chat_server import ChatServer
 
@@ -66,6 +67,26 @@ def server(indexed: Services) -> Iterator[ChatServer]:
 def gone_on(services: Services, answer: Message) -> list[AnswerChanged]:
     events = services.chat.go_on(answer, cancel=threading.Event())
     return [event for event in events if isinstance(event, AnswerChanged)]
+
+
+def test_a_chat_with_excerpts_only_sends_nothing_afterwards_either(
+    indexed: Services, server: ChatServer
+) -> None:
+    scope = QuestionScope(is_without_model=True)
+    answer = ask(indexed, QUESTION, scope=scope)
+    [change] = gone_on(indexed, answer)
+    assert change.message.follow_ups, "the documents themselves suggest some"
+    assert server.chats == []
+
+
+def test_an_answer_that_no_model_wrote_is_sent_to_none(
+    indexed: Services, server: ChatServer
+) -> None:
+    asked = ask(indexed, QUESTION)
+    sent = len(server.chats)
+    again = indexed.chat.retry(asked.conversation_id, as_excerpts=True, cancel=threading.Event())
+    assert gone_on(indexed, answer_of(list(again)))
+    assert len(server.chats) == sent
 
 
 def test_only_new_questions_that_the_documents_answer_are_kept(
