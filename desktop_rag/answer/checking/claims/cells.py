@@ -110,17 +110,36 @@ def taken_from(
         return None
     [row] = named
     names = _stems(row.cells[0]).union(*columns.values())
-    said = [one for one in quantities(claim) if not (one.date or _is_name(one, names))]
-    if len(said) != len(columns):
-        return None
-    of_each = _nearest(said, tokens, columns)
-    cells = [_cell(one, row, of_each[n], scale) for n, one in enumerate(said)]
+    days = {n: own for n, own in columns.items() if _is_day(row, n)}
+    # A date may also say when a figure was so: it counts only where a column of dates is named.
+    said = [
+        one
+        for one in quantities(claim)
+        if (days or not one.date) and (one.date or not _is_name(one, names))
+    ]
+    cells: list[TableCell | None] = []
+    for kind in (days, {n: own for n, own in columns.items() if n not in days}):
+        own = [one for one in said if bool(one.date) is (kind is days)]
+        if len(own) != len(kind):
+            return None
+        of_each = _nearest(own, tokens, kind) if own else ()
+        cells += [_cell(one, row, of_each[n], scale) for n, one in enumerate(own)]
     found = [one for one in cells if one]
     if len(found) < len(said):
         return None
     about = {token.word[:LEAST_EQUAL] for token in tokenize(table.above)}
-    others = [t for t in tokens if t.word[:LEAST_EQUAL] not in about]
+    others = [
+        t
+        for t in tokens
+        if t.word[:LEAST_EQUAL] not in about
+        and not any(one.date and one.start <= t.start < one.end for one in said)
+    ]
     return TakenCells(tuple(found), _is_whole(others, names, said))
+
+
+def _is_day(row: Row, column: int) -> bool:
+    held = quantities(row.cells[column]) if column < len(row.cells) else []
+    return len(held) == 1 and held[0].date is not None
 
 
 def _nearest(

@@ -23,7 +23,16 @@ Revenue                  812        765
 Cost of sales            497        481
 Net income               104        91
 """
+DATES = """
+| Invoice | Customer | Date | Net EUR |
+|---|---|---|---|
+| R-17 | Halden AG | 2025-04-10 | 62000 |
+| R-18 | Tern Ltd | 2025-05-01 | 11527.97 |
+| R-19 | Tern Ltd | 2025-07-19 | 17559.67 |
+"""
 RIGHT = [
+    (DATES, "R-17 is dated 10 April 2025."),
+    (DATES, "The net amount of R-18 is EUR 11,527.97."),
     (PIPES, "The revenue of the South in 2024 was 910 thousand euros."),
     (PIPES, "The North region's revenue rose from 1,240 in 2023 to 1,365 in 2024."),
     (PIPES, "South: revenue fell to 910 thousand in 2024, from 980 thousand in 2023."),
@@ -31,11 +40,14 @@ RIGHT = [
     (SPACES, "In Q1 2024 the cost of sales was $481 million."),
 ]
 WRONG = [
+    (DATES, "R-17 is dated 11 April 2025.", "2025-04-10"),
     (PIPES, "The revenue of the South in 2024 was 620 thousand euros.", "910"),
     (PIPES, "The number of employees in the East is 18.", "7"),
     (SPACES, "Net income amounted to 91 million in Q1 2025.", "104"),
 ]
 UNSURE = [
+    (DATES, "R-17 over EUR 62,000 is dated 10 April 2025."),
+    (DATES, "R-19 is dated 19 July 2025 and amounts to EUR 17,559.67."),
     (PIPES, "The revenue of the South rose to 910 thousand in 2024, from 980 thousand in 2023."),
     (PIPES, "With 910 thousand euros the South had the highest revenue in 2024."),
     (PIPES, "The revenue of the South in 2024 was not 620 thousand euros."),
