@@ -25,6 +25,7 @@ from desktop_rag.answer.post_answer.suggested_questions import FollowUps
 from desktop_rag.answer.prompting.prompt import Prompt
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.source_finder import SourceFinder
+from desktop_rag.answer.sources.source_headings import SourceHeadings
 from desktop_rag.answer.understanding.scoping import Scopes
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.claims import Claim, Verdict
@@ -132,7 +133,7 @@ class Chat:
         follow_ups, retitle = FollowUps(self._finder, documents), conversations.retitle
         self.first_questions = follow_ups.to_begin_with
         self._post_answer = PostAnswerJobs(
-            conversations, follow_ups, check, models, self._answers, retitle=retitle
+            conversations, follow_ups, documents, check, models, self._answers, retitle=retitle
         )
 
     def apply(self, settings: Settings) -> None:
@@ -400,7 +401,8 @@ class Chat:
 
     def claims(self, answer: Message, cancel: Event) -> tuple[Claim, ...]:
         """The claims that could be checked against the answer's sources on this computer."""
-        found = claims_of(answer.text, answer.sources, self.check, cancel)
+        columns = SourceHeadings(self._documents, answer.sources).columns
+        found = claims_of(answer.text, answer.sources, self.check, cancel, columns=columns)
         return tuple(claim for claim in found if claim.verdict is not Verdict.NOT_CHECKED)
 
     def place_about(self, claim: str, sources: Sequence[SourceRef]) -> SourceRef | None:

@@ -7,7 +7,7 @@ that says that the sources are silent cannot be supported by them. The checks ru
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
@@ -170,13 +170,18 @@ def claims_of(
     check: CheckClaim,
     cancel: Event,
     in_context: CheckInContext = lambda _: None,
+    columns: Callable[[SourceRef], str] = lambda _: "",
 ) -> tuple[Claim, ...]:
     """The statements, each checked against its cited sources first; none when cancelled.
 
     One that can't be checked, as in some languages, has no verdict. `in_context` is tried first.
-    What the app itself wrote is no evidence.
+    `columns` are the heads of the table that a source begins inside of. What the app itself wrote
+    is no evidence.
     """
+    heads = {source.n: columns(source) for source in sources}
     sources = [_as_evidence(source) for source in sources if not source.anchor.by_app]
+    heads_of = {source.text: head for source in sources if (head := heads[source.n])}
+    check = _below(heads_of, check) if heads_of else check
 
     def results() -> Iterator[Claim]:
         for statement in statements(answer):
@@ -188,6 +193,29 @@ def claims_of(
 
     found = with_mended(answer, tuple(results()))
     return () if cancel.is_set() else found
+
+
+def _below(heads: Mapping[str, str], check: CheckClaim) -> CheckClaim:
+    """The check with texts below the heads of their columns; places stay those in the texts."""
+
+    def checked(claim: str, texts: Sequence[str]) -> CheckedClaim:
+        found = check(claim, [f"{heads[t]}\n{t}" if t in heads else t for t in texts])
+        evidence = found.evidence
+        if not evidence or texts[evidence.source] not in heads:
+            return found
+        added = len(heads[texts[evidence.source]]) + 1
+
+        def moved(span: tuple[int, int]) -> tuple[int, int]:
+            return max(span[0] - added, 0), max(span[1] - added, 0)
+
+        differences = [
+            replace(d, in_source=d.in_source and moved(d.in_source)) for d in found.differences
+        ]
+        start, end = moved((evidence.start, evidence.end))
+        place = replace(evidence, start=start, end=end)
+        return replace(found, evidence=place, differences=tuple(differences))
+
+    return checked
 
 
 def with_mended(answer: str, claims: Sequence[Claim]) -> tuple[Claim, ...]:

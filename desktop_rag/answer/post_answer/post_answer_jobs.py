@@ -24,6 +24,7 @@ from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.endpoints.helper_job import LIMIT_S, CancelWhen, generate
 from desktop_rag.answer.post_answer.suggested_questions import FollowUps
 from desktop_rag.answer.prompting.prompt import sanitized
+from desktop_rag.answer.sources.source_headings import SourceHeadings
 from desktop_rag.core.claims import CheckedClaim, Claim
 from desktop_rag.core.conversation import (
     LONGEST_TITLE,
@@ -43,6 +44,7 @@ from desktop_rag.core.settings import ModelCheck, Settings
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoint_address import host_of, is_near
 from desktop_rag.models.ports import ChatModel, ChatTurn
+from desktop_rag.store.contract.documents import DocumentStore
 
 log = logging.getLogger(__name__)
 
@@ -122,6 +124,7 @@ class PostAnswerJobs:
         self,
         conversations: Conversations,
         follow_ups: FollowUps,
+        documents: DocumentStore,
         check: CheckClaim,
         models: ChatModels,
         answers: AnswerPriority,
@@ -132,6 +135,7 @@ class PostAnswerJobs:
         self._retitle = retitle
         self._conversations = conversations
         self._follow_ups = follow_ups
+        self._documents = documents
         self._check = check
         self._models = models
         self._answers = answers
@@ -204,8 +208,11 @@ class PostAnswerJobs:
         def in_context(statement: Statement) -> tuple[CheckedClaim, int] | None:
             return given_in(statement, dispute, answer.sources, self._check) if dispute else None
 
+        columns = SourceHeadings(self._documents, answer.sources).columns
         with self._checking:
-            claims = claims_of(answer.text, answer.sources, self._check, cancel, in_context)
+            claims = claims_of(
+                answer.text, answer.sources, self._check, cancel, in_context, columns
+            )
         if claims:
             answer = self._stored(replace(answer, claims=claims), context, cancel)
             yield AnswerChanged(answer)

@@ -9,7 +9,7 @@ Worker threads.
 import re
 from collections.abc import Sequence
 from datetime import date
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations
 from pathlib import Path, PurePath
 
@@ -42,7 +42,6 @@ class SourceHeadings:
         self._known = {d.document_id: d for d in documents.get(ids)}
         self._content = cache(documents.content)
         self._tables = cache(self._table_headers)
-        self._newer = self._versions([i for i in ids if i in self._known])
 
     def of(self, source: SourceRef) -> str:
         """The lines above the text of a source."""
@@ -55,8 +54,8 @@ class SourceHeadings:
         if document.reason:
             facts.append(f"as read: {document.reason[:_LONGEST_CAUTION_CHARS]}")
         head = " · ".join(dict.fromkeys(" ".join(fact.split()) for fact in facts if fact))
-        columns = "" if source.query else self._columns(source)
-        return f"{head}\n{columns}" if columns else head
+        columns = self.columns(source)
+        return f"{head}\nColumns: {columns}" if columns else head
 
     def file_line(self, document: Document) -> str:
         """A document in a list of files."""
@@ -81,22 +80,26 @@ class SourceHeadings:
         places = self._content(document_id)[1]
         return places_from_json(places)[2] if len(places) <= _LONGEST_PLACES_CHARS else ()
 
-    def _columns(self, source: SourceRef) -> str:
-        """The names of the columns of a table that a source begins inside of."""
+    def columns(self, source: SourceRef) -> str:
+        """The names of the columns of a table that a source begins inside of; else empty."""
+        if source.query or source.document_id not in self._known:
+            return ""
         text = self._content(source.document_id)[0] or ""
         if text[source.start : source.end] != source.text:
             return ""
         for table in self._tables(source.document_id):
             if table.start <= source.start < table.end:
                 is_there = " ".join(table.text.split()) in " ".join(source.text.split())
-                return "" if is_there else f"Columns: {table.text[:_LONGEST_COLUMNS_CHARS]}"
+                return "" if is_there else table.text[:_LONGEST_COLUMNS_CHARS]
         return ""
 
     # --- versions --------------------------------------------------------------------------------
 
-    def _versions(self, ids: Sequence[str]) -> dict[str, str]:
+    @cached_property
+    def _newer(self) -> dict[str, str]:
         """The name of the newest version, by the id of each older one."""
-        runs = {i: found for i in ids[:_MOST_COMPARED] if len(found := self._runs(i)) > _LEAST_RUNS}
+        ids = list(self._known)[:_MOST_COMPARED]
+        runs = {i: found for i in ids if len(found := self._runs(i)) > _LEAST_RUNS}
         newer: dict[str, str] = {}
         for one, other in combinations(runs, 2):
             shared = len(runs[one] & runs[other])

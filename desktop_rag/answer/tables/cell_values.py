@@ -227,9 +227,15 @@ def _conversions(
     yield "TIME", _as_time, ""
 
 
-def _as_truth(cell: str) -> str | None:
+def truth_of(cell: str) -> bool | None:
+    """What a cell of yes or no says, in several languages; None for any other."""
     plain = cell.casefold()
-    return "true" if plain in _TRUE else "false" if plain in _FALSE else None
+    return plain in _TRUE if plain in _TRUE | _FALSE else None
+
+
+def _as_truth(cell: str) -> str | None:
+    truth = truth_of(cell)
+    return None if truth is None else str(truth).lower()
 
 
 # --- numbers --------------------------------------------------------------------------------------

@@ -18,8 +18,10 @@ from desktop_rag.core.language.languages import function_words
 
 _GAP = regex.compile(r"\t+| {2,}")
 _RULE = regex.compile(r"[\s|:+=–—-]*")
+_BEFORE_HEAD = regex.compile(r"^Columns: ")
 _LEAST_ROWS, _LINES_ABOVE = 3, 3
 _MOST_WAYS = 120
+_LIMITS = frozenset(("before", "after", "until", "bis", "under", "without", "against"))
 
 Span = tuple[int, int]
 
@@ -90,6 +92,8 @@ def _cells(line: str) -> tuple[str, ...]:
 def _table(rows: Sequence[Row], text: str) -> Table:
     """The table; its head has an empty first cell where its own is left out."""
     head, *others = rows
+    first = _BEFORE_HEAD.sub("", head.cells[0])
+    head = Row(head.start, head.end, (first, *head.cells[1:]))
     if all(len(row.cells) == len(head.cells) + 1 for row in others):
         head = Row(head.start, head.end, ("", *head.cells))
     lines = [line for line in text[: head.start].splitlines() if line.strip()]
@@ -101,15 +105,15 @@ def taken_from(
 ) -> TakenCells | None:
     """The cells of the one row that a claim names; None where row or column are not sure."""
     stems = {token.stem for token in tokens}
-    named = [row for row in table.rows if (own := _stems(row.cells[0])) and own <= stems]
-    longest = max((len(_stems(row.cells[0])) for row in named), default=0)
-    named = [row for row in named if len(_stems(row.cells[0])) == longest]
-    columns = {n: own for n, cell in enumerate(table.head.cells) if n and (own := _stems(cell))}
+    named = [row for row in table.rows if (own := stems_of(row.cells[0])) and own <= stems]
+    longest = max((len(stems_of(row.cells[0])) for row in named), default=0)
+    named = [row for row in named if len(stems_of(row.cells[0])) == longest]
+    columns = {n: own for n, cell in enumerate(table.head.cells) if n and (own := stems_of(cell))}
     columns = {n: own for n, own in columns.items() if own <= stems}
     if len(named) != 1 or not columns:
         return None
     [row] = named
-    names = _stems(row.cells[0]).union(*columns.values())
+    names = stems_of(row.cells[0]).union(*columns.values())
     days = {n: own for n, own in columns.items() if _is_day(row, n)}
     # A date may also say when a figure was so: it counts only where a column of dates is named.
     said = [
@@ -163,11 +167,12 @@ def _cell(said: Quantity, row: Row, column: int, scale: Decimal | None) -> Table
     if len(held) != 1 or held[0].is_percent != said.is_percent:
         return None
     exact = {held[0].values[0], held[0].values[0] * scale} if scale else {held[0].values[0]}
-    is_same = said.equals(held[0]) or any(said.is_written_for(value) for value in exact)
+    is_rounded = not said.date and any(said.is_written_for(value) for value in exact)
+    is_same = said.equals(held[0]) or is_rounded
     return TableCell(said, row, written, is_same)
 
 
-def _stems(text: str) -> frozenset[str]:
+def stems_of(text: str) -> frozenset[str]:
     """The stems of the content words, and the numbers, of a cell."""
     found = tokenize(text)
     functions = function_words([token.word for token in found])
@@ -187,7 +192,7 @@ def _is_whole(
     lists = word_lists()
     up = any(token.word in lists.rising for token in tokens)
     down = any(token.word in lists.falling for token in tokens)
-    changed = lists.rising | lists.falling | lists.linking | lists.attributing | lists.roughly
+    changed = lists.rising | lists.falling
     rest = [
         token
         for token in tokens
@@ -195,13 +200,27 @@ def _is_whole(
         and token.stem not in names
         and token.role is not TokenRole.NUMBER
         and token.word not in changed
-        and token.word not in lists.scales
-        and not (lists.units.get(token.word) or lists.units.get(token.word.removesuffix("s")))
-        and token.role is not TokenRole.FRAMING
+        and not is_joining(token)
     ]
     if not rest and not (up or down):
         return True
     return not rest and up != down and _goes_as_told(tokens, said, up=up)
+
+
+def is_joining(token: ClaimToken) -> bool:
+    """True for a word that only joins cells, introduces them, or is a unit."""
+    lists = word_lists()
+    return (
+        token.word in lists.linking | lists.attributing | lists.roughly | lists.circumstances
+        or token.word in lists.scales
+        or bool(lists.units.get(token.word) or lists.units.get(token.word.removesuffix("s")))
+        or token.role is TokenRole.FRAMING
+    )
+
+
+def is_limiting(token: ClaimToken) -> bool:
+    """True for a word after which a figure is no longer that of the cell: before, without."""
+    return word_lists().relations.get(token.word) in _LIMITS
 
 
 def _goes_as_told(tokens: Sequence[ClaimToken], said: Sequence[Quantity], *, up: bool) -> bool:

@@ -12,6 +12,8 @@ from functools import cached_property
 import regex
 
 from desktop_rag.answer.checking.claims.words import is_month, word_lists
+from desktop_rag.core.language.languages import language_of
+from desktop_rag.core.text import words
 
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]"
 _GROUP = r"[.,'’ \u00a0\u202f]"
@@ -31,6 +33,8 @@ _NAMED_DAY = regex.compile(
     r"(?:,?\s+(?:de\s+)?(?P<y>\p{Nd}{4}))?(?!\p{Nd})"
 )
 _NUMERAL = regex.compile(r"(?<![\p{L}\p{Nd}-])\p{L}{2,12}(?![\p{L}\p{Nd}-])")
+# These are other words in other languages: "due in May", "once", "sei es".
+_NUMERALS_OF = {"due": "it", "sei": "it", "once": "es"}
 _MARKS = regex.compile(_GROUP)
 _TIME = regex.compile(r"(?<!\p{Nd})\p{Nd}{1,2}:\p{Nd}\p{Nd}(?!\p{Nd})")
 _YEAR = regex.compile(r"1[5-9]\d\d|20\d\d")
@@ -107,7 +111,10 @@ def _in_words(text: str) -> Iterator[Quantity]:
     """The numbers that are written as words: two months, zwei Monate."""
     numerals = word_lists().numerals
     for match in _NUMERAL.finditer(text):
-        value = numerals.get(match[0].casefold())
+        said = match[0].casefold()
+        if said in _NUMERALS_OF and language_of(words(text)) != _NUMERALS_OF[said]:
+            continue
+        value = numerals.get(said)
         # A word before a scale, such as two million, is a figure of its own kind.
         word = _WORD.match(text, match.end())
         name = word[1].rstrip(".").casefold() if word else ""

@@ -10,6 +10,7 @@ from itertools import pairwise
 from desktop_rag.answer.checking.claims.cells import Table, tables_of
 from desktop_rag.answer.checking.claims.quantities import KnownQuantities, scale_of
 from desktop_rag.answer.checking.claims.quotes import QuotableText
+from desktop_rag.answer.checking.claims.rows import Columns
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize
 from desktop_rag.answer.checking.claims.units import Unit, units_of
 from desktop_rag.answer.checking.claims.words import Writing, is_english, writing_of
@@ -114,6 +115,11 @@ class SourceIndex:
         return tables_of(self.text)
 
     @cached_property
+    def columns(self) -> list[Columns]:
+        """The columns of each of its tables."""
+        return [Columns(table) for table in self.tables]
+
+    @cached_property
     def quotable(self) -> QuotableText:
         """Its words, to find quotes."""
         return QuotableText(self.text)
@@ -126,8 +132,12 @@ class SourceIndex:
 
     @cached_property
     def is_english(self) -> bool:
-        """True unless the source is clearly in another language than English."""
-        return is_english(self.text)
+        """True unless the source, without its tables, is clearly in another language."""
+        start, plain = 0, ""
+        for table in self.tables:
+            plain += self.text[start : table.head.start]
+            start = table.rows[-1].end
+        return is_english(plain + self.text[start:])
 
     @cached_property
     def functions(self) -> frozenset[str]:

@@ -180,3 +180,16 @@ def test_what_says_nothing_that_can_be_checked_has_no_badge() -> None:
 
 def test_of_a_very_long_answer_the_beginning_is_checked() -> None:
     assert len(statements("The lamp is lit at dusk [1]. " * 1000)) == 200
+
+
+def test_a_piece_of_a_table_is_read_below_the_heads_of_its_columns() -> None:
+    rows = "R-30 | Tern Ltd | 2025-08-10 | no\nR-31 | Halden AG | 2025-08-13 | yes"
+    answer = "R-30 is unpaid [1]. R-31 is unpaid [1]."
+    heads = "Invoice | Customer | Date | Paid"
+    right, wrong = claims_of(
+        answer, [source(1, rows)], ClaimChecker().check, threading.Event(), columns=lambda _: heads
+    )
+    assert (right.verdict, wrong.verdict) == (Verdict.SUPPORTED, Verdict.CONTRADICTED)
+    evidence = wrong.checked.evidence
+    assert evidence
+    assert rows[evidence.start : evidence.end] == "R-31 | Halden AG | 2025-08-13 | yes"

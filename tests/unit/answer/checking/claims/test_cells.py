@@ -32,6 +32,8 @@ DATES = """
 """
 RIGHT = [
     (DATES, "R-17 is dated 10 April 2025."),
+    (DATES, "R-17 over EUR 62,000 is dated 10 April 2025."),
+    (DATES, "R-19 is dated 19 July 2025 and amounts to EUR 17,559.67."),
     (DATES, "The net amount of R-18 is EUR 11,527.97."),
     (PIPES, "The revenue of the South in 2024 was 910 thousand euros."),
     (PIPES, "The North region's revenue rose from 1,240 in 2023 to 1,365 in 2024."),
@@ -46,8 +48,6 @@ WRONG = [
     (SPACES, "Net income amounted to 91 million in Q1 2025.", "104"),
 ]
 UNSURE = [
-    (DATES, "R-17 over EUR 62,000 is dated 10 April 2025."),
-    (DATES, "R-19 is dated 19 July 2025 and amounts to EUR 17,559.67."),
     (PIPES, "The revenue of the South rose to 910 thousand in 2024, from 980 thousand in 2023."),
     (PIPES, "With 910 thousand euros the South had the highest revenue in 2024."),
     (PIPES, "The revenue of the South in 2024 was not 620 thousand euros."),
