@@ -106,6 +106,15 @@ def asks_for_content(text: str) -> Sequence[tuple[FileWords, frozenset[str]]]:
     return [(language, held) for language, held in read if held is not None]
 
 
+def asks_about_all(text: str) -> bool:
+    """True for "Summarise the documents", "What is in my files?": of all, none by its name."""
+    return any(
+        held & (language.file | language.folder | language.collection)
+        and held & (language.summary | language.content | language.inside)
+        for language, held in asks_for_content(text)
+    )
+
+
 def language_around(text: str, names: Sequence[str]) -> str:
     """The code of the only language whose listed words surround the names in a text; else ""."""
     rest = text.casefold()

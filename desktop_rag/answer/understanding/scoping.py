@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.understanding.file_words import (
     FileWords,
+    asks_about_all,
     asks_for_content,
     cites_source,
     collection_words,
@@ -461,7 +462,9 @@ class Scoping:
             None if request.named else self._done_with(text, scope, reach)
         )
         if named is None:
-            return request
+            is_about_all = not request.named and asks_about_all(text)
+            everything = NamedFiles((), asks_for_content=True)
+            return replace(request, named=everything) if is_about_all else request
         query = _query_of(without(text, named.spans), request.query)
         if named.folders:
             query = replace(query, filters=replace(query.filters, folders=named.folders))

@@ -112,6 +112,15 @@ def test_a_document_that_vanishes_meanwhile_is_left_out(indexed: Services, folde
     assert message.text.count("**") == 2, "one had been read"
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["Summarise the documents", "What is in my files?", "Fasse alle Dateien zusammen"],
+)
+def test_all_documents_are_summarised_when_none_is_named(indexed: Services, question: str) -> None:
+    message, _ = asked(indexed, question)
+    assert {Path(source.path).stem for source in message.sources} == {"lights", "ferry", "inn"}
+
+
 def test_what_begins_with_nothing_may_say_something(indexed: Services, folder: Path) -> None:
     with ChatServer("Nothing is served before noon [1].") as server:
         use(indexed, server)

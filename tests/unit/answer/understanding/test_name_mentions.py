@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_rag.answer.understanding.file_words import asks_for_content, task_of
+from desktop_rag.answer.understanding.file_words import asks_about_all, asks_for_content, task_of
 from desktop_rag.answer.understanding.scoping import (
     mentioned_collections,
     mentioned_files,
@@ -157,3 +157,20 @@ def test_the_things_of_a_task_are_the_words_that_are_no_part_of_it(
 ) -> None:
     task = task_of(question)
     assert [question[start:end] for start, end in (task.things if task else ())] == things
+
+
+@pytest.mark.parametrize(
+    ("question", "is_about_all"),
+    [
+        ("Summarise my documents", True),
+        ("Give me an overview of all files.", True),
+        ("Worum geht es in den Dokumenten?", True),
+        ("Résume tous les documents", True),
+        ("总结所有文件", True),
+        ("Which documents are there?", False),
+        ("How do I open a file?", False),
+        ("Summarise the rent in the documents", False),
+    ],
+)
+def test_a_question_may_be_about_all_documents(question: str, is_about_all: bool) -> None:
+    assert asks_about_all(question) is is_about_all
