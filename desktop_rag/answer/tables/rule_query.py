@@ -444,7 +444,8 @@ class _Reading:
             return None
         (expression, name), amount = group, self._amount()
         things = [c for c, _ in self.named if c.values.kind == "VARCHAR" and c.name != name]
-        is_many = self._says("many") and not self._says("sums")
+        # "Most expensive" compares amounts.
+        is_many = bool(self._places_of("many") - self._places_of("high")) and not self._says("sums")
         is_plain = not (is_best or self._says("sums", "means", "much") or _is_money(amount))
         is_of_rows = self.is_number or (is_many and (self.names_rows or bool(things)))
         is_of_rows = is_of_rows or (is_plain and self.names_rows)
@@ -461,9 +462,12 @@ class _Reading:
         return f"{sql} ORDER BY {order}", made, column
 
     def _is_best_group(self) -> bool:
-        """True for "the biggest customer", where a customer has several rows."""
+        """True for "the biggest customer" with several rows, and "which month was the best"."""
         best = self._places_of("high") | self._places_of("low")
-        return any(
+        periods = self._places_of("months") | self._places_of("years")
+        # "The highest cost this month" is of one row.
+        is_period = any(place < min(best, default=0) or place - 1 in best for place in periods)
+        return is_period or any(
             c.values.kind == "VARCHAR" and not _is_unique(c) and place - 1 in best
             for c, place in self.named
         )

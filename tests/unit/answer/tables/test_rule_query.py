@@ -35,6 +35,8 @@ def read(question: str, table: SheetTable) -> RuleQuery:
         ("The two cheapest loans", ['ORDER BY "Fee EUR" ASC LIMIT 2']),
         ("Which borrower paid the most in total?", ['GROUP BY "Borrower"', "DESC LIMIT 1"]),
         ("Who is the biggest borrower?", ['sum("Fee EUR")', 'GROUP BY "Borrower"', "LIMIT 1"]),
+        ("Which month was the most expensive?", ["'%Y-%m'", 'sum("Fee EUR")', "DESC LIMIT 1"]),
+        ("Which month had the lowest fees?", ["'%Y-%m'", 'sum("Fee EUR")', "ASC LIMIT 1"]),
         ("In which month did we spend the most?", ["'%Y-%m'", 'sum("Fee EUR")', "DESC LIMIT 1"]),
         ("Loans over 70 EUR", ['"Fee EUR" > 70']),
         ("loans with a fee between 7 and 20", ['"Fee EUR" >= 7', '"Fee EUR" <= 20']),
