@@ -227,7 +227,7 @@ def _name_at(base_url: str) -> str:
 def _test(arguments: argparse.Namespace) -> dict[str, Any]:
     with _opened() as opened:
         settings, named = opened.models.settings, arguments.endpoint
-        endpoint = _find(settings, named) if named else settings.endpoint
+        endpoint = find_endpoint(settings, named) if named else settings.endpoint
         report = opened.models.test_endpoint(endpoint)
     return {
         "name": endpoint.label,
@@ -247,7 +247,7 @@ def _use(arguments: argparse.Namespace) -> dict[str, Any]:
 
     def use(settings: Settings) -> Settings:
         nonlocal chosen
-        endpoint = _find(settings, arguments.endpoint)
+        endpoint = find_endpoint(settings, arguments.endpoint)
         if not (model or endpoint.model):
             hint = "Name one with --model. `desktop-rag endpoint test` lists what it offers."
             raise AppError(f"No model is chosen for {endpoint.label}.", hint)
@@ -261,7 +261,7 @@ def _use(arguments: argparse.Namespace) -> dict[str, Any]:
 def _remove(arguments: argparse.Namespace) -> dict[str, Any]:
     with _opened() as opened:
         settings, forgets_key = opened.models.settings, arguments.forget_key
-        row = _row(opened, settings, endpoint := _find(settings, arguments.endpoint))
+        row = _row(opened, settings, endpoint := find_endpoint(settings, arguments.endpoint))
         opened.changes.change(lambda settings: settings.without(endpoint.base_url))
         if forgets_key:
             opened.models.save_key(endpoint.base_url, "")
@@ -274,8 +274,8 @@ def _row_at(opened: app.OpenedModels, settings: Settings, base_url: str) -> dict
     return _row(opened, settings, known[base_url])
 
 
-def _find(settings: Settings, named: str) -> EndpointSettings:
-    """The endpoint with this name or address, or the only one that contains it."""
+def find_endpoint(settings: Settings, named: str) -> EndpointSettings:
+    """The endpoint with this name or address, or the only one that contains it; else AppError."""
     wanted, known = named.strip().casefold(), settings.endpoints
     same = [e for e in known if wanted in (e.label.casefold(), e.base_url.casefold())]
     near = [e for e in known if wanted in f"{e.label} {e.base_url}".casefold()]

@@ -52,6 +52,9 @@ _CORE = Verbs(
         "collection": (
             "cli.collection_verbs:add_collections", "List collections and choose their models.",
         ),
+        "assistant": (
+            "cli.assistant_verbs:add_assistants", "Make, list, change and move assistants.",
+        ),
         "endpoint": (
             "cli.endpoint_verbs:add_endpoints",
             "Add, list, test, use and remove endpoints of models.",

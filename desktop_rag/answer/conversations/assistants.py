@@ -48,7 +48,7 @@ class Assistants:
             if _folded(assistant.name) == wanted:
                 return assistant
         names = ", ".join(assistant.name for assistant in every)
-        hint = f"There are: {names}." if names else "Make one in the window, above the chat."
+        hint = f"There are: {names}." if names else "Make one above the chat, or with `assistant add`."
         raise AppError(f"There is no assistant “{name}”.", hint)
 
     def add(self, assistant: Assistant) -> Assistant:

@@ -138,6 +138,7 @@ def tried(beside: Beside) -> dict[str, Tried]:
 
 
 def of_the_core(beside: Beside) -> dict[str, Tried]:
+    keeper = written(beside.files / "keeper.json", '{"name": "Keeper", "collections": ["Papers"]}')
     backup, lamp = str(beside.files / "backup"), str(beside.papers / "lamp.md")
     return {
         "status": Tried([]),
@@ -151,6 +152,12 @@ def of_the_core(beside: Beside) -> dict[str, Tried]:
         "collection list": Tried([], said="Papers"),
         "collection allow-hosts": Tried(["Papers", "wiki.example"]),
         "collection set-model": Tried(["Papers", "--default"]),
+        "assistant import": Tried([keeper], said="Papers"),
+        "assistant set": Tried(["Keeper", "--filters", "type:md"]),
+        "assistant list": Tried([], said="type:md"),
+        "assistant export": Tried(["Keeper"], said="Papers"),
+        "assistant add": Tried(["Keeper"], code=1),
+        "assistant remove": Tried(["Keeper"]),
         "endpoint add": Tried(["http://localhost:9/v1", "--name", "Lamp", "--model", "small"]),
         "endpoint list": Tried([], said="Lamp"),
         "endpoint use": Tried(["Lamp"]),
