@@ -64,6 +64,56 @@ def test_a_model_that_cannot_be_used_makes_no_collection(admin: httpx2.Client) -
     assert "New" not in {c["name"] for c in admin.get("collections").json()["collections"]}
 
 
+# --- assistants -----------------------------------------------------------------------------------
+
+
+def test_an_assistant_is_made_asked_changed_and_deleted(
+    server: Server, admin: httpx2.Client, wiki: str
+) -> None:
+    said = {"name": "Keeper", "collections": [wiki.rpartition("/")[2]], "filters": "type:txt"}
+    made = admin.post("assistants", json=said)
+    assert made.status_code == 201
+    keeper = made.json()
+    assert {key: keeper[key] for key in said} == said
+    models = admin.get(f"{server.address}/v1/models").json()["data"]
+    assert "keeper" in {model["id"] for model in models}
+    path = f"assistants/{keeper['id']}"
+    changed = admin.patch(path, json={"instructions": "Briefly.", "collections": []}).json()
+    assert changed == {**keeper, "instructions": "Briefly.", "collections": []}
+    assert admin.get("assistants").json()["assistants"] == [changed]
+    assert admin.delete(path).json() == {"deleted": [keeper["id"]]}
+    assert admin.patch(path, json={}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "code"),
+    [
+        ({"name": "keeper"}, 409, "name_taken"),
+        ({"name": "A", "filters": "lamps"}, 400, "not_valid"),
+        ({"name": "A", "endpoint": "http://elsewhere.example/v1"}, 400, "unknown_endpoint"),
+        ({"name": "A", "rails": "/etc"}, 400, "unknown_rails"),
+        ({"name": "A", "rails": "no such set"}, 400, "not_valid"),
+        ({"name": "A", "collections": ["nowhere"]}, 404, "no_such_collection"),
+    ],
+)
+def test_an_assistant_that_does_not_fit_is_refused(
+    admin: httpx2.Client, said: dict[str, Any], status: int, code: str
+) -> None:
+    keeper = admin.post("assistants", json={"name": "Keeper"}).json()
+    answer = admin.post("assistants", json=said)
+    admin.delete(f"assistants/{keeper['id']}")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+    assert admin.get("assistants").json()["assistants"] == []
+
+
+def test_a_token_of_one_collection_sees_no_assistants(
+    server: Server, admin: httpx2.Client, wiki: str
+) -> None:
+    token = server.token(TokenScope.ADMIN, collection_ids=(wiki.rpartition("/")[2],))
+    with server.client(token) as client:
+        assert client.get(f"{server.address}{API}/assistants").status_code == 403
+
+
 # --- documents ------------------------------------------------------------------------------------
 
 

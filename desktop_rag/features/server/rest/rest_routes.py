@@ -16,6 +16,7 @@ from desktop_rag.features.server.html_writer import Html, document, joined, tag
 from desktop_rag.features.server.operations import API, Form, Operation, operations_of, routes_of
 from desktop_rag.features.server.readable_library import ReadableLibrary
 from desktop_rag.features.server.rest.ask_calls import AskCalls
+from desktop_rag.features.server.rest.assistant_calls import AssistantCalls
 from desktop_rag.features.server.rest.collection_calls import (
     AccessCalls,
     CollectionCalls,
@@ -309,6 +310,7 @@ def rest_operations(serving: Serving) -> list[Operation]:
         SendingCalls(library, readable, documents),
         SearchCalls(chat, library, readable, documents, serving.chain, link),
         AskCalls(serving, readable, conversations),
+        AssistantCalls(chat, readable),
         PromptCalls(chat),
         conversations,
         StatusCalls(library, readable),
