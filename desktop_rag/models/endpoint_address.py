@@ -11,6 +11,7 @@ from desktop_rag.core.errors import AppError
 KEY_SLOT, MODEL_SLOT = "{key}", "{model}"
 # Names the server that the app runs itself, wherever that listens. No name server is asked for it.
 OWN_ADDRESS = "http://this-app.localhost/v1"
+_GOOGLE = "generativelanguage.googleapis.com"
 _EXAMPLE = "for example http://localhost:11434/v1"
 # Paths that people copy from a manual together with the address.
 _CALLS = re.compile(r"/+(?:chat/completions|completions|embeddings|models|audio/transcriptions)$")
@@ -48,10 +49,20 @@ def normalise_base_url(typed: str) -> str:
             "Remove everything before the @; a key has its own field in Settings.",
         )
     host = (parts.hostname or "").lower()
+    _refuse_google_api(host, parts.path)
     shown = f"[{host}]" if ":" in host else host
     port = f":{parts.port}" if parts.port is not None else ""
     path = _CALLS.sub("", parts.path.rstrip("/")).rstrip("/")
     return f"{parts.scheme.lower()}://{shown}{port}{path}{_query_of(parts)}"
+
+
+def _refuse_google_api(host: str, path: str) -> None:
+    """Google serves OpenAI's API beside its own one, which the app doesn't speak."""
+    if host == _GOOGLE and not path.rstrip("/").endswith("/openai") and "/openai/" not in path:
+        raise AppError(
+            "This is the address of Google's own API.",
+            f"Enter the one that speaks OpenAI's: https://{_GOOGLE}/v1beta/openai",
+        )
 
 
 def key_in(typed: str) -> str:

@@ -48,7 +48,8 @@ class Assistants:
             if _folded(assistant.name) == wanted:
                 return assistant
         names = ", ".join(assistant.name for assistant in every)
-        hint = f"There are: {names}." if names else "Make one above the chat, or with `assistant add`."
+        none_yet = "Make one above the chat, or with `assistant add`."
+        hint = f"There are: {names}." if names else none_yet
         raise AppError(f"There is no assistant “{name}”.", hint)
 
     def add(self, assistant: Assistant) -> Assistant:

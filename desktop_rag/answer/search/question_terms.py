@@ -56,8 +56,8 @@ class SpellingCorrector:
         """Pairs of a word as written and as a document spells it.
 
         `languages` are those of the library, `weights` those of all words of the question. Long
-        questions are left alone, and so are those with mostly unknown words, which are in another
-        language or about another subject. With `readable` the library is what that covers.
+        questions are left alone. One with mostly unknown words is in another language or about
+        another subject, unless each is a typo. With `readable` the library is what that covers.
         """
         written = list(dict.fromkeys(words(query.text)))
         if len(written) > _LONGEST_QUESTION:
@@ -65,7 +65,7 @@ class SpellingCorrector:
         held = {group for group, n in zip(weights.words, weights.counts, strict=True) if n}
         groups = {word: word_groups(word, languages) for word in written}
         unknown = [word for word in written if not held.intersection(groups[word])]
-        if not unknown or _is_foreign(written, unknown):
+        if not unknown:
             return ()
         untouched = {word for phrase in query.phrases for word in words(phrase)}
         if _CAPITAL_NOUNS not in languages[:1]:
@@ -79,10 +79,14 @@ class SpellingCorrector:
             and len(groups[word]) == 1
         ]
         chosen = sorted(candidates, key=len, reverse=True)[:_MOST_LOOKED_UP]
+        strange = _strange(written, unknown)
+        if not strange <= set(chosen):
+            return ()
         near = {word: self._nearest(word, groups[word][0], languages, readable) for word in chosen}
-        return tuple(
+        found = tuple(
             (word, near[word]) for word in candidates if near.get(word) and not self._is_known(word)
         )
+        return found if strange <= {word for word, _ in found} else ()
 
     def _nearest(
         self, word: str, group: tuple[str, ...], languages: Sequence[str], readable: Readable | None
@@ -133,11 +137,13 @@ def _is_slip(written: str, near: str, errors: int) -> bool:
     return not is_other_form and errors_between(written, near) <= errors
 
 
-def _is_foreign(written: Sequence[str], unknown: Sequence[str]) -> bool:
+def _strange(written: Sequence[str], unknown: Sequence[str]) -> set[str]:
+    """The unknown words that tell the language, where they are most of all; else none."""
     idle = function_words(written)
     telling = [word for word in written if len(word) >= _TELLING_LETTERS and word not in idle]
-    missing = sum(word in unknown for word in telling)
-    return missing > max(1, len(telling) - missing)
+    missing = {word for word in telling if word in unknown}
+    is_most = len(missing) > max(1, len(telling) - len(missing))
+    return missing if is_most else set()
 
 
 def _capitalised(text: str) -> set[str]:

@@ -571,7 +571,8 @@ class Scoping:
 def unknown_name(request: AnswerRequest) -> str:
     """The name that a question asks for and no document bears; "" when it asks for more."""
     match = _LIKE_A_NAME.search(request.question)
-    if match is None or request.named:
+    filters = request.query.filters
+    if match is None or request.named or filters.files or filters.folders:
         return ""
     rest = without(request.question, [match.span()])
     return match[0] if asks_for_content(rest) else ""

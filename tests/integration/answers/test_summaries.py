@@ -113,12 +113,17 @@ def test_a_document_that_vanishes_meanwhile_is_left_out(indexed: Services, folde
 
 
 @pytest.mark.parametrize(
-    "question",
-    ["Summarise the documents", "What is in my files?", "Fasse alle Dateien zusammen"],
+    "question", ["Summarise the documents", "What is in my files?", "Fasse alle Dateien zusammen"]
 )
 def test_all_documents_are_summarised_when_none_is_named(indexed: Services, question: str) -> None:
     message, _ = asked(indexed, question)
     assert {Path(source.path).stem for source in message.sources} == {"lights", "ferry", "inn"}
+
+
+def test_a_file_that_a_filter_names_is_not_called_unknown(indexed: Services) -> None:
+    message, _ = asked(indexed, "Summarise file:lights.md")
+    assert message.sources
+    assert not message.notes or not message.notes.hints
 
 
 def test_what_begins_with_nothing_may_say_something(indexed: Services, folder: Path) -> None:

@@ -41,14 +41,13 @@ def test_what_is_not_there_or_taken_is_named(folder: Path) -> None:
     missing = run("assistant", "set", "Guide", "--filters", "type:md")
     elsewhere = run("assistant", "set", "Keeper", "--collection", "Nowhere")
     search = run("assistant", "set", "Keeper", "--filters", "lamps")
-    broken = run("assistant", "set", "Keeper", "--rails", "no such rails")
-    assert [done.returncode for done in (taken, missing, elsewhere, search, broken)] == [1] * 5
+    assert [done.returncode for done in (taken, missing, elsewhere, search)] == [1] * 4
     assert "another assistant called “keeper”" in taken.stderr
     assert "There is no assistant “Guide”" in missing.stderr
     assert "Nowhere" in elsewhere.stderr
     assert "“lamps” is not a filter" in search.stderr
     [kept] = run_json("assistant", "list")
-    assert (kept["filters"], kept["rails"], kept["collections"]) == ("", "", [])
+    assert (kept["filters"], kept["collections"]) == ("", [])
 
 
 def test_an_assistant_moves_as_a_file(folder: Path, tmp_path: Path) -> None:

@@ -119,3 +119,11 @@ def test_a_run_is_saved_and_shown_again(folder: Path, tmp_path: Path) -> None:
     kept.write_text('{"type": "user_said"}\n', "utf-8")
     done = run("rails", "run", str(folder), "--replay", str(kept))
     assert "run.jsonl:1: This is no event of a run." in done.stderr
+
+
+def test_an_assistant_takes_rails_that_work(folder: Path) -> None:
+    run_json("assistant", "add", "Keeper", "--rails", str(folder))
+    broken = run("assistant", "set", "Keeper", "--rails", "no such rails")
+    assert (broken.returncode, "no such rails" in broken.stderr) == (1, True)
+    [kept] = run_json("assistant", "list")
+    assert kept["rails"] == str(folder)

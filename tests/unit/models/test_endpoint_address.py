@@ -117,3 +117,14 @@ def test_the_version_is_suggested_only_where_it_lacks() -> None:
     assert with_version("http://localhost:8080?a=1") == "http://localhost:8080/v1?a=1"
     assert with_version("http://localhost:8080/v1") == ""
     assert with_version("https://api.example.com/v1beta/openai") == ""
+
+
+@pytest.mark.parametrize("path", ["", "/v1beta", "/v1beta/models/gemini-pro:generateContent"])
+def test_the_api_that_the_app_does_not_speak_leads_to_the_one_beside_it(path: str) -> None:
+    with pytest.raises(AppError) as refused:
+        normalise_base_url(f"https://generativelanguage.googleapis.com{path}")
+    assert refused.value.hint.endswith("https://generativelanguage.googleapis.com/v1beta/openai")
+    spoken = normalise_base_url(
+        "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions"
+    )
+    assert spoken.endswith("/v1beta/openai")

@@ -143,7 +143,15 @@ def _add_token(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _list_tokens(_arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    return [_token_json(token) for token in TokenBook(find_home().tokens).all()]
+    tokens, names = TokenBook(find_home().tokens).all(), dict[str, str]()
+    if any(token.collection_ids for token in tokens):
+        with open_services() as services:
+            names = {c.collection_id: c.name for c in services.library.collections.all()}
+    return [
+        _token_json(token)
+        | {"collections": [names.get(i, "a removed collection") for i in token.collection_ids]}
+        for token in tokens
+    ]
 
 
 def _revoke_token(arguments: argparse.Namespace) -> int:
@@ -161,6 +169,7 @@ def _token_lines(rows: list[dict[str, Any]]) -> list[str]:
     lines = [
         f"{row['name']}: {', '.join(row['scopes'])}, {row['requests_per_minute']} a minute"
         + (f", until {_day(row['expires_at'])}" if row["expires_at"] else "")
+        + (f", only {' and '.join(row['collections'])}" if row["collections"] else "")
         for row in rows
     ]
     return lines or ["There are no tokens."]

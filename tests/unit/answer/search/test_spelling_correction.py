@@ -54,6 +54,14 @@ def test_capitals_throughout_make_no_names(reader: QuestionReader) -> None:
 
 
 @pytest.mark.everyday
+def test_a_question_may_have_typos_only(reader: QuestionReader) -> None:
+    assert repaired(reader, "What is the databse of photosynthsis?") == {
+        "databse": "database",
+        "photosynthsis": "photosynthesis",
+    }
+
+
+@pytest.mark.everyday
 def test_in_another_language_nothing_is_mended(reader: QuestionReader) -> None:
     assert repaired(reader, "databse governo ricevere") == {}
 
