@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from desktop_rag.core.claims import SIGNS, Claim, Verdict
@@ -18,7 +19,7 @@ from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import Collection, Document, DocumentState, Passage, Source
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.core.markup.snippet import snippet
-from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
+from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor, Chunk
 
 _EXCERPT = 300
 _NOTHING_RELEVANT = "Nothing in your documents seems to be about this."
@@ -341,6 +342,20 @@ def _by_state(counts: Sequence[DocumentCounts]) -> dict[str, int]:
         for state, count in of.by_state.items():
             total[state.value] = total.get(state.value, 0) + count
     return total
+
+
+def passage_json(path: Path, passage: Chunk) -> dict[str, Any]:
+    """A passage that a file is cut into: `text` is [start, end) of the file's text."""
+    return {
+        "file": str(path),
+        "position": passage.position,
+        "place": passage.anchor.label(),
+        "start": passage.start,
+        "end": passage.end,
+        "context": passage.context,
+        "text": passage.text,
+        "anchor": passage.anchor.to_json(),
+    }
 
 
 def location(path: str, part: str, url: str) -> str:

@@ -20,6 +20,7 @@ from desktop_rag.cli.terminal import (
 from desktop_rag.cli.verb_table import after_ask
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.query import parse_query
 from desktop_rag.core.question_scope import WITHOUT_DOCUMENTS, QuestionScope, ScopeItem
@@ -75,6 +76,36 @@ def add_status(parser: argparse.ArgumentParser) -> None:
     text = "list the files that were not read, with the reasons"
     parser.add_argument("--failed", action="store_true", help=text)
     prints(parser, _status, output.status_lines)
+
+
+def add_passages(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `passages`."""
+    parser.set_defaults(run=_passages)
+    parser.add_argument("file", nargs="+", help="a file; it needn't be in the library")
+    parser.add_argument("--collection", default="", help="cut as in this collection")
+    parser.add_argument("--json", action="store_true", help=argparse.SUPPRESS)
+
+
+def _passages(arguments: argparse.Namespace) -> int:
+    """A line of JSON for each passage; files that can't be read are said, and make it fail."""
+    is_whole = True
+    with open_services() as services:
+        collections = services.library.collections
+        named = arguments.collection
+        chosen = collections.find(named) if named else None
+        for name in arguments.file:
+            path = path_given(name).resolve()
+            try:
+                settings = chosen.chunking if chosen else ChunkSettings()
+                found = services.library.cut(path, settings, here().interrupted)
+            except AppError as error:
+                is_whole = False
+                say(f"{path}: {error.title} {error.hint}".rstrip())
+                continue
+            for passage in found:
+                row = output.passage_json(path, passage)
+                print_document(row, lambda _: (), as_json=True)
+    return 0 if is_whole else 1
 
 
 def _ask(arguments: argparse.Namespace) -> int:

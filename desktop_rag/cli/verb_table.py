@@ -23,6 +23,10 @@ _CORE = Verbs(
             "Make folders and web pages searchable and wait until they are.",
         ),
         "search": ("cli.question_verbs:add_search", "List the passages that fit best."),
+        "passages": (
+            "cli.question_verbs:add_passages",
+            "Print the passages that files are cut into, a line of JSON each; stores nothing.",
+        ),
         "status": (
             "cli.question_verbs:add_status", "Show the folders and the state of their files.",
         ),

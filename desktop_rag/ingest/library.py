@@ -24,7 +24,7 @@ from desktop_rag.core.domain import (
 )
 from desktop_rag.core.errors import AppError, PassingError, WrongPasswordError
 from desktop_rag.core.library_events import ChangeSummary, DocumentsChanged, Notice
-from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.core.parsed import Chunk, ChunkSettings
 from desktop_rag.core.server_state import ServerState
 from desktop_rag.core.settings import Settings
 from desktop_rag.core.shared_library import id_there, is_shared
@@ -503,6 +503,15 @@ class Library:
         return MeaningReadiness(
             stores.documents, stores.sources, pipeline.embedders, lambda: pipeline.is_idle
         )
+
+    def cut(self, path: Path, chunking: ChunkSettings, cancel: threading.Event) -> Sequence[Chunk]:
+        """The passages that a file would have; none is stored. ParseFailed when it has no text."""
+        parser = self._make_parser()
+        try:
+            document = parser.parse(path, cancel=cancel)
+        finally:
+            parser.close()
+        return self._pipeline.chunker.cut(document, chunking).chunks
 
     def _callbacks(self) -> PipelineCallbacks:
         publish = self.changes.publish

@@ -296,3 +296,15 @@ def test_an_examination_that_fails_says_why(chat_server: ChatServer) -> None:
     assert done.returncode == 1
     told = [row["title"] for row in json.loads(done.stdout) if row["check"] == "examination"]
     assert told == ["The endpoint requires a key."]
+
+
+def test_files_are_cut_into_passages_for_scripts(home: Home, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "none.txt").write_text("")
+    done = run("passages", str(folder / "lamp.md"), str(tmp_path / "none.txt"))
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 1, "an empty file has none"
+    assert "none.txt" in done.stderr
+    assert {row["file"] for row in rows} == {str(folder / "lamp.md")}
+    assert [row["position"] for row in rows] == list(range(len(rows)))
+    assert all(row["end"] - row["start"] == len(row["text"]) for row in rows)
+    assert run_json("status")["sources"] == [], "nothing is stored"

@@ -144,6 +144,7 @@ def of_the_core(beside: Beside) -> dict[str, Tried]:
         "status": Tried([]),
         "index": Tried([str(beside.papers), "--collection", "Papers"]),
         "search": Tried(["lamp"], said="lamp.md"),
+        "passages": Tried([lamp], said='"place"'),
         "ask": Tried(["When is the lamp lit by the keeper?"], said="dusk"),
         "doctor": Tried(["--repair"], code=-1),
         "events": Tried([]),
