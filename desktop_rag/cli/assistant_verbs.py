@@ -154,7 +154,7 @@ def _given(
     given: dict[str, Any] = {
         "instructions": arguments.instructions,
         "filters": arguments.filters,
-        "rails": arguments.rails,
+        "rails": _rails(arguments.rails),
         "is_open": arguments.is_open,
         "uses_memory": arguments.memory,
     }
@@ -167,6 +167,12 @@ def _given(
     if arguments.endpoint is not None or arguments.model is not None:
         given |= _model(services, assistant, arguments)
     return replace(assistant, **{key: value for key, value in given.items() if value is not None})
+
+
+def _rails(given: str | None) -> str | None:
+    """The whole path of a folder, else what is given."""
+    folder = path_given(given) if given else None
+    return str(folder) if folder and folder.is_dir() else given
 
 
 def _model(

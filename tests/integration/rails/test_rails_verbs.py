@@ -55,6 +55,14 @@ def test_a_folder_is_checked_and_its_python_is_not_run(folder: Path) -> None:
     assert "Not run: actions.py" in done.stdout
 
 
+def test_documents_of_a_folder_are_said_not_to_be_read(folder: Path) -> None:
+    (folder / "kb").mkdir()
+    (folder / "kb" / "prices.md").write_text("A ticket is 8 euros.", "utf-8")
+    assert (
+        "Left out: kb: Add its files to the documents" in run("rails", "check", str(folder)).stdout
+    )
+
+
 def test_an_error_is_told_with_line_and_column(folder: Path) -> None:
     (folder / "wrong.co").write_text("define flow\n  if $x\n  stop\n", "utf-8")
     done = run("rails", "check", str(folder))

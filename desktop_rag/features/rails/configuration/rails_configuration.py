@@ -1,6 +1,6 @@
 """Configurations of rails: flows, prompts, settings and documents, read from a folder and compiled.
 
-A folder has *.co, config.yml, prompts.yml and kb; none of it is run. Any thread.
+A folder has *.co, config.yml and prompts.yml; none of it is run. Any thread.
 """
 
 import re
@@ -33,15 +33,16 @@ _LEFT_OUT = {
     "custom_data": "It is for config.py, which is not run.",
     "knowledge_base": "The documents are those of the library.",
 }
+_KB = "kb: Add its files to the documents of the assistant, or to the library."
 
 
 @dataclass(frozen=True)
 class RailsConfiguration:
     """A configuration ready to run.
 
-    `documents` are the files of its folder `kb`, `python_files` those that are not run. `left_out`
-    says what has no effect here, and why. Every message passes the `output_rails` before anybody
-    sees it; with `shows_pieces` its sentences are shown as soon as they passed.
+    `python_files` are those that are not run. `left_out` says what has no effect here, and why.
+    Every message passes the `output_rails` before anybody sees it; with `shows_pieces` its
+    sentences are shown as soon as they passed.
     """
 
     name: str
@@ -49,7 +50,6 @@ class RailsConfiguration:
     prompts: Prompts
     settings: StageSettings
     context: Mapping[str, Any]
-    documents: tuple[Path, ...] = ()
     python_files: tuple[Path, ...] = ()
     left_out: tuple[str, ...] = ()
     output_rails: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ def make_configuration(
     files: Sequence[FlowFile],
     entries: Mapping[str, Any] | None = None,
     *,
-    documents: Sequence[Path] = (),
+    has_documents: bool = False,
     python_files: Sequence[Path] = (),
 ) -> RailsConfiguration:
     """The configuration of these flows and the entries of a config.yml; AppError for any fault."""
@@ -92,7 +92,7 @@ def make_configuration(
     streaming = _mapping(_mapping(rails.get("output"), "output").get("streaming"), "streaming")
     return RailsConfiguration(
         name, program, _prompts(entries), _settings(rails), {"config": flags, **arguments},
-        tuple(documents), tuple(python_files), tuple(_left_out(entries, rails)),
+        tuple(python_files), (*_left_out(entries, rails), *([_KB] if has_documents else [])),
         tuple(call.name for call in calls["output"]),
         bool(streaming.get("enabled")),
     )  # fmt: skip
@@ -247,12 +247,11 @@ def read_rails(folder: Path, instead: Mapping[Path, str] | None = None) -> Rails
         )
         for path in flow_files
     ]
-    kept = folder / "kb"
     return make_configuration(
         folder.name,
         files,
         _entries(yaml_files),
-        documents=[path for path in _files(kept, "*") if path.is_file()] if kept.is_dir() else [],
+        has_documents=(folder / "kb").is_dir(),
         python_files=_files(folder, "*.py"),
     )
 
