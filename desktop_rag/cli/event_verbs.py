@@ -1,4 +1,4 @@
-"""The verb `events`: what the app did, and the feedback given. Any worker thread."""
+"""The verbs `events`, what the app did and the feedback given, and `memory export`, the chats."""
 
 import argparse
 from datetime import date, datetime
@@ -7,8 +7,9 @@ from typing import Any
 from desktop_rag import upkeep
 from desktop_rag.activity.activity import Activity, EventFilter, rows_of
 from desktop_rag.activity.activity_event import EventKind
-from desktop_rag.cli.terminal import open_services, prints, say
+from desktop_rag.cli.terminal import add_verb, open_services, path_given, prints, say
 from desktop_rag.core.errors import AppError, LibraryHeldError
+from desktop_rag.core.files.own_files import file_name_of, write_atomically
 from desktop_rag.core.paths import find_home
 
 _NOTHING = "Nothing is recorded."
@@ -23,6 +24,43 @@ def add_events(added: argparse.ArgumentParser) -> None:
     text = "leave out events before this day, for example 2026-11-05"
     added.add_argument("--since", type=_day, metavar="DAY", default=0.0, help=text)
     prints(added, _events, lambda rows: [*map(_line, rows)] or [_NOTHING])
+
+
+def add_memory(parser: argparse.ArgumentParser) -> None:
+    """Add the verbs below `memory`."""
+    verbs = parser.add_subparsers(required=True)
+    text = (
+        "Write chats with their sources, opinions, steps and errors into files, one each. Files of"
+        " that name are replaced."
+    )
+    added = add_verb(verbs, "export", text, "Write chats into files.")
+    text = "a chat by its title or a part of it; all chats if left out"
+    added.add_argument("chat", nargs="?", default="", help=text)
+    added.add_argument("--to", required=True, metavar="FOLDER", help="where the files are written")
+    added.add_argument("--format", choices=("json", "md", "html"), default="json")
+    prints(added, _export, lambda rows: [row["file"] for row in rows] or ["No chats yet."])
+
+
+def _export(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    folder, wanted = path_given(arguments.to), arguments.chat.strip().casefold()
+    rows: list[dict[str, Any]] = []
+    with open_services() as services:
+        history = services.chat.history
+        chats = [chat for chat in history.all() if wanted in chat.title.casefold()]
+        if wanted and not chats:
+            raise AppError(f"No chat is called “{arguments.chat}”.", "Leave it out for all chats.")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for chat in chats:
+                # Chats may have one title.
+                name = f"{file_name_of(chat.title)} {chat.conversation_id[:8]}.{arguments.format}"
+                text = history.export(chat.conversation_id, f".{arguments.format}")
+                write_atomically(folder / name, text)
+                rows.append({"title": chat.title, "file": str(folder / name)})
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise AppError(f"{folder} can't be written to.", why) from error
+    return rows
 
 
 def _events(arguments: argparse.Namespace) -> list[dict[str, Any]]:

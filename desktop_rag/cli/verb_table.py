@@ -53,6 +53,7 @@ _CORE = Verbs(
         "events": (
             "cli.event_verbs:add_events", "List what the app did, and the feedback given.",
         ),
+        "memory": ("cli.event_verbs:add_memory", "Write chats into files."),
         "collection": (
             "cli.collection_verbs:add_collections", "List collections and choose their models.",
         ),

@@ -16,6 +16,13 @@ from typing import Any, cast
 log = logging.getLogger(__name__)
 
 _MOST_PIXELS = 1 << 20
+_LONGEST_FILE_NAME = 80
+
+
+def file_name_of(title: str) -> str:
+    """The name of a file for something with this title, without an ending."""
+    kept = "".join(c if c.isalnum() or c in " -_" else " " for c in title)
+    return " ".join(kept.split())[:_LONGEST_FILE_NAME].strip() or "untitled"
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:

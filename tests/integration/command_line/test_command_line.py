@@ -308,3 +308,18 @@ def test_files_are_cut_into_passages_for_scripts(home: Home, folder: Path, tmp_p
     assert [row["position"] for row in rows] == list(range(len(rows)))
     assert all(row["end"] - row["start"] == len(row["text"]) for row in rows)
     assert run_json("status")["sources"] == [], "nothing is stored"
+
+
+def test_chats_are_written_into_files(home: Home, folder: Path, tmp_path: Path) -> None:
+    run_json("index", str(folder))
+    run_json("ask", "When is the lamp lit?")
+    run_json("ask", "Who lights the lamp?")
+    chats = tmp_path / "chats"
+    rows = run_json("memory", "export", "--to", str(chats))
+    assert {row["title"] for row in rows} == {"When is the lamp lit?", "Who lights the lamp?"}
+    kept = [json.loads(Path(row["file"]).read_text()) for row in rows]
+    assert all(chat["messages"][1]["sources"] for chat in kept)
+    [row] = run_json("memory", "export", "lamp lit", "--to", str(chats), "--format", "md")
+    assert "at dusk" in Path(row["file"]).read_text()
+    assert run("memory", "export", "tower", "--to", str(chats)).returncode == 1
+    assert run("memory", "export", "--to", str(folder / "lamp.md")).returncode == 1

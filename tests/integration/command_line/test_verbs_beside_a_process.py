@@ -146,6 +146,7 @@ def of_the_core(beside: Beside) -> dict[str, Tried]:
         "search": Tried(["lamp"], said="lamp.md"),
         "passages": Tried([lamp], said='"place"'),
         "ask": Tried(["When is the lamp lit by the keeper?"], said="dusk"),
+        "memory export": Tried(["--to", str(beside.files / "chats")], said=".json"),
         "doctor": Tried(["--repair"], code=-1),
         "events": Tried([]),
         "privacy": Tried([]),
