@@ -55,6 +55,11 @@ class AnswerRun:
     appends_sources: bool = False
     is_streamed: bool = False
 
+    @property
+    def sees_paths(self) -> bool:
+        """True when the caller sees the paths of files."""
+        return self.asked.caller.sees_paths
+
     def address(self, source: SourceRef) -> str:
         """The address on this server that shows a source."""
         return self.links.link(self.asked.caller, source.document_id, source.start, source.end)

@@ -6,6 +6,8 @@ not read is answered as one that does not exist.
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import PurePath
 from threading import Event
 from typing import Annotated, Any
 
@@ -120,7 +122,7 @@ class LibraryCalls:
             "text": text[:_MOST_TEXT],
             "url": document.address or self._link(caller, id, 0, 0),
             # A very long text is cut.
-            "metadata": _metadata(document) | {"is_cut": len(text) > _MOST_TEXT},
+            "metadata": _metadata(caller, document) | {"is_cut": len(text) > _MOST_TEXT},
         }
 
     def ask(
@@ -235,7 +237,7 @@ class LibraryCalls:
         url = passage.url or self._link(caller, passage.document_id, passage.start, passage.end)
         return {
             "id": passage.document_id,
-            "title": passage.title or passage.path,
+            "title": passage.title or PurePath(passage.path).name,
             "url": url,
             "text": passage.text,
             "place": passage.anchor.label(),
@@ -244,13 +246,14 @@ class LibraryCalls:
     def _document_json(self, caller: Caller, document: Document) -> dict[str, Any]:
         url = document.address or self._link(caller, document.document_id, 0, 0)
         head = {"id": document.document_id, "title": document.title or document.name, "url": url}
-        return head | _metadata(document)
+        return head | _metadata(caller, document)
 
     def _answer_json(self, caller: Caller, message: Message) -> dict[str, Any]:
         def address(source: SourceRef) -> str:
             return source.url or self._link(caller, source.document_id, source.start, source.end)
 
-        sources = [source_json(source, message.claims, address) for source in message.sources]
+        told = partial(source_json, address=address, sees_paths=caller.sees_paths)
+        sources = [told(source, message.claims) for source in message.sources]
         return {
             "answer": message.text,
             "sources": sources,
@@ -273,9 +276,10 @@ def _name_of(collection: str) -> str:
     return f"{COLLECTION}{collection}" if collection else EVERYTHING
 
 
-def _metadata(document: Document) -> dict[str, Any]:
+def _metadata(caller: Caller, document: Document) -> dict[str, Any]:
+    path = str(document.path) if caller.sees_paths else document.path.name
     return {
-        "path": "" if document.url else str(document.path),
+        "path": "" if document.url else path,
         "part": document.part,
         "format": document.format,
         "language": document.language,

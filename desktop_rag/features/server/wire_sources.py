@@ -7,6 +7,8 @@ Markdown for programs that show neither.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import PurePath
 from typing import Any
 
 from desktop_rag.core.claims import Claim, Verdict, place_of_sign
@@ -62,14 +64,20 @@ def nested(flat: dict[str, Any]) -> dict[str, Any]:
     return {"type": flat["type"], "url_citation": inner}
 
 
-def source_json(source: SourceRef, claims: Sequence[Claim], address: AddressOf) -> dict[str, Any]:
-    """A source in the app's own extension; `verdict` is "" while no citing sentence is checked."""
+def source_json(
+    source: SourceRef, claims: Sequence[Claim], address: AddressOf, *, sees_paths: bool
+) -> dict[str, Any]:
+    """A source in the app's own extension; `verdict` is "" while no citing sentence is checked.
+
+    Who doesn't see paths gets the name of the file.
+    """
+    path = "" if source.url else source.path if sees_paths else PurePath(source.path).name
     found = {claim.verdict for claim in claims if claim.n == source.n}
     return {
         "n": source.n,
         "id": source.document_id,
         "title": title_of(source),
-        "path": source.path if not source.url else "",
+        "path": path,
         "address": source.url,
         "url": address(source),
         "place": source.anchor.label(),
@@ -81,12 +89,13 @@ def source_json(source: SourceRef, claims: Sequence[Claim], address: AddressOf) 
     }
 
 
-def extension(message: Message, address: AddressOf) -> dict[str, Any]:
+def extension(message: Message, address: AddressOf, *, sees_paths: bool) -> dict[str, Any]:
     """The app's own part of a response. Its `text` is as stored, without unknown citations."""
+    told = partial(source_json, address=address, sees_paths=sees_paths)
     files = message.notes.files if message.notes else None
     return {
         "text": message.text,
-        "sources": [source_json(s, message.claims, address) for s in message.sources],
+        "sources": [told(source, message.claims) for source in message.sources],
         "claims": [claim_json(claim, message.text) for claim in message.claims],
         "follow_ups": list(message.follow_ups),
         "matched": files.matched if files else None,
@@ -128,7 +137,7 @@ def markdown_list(sources: Sequence[SourceRef], address: AddressOf) -> str:
 
 def title_of(source: SourceRef) -> str:
     """The title of a source on one line."""
-    return " ".join(source.title.split()) or source.path or source.url
+    return " ".join(source.title.split()) or PurePath(source.path).name or source.url
 
 
 def _in_words(source: SourceRef) -> str:

@@ -228,6 +228,20 @@ def test_chunks_name_their_neighbours(server: Server, admin: httpx2.Client, wiki
     assert (paged["chunks"], paged["next_offset"]) == ([middle], 2)
 
 
+def test_only_admins_see_the_folders_of_files(server: Server, admin: httpx2.Client) -> None:
+    asked = {"question": "When is the lamp lit?"}
+
+    def paths(client: httpx2.Client) -> set[str]:
+        found = client.get("documents", params={"title": "lamp"}).json()["documents"]
+        answer = client.post("ask", json=asked).json()
+        return {d["path"] for d in found} | {source["path"] for source in answer["sources"]}
+
+    assert all(Path(path).is_absolute() for path in paths(admin))
+    with server.client(server.token(TokenScope.ASK, TokenScope.READ)) as client:
+        client.base_url = admin.base_url
+        assert not any("/" in path or "\\" in path for path in paths(client))
+
+
 @pytest.mark.slow
 def test_a_persons_file_can_be_read_but_not_deleted(admin: httpx2.Client) -> None:
     listed = admin.get("documents", params={"title": "lamp"}).json()["documents"]

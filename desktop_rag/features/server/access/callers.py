@@ -80,6 +80,11 @@ class Caller:
     exchange: Exchange = field(default_factory=Exchange, compare=False, repr=False)
 
     @property
+    def sees_paths(self) -> bool:
+        """True for an admin: others learn the names of files, not of the person's folders."""
+        return self.token.allows(TokenScope.ADMIN)
+
+    @property
     def keeper(self) -> str:
         """Whose things are kept apart from those of others: the program's, or its user's."""
         return f"{self.token.token_id}~{self.user}" if self.user else self.token.token_id

@@ -133,7 +133,7 @@ class UserRights:
                     inside[row.path].append(row.document_id)
             for row in rows:
                 if not row.part:
-                    own_id, path = own_ids.get(row.document_id, ""), _path_in(source, row)
+                    own_id, path = own_ids.get(row.document_id, ""), path_in(source, row)
                     parts = tuple(inside.get(row.path, ()))
                     yield AskedDocument(row.document_id, own_id, path, row.address, parts)
 
@@ -176,7 +176,7 @@ def _name_of(users: Sequence[User]) -> str:
     return hashlib.sha256(names.encode()).hexdigest()[:16]
 
 
-def _path_in(source: Source, row: Document) -> str:
+def path_in(source: Source, row: Document) -> str:
     """The path of a document below its source; "" for one that is no file of the person's."""
     if not source.is_on_disk:
         return ""

@@ -181,7 +181,8 @@ class ResponseMaker:
     def _completed(self, finished: FinishedRun) -> dict[str, Any]:
         found = annotations(finished.citations, self.run.address)
         part = _part(finished.text, found)
-        extra = extension(finished.message, self.run.address) | {"ignored": self.ignored}
+        told = extension(finished.message, self.run.address, sees_paths=self.run.sees_paths)
+        extra = told | {"ignored": self.ignored}
         response = self._response("completed", [self._item("completed", [part])])
         usage = EstimatedUsage.of([m.text for m in self.run.asked.messages], finished.text)
         return response | {"usage": usage.of_response(), "desktop_rag": extra}
@@ -424,7 +425,8 @@ class ChatCompletion:
         return annotations(finished.citations, self.run.address)
 
     def _extension(self, message: Message) -> dict[str, Any]:
-        return extension(message, self.run.address) | {"ignored": self.ignored}
+        told = extension(message, self.run.address, sees_paths=self.run.sees_paths)
+        return told | {"ignored": self.ignored}
 
     def _chunk(
         self, delta: dict[str, Any], reason: str | None = None, extra: dict[str, Any] | None = None

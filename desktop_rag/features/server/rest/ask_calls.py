@@ -108,7 +108,7 @@ class RestAnswer:
     async def _told(self, finished: FinishedRun) -> dict[str, Any]:
         message = finished.message
         kept = await self.run.workers.call(lambda: self._stored(message))
-        told = extension(message, self.run.address)
+        told = extension(message, self.run.address, sees_paths=self.run.sees_paths)
         # The citations in the text as it is stored, which is the text here.
         found = [each for each in finished.citations if finished.text == message.text]
         return told | {

@@ -207,6 +207,7 @@ class ConversationCalls:
                 source,
                 message.claims,
                 lambda each: self._link(caller, each.document_id, each.start, each.end),
+                sees_paths=caller.sees_paths,
             )
             for source in message.sources
             if self._may_read(caller, source.document_id)

@@ -10,6 +10,7 @@ from pydantic import Field
 from desktop_rag.core.domain import Document, DocumentState, Source
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.features.server.access.callers import Caller
+from desktop_rag.features.server.access.user_rights import path_in
 from desktop_rag.features.server.library_calls import LinkTo
 from desktop_rag.features.server.operations import READ, Answered, operation
 from desktop_rag.features.server.readable_library import ReadableLibrary
@@ -193,6 +194,7 @@ class DocumentCalls:
     def shown(self, caller: Caller, document: Document, source: Source) -> DocumentAnswer:
         """A document as the caller sees it."""
         sent = self._library.sent.find(document)
+        path = str(document.path) if caller.sees_paths else path_in(source, document)
         return DocumentAnswer.of(
             document,
             id=document.document_id,
@@ -201,7 +203,7 @@ class DocumentCalls:
             collection_id=source.collection_id,
             title=document.title or document.name,
             url=document.address or self._link(caller, document.document_id, 0, 0),
-            path="" if sent or document.url else str(document.path),
+            path="" if sent or document.url else path,
             metadata=dict(sent.metadata) if sent else {},
             tags=document.all_tags,
             state=document.state.value,

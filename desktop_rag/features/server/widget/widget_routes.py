@@ -21,6 +21,7 @@ from desktop_rag.core.conversation import (
     AnswerStep,
     AnswerWaits,
     Message,
+    SourceRef,
     SourcesFound,
     StepTaken,
     TextDelta,
@@ -104,7 +105,10 @@ def _told(each: AnswerEvent | AnswerChanged, run: AnswerRun) -> dict[str, Any] |
     """An event in the form of the wire; None for one that says nothing to a reader."""
     match each:
         case SourcesFound():
-            found = [source_json(source, (), run.address) for source in each.sources]
+            found = [
+                source_json(source, (), run.address, sees_paths=run.sees_paths)
+                for source in each.sources
+            ]
             notes = each.notes.in_words() if each.notes else ""
             return {"type": "sources", "sources": found, "notes": notes}
         case TextDelta():
@@ -123,11 +127,18 @@ def _told(each: AnswerEvent | AnswerChanged, run: AnswerRun) -> dict[str, Any] |
             return None
 
 
+def _source(source: SourceRef, run: AnswerRun) -> dict[str, Any]:
+    return source_json(source, (), run.address, sees_paths=run.sees_paths)
+
+
 def _answer(message: Message, run: AnswerRun) -> dict[str, Any]:
     fault = " ".join(part for part in (message.error_title, message.error_hint) if part)
-    nearest = [source_json(source, (), run.address) for source in message.nearest]
+    nearest = [
+        source_json(source, (), run.address, sees_paths=run.sees_paths)
+        for source in message.nearest
+    ]
     told = {"answer_id": message.message_id, "fault": fault, "nearest": nearest}
-    return extension(message, run.address) | told
+    return extension(message, run.address, sees_paths=run.sees_paths) | told
 
 
 # Trusted types: the browser itself refuses markup made of text.
