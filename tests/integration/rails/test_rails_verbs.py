@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import run, run_json
+from tests.command_line import run, run_json, settled
 
 FLOWS = """
 define user ask for the price
@@ -127,6 +127,22 @@ def test_a_run_is_saved_and_shown_again(folder: Path, tmp_path: Path) -> None:
     kept.write_text('{"type": "user_said"}\n', "utf-8")
     done = run("rails", "run", str(folder), "--replay", str(kept))
     assert "run.jsonl:1: This is no event of a run." in done.stderr
+
+
+@pytest.mark.slow
+def test_a_grounded_answer_from_the_library_stands(folder: Path, tmp_path: Path) -> None:
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    (papers / "lamp.md").write_text("# Lamp\n\nThe lamp is lit at dusk by the keeper.")
+    run_json("index", str(settled(papers)))
+    asked = (
+        'define user ask about the lamp\n  "When is the lamp lit?"\n\n'
+        "define flow\n  user ask about the lamp\n  bot answer from the documents\n"
+    )
+    (folder / "lamp.co").write_text(asked, "utf-8")
+    (folder / "config.yml").write_text("rails:\n  output:\n    flows: [check grounding]\n", "utf-8")
+    said = run("rails", "run", str(folder), "--library", "--say", "When is the lamp lit?").stdout
+    assert "The lamp is lit at dusk by the keeper." in said
 
 
 def test_an_assistant_takes_rails_that_work(folder: Path) -> None:

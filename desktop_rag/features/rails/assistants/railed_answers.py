@@ -148,7 +148,7 @@ def _knowing(request: AnswerRequest, done_before: str) -> AnswerRequest:
     return replace(request, setup=setup)
 
 
-def _as_sources(passages: Sequence[Passage]) -> tuple[SourceRef, ...]:
+def as_sources(passages: Sequence[Passage]) -> tuple[SourceRef, ...]:
     """Passages of the rails as sources to check an answer by."""
     return tuple(
         SourceRef(n, "", "", passage.source, Anchor(), passage.text, 0.0)
@@ -451,7 +451,7 @@ class RailedAnswers:
         def support(text: str, passages: Sequence[Passage]) -> float:
             made = threaded.made
             if made is None:
-                return asked.support(text, _as_sources(passages)) or 0.0
+                return asked.support(text, as_sources(passages)) or 0.0
             if made.is_excerpts or not (made.model or made.is_own_knowledge):
                 return 1.0  # the words of the documents, or of the app itself
             return asked.support(text, made.sources) or 0.0

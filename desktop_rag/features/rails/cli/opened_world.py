@@ -1,11 +1,12 @@
 """The world of the verbs about rails: the bundled model, and the library on request."""
 
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from threading import Event
 from typing import TYPE_CHECKING
 
-from desktop_rag.features.rails.actions.rails_world import Passage, RailsWorld
+from desktop_rag.features.rails.actions.rails_world import DocumentAnswer, Passage, RailsWorld
 
 if TYPE_CHECKING:
     from desktop_rag.app import Services
@@ -28,6 +29,8 @@ def open_world(*, is_library_used: bool) -> Generator[RailsWorld]:
             complete=completion(services),
             retrieve=lambda question: _passages(services, question),
             search=lambda query: _passages(services, query),
+            check_facts=lambda text, passages: _support(services, text, passages),
+            answer=lambda question: _answer(services, question),
             embed=embed,
             embed_examples=embed_examples,
         )
@@ -56,6 +59,23 @@ def completion(services: "Services") -> Callable[[str], str] | None:
         return heard.text
 
     return complete
+
+
+def _support(services: "Services", text: str, passages: Sequence[Passage]) -> float:
+    """The support of the weakest statement, as in the answers of an assistant with rails."""
+    from desktop_rag.features.rails.assistants.railed_answers import as_sources, least_support
+
+    return least_support(text, as_sources(passages), services.chat.check, Event()) or 0.0
+
+
+def _answer(services: "Services", question: str) -> DocumentAnswer:
+    from desktop_rag.core.conversation import AnswerDone, Message, Role
+
+    asked = Message("", "", Role.USER, question, time.time())
+    events = services.chat.answer([asked], services.chat.set_up(), cancel=Event())
+    made = next(event.message for event in events if isinstance(event, AnswerDone))
+    passages = [Passage(source.text, source.title) for source in made.sources]
+    return DocumentAnswer(made.text, passages, made.is_own_knowledge)
 
 
 def _passages(services: "Services", question: str) -> list[Passage]:
