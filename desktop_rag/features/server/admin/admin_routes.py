@@ -33,6 +33,7 @@ from desktop_rag.features.server.admin.admin_visits import (
     handlers_of,
     page,
 )
+from desktop_rag.features.server.admin.assistant_pages import AssistantAdmin
 from desktop_rag.features.server.admin.collection_pages import (
     CollectionAdmin,
     CrawlAdmin,
@@ -354,6 +355,7 @@ def admin_pages(serving: Serving) -> list[tuple[str, object]]:
         ("Overview", OverviewAdmin(serving)),
         ("Collections", CollectionAdmin(library)),
         ("Documents", DocumentAdmin(library)),
+        ("Assistants", AssistantAdmin(serving)),
         ("Models", ModelAdmin(serving)),
         ("Tokens", TokenAdmin(serving)),
         ("Users", AccessAdmin(serving)),

@@ -191,6 +191,32 @@ def test_collections_and_prompts_are_added_changed_and_removed(admin: AdminBrows
     assert not [p for p in prompts.all() if p.name.startswith("tide")]
 
 
+def test_an_assistant_is_made_changed_and_deleted(admin: AdminBrowser) -> None:
+    services = admin.server.services
+    papers = services.library.collections.all()[0]
+    path = "/admin/assistants"
+    admin.get(path)
+    fields = {"name": "Keeper", "instructions": "Briefly.\r\nIn English.", "filters": "type:md",
+              "collection": papers.collection_id, "answers": "is_open"}  # fmt: skip
+    assert "“Keeper” was made." in text_of(admin.send(path, fields).text)
+    keeper = services.chat.assistants.find("keeper")
+    assert (keeper.instructions, keeper.filters) == ("Briefly.\nIn English.", "type:md")
+    assert (keeper.collection_ids, keeper.is_open, keeper.uses_memory) == (
+        (papers.collection_id,), True, False,
+    )  # fmt: skip
+    shown = admin.get(f"{path}/{keeper.assistant_id}").text
+    assert "In English.</textarea>" in shown
+    assert "“lamps” is not a filter" in text_of(
+        admin.send(f"{path}/{keeper.assistant_id}", {"name": "Keeper", "filters": "lamps"}).text
+    )
+    admin.send(f"{path}/{keeper.assistant_id}", {"name": "Guide"})
+    changed = services.chat.assistants.find("guide")
+    assert (changed.instructions, changed.collection_ids, changed.is_open) == ("", (), False)
+    admin.send(f"{path}/{keeper.assistant_id}/delete")
+    assert services.chat.assistants.all() == []
+    assert admin.send(path, {"name": ""}).status_code == 400
+
+
 @pytest.mark.usefixtures("open_indexed")
 @pytest.mark.slow
 def test_a_crawl_says_when_it_runs_and_what_it_was_refused(admin: AdminBrowser) -> None:
