@@ -195,8 +195,8 @@ class TokenAdmin:
         wish = TokenWish(
             visit.sent("name"), scopes,
             tuple(i for i in visit.sent_all("collection") if i in names),
-            visit.sent_lines("origins"), _number(visit, "rate", _MOST_PER_MINUTE),
-            _number(visit, "days", _MOST_DAYS), _LIST in answers, _MARKUP in answers,
+            visit.sent_lines("origins"), visit.number("rate", _MOST_PER_MINUTE),
+            visit.number("days", _MOST_DAYS), _LIST in answers, _MARKUP in answers,
         )  # fmt: skip
         token, secret = wished_token(wish)
         self._serving.tokens.add(token)
@@ -234,10 +234,3 @@ def _token_row(token: Token, used_at: float, collections: dict[str, str]) -> lis
         tag("a", "Revoke…", href=f"{_TOKENS_PATH}/{token.token_id}/revoke",
             aria_label=f"Revoke {token.name}"),
     ]  # fmt: skip
-
-
-def _number(visit: Visit, name: str, most: int) -> int:
-    text = visit.sent(name) or "0"
-    if not (text.isascii() and text.isdecimal() and int(text[:12]) <= most):
-        raise Refusal(400, f"“{text[:40]}” is not a number up to {most:,}.")
-    return int(text)

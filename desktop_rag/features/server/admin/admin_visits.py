@@ -108,6 +108,13 @@ class Visit:
         """The lines of a field that are not empty."""
         return tuple(line.strip() for line in self.sent(name).splitlines() if line.strip())
 
+    def number(self, name: str, most: int) -> int:
+        """A number of the form, 0 without one; refuses one above the most."""
+        text = self.sent(name) or "0"
+        if not (text.isascii() and text.isdecimal() and int(text[:12]) <= most):
+            raise Refusal(400, f"“{text[:40]}” is not a number up to {most:,}.")
+        return int(text)
+
     def asked(self, name: str) -> str:
         """A value of the query, "" without one."""
         return self.query.get(name, "").strip()

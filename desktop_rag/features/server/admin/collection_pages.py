@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source, WebLinks
+from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.admin.admin_visits import Answer, Moved, Shown, Visit, page
 from desktop_rag.features.server.admin.page_parts import (
     PAGE_ROWS,
@@ -26,8 +28,15 @@ from desktop_rag.features.server.admin.page_parts import (
     when,
 )
 from desktop_rag.features.server.html_writer import Child, Html, joined, tag
+from desktop_rag.features.server.readable_library import ReadableLibrary
 from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.features.server.rest.collection_calls import (
+    CollectionCalls,
+    CollectionChange,
+    Links,
+)
 from desktop_rag.ingest.library import Library
+from desktop_rag.models.embedding.joined_embedding import NAMES
 
 _PATH = "/admin/collections"
 _ONE = f"{_PATH}/{{collection_id}}"
@@ -35,6 +44,9 @@ _HOSTS = (
     "One in each line: wiki.example, wiki.example:8080, wiki.example 10.1.0.0/16. Without any,"
     " pages are fetched from public addresses only."
 )
+_FOLDER = "The whole path. Who may ask this collection may then read its files."
+_LINKS = "An address in each line; that of a sitemap stands for the pages it lists."
+_METHODS = {"structure": "headings and sentences", "tokens": "tokens", "words": "words"}
 _PUBLIC = "Pages are fetched from public addresses only."
 
 
@@ -43,6 +55,7 @@ class CollectionAdmin:
 
     def __init__(self, library: Library) -> None:
         self._library = library
+        self._calls = CollectionCalls(library, ReadableLibrary(library))
 
     @page(_PATH)
     def _list(self, visit: Visit) -> Shown:
@@ -82,18 +95,35 @@ class CollectionAdmin:
             for s in own
         ]  # fmt: skip
         chunking = collection.chunking
-        most = f"{chunking.max_tokens:,} tokens" if chunking.max_tokens else "as the model takes"
         body = stacked(
             section(
                 "Sources",
                 table(("Source", "State", "Documents", "Added"), rows, empty="No sources yet."),
                 form(visit, f"{path}/look", tag("p", button("Look for changes now"))),
+                form(
+                    visit, f"{path}/folder",
+                    form_field("Folder of this computer", "folder", required=True, hint=_FOLDER),
+                    tag("p", button("Add folder")),
+                ),
+                form(
+                    visit, f"{path}/links",
+                    text_area("Web pages", "urls", hint=_LINKS),
+                    form_field("Most pages", "pages", "100", kind="number", min=1, max=10_000),
+                    tag("p", button("Add web pages")),
+                ),
             ),
             section(
                 "Settings",
-                note(
-                    f"Pieces by {chunking.method}, {most}, {chunking.overlap_tokens} repeated."
-                    " They are changed in the window or by the API."
+                form(
+                    visit, f"{path}/cutting",
+                    select("Pieces follow", "method", _METHODS, chunking.method),
+                    form_field("Tokens of a piece (0: as the model takes)", "most",
+                               str(chunking.max_tokens), kind="number", min=0, max=8192),
+                    form_field("Tokens repeated in the next", "overlap",
+                               str(chunking.overlap_tokens), kind="number", min=0, max=128),
+                    select("Embedding model", "embedder", self._embedders(), collection.embedder),
+                    note("Documents follow in the background; until then the old pieces answer."),
+                    tag("p", button("Save")),
                 ),
                 form(
                     visit, path,
@@ -131,6 +161,38 @@ class CollectionAdmin:
         number = len(changed.intranet_hosts)
         said = f"{number:,} hosts of the local network may be fetched." if number else _PUBLIC
         return Moved(f"{_PATH}/{collection.collection_id}", said)
+
+    @page(f"{_ONE}/cutting", "POST")
+    def _set_cutting(self, visit: Visit) -> Moved:
+        collection_id = self._of(visit).collection_id
+        sent = {"max_tokens": visit.number("most", 8192), "method": visit.sent("method"),
+                "overlap_tokens": visit.number("overlap", 128)}  # fmt: skip
+        change = CollectionChange.checked({"chunking": sent, "embedder": visit.sent("embedder")})
+        self._calls.change_collection(Caller(visit.session.token), collection_id, change)
+        return Moved(f"{_PATH}/{collection_id}", "Its documents follow in the background.")
+
+    @page(f"{_ONE}/folder", "POST")
+    def _add_folder(self, visit: Visit) -> Moved:
+        collection_id = self._of(visit).collection_id
+        folder = Path(visit.sent("folder"))
+        if not folder.is_absolute():
+            raise Refusal(400, "Write the whole path of the folder.")
+        source = self._library.sources.add(folder, collection_id)
+        return Moved(f"{_PATH}/{collection_id}", f"“{source.name}” is read now.")
+
+    @page(f"{_ONE}/links", "POST")
+    def _add_links(self, visit: Visit) -> Moved:
+        collection_id = self._of(visit).collection_id
+        links = Links.checked(
+            {"urls": list(visit.sent_lines("urls")), "page_limit": visit.number("pages", 10_000)}
+        )
+        self._calls.add_links(Caller(visit.session.token), collection_id, links)
+        return Moved(f"{_PATH}/{collection_id}", "The pages are fetched now.")
+
+    def _embedders(self) -> dict[str, str]:
+        used = {c.embedder for c in self._library.collections.all()} - {*NAMES}
+        bundled = {spec: name for spec, name in NAMES.items() if spec}
+        return {"": "as in the settings"} | bundled | {each: each for each in sorted(used)}
 
     @page(f"{_ONE}/look", "POST")
     def _look(self, visit: Visit) -> Moved:
@@ -181,7 +243,7 @@ class CrawlAdmin:
         ]
         heads = ("Link", "Collection", "State", "Pages", "Refused", "Last run", "Next run", "")
         listed = table(heads, rows, empty="No web pages are in the library.")
-        how = note("Links are added in the window, on the command line or by the API.")
+        how = note("Links are added on the page of a collection.")
         return Shown("Crawls", stacked(listed, how))
 
     def _row(

@@ -191,6 +191,39 @@ def test_collections_and_prompts_are_added_changed_and_removed(admin: AdminBrows
     assert not [p for p in prompts.all() if p.name.startswith("tide")]
 
 
+def test_folders_and_pages_are_added_and_cut_as_wanted(admin: AdminBrowser, tmp_path: Path) -> None:
+    library = admin.server.services.library
+    admin.send("/admin/collections", {"name": "Harbour"})
+    harbour = library.collections.find("Harbour")
+    path = f"/admin/collections/{harbour.collection_id}"
+    admin.get(path)
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "pier.md").write_text("The pier is closed in winter.")
+    admin.send(f"{path}/folder", {"folder": str(tmp_path / "papers")})
+    admin.send(f"{path}/links", {"urls": "http://127.0.0.1:8009/a\n", "pages": "7"})
+    folder, links = sorted(
+        (s for s in library.sources.all() if s.collection_id == harbour.collection_id),
+        key=lambda source: source.links is not None,
+    )
+    assert folder.path == tmp_path / "papers"
+    assert links.links
+    assert links.links.page_limit == 7
+    fields = {"method": "words", "most": "200", "overlap": "8", "embedder": "bundled:multilingual"}
+    admin.send(f"{path}/cutting", fields)
+    cut = library.collections.find("Harbour")
+    assert (cut.chunking.method, cut.chunking.max_tokens, cut.chunking.overlap_tokens) == (
+        "words", 200, 8,
+    )  # fmt: skip
+    assert cut.embedder == "bundled:multilingual"
+    shown = admin.get(path).text
+    assert 'value="words" selected' in shown
+    for wrong in ({"folder": "papers"}, {"folder": str(tmp_path / "none")}):
+        assert admin.send(f"{path}/folder", wrong).status_code == 400
+    assert admin.send(f"{path}/cutting", {**fields, "embedder": "/etc"}).status_code == 400
+    assert admin.send(f"{path}/links", {"urls": "", "pages": "7"}).status_code == 400
+    admin.send(f"{path}/remove")
+
+
 def test_an_assistant_is_made_changed_and_deleted(admin: AdminBrowser) -> None:
     services = admin.server.services
     papers = services.library.collections.all()[0]
