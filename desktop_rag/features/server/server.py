@@ -77,21 +77,29 @@ _GONE = "This link has expired, or the document is no longer in the library."
 
 
 class SourcePages:
-    """Shows the passage behind a valid link in the text around it. All text is escaped."""
+    """Shows what answers here, and the passage behind a valid link in the text around it.
+
+    All text is escaped.
+    """
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
 
     def routes(self) -> list[Route]:
-        """The page and its style."""
+        """The pages and their style."""
         path = "/source/{keeper}/{document_id}/{start:int}-{end:int}/{expires_at:int}"
         return [
+            Route("/", self._front, methods=["GET"]),
             Route("/source.css", self._style, methods=["GET"]),
             Route(path, self._page, methods=["GET"]),
         ]
 
     async def _style(self, _request: Request) -> Response:
         return PlainTextResponse(_STYLE, media_type="text/css")
+
+    async def _front(self, _request: Request) -> Response:
+        headers = {"Content-Security-Policy": _POLICY}
+        return HTMLResponse(_front_page(), headers=headers)
 
     async def _page(self, request: Request) -> Response:
         passage = LinkedPassage(**request.path_params)
@@ -119,6 +127,24 @@ class SourcePages:
         if not serving.rights.may_follow(token, user, collection_id):
             return None
         return document, serving.library.documents.text(passage.document_id)
+
+
+_PLACES = (
+    ("/admin", "Look after it: collections, assistants, tokens. Needs a token for everything."),
+    ("/api/docs", "For programs: collections, documents, search, answers with sources."),
+)
+_OPENAI = "For programs that speak OpenAI's API: /v1, with a token as the key."
+
+
+def _front_page() -> str:
+    places = [tag("li", tag("a", path, href=path), f" {said}") for path, said in _PLACES]
+    body = tag(
+        "body",
+        tag("h1", "desktop-rag"),
+        tag("p", "Answers questions from a library of documents, with their sources."),
+        tag("ul", *places, tag("li", _OPENAI)),
+    )
+    return html_document("desktop-rag", body, stylesheet="/source.css")
 
 
 def _html(document: Document, text: str, passage: LinkedPassage) -> str:

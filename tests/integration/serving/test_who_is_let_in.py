@@ -119,6 +119,15 @@ def test_an_origin_of_the_settings_may_use_every_token(serve: Serve) -> None:
 
 
 @pytest.mark.slow
+def test_the_front_page_says_where_to_go(server: Server) -> None:
+    page = httpx2.get(f"{server.address}/")
+    assert page.status_code == 200
+    for path in ("/admin", "/api/docs"):
+        assert f'href="{path}"' in page.text
+        assert httpx2.get(f"{server.address}{path}", follow_redirects=True).status_code == 200
+
+
+@pytest.mark.slow
 def test_every_request_needs_a_token(server: Server) -> None:
     secret = server.token()
     with server.client("") as client:
