@@ -85,10 +85,11 @@ class SourceHeadings:
         if source.query or source.document_id not in self._known:
             return ""
         text = self._content(source.document_id)[0] or ""
-        if text[source.start : source.end] != source.text:
-            return ""
+        # In an answer that is kept, the place is that of the quote.
+        is_whole = text.startswith(source.text, source.start)
+        start = source.start if is_whole else text.find(source.text)
         for table in self._tables(source.document_id):
-            if table.start <= source.start < table.end:
+            if table.start <= start < table.end:
                 is_there = " ".join(table.text.split()) in " ".join(source.text.split())
                 return "" if is_there else table.text[:_LONGEST_COLUMNS_CHARS]
         return ""
