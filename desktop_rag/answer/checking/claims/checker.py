@@ -41,7 +41,7 @@ from desktop_rag.answer.checking.claims.support import (
 )
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize_claim
 from desktop_rag.answer.checking.claims.units import Unit, UnitKind
-from desktop_rag.answer.checking.claims.words import word_lists, writing_of
+from desktop_rag.answer.checking.claims.words import is_english, word_lists, writing_of
 from desktop_rag.core.claims import (
     CONTRADICTING,
     CheckedClaim,
@@ -243,6 +243,8 @@ _LEAST_MENDED = 0.55
 _SAID = "The source says this."
 _OTHER_WORDS = "The source says something near to this."
 _MISSED = "Not in its source: {words}."
+_IN_LANGUAGE = "Its words alone don't tell, and in this language no more is checked."
+_IN_ROWS = "Its words alone don't tell, and its source has no sentences to read."
 _MODEL = Path("claims") / "checker.toml"
 
 
@@ -411,8 +413,7 @@ class ClaimChecker:
             why = contrast or checked.explanation
             return replace(checked, verdict=verdict, explanation=why)
         if not is_told and not _is_copied(best):
-            why = "Its words alone don't tell, and in this language no more is checked."
-            return _not_checked(claim, why)
+            return _not_checked(claim, _IN_ROWS if is_english(claim) else _IN_LANGUAGE)
         verdict, why = Verdict.PARTLY, _OTHER_WORDS
         is_low = best.support < model.unsupported_below
         if (is_low or _is_doubtful(best, differing)) and not derived:

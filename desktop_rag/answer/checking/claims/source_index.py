@@ -132,12 +132,8 @@ class SourceIndex:
 
     @cached_property
     def is_english(self) -> bool:
-        """True unless the source, without its tables, is clearly in another language."""
-        start, plain = 0, ""
-        for table in self.tables:
-            plain += self.text[start : table.head.start]
-            start = table.rows[-1].end
-        return is_english(plain + self.text[start:])
+        """True unless the source is clearly in another language than English."""
+        return is_english(self.text)
 
     @cached_property
     def functions(self) -> frozenset[str]:
