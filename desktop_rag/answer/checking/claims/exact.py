@@ -47,7 +47,11 @@ def said_exactly(
         if place:
             evidence = Evidence(number, *place)
             return _certain(claim, evidence, QUOTED, Basis.QUOTE)
-    return _recomputed(claim, sources) or _from_table(claim, tokens, sources)
+    return (
+        _recomputed(claim, sources)
+        or _from_table(claim, tokens, sources)
+        or _of_column(claim, tokens, sources)
+    )
 
 
 def _from_table(
@@ -67,6 +71,29 @@ def _from_table(
             told = None if is_told_otherwise else told_of_rows(claim, tokens, columns)
             if told:
                 return _of_rows(claim, number, told)
+    return None
+
+
+def _of_column(
+    claim: str, tokens: Sequence[ClaimToken], sources: Mapping[int, SourceIndex]
+) -> CheckedClaim | None:
+    """The claim with the sum or the mean of a column as the only figure that no source has."""
+    lists = word_lists()
+    words = {token.word for token in tokens}
+    unknown = unknown_figures(claim, sources)
+    is_total = bool(words & (lists.summing | lists.averaging))
+    is_negated = any(token.role is TokenRole.NEGATION for token in tokens)
+    if len(unknown) != 1 or unknown[0].date or is_negated or not is_total:
+        return None
+    for number, index in sources.items():
+        for columns in index.columns:
+            for values in columns.numbers():
+                total = sum(values, Decimal(0))
+                made = total / len(values) if words & lists.averaging else total
+                if unknown[0].is_written_for(made):
+                    rows = columns.rows
+                    evidence = Evidence(number, rows[0].start, rows[-1].end)
+                    return _certain(claim, evidence, COMPUTED, Basis.COMPUTED)
     return None
 
 

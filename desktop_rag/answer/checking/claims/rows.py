@@ -7,6 +7,7 @@ join cells, or are of the heads of columns. A column of yes and no is said by it
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
 
@@ -99,6 +100,14 @@ class Columns:
             }
             for row in self.rows
         }
+
+    def numbers(self) -> Iterator[list[Decimal]]:
+        """The values of each column that has a figure in every row."""
+        for n in range(len(self.heads)):
+            held = [self.figures[row].get(n) for row in self.rows]
+            found = [one.values[0] for one in held if one and not one.date]
+            if len(found) == len(held) > 1:
+                yield found
 
     def names(self, row: Row) -> Iterator[tuple[int, str]]:
         """The columns of a row with words or codes."""

@@ -188,3 +188,25 @@ def test_one_other_figure_in_the_same_words_contradicts(
     assert checked.verdict is Verdict.CONTRADICTED
     assert said in checked.explanation
     assert written in checked.explanation
+
+
+OPEN_INVOICES = """Result of a query over 40 rows, Invoices!A2:F41:
+Invoice | Customer | Net EUR
+R-06 | Halden AG | 17940.35
+R-12 | Tern Ltd | 62000
+R-18 | Halden AG | 11527.97
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ("Together they amount to EUR 91,468.32 net.", Verdict.SUPPORTED),
+        ("Zusammen sind das 91.468,32 Euro.", Verdict.SUPPORTED),
+        ("On average an open invoice is over EUR 30,489.44.", Verdict.SUPPORTED),
+        ("Together they amount to EUR 91,648.32 net.", Verdict.NOT_IN_SOURCES),
+        ("The next invoice amounts to EUR 91,468.32.", Verdict.NOT_IN_SOURCES),
+    ],
+)
+def test_the_sum_and_the_mean_of_a_column_are_computed(claim: str, verdict: Verdict) -> None:
+    assert ClaimChecker().check(claim, [OPEN_INVOICES]).verdict is verdict
