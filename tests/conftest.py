@@ -259,9 +259,18 @@ def build_services(home: Home) -> Iterator[Callable[[], app.Services]]:
 
 
 @pytest.fixture
-def services(build_services: Callable[[], app.Services]) -> app.Services:
-    """Real services over an empty home; `library.start()` is left to the test."""
+def own_services(build_services: Callable[[], app.Services]) -> app.Services:
+    """The services of the test."""
     return build_services()
+
+
+@pytest.fixture
+def services(own_services: app.Services) -> app.Services:
+    """Real services over an empty home; `library.start()` is left to the test.
+
+    A file whose tests all begin with the same documents has them from `open_indexed` instead.
+    """
+    return own_services
 
 
 @pytest.fixture(scope="session")
@@ -278,9 +287,9 @@ def open_indexed(
 
     def open_with(texts: Texts) -> app.Services:
         if home.root.exists():  # the test has started the app already
-            return index_texts(request.getfixturevalue("services"), tmp_path / "papers", texts)
+            return index_texts(request.getfixturevalue("own_services"), tmp_path / "papers", texts)
         golden_libraries.copy(texts, home.root)
-        return start(request.getfixturevalue("services"))
+        return start(request.getfixturevalue("own_services"))
 
     return open_with
 

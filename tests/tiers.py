@@ -77,22 +77,31 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return (_SLOW_FILE in text and "mark.everyday" not in text) or None
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     for item in items:
         if item.get_closest_marker("everyday"):
             assert not item.get_closest_marker("slow"), f"{item.nodeid} is in both tiers"
         elif _is_slow(item):
             item.add_marker("slow")
+    yield
+    # At the end of a run, the other workers would wait for one of these.
+    items.sort(key=_time_asked_s, reverse=True)
 
 
 def _is_slow(item: pytest.Item) -> bool:
-    asked = item.get_closest_marker("timeout")
-    if asked and asked.args[0] > float(item.config.getini("timeout")):
+    if _time_asked_s(item):
         return True
     return isinstance(item, pytest.Function) and (
         not SLOW_FIXTURES.keys().isdisjoint(item.fixturenames) or _imports_slow(item.module)
     )
+
+
+def _time_asked_s(item: pytest.Item) -> float:
+    """The time limit of a test that asks for more than others have, otherwise 0."""
+    asked = item.get_closest_marker("timeout")
+    is_more = asked and asked.args[0] > float(item.config.getini("timeout"))
+    return float(asked.args[0]) if asked and is_more else 0.0
 
 
 @functools.cache

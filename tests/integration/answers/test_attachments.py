@@ -22,6 +22,7 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import ModelProfile
 from desktop_rag.core.settings import EndpointSettings, Settings
 from tests.asking import answer_of, ask
+from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
 from tests.unit.ingest.read.pdf_samples import encrypted
 from tests.unit.ingest.read.samples import make_docx, make_pdf, paragraph
@@ -33,14 +34,8 @@ PIXEL = Image("image/png", b"\x89PNG not looked at here")
 
 
 @pytest.fixture
-def library(services: Services, tmp_path: Path) -> Services:
-    folder = tmp_path / "papers"
-    folder.mkdir()
-    (folder / "lamp.md").write_text("# Lamp\n\nThe lamp is lit at dusk. The lens is cleaned.")
-    services.library.sources.add(folder)
-    services.library.start(watch=False)
-    assert services.library.indexing.wait_until_idle(30)
-    return services
+def library(open_indexed: OpenIndexed) -> Services:
+    return open_indexed({"lamp.md": "# Lamp\n\nThe lamp is lit at dusk. The lens is cleaned."})
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ from desktop_rag.app import Services
 from desktop_rag.core.conversation import ChatTitled, Message
 from desktop_rag.core.settings import AnswerSettings, HelperSettings, Settings
 from tests.asking import ask
-from tests.indexed import index_texts
+from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
 
 pytestmark = pytest.mark.slow
@@ -21,8 +20,12 @@ QUIET = AnswerSettings(suggests_questions=False, checks_claims=False)
 
 
 @pytest.fixture
-def server(services: Services, tmp_path: Path) -> Iterator[ChatServer]:
-    index_texts(services, tmp_path / "papers", {"lamp.md": "The lamp is lit at dusk by Ada."})
+def services(open_indexed: OpenIndexed) -> Services:
+    return open_indexed({"lamp.md": "The lamp is lit at dusk by Ada."})
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
     with ChatServer("At dusk [1].") as running:
         running.answer_to = lambda prompt: (
             "**Title: Lighting the lamp**\n" if "title for the chat" in prompt else "At dusk [1]."

@@ -9,7 +9,7 @@ import pytest
 from desktop_rag.app import Services
 from desktop_rag.core.settings import Settings
 from tests.asking import ask
-from tests.indexed import index
+from tests.indexed import OpenIndexed, index_texts, write
 from tests.servers.chat_server import ChatServer
 
 PLAN = """# Emergency plan
@@ -26,24 +26,20 @@ The helicopter lands on the mown square north of the walled garden.
 """
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "papers"
-    for name in ("plans", "old", "money"):
-        (folder / name).mkdir(parents=True)
-    (folder / "plans" / "emergency-plan.md").write_text(PLAN)
-    (folder / "old" / "report.md").write_text("# Old\n\nThe old report is about herring nets.\n")
-    (folder / "plans" / "report.md").write_text("# New\n\nThe new report is about lamp oil.\n")
-    (folder / "money" / "counts-2025.csv").write_text(
+PAPERS = {
+    "plans/emergency-plan.md": PLAN,
+    "old/report.md": "# Old\n\nThe old report is about herring nets.\n",
+    "plans/report.md": "# New\n\nThe new report is about lamp oil.\n",
+    "money/counts-2025.csv": (
         "week,adults,notes\n1,38,quiet week\n2,41,rain on Sunday\n3,96,school holidays\n"
-    )
-    (folder / "helicopters.md").write_text("# Helicopters\n\nA helicopter needs a large field.\n")
-    return folder
+    ),
+    "helicopters.md": "# Helicopters\n\nA helicopter needs a large field.\n",
+}
 
 
 @pytest.fixture
-def indexed(services: Services, folder: Path) -> Services:
-    return index(services, folder)
+def indexed(open_indexed: OpenIndexed) -> Services:
+    return open_indexed(PAPERS)
 
 
 @pytest.mark.slow
@@ -101,7 +97,9 @@ def test_a_folder_is_a_scope(indexed: Services) -> None:
 
 
 @pytest.mark.slow
-def test_a_collection_is_a_scope(services: Services, folder: Path) -> None:
+def test_a_collection_is_a_scope(services: Services, tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    write(folder, PAPERS)
     for name in ("plans", "money", "old"):
         collection = services.library.collections.find_or_add(f"{name.title()} of 2025")
         services.library.sources.add(folder / name, collection.collection_id)
@@ -190,9 +188,9 @@ def test_what_is_in_a_folder_by_filter_is_its_outline(indexed: Services) -> None
 
 @pytest.mark.slow
 def test_the_number_of_rows_of_a_named_file_is_no_question_beside_it(
-    services: Services, folder: Path
+    open_indexed: OpenIndexed,
 ) -> None:
-    index(services, folder)
+    services = open_indexed(PAPERS)
     answer = ask(services, "How many rows are in counts-2025.csv?")
     assert "3 rows" in answer.text
     assert "Nothing in" not in answer.text
@@ -207,11 +205,11 @@ def test_the_number_of_rows_of_a_named_file_is_no_question_beside_it(
 
 @pytest.mark.slow
 def test_a_row_that_has_the_words_of_the_question_is_shown(
-    services: Services, folder: Path
+    services: Services, tmp_path: Path
 ) -> None:
     rows = "".join(f"{year},{100 + year % 100}\n" for year in range(2015, 2025))
-    (folder / "ducks.csv").write_text(f"Year,Freshwater Ducks\n{rows}")
-    index(services, folder)
+    ducks = {"ducks.csv": f"Year,Freshwater Ducks\n{rows}"}
+    index_texts(services, tmp_path / "papers", PAPERS | ducks)
     answer = ask(services, "What does ducks.csv say for 2022?")
     assert "| 2022 | 122 |" in answer.text
     assert "Nothing in" not in answer.text

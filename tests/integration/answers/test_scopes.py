@@ -12,26 +12,31 @@ from desktop_rag.core.domain import Collection, Document
 from desktop_rag.core.question_scope import WITHOUT_DOCUMENTS, QuestionScope, ScopeItem
 from desktop_rag.core.settings import Settings
 from tests.asking import answer_of, ask, events_of
-from tests.indexed import index
+from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
 
 _WAIT_S = 30
 LAMP = "The lamp in the {} is lit at dusk and put out at {} in the morning.\n"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "papers"
-    for name, hour in (("tower", "six"), ("harbour", "seven"), ("harbour-old", "nine")):
-        (folder / name).mkdir(parents=True)
-        (folder / name / f"{name}-lamp.md").write_text(LAMP.format(name, hour))
-    (folder / "tower" / "bell.md").write_text("The bell of the tower weighs eighty kilograms.\n")
-    return folder
+PAPERS = {
+    **{
+        f"{name}/{name}-lamp.md": LAMP.format(name, hour)
+        for name, hour in (("tower", "six"), ("harbour", "seven"), ("harbour-old", "nine"))
+    },
+    "tower/bell.md": "The bell of the tower weighs eighty kilograms.\n",
+}
 
 
 @pytest.fixture
-def indexed(services: Services, folder: Path) -> Services:
-    return index(services, folder)
+def indexed(open_indexed: OpenIndexed) -> Services:
+    return open_indexed(PAPERS)
+
+
+@pytest.fixture
+def folder(indexed: Services) -> Path:
+    [source] = indexed.library.sources.all()
+    return source.path
 
 
 def _document(services: Services, name: str) -> Document:

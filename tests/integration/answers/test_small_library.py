@@ -1,12 +1,10 @@
 """What is in three files is found as in three thousand, and what is not there is said."""
 
-from pathlib import Path
-
 import pytest
 
 from desktop_rag.app import Services
 from tests.asking import ask
-from tests.indexed import index_texts
+from tests.indexed import OpenIndexed
 
 pytestmark = pytest.mark.slow
 
@@ -29,8 +27,8 @@ Die Regentonne fasst 200 Liter.
 
 
 @pytest.fixture
-def indexed(services: Services, tmp_path: Path) -> Services:
-    return index_texts(services, tmp_path / "papers", FILES)
+def indexed(open_indexed: OpenIndexed) -> Services:
+    return open_indexed(FILES)
 
 
 @pytest.mark.parametrize(

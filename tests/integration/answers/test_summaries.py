@@ -13,7 +13,7 @@ from desktop_rag.core.conversation import FileAsked, FileCounts, Message, Messag
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import PreferenceSettings, Settings
 from tests.asking import answer_of
-from tests.indexed import index
+from tests.indexed import OpenIndexed, index_texts
 from tests.servers.chat_server import ChatServer
 
 pytestmark = pytest.mark.slow
@@ -21,23 +21,26 @@ pytestmark = pytest.mark.slow
 LIGHTS = ("north", "south", "east", "west")
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "papers"
-    (folder / "inside").mkdir(parents=True)
-    chapters = [
-        f"# The {name} light\n\n" + f"The keeper of the {name} light trims its lamp at dusk. " * 60
-        for name in LIGHTS
-    ]
-    (folder / "lights.md").write_text("\n\n".join(chapters))
-    (folder / "inside" / "ferry.md").write_text("# Ferry\n\nThe ferry leaves the pier at noon.\n")
-    (folder / "inside" / "inn.md").write_text("# Inn\n\nThe inn serves soup from noon to dusk.\n")
-    return folder
+_CHAPTERS = [
+    f"# The {name} light\n\n" + f"The keeper of the {name} light trims its lamp at dusk. " * 60
+    for name in LIGHTS
+]
+PAPERS = {
+    "lights.md": "\n\n".join(_CHAPTERS),
+    "inside/ferry.md": "# Ferry\n\nThe ferry leaves the pier at noon.\n",
+    "inside/inn.md": "# Inn\n\nThe inn serves soup from noon to dusk.\n",
+}
 
 
 @pytest.fixture
-def indexed(services: Services, folder: Path) -> Services:
-    return index(services, folder)
+def indexed(open_indexed: OpenIndexed) -> Services:
+    return open_indexed(PAPERS)
+
+
+@pytest.fixture
+def folder(indexed: Services) -> Path:
+    [source] = indexed.library.sources.all()
+    return source.path
 
 
 def use(services: Services, server: ChatServer, context_tokens: int = 0) -> None:
@@ -147,12 +150,15 @@ def test_without_a_model_the_most_central_sentences_stand_for_all(
 
 @pytest.mark.slow
 def test_without_a_model_few_sentences_of_many_files_are_quoted(
-    services: Services, folder: Path
+    services: Services, tmp_path: Path
 ) -> None:
-    for name in range(40):
-        text = f"# Note {name}\n\nNote {name} tells of boat {name * 7}, {name} feet long.\n"
-        (folder / "inside" / f"note{name}.md").write_text(text)
-    indexed = index(services, folder)
+    notes = {
+        f"inside/note{name}.md": f"# Note {name}\n\nNote {name} tells of boat {name * 7},"
+        f" {name} feet long.\n"
+        for name in range(40)
+    }
+    folder = tmp_path / "papers"
+    indexed = index_texts(services, folder, PAPERS | notes)
     german = replace(Settings(), preferences=PreferenceSettings(language="German"))
     message, progress = asked(indexed, summary_of_folder(folder / "inside"))
     assert len(progress) == len(message.sources) == 12

@@ -22,7 +22,7 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.settings import LaterSources, RetrievalSettings, Settings
 from tests.asking import answer_of, ask, events_of
-from tests.indexed import index, index_texts
+from tests.indexed import OpenIndexed, index_texts
 from tests.servers.chat_server import ChatServer
 
 pytestmark = pytest.mark.slow
@@ -50,23 +50,25 @@ class Model:
         return self.queries.pop(0) if self.queries else "NONE"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "harbour"
-    made.mkdir()
-    rows = [
-        f"2026-{n % 12 + 1:02}-01,ferry {'east' if n % 3 else 'west'},{n % 7 + 1}"
-        for n in range(ROWS)
-    ]
-    (made / "tickets.csv").write_text("Day,Line of the ferry,Pounds\n" + "\n".join(rows))
-    for n, what in enumerate(("lit at dusk", "trimmed at night", "cleaned at dawn")):
-        (made / f"lamp{n}.md").write_text(f"The lamp of the lighthouse is {what} by two keepers.")
-    return made
+TICKETS = "\n".join(
+    f"2026-{n % 12 + 1:02}-01,ferry {'east' if n % 3 else 'west'},{n % 7 + 1}" for n in range(ROWS)
+)
+LAMPS = {
+    f"lamp{n}.md": f"The lamp of the lighthouse is {what} by two keepers."
+    for n, what in enumerate(("lit at dusk", "trimmed at night", "cleaned at dawn"))
+}
+HARBOUR = {"tickets.csv": f"Day,Line of the ferry,Pounds\n{TICKETS}", **LAMPS}
 
 
 @pytest.fixture
-def indexed(services: Services, folder: Path) -> Services:
-    return index(services, folder)
+def indexed(open_indexed: OpenIndexed) -> Services:
+    return open_indexed(HARBOUR)
+
+
+@pytest.fixture
+def folder(indexed: Services) -> Path:
+    [source] = indexed.library.sources.all()
+    return source.path
 
 
 @pytest.fixture
@@ -98,13 +100,10 @@ def test_a_query_answers_what_no_passage_says(indexed: Services, server: ChatSer
     assert stored == message
 
 
-def test_a_table_that_is_attached_is_asked_too(
-    services: Services, folder: Path, tmp_path: Path
-) -> None:
-    tickets = (folder / "tickets.csv").rename(tmp_path / "tickets.csv")
-    services.library.sources.add(folder)
-    services.library.start(watch=False)
-    assert services.library.indexing.wait_until_idle(30)
+def test_a_table_that_is_attached_is_asked_too(open_indexed: OpenIndexed, tmp_path: Path) -> None:
+    services = open_indexed(LAMPS)
+    tickets = tmp_path / "tickets.csv"
+    tickets.write_text(HARBOUR["tickets.csv"])
     with ChatServer() as server:
         services.chat.apply(replace(Settings(), endpoint=server.endpoint()))
         server.answer_to = Model(f"```sql\n{QUERY};\n```")

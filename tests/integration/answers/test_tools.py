@@ -14,7 +14,7 @@ from desktop_rag.core.domain import Document
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import Room, Settings
 from tests.asking import answer_of, ask, events_of
-from tests.indexed import index
+from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
 from tests.unit.ingest.read.samples import cell, make_xlsx
 
@@ -27,22 +27,24 @@ FILLER = "\n\n".join(
 )
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "harbour"
-    for place in ("logs", "private"):
-        (made / place).mkdir(parents=True)
-    (made / "logs" / "lamps.md").write_text(f"# Lamps\n\nThe lamp is lit at dusk.\n\n{FILLER}")
-    (made / "logs" / "ferry.md").write_text("# Ferry\n\nThe ferry Corvina sails at noon.\n")
-    (made / "private" / "diary.md").write_text("The safe of the keeper opens with 4711.\n")
-    rows = "\n".join(f"2026-03-{n % 28 + 1:02},ferry,{n}" for n in range(1, 41))
-    (made / "logs" / "tickets.csv").write_text(f"Day,Line,Pounds\n{rows}\n")
-    return made
+TICKETS = "\n".join(f"2026-03-{n % 28 + 1:02},ferry,{n}" for n in range(1, 41))
+HARBOUR = {
+    "logs/lamps.md": f"# Lamps\n\nThe lamp is lit at dusk.\n\n{FILLER}",
+    "logs/ferry.md": "# Ferry\n\nThe ferry Corvina sails at noon.\n",
+    "private/diary.md": "The safe of the keeper opens with 4711.\n",
+    "logs/tickets.csv": f"Day,Line,Pounds\n{TICKETS}\n",
+}
 
 
 @pytest.fixture
-def indexed(services: Services, folder: Path) -> Services:
-    return index(services, folder)
+def indexed(open_indexed: OpenIndexed) -> Services:
+    return open_indexed(HARBOUR)
+
+
+@pytest.fixture
+def folder(indexed: Services) -> Path:
+    [source] = indexed.library.sources.all()
+    return source.path
 
 
 @pytest.fixture
@@ -248,7 +250,7 @@ def test_files_are_listed_with_folder_and_date(indexed: Services, server: ChatSe
     server.turns_with_calls = [[("find_files", {"in": "logs", "type": "md"})]]
     ask(indexed, QUESTION)
     [text] = told(server)
-    assert "file ferry.md · folder harbour/logs · saved " in text
+    assert "file ferry.md · folder papers/logs · saved " in text
     assert "file lamps.md" in text
     assert "tickets.csv" not in text
 

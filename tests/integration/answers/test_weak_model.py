@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,7 @@ from desktop_rag.app import Services
 from desktop_rag.core.conversation import Message, MessageState
 from desktop_rag.core.settings import Settings
 from tests.asking import ask
-from tests.indexed import index
+from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
 
 pytestmark = pytest.mark.slow
@@ -23,12 +22,13 @@ handed over. Bea Lund keeps the keys of the boathouse.
 
 
 @pytest.fixture
-def server(services: Services, tmp_path: Path) -> Iterator[ChatServer]:
-    folder = tmp_path / "papers"
-    folder.mkdir()
-    (folder / "lease.md").write_text(LEASE)
-    (folder / "ferry.md").write_text("# Ferry\n\nThe ferry Corvina sails at noon.\n")
-    index(services, folder)
+def services(open_indexed: OpenIndexed) -> Services:
+    ferry = "# Ferry\n\nThe ferry Corvina sails at noon.\n"
+    return open_indexed({"lease.md": LEASE, "ferry.md": ferry})
+
+
+@pytest.fixture
+def server(services: Services) -> Iterator[ChatServer]:
     with ChatServer() as running:
         services.chat.apply(replace(Settings(), endpoint=running.endpoint()))
         running.dialect.is_weak = True

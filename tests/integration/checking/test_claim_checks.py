@@ -23,7 +23,7 @@ from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.settings import AnswerSettings, EndpointSettings, ModelCheck, Settings
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from tests.asking import ask
-from tests.indexed import add_texts, index_texts
+from tests.indexed import OpenIndexed, add_texts
 from tests.servers.chat_server import ChatServer
 
 QUESTION = "When is the lamp of the lighthouse lit?"
@@ -35,13 +35,12 @@ ONLY_CHECKS = AnswerSettings(suggests_questions=False, model_check=ModelCheck.NE
 
 
 @pytest.fixture
-def server(services: Services, tmp_path: Path) -> Iterator[ChatServer]:
-    folder = tmp_path / "papers"
-    folder.mkdir()
-    (folder / "lamp.md").write_text("The lamp of the lighthouse is lit at dusk by the keeper.")
-    services.library.sources.add(folder)
-    services.library.start(watch=False)
-    assert services.library.indexing.wait_until_idle(30)
+def services(open_indexed: OpenIndexed) -> Services:
+    return open_indexed({"lamp.md": "The lamp of the lighthouse is lit at dusk by the keeper."})
+
+
+@pytest.fixture
+def server(services: Services) -> Iterator[ChatServer]:
     with ChatServer(ANSWER) as running:
         services.chat.apply(Settings(endpoint=running.endpoint(), answers=ONLY_CHECKS))
         yield running
@@ -305,7 +304,7 @@ def test_no_place_is_offered_in_a_report_of_another_firm(
         for firm in ("Adobe", "Boeing", "Nike", "Walmart", "Amcor")
         for year in (2019, 2020)
     }
-    index_texts(services, tmp_path / "reports", reports)
+    add_texts(services, tmp_path / "reports", reports)
     sources = ask(services, "What does NIKE_2019_10K.md say about the operating margin?").sources
     assert {Path(source.path).name for source in sources} == {"NIKE_2019_10K.md"}
     for claim in (

@@ -13,7 +13,7 @@ from desktop_rag.core.conversation import FileAsked
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import Settings
 from tests.asking import answer_of, ask, events_of
-from tests.indexed import index
+from tests.indexed import OpenIndexed, Texts, index
 from tests.servers.chat_server import ChatServer
 
 pytestmark = pytest.mark.slow
@@ -57,21 +57,21 @@ The White Stork bank has 41 branches in towns near the coast.
 """
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "library"
-    recipes = folder / "recipes"
-    recipes.mkdir(parents=True)
-    for n in range(COUNT):
-        fat, status = ("oil", "butter")[n % 2], ("open", "done", "done")[n % 3]
-        (recipes / f"{n:03}.md").write_text(DISH.format(n=n, fat=fat, status=status))
-    (recipes / "README.md").write_text("# Kitchen\n\nAll that we cook at home.\n")
-    (recipes / "broken.docx").write_bytes(b"PK\x03\x04 no archive")
-    (folder / "lamp.md").write_text("# Lamp\n\nThe lamp is lit at dusk by the keeper.\n")
-    sections = "".join(f"## Tower {n}\n\nHeight: {n} m\nCity: Bonn\n\n" for n in range(20))
-    (folder / "storks.md").write_text(ARTICLE)
-    (folder / "towers.md").write_text(f"# Towers\n\n{sections}")
-    return folder
+_RECIPES = {
+    f"recipes/{n:03}.md": DISH.format(
+        n=n, fat=("oil", "butter")[n % 2], status=("open", "done", "done")[n % 3]
+    )
+    for n in range(COUNT)
+}
+_SECTIONS = "".join(f"## Tower {n}\n\nHeight: {n} m\nCity: Bonn\n\n" for n in range(20))
+LIBRARY: Texts = {
+    **_RECIPES,
+    "recipes/README.md": "# Kitchen\n\nAll that we cook at home.\n",
+    "recipes/broken.docx": b"PK\x03\x04 no archive",
+    "lamp.md": "# Lamp\n\nThe lamp is lit at dusk by the keeper.\n",
+    "storks.md": ARTICLE,
+    "towers.md": f"# Towers\n\n{_SECTIONS}",
+}
 
 
 @pytest.fixture
@@ -81,8 +81,14 @@ def server() -> Iterator[ChatServer]:
 
 
 @pytest.fixture
-def indexed(services: Services, folder: Path) -> Services:
-    return index(services, folder)
+def indexed(open_indexed: OpenIndexed) -> Services:
+    return open_indexed(LIBRARY)
+
+
+@pytest.fixture
+def folder(indexed: Services) -> Path:
+    [source] = indexed.library.sources.all()
+    return source.path
 
 
 def test_the_number_of_files_of_a_folder_and_all_of_them(indexed: Services, folder: Path) -> None:

@@ -19,7 +19,7 @@ from desktop_rag.features.evaluation.experiments.set_files import read_questions
 from desktop_rag.features.evaluation.values.run import SetQuestion
 from tests.asking import ask
 from tests.command_line import run
-from tests.indexed import index_texts
+from tests.indexed import OpenIndexed
 from tests.integration.evaluation.test_answer_sets import figures
 from tests.servers.chat_server import ChatServer
 
@@ -34,13 +34,18 @@ OWN = "The ferry leaves at noon, from the eastern pier."
 
 
 @pytest.fixture
-def asked(services: Services, tmp_path: Path) -> Services:
+def services(open_indexed: OpenIndexed) -> Services:
+    return open_indexed(
+        {
+            "lamp.md": "The lamp of the lighthouse is lit at dusk by the keeper.",
+            "ferry.md": "The ferry to the island leaves at noon from the eastern pier.",
+        }
+    )
+
+
+@pytest.fixture
+def asked(services: Services) -> Services:
     """A library with a liked answer, a disliked and rewritten one, and one without feedback."""
-    texts = {
-        "lamp.md": "The lamp of the lighthouse is lit at dusk by the keeper.",
-        "ferry.md": "The ferry to the island leaves at noon from the eastern pier.",
-    }
-    index_texts(services, tmp_path / "papers", texts)
     with ChatServer() as server:
         answers = AnswerSettings(suggests_questions=False)
         services.chat.apply(Settings(endpoint=server.endpoint(), answers=answers))

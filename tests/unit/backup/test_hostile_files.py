@@ -20,10 +20,9 @@ Members = dict[str, bytes]
 
 
 @pytest.fixture
-def members(full: Place, tmp_path: Path) -> Members:
+def members(good_backup: Path) -> Members:
     """The files of a good backup."""
-    full.backups.export(tmp_path / "good")
-    with zipfile.ZipFile(tmp_path / "good") as archive:
+    with zipfile.ZipFile(good_backup) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 

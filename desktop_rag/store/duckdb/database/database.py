@@ -36,9 +36,9 @@ from desktop_rag.store.duckdb.database.schema import (
     bring_up_to_date,
     create,
     drop_old_copy,
+    form_of,
     keep_copy,
     tables_in,
-    version_of,
 )
 from desktop_rag.store.duckdb.database.snapshot_cache import Lookup, Snapshot, SnapshotCache
 from desktop_rag.store.duckdb.database.store_errors import (
@@ -140,20 +140,24 @@ def open_to_read(path: Path, memory_mb: int) -> Connection:
     """
     if not path.exists():
         raise NoLibraryError(has_journal=path.with_name(FOLDER).exists())
-    found, tables = _contents(path)
-    if found != SCHEMA or not tables.issuperset(precious_tables()):
-        raise NotReadableNowError(
-            "The library was written by an earlier version of the app.",
-            "Start the app once: it brings the library up to date.",
-        )
+    found, _ = _form(path)
     # Without a folder for temporary files: nothing at all is written.
     connection = duckdb.connect(
         str(path),
         read_only=True,
         config={**OPTIONS, "temp_directory": "", "memory_limit": f"{memory_mb:d}MB"},
     )
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET preserve_insertion_order = false")
+    try:
+        if found != SCHEMA or not tables_in(connection).issuperset(precious_tables()):
+            raise NotReadableNowError(
+                "The library was written by an earlier version of the app.",
+                "Start the app once: it brings the library up to date.",
+            )
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET preserve_insertion_order = false")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -173,17 +177,16 @@ def create_or_refuse(path: Path) -> None:
     if not path.exists():
         create(path)
         return
-    found, tables = _contents(path)
-    if "migrations" in tables or 0 < found < SCHEMA:
+    found, is_before_first = _form(path)
+    if is_before_first or 0 < found < SCHEMA:
         keep_copy(path)
 
 
-def _contents(path: Path) -> tuple[int, set[str]]:
-    """The version and the tables; AppError when we must refuse the file, leaving it untouched."""
+def _form(path: Path) -> tuple[int, bool]:
+    """What `form_of` says; AppError when we must refuse the file, leaving it untouched."""
     connection = duckdb.connect(str(path), read_only=True)
     try:
-        tables = tables_in(connection)
-        found = version_of(connection, tables=tables)
+        found, is_before_first = form_of(connection)
     finally:
         connection.close()
     if found is None:
@@ -203,7 +206,7 @@ def _contents(path: Path) -> tuple[int, set[str]]:
             f"{path} (version {found}, this app knows {SCHEMA}) was left as it is. "
             "Update the app to open it.",
         )
-    return found, tables
+    return found, is_before_first
 
 
 # A file is compacted when it is this many times as large as its content, and wastes this much.

@@ -24,7 +24,7 @@ from desktop_rag.core.files.own_files import set_aside_damaged, write_atomically
 from desktop_rag.store.contract.database import Entity
 from desktop_rag.store.contract.kinds import kinds
 from desktop_rag.store.contract.precious import Rows
-from desktop_rag.store.contract.precious_rows import all_rows, put_rows, rows_of
+from desktop_rag.store.contract.precious_rows import all_rows, has_rows, put_rows, rows_of
 from desktop_rag.store.duckdb.database.bulk_rows import insert_rows
 from desktop_rag.store.duckdb.database.connections import REFUSALS, Connection, roll_back
 from desktop_rag.store.sql.line_files import append_to_files
@@ -197,9 +197,9 @@ class Journal:
 
     def _write_all(self, connection: Connection) -> None:
         """Write everything anew: the files are missing, or older than the library."""
-        rows = list(all_rows(connection))
-        if not rows and not self._folder.exists():
+        if not self._folder.exists() and not has_rows(connection):
             return
+        rows = list(all_rows(connection))
         # The entries of absent features.
         of_others = [line for line in self._lines() if line.entity.kind not in kinds()]
         # In a folder of its own: interrupted, it is not taken for complete.
