@@ -120,6 +120,8 @@ _NUMBER = re.compile(
 )
 _PADDED = re.compile(r"0\d")
 _GROUPED = re.compile(r"\d{1,3}(?P<mark>[.,'’\u00a0\u202f ])\d{3}(?:(?P=mark)\d{3})*")
+# How the result of a query begins, in a source: all of its rows are there.
+RESULT = "Result of a query"
 _TRUE = frozenset({"true", "yes", "ja", "oui", "sí", "si", "sì", "sim", "tak", "да"})
 _FALSE = frozenset({"false", "no", "nein", "non", "nee", "não", "nie", "нет"})
 _WHOLE = re.compile(r"[-+−]?\d{1,18}")

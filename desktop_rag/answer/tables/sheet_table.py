@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from desktop_rag.answer.tables.cell_values import (
+    RESULT,
     ColumnValues,
     column_values,
     is_currency,
@@ -343,7 +344,7 @@ def _where(result: QueryResult, tables: Sequence[SheetTable]) -> str:
         for place in table.places(None, None)[:_MOST_SHEETS]
     ]
     rows = sum(len(table.rows) for table in asked)
-    return f"Result of a query over {rows:,} rows, {', '.join(places)}:"
+    return f"{RESULT} over {rows:,} rows, {', '.join(places)}:"
 
 
 def _left_out(result: QueryResult, tables: Sequence[SheetTable]) -> list[str]:

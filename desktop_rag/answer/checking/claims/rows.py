@@ -24,7 +24,7 @@ from desktop_rag.answer.checking.claims.cells import (
 from desktop_rag.answer.checking.claims.quantities import Quantity, quantities
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize
 from desktop_rag.answer.checking.claims.words import has_opposite, word_lists
-from desktop_rag.answer.tables.cell_values import truth_of
+from desktop_rag.answer.tables.cell_values import RESULT, table_words, truth_of
 
 _LEAST_CELLS = 2
 _LEAST_NAME = 2
@@ -73,6 +73,8 @@ class Columns:
     def __init__(self, table: Table) -> None:
         self.rows = table.rows
         self.heads = [stems_of(cell) for cell in table.head.cells]
+        # Of another table, a source may be a piece.
+        self.is_whole = table.above.startswith(RESULT)
         self.about = frozenset(token.stem for token in tokenize(table.above))
 
     def cell(self, row: Row, column: int) -> str:
@@ -201,12 +203,13 @@ class _Reading:
         if not self._read_flags() or any(t.role is TokenRole.NEGATION for t in self.left):
             return None
         self._read_exchanged(claim)
+        is_first = self._read_extreme()
         if not self._read_other_figures() or not self._is_all_read():
             return None
         if len(self.wrong) == 1 and any(self.table.is_key(self.row, n) for n in self.names):
             return RowsTold((self.row,), wrong=self.wrong[0])
         said = frozenset(self.names | self.figures | self.flags)
-        is_said = len(said) >= _LEAST_CELLS and not self.wrong
+        is_said = (len(said) >= _LEAST_CELLS or is_first) and not self.wrong
         return RowsTold((self.row,), said) if is_said else None
 
     def _read_flags(self) -> bool:
@@ -228,6 +231,38 @@ class _Reading:
                 self.wrong.append(((token.start, token.end), written or "–"))
             self.flags.add(n)
         return True
+
+    def _read_extreme(self) -> bool:
+        """True when the row is told to be the first by a column, and is; of all rows only."""
+        kinds = table_words().kinds
+        for kind, is_day in (("high", False), ("low", False), ("late", True), ("early", True)):
+            said = [token for token in self.left if token.word in kinds[kind]]
+            column = self._ranked(is_day=is_day) if len(said) == 1 else None
+            if column is None:
+                continue
+            ranks = {row: _rank(self.table.figures[row][column]) for row in self.table.rows}
+            best = (max if kind in ("high", "late") else min)(ranks, key=ranks.__getitem__)
+            if ranks[best] != ranks[self.row]:
+                shown = f"{best.cells[0]} ({best.cells[column]})"
+                self.wrong.append(((said[0].start, said[0].end), shown))
+            elif not self.table.is_whole:
+                return False
+            self.left = [token for token in self.left if token not in said]
+            return True
+        return False
+
+    def _ranked(self, *, is_day: bool) -> int | None:
+        """The column by which rows are compared: one that is said, else the only one."""
+        held = [
+            n
+            for n in range(len(self.table.heads))
+            if all(
+                (one := self.table.figures[row].get(n)) and bool(one.date) is is_day
+                for row in self.table.rows
+            )
+        ]
+        said = [n for n in held if n in self.figures] or held
+        return said[0] if len(said) == 1 else None
 
     def _read_exchanged(self, claim: str) -> None:
         """A name of another row in a column where the claim doesn't have the row's own one."""
@@ -278,6 +313,13 @@ class _Reading:
             or any(_is_family(token.stem, head) for head in heads)
             for token in self.left
         )
+
+
+def _rank(one: Quantity) -> tuple[Decimal, ...]:
+    if not one.date:
+        return (one.values[0],)
+    day, month, year = one.date
+    return (Decimal(year), Decimal(month or 0), Decimal(day))
 
 
 def _is_family(one: str, other: str) -> bool:

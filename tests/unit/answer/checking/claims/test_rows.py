@@ -26,6 +26,12 @@ DEVICES = """
 | Label printer | Dispatch | LP-20-007 | 2023-11-02 | 640 |
 | Projector | Room 4.07 | PJ-11-318 | 2021-06-30 | 1,150 |
 """
+OPEN_INVOICES = """Result of a query over 40 rows, Invoices!A2:F41:
+Invoice | Customer | Date | Net EUR
+R-06 | Halden AG | 2025-02-19 | 17940.35
+R-12 | Tern Ltd | 2025-04-10 | 62000
+R-18 | Halden AG | 2025-05-01 | 11527.97
+"""
 PLAN = """
 Task | Owner | Start | Due | Status | Budget (EUR) | Approved
 Server move | Priya Raman | 2026-01-12 | 2026-02-27 | in progress | 12,500 | yes
@@ -33,6 +39,9 @@ New website | Tomas Lindqvist | 2026-02-02 | 2026-05-29 | planned | 28,000 | no
 Phone system | Priya Raman | 2026-03-02 | 2026-04-10 | planned | 9,900 |
 """
 RIGHT = [
+    (OPEN_INVOICES, "R-06 is the oldest of them."),
+    (OPEN_INVOICES, "The largest is R-12 of Tern Ltd with EUR 62,000."),
+    (OPEN_INVOICES, "Die kleinste ist R-18 mit 11.527,97 Euro."),
     (PLAN, "**Server move** is owned by Priya Raman and is due on 27 February 2026."),
     (PLAN, "The new website starts on 2 February 2026 and is due on 29 May 2026."),
     (PLAN, "The budget of the phone system has not been approved."),
@@ -56,6 +65,8 @@ RIGHT = [
     (DEVICES, "The label printer was bought on 2 November 2023 for 640."),
 ]
 WRONG = [
+    (OPEN_INVOICES, "R-12 is the oldest of them.", "R-06 (2025-02-19)"),
+    (OPEN_INVOICES, "The largest is R-06 with EUR 17,940.35.", "R-12 (62000)"),
     (PLAN, "The server move is due on 27 March 2026.", "2026-02-27"),
     (PLAN, "Tomas Lindqvist owns the phone system.", "Priya Raman"),
     (PLAN, "The new website is still in progress.", "planned"),
