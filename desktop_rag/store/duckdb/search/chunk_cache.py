@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.store.contract.bm25_ranking import Ids
-from desktop_rag.store.contract.scope_conditions import LibraryStatistics
+from desktop_rag.store.contract.scope import LibraryStatistics
+from desktop_rag.store.contract.search import Ids
 from desktop_rag.store.contract.vectors import vector_table
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.search.postings import PostingsState

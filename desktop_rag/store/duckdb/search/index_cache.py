@@ -4,15 +4,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.core.question import Readable
-from desktop_rag.store.contract.bm25_ranking import Ids, PostingList
-from desktop_rag.store.contract.scope_conditions import LibraryStatistics, read_statistics
-from desktop_rag.store.contract.search import Scope
+from desktop_rag.store.contract.scope import LibraryStatistics, read_statistics
+from desktop_rag.store.contract.search import Ids, PostingList, Scope
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.snapshot_cache import Snapshot
@@ -45,9 +44,7 @@ class ReadablePart:
     """
 
     chunk_ids: Ids
-    terms: int
-    languages: Mapping[str, int]
-    indexed_documents: int
+    statistics: LibraryStatistics
 
 
 class ReadableParts:
@@ -101,12 +98,14 @@ def read_part(
         f" WHERE true{condition} GROUP BY language ORDER BY count(*) DESC, language",
         parameters,
     ).fetchall()
-    return ReadablePart(
-        chunks["chunk_id"][kept],
-        int(lengths.sum(dtype=np.int64)),
-        {language: count for language, _, count in languages},
-        sum(indexed for _, indexed, _ in languages),
+    own = replace(
+        statistics,
+        languages={language: count for language, _, count in languages},
+        indexed_documents=sum(indexed for _, indexed, _ in languages),
+        chunk_count=len(lengths),
+        terms=int(lengths.sum(dtype=np.int64)),
     )
+    return ReadablePart(chunks["chunk_id"][kept], own)
 
 
 # With more terms in one statement, planning takes as long as reading.

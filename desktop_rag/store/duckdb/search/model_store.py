@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.store.contract.bm25_ranking import Ids
 from desktop_rag.store.contract.database import fetched
-from desktop_rag.store.contract.search import EVERYWHERE, Scope
+from desktop_rag.store.contract.search import EVERYWHERE, Ids, Scope
 from desktop_rag.store.contract.vectors import VectorMatches, VectorStore
 from desktop_rag.store.duckdb.database.bulk_rows import insert, sql_in_numbers
 from desktop_rag.store.duckdb.database.connections import Connection

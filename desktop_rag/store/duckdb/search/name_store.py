@@ -142,7 +142,7 @@ class DuckdbNameStore(NameStore):
         endings = {" ": words, "": beginnings, None: pieces}
         wanted = [(part, ending) for ending, parts in endings.items() for part in parts]
         statistics = self._cache.statistics
-        every = self._cache.part(scope.readable) if scope.readable else statistics
+        every = self._cache.part(scope.readable).statistics if scope.readable else statistics
         with self._database.read() as con:
             sought = _folded(con, [part for part, _ in wanted])
             known = self._known(scope)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from desktop_rag.store.contract.scope_conditions import Dialect, LibraryStatistics, documents_in
+from desktop_rag.store.contract.scope import Dialect, LibraryStatistics, documents_in
 from desktop_rag.store.contract.search import Scope
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.sql.scope_filters import key_of, readable_rows

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.store.contract.bm25_ranking import Ids
+from desktop_rag.store.contract.search import Ids
 from desktop_rag.store.duckdb.database.bulk_rows import sql_in_numbers
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.search.chunk_cache import Chunks, ContentKeys, content_key

@@ -11,7 +11,7 @@ from typing import Any
 
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.features.shared_library.postgres.search.server_scope import document_condition
-from desktop_rag.store.contract.scope_conditions import read_statistics
+from desktop_rag.store.contract.scope import read_statistics
 from desktop_rag.store.contract.search import EVERYWHERE, NamedDocuments, NameStore, Scope
 from desktop_rag.store.sql.file_names import edits, plain, squeezed, stem
 from desktop_rag.store.sql.scope_filters import completing

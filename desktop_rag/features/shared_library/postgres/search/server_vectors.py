@@ -31,7 +31,7 @@ from desktop_rag.features.shared_library.postgres.search.server_scope import (
     collections_in,
     named,
 )
-from desktop_rag.store.contract.scope_conditions import read_statistics
+from desktop_rag.store.contract.scope import read_statistics
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from desktop_rag.store.contract.vectors import VectorMatches, VectorStore, vector_table
 from desktop_rag.store.sql.packed_vectors import best_windows, packed_windows
