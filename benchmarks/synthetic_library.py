@@ -28,6 +28,7 @@ from desktop_rag.models.embedding.joined_embedding import (
     OnnxEmbedder,
     bundled_folders,
 )
+from desktop_rag.store.contract.database import key_of, plain_name
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.vectors import ModelStore, VectorStore
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
@@ -37,7 +38,6 @@ from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.model_store import DuckdbVectors
 from desktop_rag.store.duckdb.search.postings import PostingsMerge
-from desktop_rag.store.sql.scope_filters import key_of, plain_name
 
 DIMENSIONS = 384
 PASSAGES_A_DOCUMENT = 20

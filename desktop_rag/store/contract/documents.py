@@ -28,6 +28,8 @@ from desktop_rag.store.contract.database import (
     Entity,
     OwnConnection,
     fetched,
+    folded,
+    readable_documents,
     sql_in,
 )
 from desktop_rag.store.contract.document_rows import (
@@ -43,7 +45,6 @@ from desktop_rag.store.contract.document_rows import (
     rows_of,
     taken_rows,
 )
-from desktop_rag.store.sql.scope_filters import folded, readable_documents
 
 
 class DocumentClaims:

@@ -28,11 +28,10 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.question_scope import QuestionScope
-from desktop_rag.store.contract.database import Connection, Database, Entity, fetched
+from desktop_rag.store.contract.database import Connection, Database, Entity, fetched, folded
 from desktop_rag.store.contract.documents import DocumentContent
+from desktop_rag.store.contract.line_files import append_lines, mapping_journal_errors
 from desktop_rag.store.contract.sources import delete_source
-from desktop_rag.store.sql.line_files import append_lines, mapping_journal_errors
-from desktop_rag.store.sql.scope_filters import folded
 
 CONVERSATION = "conversation_id, title, collection_id, updated_at, is_pinned, assistant_id, kept_by"
 _MESSAGE = (

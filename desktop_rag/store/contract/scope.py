@@ -13,8 +13,7 @@ from typing import Any
 from desktop_rag.core.query import Filters
 from desktop_rag.core.question import Readable
 from desktop_rag.core.question_scope import ScopeItem, ScopeKind
-from desktop_rag.store.contract.database import Connection
-from desktop_rag.store.sql.scope_filters import folded
+from desktop_rag.store.contract.database import Connection, folded
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from desktop_rag.features.shared_library.joined.shared_ids import (
     shared_passage,
 )
 from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.file_names import edits, plain, plain_name, squeezed, stem
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.search import (
     NamedDocuments,
@@ -39,7 +40,6 @@ from desktop_rag.store.contract.search import (
     weighted,
 )
 from desktop_rag.store.contract.vectors import VectorMatches
-from desktop_rag.store.sql.file_names import edits, plain, plain_name, squeezed, stem
 
 K = TypeVar("K")
 # More edits than any search by name allows.

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from desktop_rag.store.contract.database import plain_name
 from desktop_rag.store.duckdb.database.connections import Connection
-from desktop_rag.store.sql.scope_filters import plain_name
 
 Columns = dict[str, Sequence[Any] | NDArray[Any]]
 

@@ -23,14 +23,21 @@ import duckdb
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.errors import AppError, DiskError, NotReadableNowError
 from desktop_rag.core.files.own_files import close_to_others
-from desktop_rag.store.contract.database import Entity, closed_error, read_only_error, sql_in
+from desktop_rag.store.contract.database import (
+    Entity,
+    closed_error,
+    key_of,
+    read_only_error,
+    sql_in,
+)
 from desktop_rag.store.contract.inspection import NoLibraryError
 from desktop_rag.store.contract.kinds import precious_tables
+from desktop_rag.store.contract.line_files import mapping_journal_errors
 from desktop_rag.store.contract.precious import SCHEMA, PreciousChanged
-from desktop_rag.store.duckdb.database.active_readers import ActiveReaders
 from desktop_rag.store.duckdb.database.bulk_rows import DERIVED, Columns, insert
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection, is_usable, roll_back
 from desktop_rag.store.duckdb.database.journal import FOLDER, Journal
+from desktop_rag.store.duckdb.database.reading import ActiveReaders, Lookup, Snapshot, SnapshotCache
 from desktop_rag.store.duckdb.database.schema import (
     TOO_OLD,
     bring_up_to_date,
@@ -40,13 +47,10 @@ from desktop_rag.store.duckdb.database.schema import (
     tables_in,
     version_of,
 )
-from desktop_rag.store.duckdb.database.snapshot_cache import Lookup, Snapshot, SnapshotCache
 from desktop_rag.store.duckdb.database.store_errors import (
     mapping_duckdb_errors,
     mapping_open_errors,
 )
-from desktop_rag.store.sql.line_files import mapping_journal_errors
-from desktop_rag.store.sql.scope_filters import key_of
 
 log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Chunk
-from desktop_rag.store.contract.database import fetched
+from desktop_rag.store.contract.database import fetched, key_of
 from desktop_rag.store.contract.documents import (
     CHUNK,
     Family,
@@ -31,7 +31,6 @@ from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.postings import MERGED, sort_recent
-from desktop_rag.store.sql.scope_filters import key_of
 
 # A chunk of a document, and its terms.
 ChunkRow = tuple[str, Chunk, Counter[str]]

@@ -26,9 +26,8 @@ from desktop_rag.store.contract.search import (
 from desktop_rag.store.duckdb.database.bulk_rows import sql_in_numbers
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.search.index_cache import IndexCache, IndexSnapshot
+from desktop_rag.store.duckdb.search.index_cache import IndexCache, IndexSnapshot, condition_of
 from desktop_rag.store.duckdb.search.postings import FINISHED
-from desktop_rag.store.duckdb.search.scope_sql import condition_of
 
 _COUNTED = (
     "SELECT term, sum(chunks)::BIGINT FROM (SELECT term, chunks FROM terms WHERE {condition}"

@@ -11,21 +11,9 @@ from numpy.typing import NDArray
 
 from desktop_rag.store.contract.database import fetched
 from desktop_rag.store.contract.search import EVERYWHERE, Ids, Scope
-from desktop_rag.store.contract.vectors import VectorMatches, VectorStore
-from desktop_rag.store.duckdb.database.bulk_rows import insert, sql_in_numbers
-from desktop_rag.store.duckdb.database.connections import Connection
-from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.search.chunk_cache import (
-    Chunks,
-    ContentKeys,
-    VectorTable,
-    content_keys,
-    create,
-)
-from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.scope_sql import condition_of
-from desktop_rag.store.duckdb.search.vector_rows import PackedRows
-from desktop_rag.store.sql.packed_vectors import (
+from desktop_rag.store.contract.vectors import (
+    VectorMatches,
+    VectorStore,
     best_windows,
     packed,
     packed_windows,
@@ -33,6 +21,18 @@ from desktop_rag.store.sql.packed_vectors import (
     signs,
     unpacked,
 )
+from desktop_rag.store.duckdb.database.bulk_rows import insert, sql_in_numbers
+from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.database import Database
+from desktop_rag.store.duckdb.search.chunk_cache import (
+    Chunks,
+    ContentKeys,
+    PackedRows,
+    VectorTable,
+    content_keys,
+    create,
+)
+from desktop_rag.store.duckdb.search.index_cache import IndexCache, condition_of
 
 
 class DuckdbVectorStore(VectorStore):

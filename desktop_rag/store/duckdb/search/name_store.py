@@ -4,12 +4,11 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
+from desktop_rag.store.contract.database import completing, folded
 from desktop_rag.store.contract.search import EVERYWHERE, NamedDocuments, NameStore, Scope
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.scope_sql import condition_of
-from desktop_rag.store.sql.scope_filters import completing, folded
+from desktop_rag.store.duckdb.search.index_cache import IndexCache, condition_of
 
 # Runs of letters and digits are also split here: BestBuy2019 is Best, Buy and 2019 as well.
 _SPLITS = (

@@ -29,6 +29,7 @@ from desktop_rag.features.shared_library.postgres.documents.collection_vectors i
     tables_of,
 )
 from desktop_rag.store.contract.chunks import ALL_CHUNKS, ChunkStore, Coverage
+from desktop_rag.store.contract.database import key_of
 from desktop_rag.store.contract.documents import (
     CHUNK,
     Family,
@@ -37,7 +38,6 @@ from desktop_rag.store.contract.documents import (
     chunk_rows,
 )
 from desktop_rag.store.contract.vectors import vector_table
-from desktop_rag.store.sql.scope_filters import key_of
 
 # Chunks whose terms are in memory at once.
 _SLICE = 2_000

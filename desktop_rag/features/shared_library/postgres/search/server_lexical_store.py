@@ -22,6 +22,7 @@ from desktop_rag.features.shared_library.postgres.search.server_scope import (
     chunk_condition,
     document_condition,
 )
+from desktop_rag.store.contract.database import key_of
 from desktop_rag.store.contract.scope import Scope, read_statistics
 from desktop_rag.store.contract.search import (
     Ids,
@@ -33,7 +34,6 @@ from desktop_rag.store.contract.search import (
     WordPostings,
     merged,
 )
-from desktop_rag.store.sql.scope_filters import key_of
 
 # The share of the memory limit for postings, of eight bytes each: with 2 GB, sixty words that occur
 # in every fourth of a million chunks.

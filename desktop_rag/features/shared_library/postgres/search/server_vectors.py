@@ -33,8 +33,13 @@ from desktop_rag.features.shared_library.postgres.search.server_scope import (
 )
 from desktop_rag.store.contract.scope import read_statistics
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
-from desktop_rag.store.contract.vectors import VectorMatches, VectorStore, vector_table
-from desktop_rag.store.sql.packed_vectors import best_windows, packed_windows
+from desktop_rag.store.contract.vectors import (
+    VectorMatches,
+    VectorStore,
+    best_windows,
+    packed_windows,
+    vector_table,
+)
 
 # Up to so many chunks in the scope, all are compared: the index would visit as many.
 EXACT_BELOW = 10_000

@@ -4,13 +4,13 @@ import random
 
 import pytest
 
+from desktop_rag.store.contract.database import key_of
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.search import CHEAP, Weights, best_chunks
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.lexical_store import DuckdbWordIndex
-from desktop_rag.store.sql.scope_filters import key_of
 from tests.stored_rows import put, remove
 
 ALL = 10_000

@@ -11,7 +11,7 @@ from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.documents.chunk_store import DuckdbChunkStore
-from desktop_rag.store.duckdb.search import index_cache, vector_rows
+from desktop_rag.store.duckdb.search import chunk_cache, index_cache
 from desktop_rag.store.duckdb.search.index_cache import BinaryVectorIndex, IndexCache
 from desktop_rag.store.duckdb.search.model_store import DuckdbVectors, DuckdbVectorSearch
 
@@ -163,7 +163,7 @@ def test_modelthat_moved_are_still_compared(
     for turn in range(3):
         if turn == 2:
             # It is known by now where they are.
-            monkeypatch.setattr(vector_rows, "sql_in_numbers", never)
+            monkeypatch.setattr(chunk_cache, "sql_in_numbers", never)
         after = model.search.compare(query, chosen)
         assert after.chunk_ids == before.chunk_ids
         assert np.array_equal(after.vectors, before.vectors)
