@@ -30,13 +30,13 @@ from desktop_rag.models.embedding.joined_embedding import (
 )
 from desktop_rag.store.contract.database import key_of, plain_name
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.vectors import ModelStore, VectorStore
+from desktop_rag.store.contract.vectors import VectorStore
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.model_store import DuckdbVectors
+from desktop_rag.store.duckdb.search.model_store import DuckdbModelStore
 from desktop_rag.store.duckdb.search.postings import PostingsMerge
 
 DIMENSIONS = 384
@@ -120,7 +120,7 @@ def build(
     sources = engine_over(database).sources
     collection = sources.default_collection("Made up")
     source = sources.add_source(folder, collection.collection_id)
-    models = ModelStore(database, DuckdbVectors(database, IndexCache(database)))
+    models = DuckdbModelStore(database, IndexCache(database))
     vectors = models.vectors(model, DIMENSIONS)
     vocabulary = made.words()
     for batch, first in enumerate(range(0, passages, _BATCH)):

@@ -1,16 +1,18 @@
-"""An open library as a store sees it: connections, transactions, changed entities. Protocols.
+"""An open library as a store sees it: connections, transactions, changed entities, shared SQL.
 
 The SQL of stores is the same for every engine: parameters are `?`, or `$name` with a mapping; types
 and functions have the names of the embedded engine, and another one defines what it lacks.
 """
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import Readable
 
@@ -61,40 +63,74 @@ class Moment(Protocol):
         """A connection that sees this moment."""
         ...
 
+    def cached(self, lookup: Callable[[Any], T]) -> T:
+        """The result of a lookup at this moment, read once per state of the library."""
+        ...
 
-class Database(Protocol):
-    """An open library, for any thread."""
 
+class Database(ABC):
+    """An open library, for any thread: a file, or connections to a server. Close it last."""
+
+    def __init__(self) -> None:
+        # Publishes a PreciousChanged after each change of that kind, on the thread that writes.
+        self.changes = Changes()
+        # Called to free what is kept in memory.
+        self.release_listeners: list[Callable[[], None]] = []
+
+    @abstractmethod
     def read(self) -> AbstractContextManager[Connection]:
         """A connection for reading."""
-        ...
 
+    @abstractmethod
     def snapshot(self) -> AbstractContextManager[Moment]:
         """The library as it is now, unaffected by later changes."""
-        ...
 
-    def cached(self, lookup: Callable[[Connection], T]) -> T:
-        """The result of a lookup, read again only after a change of the library."""
-        ...
-
-    def write(self, work: Callable[[Connection], T], *, changes: Iterable[Any] = ()) -> T:
-        """Run `work(connection)` in one transaction, one after the other.
-
-        `changes` names the precious things that it changed; it is read after the work.
-        """
-        ...
-
-    def write_uncached(self, work: Callable[[Connection], T], *, changes: Iterable[Any] = ()) -> T:
-        """The same for tables that no cached lookup reads."""
-        ...
-
+    @abstractmethod
     def insert(self, con: OwnConnection, table: str, columns: dict[str, Any]) -> None:
         """Insert rows given as columns; the engine adds the columns that it derives from them."""
-        ...
 
+    @abstractmethod
     def with_ids(self, document_ids: Sequence[str]) -> tuple[str, list[Any]]:
         """SQL that is true for the rows of these documents, and its parameters."""
-        ...
+
+    @abstractmethod
+    def verify(self, may_go_on: Callable[[], bool] = ...) -> None:
+        """Read everything that is stored; AppError when a part of it can't be read.
+
+        Ends early when `may_go_on` returns False.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Finish pending writes, then close. Idempotent, from any thread."""
+
+    @abstractmethod
+    def transact(
+        self, work: Callable[[Any], T], changes: Iterable[Entity], *, invalidates: bool
+    ) -> T:
+        """As `write`, and forget cached lookups if the work `invalidates` them."""
+
+    def write(self, work: Callable[[Any], T], *, changes: Iterable[Entity] = ()) -> T:
+        """Run `work(connection)` in one transaction, one after the other; then it is on disk.
+
+        An exception rolls it back and is raised here. `changes` names the precious things that it
+        changed; it is read after the work, which may fill it.
+        """
+        return self.transact(work, changes, invalidates=True)
+
+    def write_uncached(self, work: Callable[[Any], T], *, changes: Iterable[Entity] = ()) -> T:
+        """The same for tables that no cached lookup reads, such as vectors and conversations."""
+        return self.transact(work, changes, invalidates=False)
+
+    def cached(self, lookup: Callable[[Any], T]) -> T:
+        """The result of a lookup, read again only after a change of the library."""
+        with self.snapshot() as snapshot:
+            return snapshot.cached(lookup)
+
+    def release(self) -> None:
+        """Free cached memory soon; it is read again when needed."""
+        for listener in self.release_listeners:
+            listener()
 
 
 def fetched(database: Database, sql: str, parameters: object = None) -> list[Any]:

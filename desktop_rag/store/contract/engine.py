@@ -23,7 +23,6 @@ from desktop_rag.store.contract.records import (
     AssistantStore,
     AttachmentStore,
     ConversationStore,
-    KeptConversationStore,
     UnfinishedAnswerStore,
 )
 from desktop_rag.store.contract.search import LexicalStore, NameStore, Upkeep
@@ -39,25 +38,6 @@ class ServerWatch(Protocol):
 
     def state(self) -> ServerState:
         """Sizes, indexes, connections, the replica and what is slow, as they are now."""
-        ...
-
-
-class Storage(Database, Protocol):
-    """The library that the stores of an engine share: an open file, connections to a server."""
-
-    def close(self) -> None:
-        """Finish pending writes, then close. Idempotent, from any thread."""
-        ...
-
-    def release(self) -> None:
-        """Free cached memory soon; it is read again when needed."""
-        ...
-
-    def verify(self, may_go_on: Callable[[], bool] = ...) -> None:
-        """Read everything that is stored; AppError when a part of it can't be read.
-
-        Ends early when `may_go_on` returns False.
-        """
         ...
 
 
@@ -99,7 +79,6 @@ class Engine:
     names: NameStore
     models: ModelStore
     conversations: ConversationStore
-    kept_conversations: KeptConversationStore
     unfinished: UnfinishedAnswerStore
     assistants: AssistantStore
     interactions: InteractionStore
@@ -108,7 +87,7 @@ class Engine:
     tables: TableQueries
     upkeep: Upkeep
     inspection: Inspection
-    storage: Storage
+    storage: Database
     server: ServerWatch | None = None
     restored: int = 0
     fault: AppError | None = None
@@ -123,7 +102,7 @@ class Engine:
 
 
 def assembled(
-    storage: Storage,
+    storage: Database,
     content: DocumentContent,
     home: Path,
     claims: DocumentClaims | None = None,
@@ -136,7 +115,6 @@ def assembled(
         web_pages=WebPageStore(storage),
         tags=TagStore(storage),
         conversations=ConversationStore(storage),
-        kept_conversations=KeptConversationStore(storage),
         unfinished=UnfinishedAnswerStore(home / "unfinished"),
         assistants=AssistantStore(storage),
         interactions=InteractionStore(storage),

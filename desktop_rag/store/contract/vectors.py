@@ -3,7 +3,7 @@
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -233,55 +233,43 @@ class ModelRow:
     spec: str  # a folder, the address of an endpoint, or "" for the bundled one
 
 
-class VectorTables(Protocol):
-    """The tables of vectors, one for each model, as an engine keeps and searches them."""
-
-    def create(self, con: OwnConnection, model_id: int, dimensions: int) -> None:
-        """Create the table of a model, inside a transaction."""
-        ...
-
-    def vectors(self, model_id: int, dimensions: int) -> VectorStore:
-        """The vectors in the table of a model."""
-        ...
-
-    def search(self, model_id: int, dimensions: int) -> VectorSearch:
-        """The search over the table of a model."""
-        ...
-
-    def forget(self, model_ids: Collection[int]) -> None:
-        """Forget tables that were dropped: their numbers may be used again."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedModels:
-    """The numbers of the models that were opened, by name and dimensions."""
-
-    # Dropping a model must not overlap with opening one: numbers are used again.
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    numbers: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
-
-
-class ModelStore:
+class ModelStore(ABC):
     """The models that made vectors, and which of them answer for which collection.
 
-    Vectors of two models never mix.
+    Each has a table of vectors, so that those of two never mix; an engine says how it is kept and
+    searched.
     """
 
-    def __init__(
-        self, database: Database, tables: VectorTables, opened: OpenedModels | None = None
-    ) -> None:
+    def __init__(self, database: Database) -> None:
         self.database = database
-        self.tables = tables
-        self.opened = opened or OpenedModels()
+        # Dropping a model must not overlap with opening one: numbers are used again.
+        self._lock = threading.Lock()
+        # The numbers of the models that were opened, by name and dimensions.
+        self._numbers: dict[tuple[str, int], int] = {}
+
+    @abstractmethod
+    def create_table(self, con: OwnConnection, model_id: int, dimensions: int) -> None:
+        """Create the table of a model, inside a transaction."""
+
+    @abstractmethod
+    def vectors_in(self, model_id: int, dimensions: int) -> VectorStore:
+        """The vectors in the table of a model."""
+
+    @abstractmethod
+    def search_in(self, model_id: int, dimensions: int) -> VectorSearch:
+        """The search over the table of a model."""
+
+    @abstractmethod
+    def forget(self, model_ids: Collection[int]) -> None:
+        """Forget tables that were dropped: their numbers may be used again."""
 
     def vectors(self, name: str, dimensions: int, spec: str | None = None) -> VectorStore:
         """The vectors of a model, identified by name and dimensions; empty for a new one.
 
         `spec`, if given, is where to find the model from now on.
         """
-        with self.opened.lock:
-            vectors = self.tables.vectors(self._opened(name, dimensions), dimensions)
+        with self._lock:
+            vectors = self.vectors_in(self._opened(name, dimensions), dimensions)
         if spec is not None:
             sql = (
                 "UPDATE models SET folder = $spec"
@@ -292,7 +280,7 @@ class ModelStore:
         return vectors
 
     def _opened(self, name: str, dimensions: int) -> int:
-        numbers = self.opened.numbers
+        numbers = self._numbers
         if (name, dimensions) not in numbers:
             # A library open for reading can't get new tables.
             with self.database.read() as con:
@@ -310,7 +298,7 @@ class ModelStore:
             "INSERT INTO models (model_id, name, dimensions) VALUES (?, ?, ?)",
             [number, name, dimensions],
         )
-        self.tables.create(con, number, dimensions)
+        self.create_table(con, number, dimensions)
         return number
 
     def stored(self) -> list[ModelRow]:
@@ -320,10 +308,10 @@ class ModelStore:
 
     def search(self, model_id: int) -> VectorSearch:
         """The search over vectors that `vectors` has opened."""
-        with self.opened.lock:
-            opened = self.opened.numbers.items()
+        with self._lock:
+            opened = self._numbers.items()
             [dimensions] = [length for (_, length), number in opened if number == model_id]
-            return self.tables.search(model_id, dimensions)
+            return self.search_in(model_id, dimensions)
 
     def answering(self) -> dict[str, ModelRow]:
         """Collection id → the model whose vectors answer; absent for a collection without any."""
@@ -362,12 +350,11 @@ class ModelStore:
                 con.execute("DELETE FROM models WHERE model_id = ?", [model_id])
             return unused
 
-        with self.opened.lock:
+        with self._lock:
             dropped = self.database.write(work)
-            self.tables.forget(dropped)
-            numbers = self.opened.numbers
-            for key in [key for key, number in numbers.items() if number in dropped]:
-                del numbers[key]
+            self.forget(dropped)
+            for key in [key for key, number in self._numbers.items() if number in dropped]:
+                del self._numbers[key]
 
 
 def _number_of(con: Connection, name: str, dimensions: int) -> int:

@@ -6,7 +6,6 @@ from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.store.contract.engine import Engine, assembled
-from desktop_rag.store.contract.vectors import ModelStore
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.repair import repair, replay_journal
 from desktop_rag.store.duckdb.database.store_errors import DamagedStoreError, mapping_open_errors
@@ -16,7 +15,7 @@ from desktop_rag.store.duckdb.inspection.library_inspection import LibraryInspec
 from desktop_rag.store.duckdb.personal.precious_store import DuckdbPreciousStore
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.lexical_store import DuckdbLexicalStore
-from desktop_rag.store.duckdb.search.model_store import DuckdbVectors
+from desktop_rag.store.duckdb.search.model_store import DuckdbModelStore
 from desktop_rag.store.duckdb.search.name_store import DuckdbNameStore
 from desktop_rag.store.duckdb.search.postings import PostingsMerge
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
@@ -76,7 +75,7 @@ def engine_over(database: Database) -> Engine:
         chunks=DuckdbChunkStore(database, cache),
         lexical=DuckdbLexicalStore(database, cache),
         names=DuckdbNameStore(database, cache),
-        models=ModelStore(database, DuckdbVectors(database, cache)),
+        models=DuckdbModelStore(database, cache),
         precious=DuckdbPreciousStore(database),
         tables=TableQueries(),
         upkeep=PostingsMerge(database),

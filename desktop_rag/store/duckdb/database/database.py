@@ -20,9 +20,9 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from desktop_rag.core.changes import Changes
 from desktop_rag.core.errors import AppError, DiskError, NotReadableNowError
 from desktop_rag.core.files.own_files import close_to_others
+from desktop_rag.store.contract import database as contract
 from desktop_rag.store.contract.database import (
     Entity,
     closed_error,
@@ -303,7 +303,7 @@ T = TypeVar("T")
 _ROWS_VERIFIED = 200_000
 
 
-class Database:
+class Database(contract.Database):
     """An open library file. Close it last: readers still active then get an AppError."""
 
     def __init__(
@@ -317,6 +317,7 @@ class Database:
         of another program, damaged or held by another process; if `is_read_only`, also if missing
         or older.
         """
+        super().__init__()
         self.path = path
         self.memory_mb = memory_mb
         self._backups = backups
@@ -335,8 +336,6 @@ class Database:
         self._is_closed = False
         self._readers = ActiveReaders()
         self._cache = SnapshotCache()
-        self.changes = Changes()
-        self.release_listeners: list[Callable[[], None]] = []
         self._closing = threading.Lock()
         self._lane = threading.Thread(target=self._run_lane, name="store-lane", daemon=True)
         self._lane.start()
@@ -393,30 +392,15 @@ class Database:
                 con.rollback()
 
     def cached(self, lookup: Lookup[T]) -> T:
-        """The result of a lookup, read again only after a change of the library."""
         entry = self._cache.get(lookup, self._cache.changes)
         if entry and not self._is_closed:
             return entry.value
-        with self.snapshot() as snapshot:
-            return snapshot.cached(lookup)
+        return super().cached(lookup)
 
-    def write(self, work: Callable[[Connection], T], *, changes: Iterable[Entity] = ()) -> T:
-        """Run `work(connection)` on the lane in one transaction; returns once it is on disk.
-
-        An exception rolls it back and is raised here. `changes` names the precious things that the
-        work changes; it is read after the work, which may fill it.
-        """
-        return self._on_lane(work, changes, invalidates=True)
-
-    def write_uncached(
-        self, work: Callable[[Connection], T], *, changes: Iterable[Entity] = ()
-    ) -> T:
-        """As `write`, for tables that no cached lookup reads, such as vectors and conversations."""
-        return self._on_lane(work, changes, invalidates=False)
-
-    def _on_lane(
+    def transact(
         self, work: Callable[[Connection], T], changes: Iterable[Entity], *, invalidates: bool
     ) -> T:
+        """Run the work on the lane."""
         result: Future[T] = Future()
 
         def run() -> None:
@@ -441,18 +425,14 @@ class Database:
             return result.result()
 
     def insert(self, con: Connection, table: str, columns: Columns) -> None:
-        """Insert rows given as columns, with the columns that are derived from them."""
         insert(con, table, columns, DERIVED.get(table))
 
     def with_ids(self, document_ids: Sequence[str]) -> tuple[str, list[Any]]:
-        """SQL that is true for the rows of these documents, and its parameters."""
         which = f"{sql_in('key', document_ids)} AND {sql_in('document_id', document_ids)}"
         return which, [*map(key_of, document_ids), *document_ids]
 
     def release(self) -> None:
-        """Free cached memory soon; it is read again when needed."""
-        for listener in self.release_listeners:
-            listener()
+        super().release()
         self._cache.clear()
         with self._closing:
             if not self._is_closed:

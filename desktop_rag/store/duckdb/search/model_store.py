@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from desktop_rag.store.contract.database import fetched
 from desktop_rag.store.contract.search import EVERYWHERE, Ids, Scope
 from desktop_rag.store.contract.vectors import (
+    ModelStore,
     VectorMatches,
     VectorStore,
     best_windows,
@@ -219,25 +220,22 @@ def _matching(con: Connection, chunk_ids: Ids, condition: str, parameters: dict[
     return rows.fetchnumpy()["chunk_id"]
 
 
-class DuckdbVectors:
-    """The tables of vectors in a file, for `ModelStore`."""
+class DuckdbModelStore(ModelStore):
+    """The tables of vectors in a file."""
 
     def __init__(self, database: Database, cache: IndexCache) -> None:
+        super().__init__(database)
         self._database = database
         self._cache = cache
 
-    def create(self, con: Connection, model_id: int, dimensions: int) -> None:
-        """Create the table of a model, inside a transaction."""
+    def create_table(self, con: Connection, model_id: int, dimensions: int) -> None:
         create(con, VectorTable(model_id, dimensions))
 
-    def vectors(self, model_id: int, dimensions: int) -> DuckdbVectorStore:
-        """The vectors in the table of a model."""
+    def vectors_in(self, model_id: int, dimensions: int) -> DuckdbVectorStore:
         return DuckdbVectorStore(self._database, VectorTable(model_id, dimensions), self._cache)
 
-    def search(self, model_id: int, dimensions: int) -> DuckdbVectorSearch:
-        """The search over the table of a model."""
+    def search_in(self, model_id: int, dimensions: int) -> DuckdbVectorSearch:
         return DuckdbVectorSearch(VectorTable(model_id, dimensions), self._cache)
 
     def forget(self, model_ids: Collection[int]) -> None:
-        """Forget the cached parts of tables that were dropped."""
         self._cache.forget_models(model_ids)

@@ -34,6 +34,7 @@ from desktop_rag.features.shared_library.postgres.search.server_scope import (
 from desktop_rag.store.contract.scope import read_statistics
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from desktop_rag.store.contract.vectors import (
+    ModelStore,
     VectorMatches,
     VectorStore,
     best_windows,
@@ -264,14 +265,14 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-6)
 
 
-class ServerVectors:
-    """The tables of vectors on a server, for `ModelStore`."""
+class ServerModelStore(ModelStore):
+    """The tables of vectors on a server."""
 
     def __init__(self, database: ServerDatabase) -> None:
+        super().__init__(database)
         self._database = database
 
-    def create(self, con: ServerConnection, model_id: int, dimensions: int) -> None:
-        """Create the table of a model, inside a transaction."""
+    def create_table(self, con: ServerConnection, model_id: int, dimensions: int) -> None:
         table = vector_table(model_id)
         plain = " STORAGE PLAIN" if 2 * dimensions < _PLAIN_BYTES else ""
         con.execute(
@@ -283,12 +284,10 @@ class ServerVectors:
         con.execute(f"CREATE INDEX ON {table} (collection_id)")
         restrict(con.own, table, policy_of_vectors(table))
 
-    def vectors(self, model_id: int, dimensions: int) -> ServerVectorStore:
-        """The vectors in the table of a model."""
+    def vectors_in(self, model_id: int, dimensions: int) -> ServerVectorStore:
         return ServerVectorStore(self._database, model_id, dimensions)
 
-    def search(self, model_id: int, dimensions: int) -> ServerVectorSearch:
-        """The search over the table of a model."""
+    def search_in(self, model_id: int, dimensions: int) -> ServerVectorSearch:
         return ServerVectorSearch(self._database, model_id, dimensions)
 
     def forget(self, model_ids: Collection[int]) -> None:
