@@ -1,5 +1,6 @@
 """All stores of one library, opened together, and what every engine promises."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,31 +125,31 @@ def assembled(
     )
 
 
-class EngineOpener(Protocol):
+class EngineOpener(ABC):
     """Opens the library of a home folder with one kind of engine."""
 
+    @abstractmethod
     def open(self, home: Home, memory_mb: int) -> Engine:
         """Open or create it; `memory_mb` limits the memory of the engine.
 
         AppError, with the library unchanged, when it is damaged, open in another process, or of a
         newer version or another program.
         """
-        ...
 
+    @abstractmethod
     def open_to_read(self, home: Home, memory_mb: int) -> Engine:
         """Open an existing library so that nothing in the home changes; writes raise AppError.
 
         AppError as in `open`, and when there is no library or an earlier version wrote it.
         """
-        ...
 
+    @abstractmethod
     def restore(self, home: Home) -> None:
         """Let the next opening take every chat, source and the like from the journal.
 
         Nobody may have the library open. AppError when it can't be written.
         """
-        ...
 
+    @abstractmethod
     def size_bytes(self, home: Home) -> int:
         """The disk space of a closed library."""
-        ...

@@ -9,7 +9,8 @@ _ENDING = re.compile(r"\.[^.]{1,8}$")
 
 def plain(text: str) -> str:
     """The text in lower case and NFC, with ß as ss and a final sigma as any other one."""
-    lower = unicodedata.normalize("NFC", "".join(c.lower() for c in text))
+    # One letter for one, as in SQL: İ becomes i.
+    lower = unicodedata.normalize("NFC", "".join(c.lower()[0] for c in text))
     return lower.replace("ß", "ss").replace("\u03c2", "\u03c3")
 
 

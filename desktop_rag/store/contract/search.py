@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.question import Readable
-from desktop_rag.store.contract.database import Connection, Database, key_of
+from desktop_rag.store.contract.database import Connection, Database, completing, key_of
 from desktop_rag.store.contract.document_rows import address_of, read_sites
-from desktop_rag.store.contract.file_names import edits
+from desktop_rag.store.contract.file_names import edits, plain
 from desktop_rag.store.contract.scope import EVERYWHERE, LibraryStatistics, Scope, read_statistics
 
 # Short passages gain little from length normalisation; better than 1.2 and .75 when measured.
@@ -557,9 +557,22 @@ class NamedDocuments:
     document_ids: tuple[str, ...]
 
 
-class NameStore(Protocol):
+class NameStore(ABC):
     """Finds documents by the names of their files."""
 
+    # SQL for the day of change of a row of documents, in both ways to write it.
+    day: str
+
+    @abstractmethod
+    def rows(
+        self, scope: Scope, statement: Callable[[str], tuple[str, dict[str, Any]]]
+    ) -> list[Any]:
+        """The rows of a statement, for the documents in a scope.
+
+        It is made with SQL that begins with AND, and comes with its parameters.
+        """
+
+    @abstractmethod
     def matching(
         self,
         words: Collection[str],
@@ -578,8 +591,8 @@ class NameStore(Protocol):
         occur anywhere. Names are compared in the same way as filters, see `Scope`. Only documents
         with chunks count; their number is that of the whole library, or of what is readable.
         """
-        ...
 
+    @abstractmethod
     def spelled_in(self, text: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
         """Id and path of documents whose file name, without its ending, is spelled in a text.
 
@@ -587,8 +600,8 @@ class NameStore(Protocol):
         longest names first, at most `limit`. Documents that were not read are among them when the
         scope is without limits. Web pages, which have no file of the person's, never are.
         """
-        ...
 
+    @abstractmethod
     def spelled_like(self, name: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
         """Id and path of documents whose file name differs from this one by a slip of the keys.
 
@@ -596,7 +609,6 @@ class NameStore(Protocol):
         in twelve characters and more; compared as in `spelled_in`, with the ending. The nearest
         first.
         """
-        ...
 
     def completing(self, text: str, limit: int) -> list[str]:
         """Ids of at most `limit` documents with each part of this text in their file name, title,
@@ -607,18 +619,21 @@ class NameStore(Protocol):
         changed last. Without documents inside others, those that are gone, and files attached to
         chats.
         """
-        ...
+        text = plain(text)
+        found = self.rows(EVERYWHERE, lambda which: completing(text, self.day, which, limit))
+        return [document_id for (document_id,) in found]
 
     def folders(self, scope: Scope) -> list[str]:
         """The folders that directly hold documents; full paths, in order."""
-        ...
+        sql = "SELECT DISTINCT parse_dirpath(path) FROM documents WHERE url = ''"
+        return sorted(folder for (folder,) in self.rows(scope, lambda which: (sql + which, {})))
 
+    @abstractmethod
     def fingerprint(self, scope: Scope) -> str:
         """A short text that changes when a document in scope comes, goes, moves or changes.
 
         It is empty only while a part of the scope can't be asked.
         """
-        ...
 
 
 class Upkeep(Protocol):

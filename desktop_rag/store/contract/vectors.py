@@ -4,7 +4,6 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -204,9 +203,10 @@ class VectorStore(ABC):
         self.database.write_uncached(lambda con: con.execute(sql))
 
 
-class VectorSearch(Protocol):
+class VectorSearch(ABC):
     """Finds chunks by the vectors of one model; similarity is the inner product."""
 
+    @abstractmethod
     def nearest(
         self, query: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
     ) -> VectorMatches:
@@ -216,11 +216,10 @@ class VectorSearch(Protocol):
         ones the lower id comes first. For any number, recall@10 is at least .99 over real
         questions.
         """
-        ...
 
+    @abstractmethod
     def compare(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> VectorMatches:
         """The chunks that have a vector, compared with the query, in any order."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ from desktop_rag.features.shared_library.postgres.search.server_vectors import (
 )
 from desktop_rag.features.shared_library.postgres.server_check import slow_statements
 from desktop_rag.store.contract.database import Entity
-from desktop_rag.store.contract.engine import Engine, assembled
+from desktop_rag.store.contract.engine import Engine, EngineOpener, assembled
 from desktop_rag.store.contract.inspection import (
     DOCUMENTS_OF_SOURCES,
     MESSAGES_OF_CHATS,
@@ -324,7 +324,7 @@ def _connections(con: ServerConnection) -> Connections:
     return Connections(int(own), int(whole), int(most))
 
 
-class PostgresOpener:
+class PostgresOpener(EngineOpener):
     """Opens one library of a server; `library` is the name of its schema."""
 
     def __init__(
@@ -337,11 +337,9 @@ class PostgresOpener:
         self._replica = replica
 
     def open(self, home: Home, memory_mb: int) -> Engine:
-        """Open or create the library and bring its schema up to date."""
         return self._engine(home, self._database(), memory_mb)
 
     def open_to_read(self, home: Home, memory_mb: int) -> Engine:
-        """Open an existing library so that nothing in it changes."""
         return self._engine(home, self._database(is_read_only=True), memory_mb)
 
     def open_shared(self, home: Home, memory_mb: int, connect_s: int) -> OpenedShared:
@@ -364,7 +362,6 @@ class PostgresOpener:
         )
 
     def size_bytes(self, home: Home) -> int:
-        """The space that the library takes on the server."""
         database = ServerDatabase(self._address, self._library, is_read_only=True)
         try:
             return database.size_bytes()
@@ -377,7 +374,7 @@ class PostgresOpener:
         )
 
     def _engine(self, home: Home, database: ServerDatabase, memory_mb: int) -> Engine:
-        content = ServerContent()
+        content = ServerContent(database)
         return assembled(
             database,
             content,

@@ -14,6 +14,7 @@ from desktop_rag.store.contract.search import EVERYWHERE, Ids, Scope
 from desktop_rag.store.contract.vectors import (
     ModelStore,
     VectorMatches,
+    VectorSearch,
     VectorStore,
     best_windows,
     packed,
@@ -112,7 +113,7 @@ _CANDIDATE_FACTOR = 2
 _NARROWED = 300
 
 
-class DuckdbVectorSearch:
+class DuckdbVectorSearch(VectorSearch):
     """Finds chunks by the vectors of one model.
 
     A scan of Hamming distances over the sign bits picks candidates; in a large library inner
@@ -128,7 +129,6 @@ class DuckdbVectorSearch:
     def nearest(
         self, query: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
     ) -> VectorMatches:
-        """The `limit` chunks most similar to a unit vector, best first."""
         with self._cache.snapshot() as snapshot:
             con, statistics = snapshot.con, snapshot.statistics
             condition, parameters = condition_of(scope, con, statistics, "content_hash")
@@ -145,7 +145,6 @@ class DuckdbVectorSearch:
         return self._ranked(query, limit, found, rows)
 
     def compare(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> VectorMatches:
-        """The given chunks that have a vector, in any order."""
         with self._cache.snapshot() as snapshot:
             found = snapshot.chunks().select(np.unique(np.array(chunk_ids, np.int64)))
             found = found.where(snapshot.visible(found.chunk_ids))

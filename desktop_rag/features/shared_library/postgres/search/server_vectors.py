@@ -36,6 +36,7 @@ from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from desktop_rag.store.contract.vectors import (
     ModelStore,
     VectorMatches,
+    VectorSearch,
     VectorStore,
     best_windows,
     packed_windows,
@@ -121,7 +122,7 @@ class ServerVectorStore(VectorStore):
         return int(total), int(missing)
 
 
-class ServerVectorSearch:
+class ServerVectorSearch(VectorSearch):
     """Search over the vectors of one model."""
 
     def __init__(self, database: ServerDatabase, model_id: int, dimensions: int) -> None:
@@ -132,7 +133,6 @@ class ServerVectorSearch:
     def nearest(
         self, query: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
     ) -> VectorMatches:
-        """The `limit` chunks most similar to a unit vector, best first."""
         with self._database.snapshot(scope.readable, search="meaning") as snapshot:
             condition, parameters = chunk_condition(scope, snapshot)
             values = parameters | {"query": _written(query)}
@@ -150,7 +150,6 @@ class ServerVectorSearch:
         return self._matches(query, rows)
 
     def compare(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> VectorMatches:
-        """The given chunks that have a vector, in any order."""
         with self._database.read() as con:
             values = {"query": _written(query), "asked": list(chunk_ids)}
             condition = " AND chunks.chunk_id = ANY ($asked::bigint[])"
