@@ -28,7 +28,7 @@ from desktop_rag.models.embedding.joined_embedding import (
     OnnxEmbedder,
     bundled_folders,
 )
-from desktop_rag.store.contract.database import key_of, plain_name
+from desktop_rag.store.contract.database import key_of, sql_plain_name
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.vectors import VectorStore
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
@@ -207,7 +207,7 @@ def _insert_passages(
     firsts = dict(zip(reversed(owners), reversed(numbers.tolist()), strict=True))
     lasts = dict(zip(owners, numbers.tolist(), strict=True))
     rows = _rows(list(dict.fromkeys(owners)), source.source_id, source.path, layout)
-    insert(con, "documents", rows, {"plain_name": ("path", plain_name)})
+    insert(con, "documents", rows, {"plain_name": ("path", sql_plain_name)})
     insert(
         con,
         "document_texts",

@@ -20,9 +20,15 @@ from numpy.typing import NDArray
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.question import Readable
-from desktop_rag.store.contract.database import Connection, Database, completing, key_of
+from desktop_rag.store.contract.database import (
+    Connection,
+    Database,
+    completing,
+    edits,
+    key_of,
+    plain,
+)
 from desktop_rag.store.contract.document_rows import address_of, read_sites
-from desktop_rag.store.contract.file_names import edits, plain
 from desktop_rag.store.contract.scope import EVERYWHERE, LibraryStatistics, Scope, read_statistics
 
 # Short passages gain little from length normalisation; better than 1.2 and .75 when measured.

@@ -116,10 +116,6 @@ class VectorMatches:
     vectors: NDArray[np.float32]
     window_similarities: NDArray[np.float64]
 
-    def ranking(self) -> list[tuple[int, float]]:
-        """(chunk id, similarity) in their order."""
-        return list(zip(self.chunk_ids, self.similarities.tolist(), strict=True))
-
 
 def vector_table(model_id: int) -> str:
     """The name of the table with the vectors of a model, so that those of two never mix."""

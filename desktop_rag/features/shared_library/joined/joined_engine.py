@@ -28,8 +28,8 @@ from desktop_rag.features.shared_library.joined.shared_ids import (
     shared_document,
     shared_passage,
 )
+from desktop_rag.store.contract.database import edits, plain, plain_name, squeezed, stem
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.file_names import edits, plain, plain_name, squeezed, stem
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.search import (
     NamedDocuments,

@@ -5,8 +5,7 @@ from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import Any
 
-from desktop_rag.store.contract.database import folded
-from desktop_rag.store.contract.file_names import plain
+from desktop_rag.store.contract.database import folded, plain
 from desktop_rag.store.contract.search import NamedDocuments, NameStore, Scope
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database

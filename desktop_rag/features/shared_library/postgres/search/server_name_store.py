@@ -11,7 +11,7 @@ from typing import Any
 
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.features.shared_library.postgres.search.server_scope import document_condition
-from desktop_rag.store.contract.file_names import edits, plain, squeezed, stem
+from desktop_rag.store.contract.database import edits, plain, squeezed, stem
 from desktop_rag.store.contract.scope import read_statistics
 from desktop_rag.store.contract.search import NamedDocuments, NameStore, Scope
 
