@@ -92,7 +92,7 @@ class _Joined:
 
         return asked
 
-    def answers(self, name: str, **arguments: Any) -> list[Any]:  # noqa: ANN401
+    def answers(self, name: str, /, **arguments: Any) -> list[Any]:  # noqa: ANN401
         """What both say, the own first, with the ids of the joined library."""
         whole = _scope_of(arguments)
         of = arguments.get("document_id") or arguments.get("source_id") or ""
