@@ -28,12 +28,11 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.features.evaluation.measures.measurement import percentile
 from desktop_rag.models.embedding.joined_embedding import BUNDLED, OnnxEmbedder, bundled_folders
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.vectors import ModelStore
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener, database_of, library_file
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.model_store import DuckdbVectors
+from desktop_rag.store.duckdb.search.model_store import DuckdbModelStore
 from desktop_rag.store.duckdb.search.postings import PostingsMerge
 
 _PASSAGES = 1_000_000
@@ -186,7 +185,7 @@ def recall(texts: Sequence[str], queries: Sequence[str], folder: Path) -> list[B
         vectors[batch] = embedder.embed_passages([texts[i] for i in batch])
     database = Database(library_file(home), memory_mb=2048, backups=home.backups)
     try:
-        models = ModelStore(database, DuckdbVectors(database, IndexCache(database)))
+        models = DuckdbModelStore(database, IndexCache(database))
         store = models.vectors(embedder.name, DIMENSIONS)
         search = models.search(store.model_id)
         hashes = [f"{n + 1:032x}" for n in range(len(texts))]

@@ -28,16 +28,16 @@ from desktop_rag.models.embedding.joined_embedding import (
     OnnxEmbedder,
     bundled_folders,
 )
+from desktop_rag.store.contract.database import key_of, sql_plain_name
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.vectors import ModelStore, VectorStore
+from desktop_rag.store.contract.vectors import VectorStore
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.model_store import DuckdbVectors
+from desktop_rag.store.duckdb.search.model_store import DuckdbModelStore
 from desktop_rag.store.duckdb.search.postings import PostingsMerge
-from desktop_rag.store.sql.scope_filters import key_of, plain_name
 
 DIMENSIONS = 384
 PASSAGES_A_DOCUMENT = 20
@@ -120,7 +120,7 @@ def build(
     sources = engine_over(database).sources
     collection = sources.default_collection("Made up")
     source = sources.add_source(folder, collection.collection_id)
-    models = ModelStore(database, DuckdbVectors(database, IndexCache(database)))
+    models = DuckdbModelStore(database, IndexCache(database))
     vectors = models.vectors(model, DIMENSIONS)
     vocabulary = made.words()
     for batch, first in enumerate(range(0, passages, _BATCH)):
@@ -207,7 +207,7 @@ def _insert_passages(
     firsts = dict(zip(reversed(owners), reversed(numbers.tolist()), strict=True))
     lasts = dict(zip(owners, numbers.tolist(), strict=True))
     rows = _rows(list(dict.fromkeys(owners)), source.source_id, source.path, layout)
-    insert(con, "documents", rows, {"plain_name": ("path", plain_name)})
+    insert(con, "documents", rows, {"plain_name": ("path", sql_plain_name)})
     insert(
         con,
         "document_texts",

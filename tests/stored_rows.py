@@ -12,6 +12,7 @@ from desktop_rag.store.contract.database import fetched
 from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
+from desktop_rag.store.contract.vectors import VectorMatches
 
 _ALL = 100_000
 
@@ -119,3 +120,8 @@ def count_inconsistent(documents: DocumentStore, finished: str = "true") -> int:
         " coalesce(last_chunk - first_chunk + 1, 0)",
     )
     return int(count)
+
+
+def ranking(found: VectorMatches) -> list[tuple[int, float]]:
+    """(chunk id, similarity) in their order."""
+    return list(zip(found.chunk_ids, found.similarities.tolist(), strict=True))

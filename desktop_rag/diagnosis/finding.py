@@ -12,8 +12,9 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.model_profile import ModelProfile
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.store.contract.database import Database
 from desktop_rag.store.contract.documents import DocumentStore
-from desktop_rag.store.contract.engine import ServerWatch, Storage
+from desktop_rag.store.contract.engine import ServerWatch
 from desktop_rag.store.contract.inspection import Inspection
 from desktop_rag.store.contract.sources import SourceStore
 
@@ -111,7 +112,7 @@ def lines_of(findings: list[Finding]) -> list[str]:
 class OpenLibrary:
     """The parts of an open library that are checked; `server` is None for a library in a file."""
 
-    storage: Storage
+    storage: Database
     inspection: Inspection
     sources: SourceStore
     documents: DocumentStore

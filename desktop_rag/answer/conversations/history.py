@@ -21,16 +21,15 @@ class ProgramConversations:
 
     def __init__(self, engine: Engine) -> None:
         self._store = engine.conversations
-        self._kept = engine.kept_conversations
 
     def of(self, keeper: str = "") -> list[Conversation]:
         """The conversations of a program, or of all programs, the last changed first."""
-        return self._kept.of(keeper)
+        return self._store.kept(keeper)
 
     def start(self, keeper: str, title: str) -> Conversation:
         """A new, empty conversation."""
         made = self._store.add(title, "")
-        self._kept.keep(made.conversation_id, keeper)
+        self._store.keep(made.conversation_id, keeper)
         return self._store.get(made.conversation_id)
 
     def add(self, message: Message) -> None:

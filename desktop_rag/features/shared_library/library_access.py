@@ -58,10 +58,6 @@ class SharedLibraryAccess:
         """The password that is kept for this address and role; "" for none."""
         return self._passwords.get(shared.address) if shared.is_set else ""
 
-    def has_password(self, shared: SharedLibrarySettings) -> bool:
-        """True when a password is kept for this address and role."""
-        return bool(self.password_of(shared))
-
     def test(self, shared: SharedLibrarySettings, typed: str = "") -> SharedLibraryReport:
         """Test with the typed password, or else the kept one; AppError says what is wrong."""
         return self._check(shared, typed or self.password_of(shared))

@@ -2,13 +2,14 @@
 
 import json
 import uuid
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from desktop_rag.core.domain import (
     MOST_TAGS,
@@ -28,6 +29,8 @@ from desktop_rag.store.contract.database import (
     Entity,
     OwnConnection,
     fetched,
+    folded,
+    readable_documents,
     sql_in,
 )
 from desktop_rag.store.contract.document_rows import (
@@ -43,7 +46,6 @@ from desktop_rag.store.contract.document_rows import (
     rows_of,
     taken_rows,
 )
-from desktop_rag.store.sql.scope_filters import folded, readable_documents
 
 
 class DocumentClaims:
@@ -91,38 +93,44 @@ class IndexingOutcome:
 Family = Sequence[IndexingOutcome]
 
 
-class StagedOutcomes(Protocol):
+@dataclass
+class StagedOutcomes(ABC):
     """Outcomes whose content is about to be stored."""
 
     outcomes: list[IndexingOutcome]
 
+    @abstractmethod
     def insert(self, con: OwnConnection, families: Sequence[Family]) -> None:
         """Store the content of these documents, in the transaction that stores their rows."""
-        ...
 
 
-class DocumentContent(Protocol):
+class DocumentContent(ABC):
     """Texts, chunks and postings of documents, as an engine keeps them."""
 
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    @abstractmethod
     def staged(self, outcomes: Sequence[IndexingOutcome]) -> AbstractContextManager[StagedOutcomes]:
         """Prepare these outcomes; what the block doesn't insert is removed."""
-        ...
 
+    @abstractmethod
     def delete(self, con: OwnConnection, document_ids: Sequence[str]) -> None:
         """Remove text, chunks and postings of these documents."""
-        ...
 
+    @abstractmethod
     def follow(self, con: OwnConnection, document_ids: Sequence[str]) -> None:
         """Move content whose documents changed their source, if the engine places it by source."""
-        ...
 
     def text_of(self, con: OwnConnection, document_id: str) -> tuple[str | None, str]:
-        """The whole text of a document, None without one, and its places."""
-        ...
+        """The whole text of a document, None without one, and its places as JSON."""
+        which, ids = self.database.with_ids([document_id])
+        rows = con.execute(f"SELECT text, places FROM document_texts WHERE {which}", ids).fetchall()
+        return rows[0] if rows else (None, "")
 
+    @abstractmethod
     def chunks_of(self, con: OwnConnection, document_id: str) -> list[Chunk]:
         """The chunks of a document in reading order."""
-        ...
 
 
 def chunk_rows(outcomes: Iterable[IndexingOutcome]) -> Iterator[tuple[str, Chunk, Any]]:

@@ -1,5 +1,6 @@
 """All stores of one library, opened together, and what every engine promises."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,6 @@ from desktop_rag.store.contract.records import (
     AssistantStore,
     AttachmentStore,
     ConversationStore,
-    KeptConversationStore,
     UnfinishedAnswerStore,
 )
 from desktop_rag.store.contract.search import LexicalStore, NameStore, Upkeep
@@ -39,25 +39,6 @@ class ServerWatch(Protocol):
 
     def state(self) -> ServerState:
         """Sizes, indexes, connections, the replica and what is slow, as they are now."""
-        ...
-
-
-class Storage(Database, Protocol):
-    """The library that the stores of an engine share: an open file, connections to a server."""
-
-    def close(self) -> None:
-        """Finish pending writes, then close. Idempotent, from any thread."""
-        ...
-
-    def release(self) -> None:
-        """Free cached memory soon; it is read again when needed."""
-        ...
-
-    def verify(self, may_go_on: Callable[[], bool] = ...) -> None:
-        """Read everything that is stored; AppError when a part of it can't be read.
-
-        Ends early when `may_go_on` returns False.
-        """
         ...
 
 
@@ -99,7 +80,6 @@ class Engine:
     names: NameStore
     models: ModelStore
     conversations: ConversationStore
-    kept_conversations: KeptConversationStore
     unfinished: UnfinishedAnswerStore
     assistants: AssistantStore
     interactions: InteractionStore
@@ -108,7 +88,7 @@ class Engine:
     tables: TableQueries
     upkeep: Upkeep
     inspection: Inspection
-    storage: Storage
+    storage: Database
     server: ServerWatch | None = None
     restored: int = 0
     fault: AppError | None = None
@@ -123,7 +103,7 @@ class Engine:
 
 
 def assembled(
-    storage: Storage,
+    storage: Database,
     content: DocumentContent,
     home: Path,
     claims: DocumentClaims | None = None,
@@ -136,7 +116,6 @@ def assembled(
         web_pages=WebPageStore(storage),
         tags=TagStore(storage),
         conversations=ConversationStore(storage),
-        kept_conversations=KeptConversationStore(storage),
         unfinished=UnfinishedAnswerStore(home / "unfinished"),
         assistants=AssistantStore(storage),
         interactions=InteractionStore(storage),
@@ -146,31 +125,31 @@ def assembled(
     )
 
 
-class EngineOpener(Protocol):
+class EngineOpener(ABC):
     """Opens the library of a home folder with one kind of engine."""
 
+    @abstractmethod
     def open(self, home: Home, memory_mb: int) -> Engine:
         """Open or create it; `memory_mb` limits the memory of the engine.
 
         AppError, with the library unchanged, when it is damaged, open in another process, or of a
         newer version or another program.
         """
-        ...
 
+    @abstractmethod
     def open_to_read(self, home: Home, memory_mb: int) -> Engine:
         """Open an existing library so that nothing in the home changes; writes raise AppError.
 
         AppError as in `open`, and when there is no library or an earlier version wrote it.
         """
-        ...
 
+    @abstractmethod
     def restore(self, home: Home) -> None:
         """Let the next opening take every chat, source and the like from the journal.
 
         Nobody may have the library open. AppError when it can't be written.
         """
-        ...
 
+    @abstractmethod
     def size_bytes(self, home: Home) -> int:
         """The disk space of a closed library."""
-        ...

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import Feedback, Interaction, InteractionOutcome
 from desktop_rag.store.contract.database import Connection, Database, Entity, fetched
-from desktop_rag.store.sql.packed_vectors import packed, unpacked
+from desktop_rag.store.contract.vectors import packed, unpacked
 
 _STORED = (
     "interaction_id, conversation_id, question, asked, answer, outcome, ended_at, model,"

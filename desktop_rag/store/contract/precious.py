@@ -3,13 +3,15 @@
 Values are frozen; the store may be used on any thread.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.paths import Home
+from desktop_rag.store.contract.database import Database, fetched
 
 # The version of the tables whose columns entries have; the last unreleased one was 25, with the
 # same columns.
@@ -122,28 +124,35 @@ class PreciousChanged:
     """Something changed that can't be made again."""
 
 
-class PreciousStore(Protocol):
+class PreciousStore(ABC):
     """Everything that can't be made again, as one value; with it, on request, what can be."""
 
     # The version of the tables whose columns the rows have.
     schema: int = SCHEMA
+    # The table that counts the changes.
+    counting: str
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
 
     def change_number(self) -> int:
         """A number that grows with each change to what is precious; 0 when there never was one."""
-        ...
+        [(number,)] = fetched(self.database, f"SELECT generation FROM {self.counting}")
+        return int(number)
 
     @property
     def changes(self) -> Changes:
         """Publishes a PreciousChanged after each change, on the thread that writes."""
-        ...
+        return self.database.changes
 
+    @abstractmethod
     def read(self, take: Callable[[Entry], None], *, index: Path | None = None) -> None:
         """Pass all entries of one moment to `take`, images last; what it raises ends that.
 
         With `index`, a new file in the folder for backups gets texts, passages and vectors, too.
         """
-        ...
 
+    @abstractmethod
     def merge(
         self, plan: Plan, images: Callable[[], Iterable[Entry]], index: Path | None = None
     ) -> int:
@@ -154,8 +163,7 @@ class PreciousStore(Protocol):
         `read`, that becomes the index. AppError, with nothing changed, when the library has an
         index already or the file does not fit.
         """
-        ...
 
     def has_index(self) -> bool:
         """True when the library knows any document."""
-        ...
+        return bool(fetched(self.database, "SELECT 1 FROM documents LIMIT 1"))

@@ -28,11 +28,10 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.question_scope import QuestionScope
-from desktop_rag.store.contract.database import Connection, Database, Entity, fetched
+from desktop_rag.store.contract.database import Connection, Database, Entity, fetched, folded
 from desktop_rag.store.contract.documents import DocumentContent
+from desktop_rag.store.contract.line_files import append_lines, mapping_journal_errors
 from desktop_rag.store.contract.sources import delete_source
-from desktop_rag.store.sql.line_files import append_lines, mapping_journal_errors
-from desktop_rag.store.sql.scope_filters import folded
 
 CONVERSATION = "conversation_id, title, collection_id, updated_at, is_pinned, assistant_id, kept_by"
 _MESSAGE = (
@@ -289,6 +288,20 @@ class ConversationStore:
         )
         return {start: (conversation_id, model) for start, conversation_id, model in rows}
 
+    def keep(self, conversation_id: str, keeper: str) -> None:
+        """Keep it for the program with this id from now on, outside the person's lists."""
+        self._set(conversation_id, "kept_by", keeper)
+
+    def kept(self, keeper: str = "") -> list[Conversation]:
+        """Those kept for a program, or for any, that are not hidden; the last changed first."""
+        rows = fetched(
+            self._database,
+            f"SELECT {CONVERSATION} FROM conversations WHERE NOT is_deleted AND kept_by <> ''"
+            " AND ($keeper = '' OR kept_by = $keeper) ORDER BY change_number DESC",
+            {"keeper": keeper},
+        )
+        return [Conversation(*row) for row in rows]
+
     def _set(self, conversation_id: str, column: str, value: str | bool) -> None:
         sql = f"UPDATE conversations SET {column} = ? WHERE conversation_id = ?"
         self._database.write_uncached(
@@ -482,33 +495,6 @@ def _purge(con: Connection, before: float, content: DocumentContent) -> list[Ent
         *(Entity("source", source_id) for (source_id,) in sources),
         *(Entity("image", attachment_id) for (attachment_id,) in images),
     ]
-
-
-class KeptConversationStore:
-    """The conversations kept for other programs, outside the person's lists."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def keep(self, conversation_id: str, keeper: str) -> None:
-        """Keep a conversation for the program with this id from now on."""
-        self._database.write_uncached(
-            lambda con: con.execute(
-                "UPDATE conversations SET kept_by = ? WHERE conversation_id = ?",
-                [keeper, conversation_id],
-            ),
-            changes=[conversation_entity(conversation_id)],
-        )
-
-    def of(self, keeper: str = "") -> list[Conversation]:
-        """Those kept for a program, or for any, that are not hidden; the last changed first."""
-        rows = fetched(
-            self._database,
-            f"SELECT {CONVERSATION} FROM conversations WHERE NOT is_deleted AND kept_by <> ''"
-            " AND ($keeper = '' OR kept_by = $keeper) ORDER BY change_number DESC",
-            {"keeper": keeper},
-        )
-        return [Conversation(*row) for row in rows]
 
 
 class AssistantStore:

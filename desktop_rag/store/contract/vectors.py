@@ -3,15 +3,98 @@
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.store.contract.database import Connection, Database, OwnConnection, fetched
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
-from desktop_rag.store.sql.packed_vectors import unpacked_windows
+
+# The SQL type of packed vectors: they do not compress, and compressed columns are slow to read.
+COLUMN = "BLOB USING COMPRESSION uncompressed"
+
+_BITS_PER_WORD = 64
+_BYTE = 127
+# Half a byte holds -7 to 7. Components are clipped at this many root mean squares, near the optimum
+# for a normal distribution (Max, 1960, "Quantizing for Minimum Distortion").
+_HALF_BYTE = 7
+_CLIP = 2.6
+_TINY = 1e-6
+
+
+def packed(vectors: NDArray[np.float32]) -> list[bytes]:
+    """Each vector in one byte per dimension, scaled on its own."""
+    peaks = np.abs(vectors).max(axis=1, keepdims=True, initial=_TINY)
+    return [row.tobytes() for row in np.rint(vectors * (_BYTE / peaks)).astype(np.int8)]
+
+
+def unpacked(rows: Sequence[bytes | bytearray], dimensions: int) -> NDArray[np.float32]:
+    """The unit vectors of packed rows; shape (vectors, dimensions)."""
+    return _unit(np.frombuffer(b"".join(rows), np.int8).reshape(-1, dimensions))
+
+
+def packed_windows(windows: NDArray[np.float32]) -> bytes:
+    """All windows of a passage, half a byte per dimension, each padded to whole bytes."""
+    clip = np.maximum(_CLIP * np.sqrt(np.square(windows).mean(axis=1, keepdims=True)), _TINY)
+    halves = np.clip(np.rint(windows * (_HALF_BYTE / clip)), -_HALF_BYTE, _HALF_BYTE)
+    # Values from 1 to 15; 0 pads the last byte of an odd number of dimensions.
+    padded = np.zeros((len(windows), 2 * window_bytes(windows.shape[1])), np.uint8)
+    padded[:, : windows.shape[1]] = halves + _HALF_BYTE + 1
+    return (padded[:, ::2] << 4 | padded[:, 1::2]).tobytes()
+
+
+def unpacked_windows(rows: Sequence[bytes | bytearray], dimensions: int) -> NDArray[np.float32]:
+    """The unit vectors of packed windows; shape (windows, dimensions)."""
+    packed_rows = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, window_bytes(dimensions))
+    width = 2 * window_bytes(dimensions)  # named, since there may be no rows
+    halves = np.stack([packed_rows >> 4, packed_rows & 15], axis=2).reshape(-1, width)
+    return _unit(halves[:, :dimensions].astype(np.int8) - (_HALF_BYTE + 1))
+
+
+def best_windows(
+    query: NDArray[np.float32], rows: Sequence[bytes | bytearray | None]
+) -> NDArray[np.float64]:
+    """The similarity of the best window in each row, NaN for rows without windows."""
+    best = np.full(len(rows), np.nan)
+    filled = [(n, windows) for n, windows in enumerate(rows) if windows]
+    if filled:
+        vectors = unpacked_windows([windows for _, windows in filled], len(query))
+        similarities = np.vecdot(vectors, query)
+        sizes = [len(windows) // window_bytes(len(query)) for _, windows in filled]
+        begins = np.cumsum([0, *sizes[:-1]])
+        best[[n for n, _ in filled]] = np.maximum.reduceat(similarities, begins)
+    return best
+
+
+def window_bytes(dimensions: int) -> int:
+    """The size of a packed window in bytes."""
+    return -(-dimensions // 2)
+
+
+def _unit(vectors: NDArray[np.int8]) -> NDArray[np.float32]:
+    floats = vectors.astype(np.float32)
+    return floats / np.maximum(np.linalg.norm(floats, axis=1, keepdims=True), _TINY)
+
+
+def words_of(dimensions: int) -> int:
+    """The number of 64-bit words that the sign bits take."""
+    return -(-dimensions // _BITS_PER_WORD)
+
+
+def sign_bits(vectors: NDArray[np.float32]) -> NDArray[np.int64]:
+    """One bit per dimension, 64 to a word, padded with zeros; shape (n, words)."""
+    bits = np.packbits(vectors > 0, axis=1)
+    padded = np.zeros((len(vectors), words_of(vectors.shape[1]) * _BITS_PER_WORD // 8), np.uint8)
+    padded[:, : bits.shape[1]] = bits
+    return padded.view(np.int64)
+
+
+def signs(bits: NDArray[np.int64], dimensions: int) -> NDArray[np.float32]:
+    """The inverse of `sign_bits`: 1 or -1, shape (n, dimensions)."""
+    ones = np.unpackbits(bits.view(np.uint8), axis=1, count=dimensions)
+    return ones.astype(np.float32) * 2 - 1
+
 
 # Below this number of vectors the search is exact.
 EXACT_UP_TO = 1000
@@ -32,10 +115,6 @@ class VectorMatches:
     similarities: NDArray[np.float32]
     vectors: NDArray[np.float32]
     window_similarities: NDArray[np.float64]
-
-    def ranking(self) -> list[tuple[int, float]]:
-        """(chunk id, similarity) in their order."""
-        return list(zip(self.chunk_ids, self.similarities.tolist(), strict=True))
 
 
 def vector_table(model_id: int) -> str:
@@ -120,9 +199,10 @@ class VectorStore(ABC):
         self.database.write_uncached(lambda con: con.execute(sql))
 
 
-class VectorSearch(Protocol):
+class VectorSearch(ABC):
     """Finds chunks by the vectors of one model; similarity is the inner product."""
 
+    @abstractmethod
     def nearest(
         self, query: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
     ) -> VectorMatches:
@@ -132,11 +212,10 @@ class VectorSearch(Protocol):
         ones the lower id comes first. For any number, recall@10 is at least .99 over real
         questions.
         """
-        ...
 
+    @abstractmethod
     def compare(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> VectorMatches:
         """The chunks that have a vector, compared with the query, in any order."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,55 +228,43 @@ class ModelRow:
     spec: str  # a folder, the address of an endpoint, or "" for the bundled one
 
 
-class VectorTables(Protocol):
-    """The tables of vectors, one for each model, as an engine keeps and searches them."""
-
-    def create(self, con: OwnConnection, model_id: int, dimensions: int) -> None:
-        """Create the table of a model, inside a transaction."""
-        ...
-
-    def vectors(self, model_id: int, dimensions: int) -> VectorStore:
-        """The vectors in the table of a model."""
-        ...
-
-    def search(self, model_id: int, dimensions: int) -> VectorSearch:
-        """The search over the table of a model."""
-        ...
-
-    def forget(self, model_ids: Collection[int]) -> None:
-        """Forget tables that were dropped: their numbers may be used again."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedModels:
-    """The numbers of the models that were opened, by name and dimensions."""
-
-    # Dropping a model must not overlap with opening one: numbers are used again.
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    numbers: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
-
-
-class ModelStore:
+class ModelStore(ABC):
     """The models that made vectors, and which of them answer for which collection.
 
-    Vectors of two models never mix.
+    Each has a table of vectors, so that those of two never mix; an engine says how it is kept and
+    searched.
     """
 
-    def __init__(
-        self, database: Database, tables: VectorTables, opened: OpenedModels | None = None
-    ) -> None:
+    def __init__(self, database: Database) -> None:
         self.database = database
-        self.tables = tables
-        self.opened = opened or OpenedModels()
+        # Dropping a model must not overlap with opening one: numbers are used again.
+        self._lock = threading.Lock()
+        # The numbers of the models that were opened, by name and dimensions.
+        self._numbers: dict[tuple[str, int], int] = {}
+
+    @abstractmethod
+    def create_table(self, con: OwnConnection, model_id: int, dimensions: int) -> None:
+        """Create the table of a model, inside a transaction."""
+
+    @abstractmethod
+    def vectors_in(self, model_id: int, dimensions: int) -> VectorStore:
+        """The vectors in the table of a model."""
+
+    @abstractmethod
+    def search_in(self, model_id: int, dimensions: int) -> VectorSearch:
+        """The search over the table of a model."""
+
+    @abstractmethod
+    def forget(self, model_ids: Collection[int]) -> None:
+        """Forget tables that were dropped: their numbers may be used again."""
 
     def vectors(self, name: str, dimensions: int, spec: str | None = None) -> VectorStore:
         """The vectors of a model, identified by name and dimensions; empty for a new one.
 
         `spec`, if given, is where to find the model from now on.
         """
-        with self.opened.lock:
-            vectors = self.tables.vectors(self._opened(name, dimensions), dimensions)
+        with self._lock:
+            vectors = self.vectors_in(self._opened(name, dimensions), dimensions)
         if spec is not None:
             sql = (
                 "UPDATE models SET folder = $spec"
@@ -208,7 +275,7 @@ class ModelStore:
         return vectors
 
     def _opened(self, name: str, dimensions: int) -> int:
-        numbers = self.opened.numbers
+        numbers = self._numbers
         if (name, dimensions) not in numbers:
             # A library open for reading can't get new tables.
             with self.database.read() as con:
@@ -226,7 +293,7 @@ class ModelStore:
             "INSERT INTO models (model_id, name, dimensions) VALUES (?, ?, ?)",
             [number, name, dimensions],
         )
-        self.tables.create(con, number, dimensions)
+        self.create_table(con, number, dimensions)
         return number
 
     def stored(self) -> list[ModelRow]:
@@ -236,10 +303,10 @@ class ModelStore:
 
     def search(self, model_id: int) -> VectorSearch:
         """The search over vectors that `vectors` has opened."""
-        with self.opened.lock:
-            opened = self.opened.numbers.items()
+        with self._lock:
+            opened = self._numbers.items()
             [dimensions] = [length for (_, length), number in opened if number == model_id]
-            return self.tables.search(model_id, dimensions)
+            return self.search_in(model_id, dimensions)
 
     def answering(self) -> dict[str, ModelRow]:
         """Collection id → the model whose vectors answer; absent for a collection without any."""
@@ -278,12 +345,11 @@ class ModelStore:
                 con.execute("DELETE FROM models WHERE model_id = ?", [model_id])
             return unused
 
-        with self.opened.lock:
+        with self._lock:
             dropped = self.database.write(work)
-            self.tables.forget(dropped)
-            numbers = self.opened.numbers
-            for key in [key for key, number in numbers.items() if number in dropped]:
-                del numbers[key]
+            self.forget(dropped)
+            for key in [key for key, number in self._numbers.items() if number in dropped]:
+                del self._numbers[key]
 
 
 def _number_of(con: Connection, name: str, dimensions: int) -> int:

@@ -5,8 +5,7 @@ from pathlib import Path
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
-from desktop_rag.store.contract.engine import Engine, assembled
-from desktop_rag.store.contract.vectors import ModelStore
+from desktop_rag.store.contract.engine import Engine, EngineOpener, assembled
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.repair import repair, replay_journal
 from desktop_rag.store.duckdb.database.store_errors import DamagedStoreError, mapping_open_errors
@@ -16,13 +15,13 @@ from desktop_rag.store.duckdb.inspection.library_inspection import LibraryInspec
 from desktop_rag.store.duckdb.personal.precious_store import DuckdbPreciousStore
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.lexical_store import DuckdbLexicalStore
-from desktop_rag.store.duckdb.search.model_store import DuckdbVectors
+from desktop_rag.store.duckdb.search.model_store import DuckdbModelStore
 from desktop_rag.store.duckdb.search.name_store import DuckdbNameStore
 from desktop_rag.store.duckdb.search.postings import PostingsMerge
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 
 
-class DuckdbOpener:
+class DuckdbOpener(EngineOpener):
     """Opens the library file of a home folder."""
 
     def open(self, home: Home, memory_mb: int) -> Engine:
@@ -35,16 +34,13 @@ class DuckdbOpener:
         return engine_over(_opened(home, memory_mb, is_read_only=False))
 
     def open_to_read(self, home: Home, memory_mb: int) -> Engine:
-        """Open the file so that nothing in the home changes."""
         return engine_over(_opened(home, memory_mb, is_read_only=True))
 
     def restore(self, home: Home) -> None:
-        """Let the next opening take every precious row from the journal."""
         with mapping_open_errors(library_file(home)):
             replay_journal(library_file(home))
 
     def size_bytes(self, home: Home) -> int:
-        """The size of the library file."""
         return library_file(home).stat().st_size
 
     def repair(self, home: Home, error: AppError) -> RepairReport | None:
@@ -76,7 +72,7 @@ def engine_over(database: Database) -> Engine:
         chunks=DuckdbChunkStore(database, cache),
         lexical=DuckdbLexicalStore(database, cache),
         names=DuckdbNameStore(database, cache),
-        models=ModelStore(database, DuckdbVectors(database, cache)),
+        models=DuckdbModelStore(database, cache),
         precious=DuckdbPreciousStore(database),
         tables=TableQueries(),
         upkeep=PostingsMerge(database),

@@ -105,7 +105,7 @@ CREATE TABLE documents (
     chunking VARCHAR DEFAULT '',
     gone_at DOUBLE DEFAULT 0,
     readers INTEGER DEFAULT 0,         -- their version: newer ones may extract more
-    plain_name VARCHAR DEFAULT '',     -- the file name for searching, see search/scope_sql.py
+    plain_name VARCHAR DEFAULT '',     -- the file name for searching, see contract/database.py
     key UBIGINT,                       -- of the id, see search/postings.py
     dated VARCHAR DEFAULT '',          -- what it states about itself: its date (ISO), and
     tags VARCHAR DEFAULT ''            -- its tags, one a line

@@ -19,7 +19,7 @@ from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.opening import open_engine
 from tests.engines import UNTESTED, postgres_in
-from tests.stored_rows import add, document, found, indexed, put, wait_again
+from tests.stored_rows import add, document, found, indexed, put, ranking, wait_again
 from tests.unit.backup.filled_library import Place, fill, shown
 
 DIMENSIONS = 8
@@ -121,7 +121,7 @@ def test_the_same_passages_are_near(full: Place, open_place: OpenPlace) -> None:
     def near(engine: Engine) -> list[str]:
         [english, _] = engine.models.stored()
         engine.models.vectors(english.name, english.dimensions)
-        scores = dict(engine.models.search(english.model_id).nearest(query, 5).ranking())
+        scores = dict(ranking(engine.models.search(english.model_id).nearest(query, 5)))
         return [p.text for p in engine.lexical.passages(scores)]
 
     assert near(there.engine) == near(full.engine)

@@ -1,20 +1,21 @@
 """One library made of the person's own and a shared one, which is only read. Any thread.
 
 Questions see both. What is written or personal, and the reading of files, is in the own library.
+A table for each store names the methods that ask both, and how two answers become one.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import reduce
 from hashlib import md5
-from typing import Generic, TypeVar
+from inspect import signature
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from desktop_rag.core import domain
-from desktop_rag.core.domain import Document, DocumentState, Passage, Source
+from desktop_rag.core.domain import Document, Source
 from desktop_rag.core.library_events import DocumentCounts, LibraryFacets
-from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.question import Readable
 from desktop_rag.core.shared_library import id_there, is_shared, shared_id
 from desktop_rag.features.shared_library.joined.shared_ids import (
@@ -27,64 +28,305 @@ from desktop_rag.features.shared_library.joined.shared_ids import (
     shared_document,
     shared_passage,
 )
-from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.database import edits, plain, plain_name, squeezed, stem
 from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.search import (
-    EVERYWHERE,
-    LexicalStore,
     NamedDocuments,
-    NameStore,
-    Scope,
     Weights,
     WordCounts,
     Words,
     chosen_terms,
+    weighted,
 )
-from desktop_rag.store.contract.sources import SourceStore
-from desktop_rag.store.contract.vectors import ModelStore, VectorMatches, VectorSearch
-from desktop_rag.store.sql.file_names import edits, plain, plain_name, squeezed, stem
+from desktop_rag.store.contract.vectors import VectorMatches
 
-S = TypeVar("S")
-T = TypeVar("T")
 K = TypeVar("K")
 # More edits than any search by name allows.
 _MANY_EDITS = 8
+_NOTHING: Any = object()
 
 
-class _Both(Generic[S]):
-    """One kind of store of both libraries."""
+def _as_they_are(answer: Any) -> Any:  # noqa: ANN401
+    return answer
 
-    def __init__(self, own: S, there: Callable[[Engine], S], shared: SharedSide) -> None:
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How the answers of both become one.
+
+    `merged` gets a list of the answers, the own first, and the arguments; a library that the
+    question leaves out, or that is away, has none. `ids` gives the ids of the joined library to an
+    answer of the shared one.
+    """
+
+    merged: Callable[..., Any]
+    ids: Callable[[Any], Any] = _as_they_are
+
+
+class _Joined:
+    """A store of the own library, of which the methods in `ways` ask the shared one as well.
+
+    Arguments are told by their names: `scope`, `readable`, `chunk_ids`, `scores` by chunk and
+    `document_ids` are divided; with a `document_id` or a `source_id` only the library of that is
+    asked.
+    """
+
+    ways: ClassVar[Mapping[str, _Way]] = {}
+
+    def __init__(self, own: Any, there: Callable[[Engine], Any], shared: SharedSide) -> None:  # noqa: ANN401
         self._own = own
         self._there = there
         self._shared = shared
 
-    def ask(
-        self, scope: Scope, read: Callable[[S, Scope], T], nothing: T, of: str = ""
-    ) -> tuple[T, T]:
-        """What both say about their parts of a scope, the own first.
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  whatever the store has
+        own = getattr(self._own, name)
+        if name not in self.ways:
+            return own
 
-        A part that is surely empty gives `nothing`; with the id `of` a thing, the other library
-        than its own does.
-        """
+        def asked(*values: Any, **named: Any) -> Any:  # noqa: ANN401
+            bound = signature(own).bind(*values, **named)
+            bound.apply_defaults()
+            answers = self.answers(name, **bound.arguments)
+            return self.ways[name].merged(answers, **bound.arguments)
+
+        return asked
+
+    def answers(self, name: str, /, **arguments: Any) -> list[Any]:  # noqa: ANN401
+        """What both say, the own first, with the ids of the joined library."""
+        whole = _scope_of(arguments)
+        of = arguments.get("document_id") or arguments.get("source_id") or ""
         begun = None
         if not of or is_shared(of):
             begun = begin_within(
-                self._shared, scope, lambda e, part: read(self._there(e), part), nothing
+                self._shared,
+                whole,
+                lambda e, part: getattr(self._there(e), name)(**_within(arguments, part, OFFSET)),
+                _NOTHING,
             )
-        here = scope_here(scope) if not is_shared(of) else None
-        found = read(self._own, here) if here else nothing
-        return found, begun() if begun else nothing
+        here = None if is_shared(of) else scope_here(whole)
+        found = [getattr(self._own, name)(**_within(arguments, here))] if here else []
+        other = begun() if begun else _NOTHING
+        ids = self.ways[name].ids if name in self.ways else _as_they_are
+        return found if other is _NOTHING else [*found, ids(other)]
 
 
-class JoinedNameStore(NameStore):
+def _scope_of(arguments: Mapping[str, Any]) -> Scope:
+    """The scope of a question with these arguments."""
+    scope: Scope = arguments.get("scope", EVERYWHERE)
+    if "readable" in arguments:
+        scope = replace(scope, readable=arguments["readable"])
+    if "document_ids" in arguments:
+        scope = replace(scope, document_ids=tuple(arguments["document_ids"]))
+    for name in arguments.keys() & {"chunk_ids", "scores"}:
+        kept = scope.chunk_ids
+        asked = (i for i in arguments[name] if kept is None or i in kept)
+        scope = replace(scope, chunk_ids=tuple(asked))
+    return scope
+
+
+def _within(arguments: Mapping[str, Any], part: Scope, offset: int = 0) -> dict[str, Any]:
+    """The arguments for one of the libraries, whose chunks have numbers moved by an offset."""
+    ids = part.chunk_ids or ()
+    parts = {
+        "scope": part if "chunk_ids" not in arguments else replace(part, chunk_ids=None),
+        "readable": part.readable,
+        "document_ids": part.document_ids,
+        "chunk_ids": ids,
+        "scores": {i: arguments.get("scores", {}).get(i + offset) for i in ids},
+    }
+    parts |= {n: id_there(arguments[n]) for n in arguments.keys() & {"document_id", "source_id"}}
+    return {name: parts.get(name, value) for name, value in arguments.items()}
+
+
+def _first(answers: Sequence[Mapping[int, float]], limit: int) -> list[tuple[int, float]]:
+    """The greatest values by chunk, those of lower ids first among equal ones."""
+    values = _united(answers)
+    return sorted(values.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
+
+
+def _united(answers: Sequence[Mapping[int, float]], **_: object) -> dict[int, float]:
+    return {key: value for each in answers for key, value in each.items()}
+
+
+def _listed(answers: Sequence[Sequence[Any]], **_: object) -> list[Any]:
+    return [each for answer in answers for each in answer]
+
+
+def _added(answers: Sequence[Mapping[K, int]]) -> dict[K, int]:
+    """The sum of all for each key."""
+    return {key: sum(each.get(key, 0) for each in answers) for keys in answers for key in keys}
+
+
+def _by_path(answers: Sequence[Sequence[Document]], **_: object) -> list[Document]:
+    if len(answers) == 1:
+        return list(answers[0])
+    return sorted(_listed(answers), key=lambda d: (str(d.path), d.part))
+
+
+def _facets(answers: Sequence[LibraryFacets]) -> LibraryFacets:
+    return LibraryFacets(
+        _added([each.formats for each in answers]),
+        _added([each.folders for each in answers]),
+        _added([each.formats_inside for each in answers]),
+        _added([each.folders_inside for each in answers]),
+    )
+
+
+def _documents(found: Sequence[Document]) -> list[Document]:
+    return list(map(shared_document, found))
+
+
+class _Documents(_Joined):
+    """The documents of both, to be read; what is written is in the own library."""
+
+    ways: ClassVar[Mapping[str, _Way]] = {
+        "documents": _Way(_by_path, _documents),
+        "counts": _Way(lambda found, **_: DocumentCounts(_added([e.by_state for e in found]))),
+        "facets": _Way(_facets),
+        "get": _Way(_listed, _documents),
+        "parts": _Way(_listed, _documents),
+        "chunks": _Way(_listed),
+        "content": _Way(lambda found, **_: found[0] if found else (None, "")),
+        "text": _Way(lambda found, **_: found[0] if found else None),
+    }
+
+    def with_sites(self, documents: Sequence[Document]) -> list[Document]:
+        """Those of the own library have the addresses of its sites; the others have theirs."""
+        own = self._own.with_sites([d for d in documents if not is_shared(d.document_id)])
+        addressed = {d.document_id: d for d in own}
+        return [addressed.get(d.document_id, d) for d in documents]
+
+
+class _Sources(_Joined):
+    """The collections and sources of both; only those of the own library can be changed."""
+
+    def collections(self) -> list[domain.Collection]:
+        """The own ones first."""
+        return [*self._own.collections(), *self._shared.facts.collections]
+
+    def sources(self) -> list[Source]:
+        """The own ones first."""
+        return [*self._own.sources(), *self._shared.facts.sources]
+
+
+def _languages(found: Sequence[Mapping[str, int]], **_: object) -> dict[str, int]:
+    return dict(sorted(_added(found).items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _counted(found: Sequence[WordCounts], words: Words, **_: object) -> WordCounts:
+    return reduce(WordCounts.joined, found, WordCounts(0, 0, dict.fromkeys(words, 0)))
+
+
+class _Words(_Joined):
+    """Ranks the chunks of both by words, with the scores of one library that has all chunks."""
+
+    ways: ClassVar[Mapping[str, _Way]] = {
+        "count": _Way(_counted),
+        "best": _Way(_first, lambda found: shared_chunks(dict(found))),
+        "scores": _Way(_united, shared_chunks),
+        "in_scope": _Way(
+            lambda found, **_: frozenset[int]().union(*found),
+            lambda ids: {chunk_id + OFFSET for chunk_id in ids},
+        ),
+        "documents_of": _Way(
+            lambda found, **_: frozenset[str]().union(*found), lambda ids: set(map(shared_id, ids))
+        ),
+        "newest": _Way(lambda found, limit, **_: dict(_first(found, limit)), shared_chunks),
+        "languages": _Way(_languages),
+        "passages": _Way(
+            lambda found, **_: sorted(_listed(found), key=lambda p: (-p.score, p.chunk_id)),
+            lambda found: list(map(shared_passage, found)),
+        ),
+    }
+
+    def weigh(self, words: Words, readable: Readable | None = None) -> Weights:
+        """As in one library that has all chunks."""
+        return weighted(self.count(words, readable))
+
+    def best(
+        self, words: Words | Weights, limit: int, scope: Scope = EVERYWHERE
+    ) -> list[tuple[int, float]]:
+        """Both rank by the weights of all chunks."""
+        weights = words if isinstance(words, Weights) else self.weigh(words, scope.readable)
+        return _first(
+            [dict(e) for e in self.answers("best", words=weights, limit=limit, scope=scope)], limit
+        )
+
+    def scores(self, words: Words | Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
+        """By the weights of all chunks."""
+        weights = words if isinstance(words, Weights) else self.weigh(words)
+        return _united(self.answers("scores", words=weights, chunk_ids=chunk_ids))
+
+    def nearest_term(self, term: str, errors: int, readable: Readable | None = None) -> str:
+        """The nearer one of both, else that in more chunks."""
+        found = self.answers("nearest_term", term=term, errors=errors, readable=readable)
+        named = set(filter(None, found))
+        counts = self._counts(named, readable) if len(named) > 1 else dict.fromkeys(named, 0)
+        return min(
+            named, key=lambda known: (edits(term, known, errors), -counts[known], known), default=""
+        )
+
+    def terms_completing(
+        self, word: str, limit: int, readable: Readable | None = None
+    ) -> tuple[str, ...]:
+        """Those in most chunks of both."""
+        found = self.answers("terms_completing", word=word, limit=limit, readable=readable)
+        return chosen_terms(self._counts(set(_listed(found)), readable), word, limit)
+
+    def _counts(self, terms: Collection[str], readable: Readable | None) -> dict[str, int]:
+        """The number of chunks of both that each term occurs in."""
+        counts = self.count([(term,) for term in terms], readable).counts
+        return {term: counts[term,] for term in terms}
+
+
+def _grouped(answers: Sequence[Sequence[NamedDocuments]], limit: int) -> list[NamedDocuments]:
+    """The groups of both; those with the same parts become one."""
+    groups: dict[frozenset[str], NamedDocuments] = {}
+    for group in _listed(answers):
+        own = groups.get(group.parts, NamedDocuments(group.parts, 0, ()))
+        ids = (*own.document_ids, *group.document_ids)
+        groups[group.parts] = NamedDocuments(group.parts, own.count + group.count, ids[:limit])
+    return list(groups.values())
+
+
+def _longest(found: Sequence[Any], limit: int, **_: object) -> list[tuple[str, str]]:
+    return sorted(_listed(found), key=lambda p: (-len(stem(plain_name(p[1]))), p[1]))[:limit]
+
+
+def _likest(found: Sequence[Any], name: str, limit: int, **_: object) -> list[tuple[str, str]]:
+    wanted = squeezed(plain(name))
+
+    def distance(path: str) -> int:
+        return edits(squeezed(plain_name(path)), wanted, _MANY_EDITS)
+
+    return sorted(_listed(found), key=lambda pair: (distance(pair[1]), pair[1]))[:limit]
+
+
+def _paths(found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(shared_id(document_id), path) for document_id, path in found]
+
+
+class _Names(_Joined):
     """Finds the documents of both by file name; `documents` are those of both."""
 
-    def __init__(self, own: NameStore, documents: DocumentStore, shared: SharedSide) -> None:
-        self._own = own
+    ways: ClassVar[Mapping[str, _Way]] = {
+        "matching": _Way(
+            lambda found, **_: found,
+            lambda found: (
+                [replace(g, document_ids=tuple(map(shared_id, g.document_ids))) for g in found[0]],
+                found[1],
+            ),
+        ),
+        "spelled_in": _Way(_longest, _paths),
+        "spelled_like": _Way(_likest, _paths),
+        "completing": _Way(_listed, lambda ids: list(map(shared_id, ids))),
+        "folders": _Way(lambda found, **_: sorted(set(_listed(found)))),
+    }
+
+    def __init__(self, own: Engine, documents: _Documents, shared: SharedSide) -> None:
+        super().__init__(own.names, lambda e: e.names, shared)
         self._documents = documents
-        self._shared = shared
-        self._both = _Both[NameStore](own, lambda e: e.names, shared)
 
     def matching(
         self,
@@ -94,42 +336,22 @@ class JoinedNameStore(NameStore):
         scope: Scope,
         limit: int,
     ) -> tuple[list[NamedDocuments], int]:
-        nothing: tuple[list[NamedDocuments], int] = ([], 0)
-        (found, count), (others, count_there) = self._both.ask(
-            scope,
-            lambda names, part: names.matching(words, beginnings, pieces, part, limit),
-            nothing,
-        )
-        if scope_here(scope) is None or not count_there:
+        """The groups of both, and the number of documents in both."""
+        parts = {"words": words, "beginnings": beginnings, "pieces": pieces}
+        found = counted = self.answers("matching", **parts, scope=scope, limit=limit)
+        if len(found) < 2:  # noqa: PLR2004  both libraries
             # The number of all includes a side that the scope leaves out.
-            (_, count), (_, count_there) = self._both.ask(
-                Scope(readable=scope.readable),
-                lambda names, part: names.matching((), (), (), part, 0),
-                nothing,
-            )
-        return _grouped(found, others, limit), count + count_there
-
-    def spelled_in(self, text: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
-        found = self._paths(scope, lambda names, part: names.spelled_in(text, part, limit))
-        return sorted(found, key=lambda pair: (-len(stem(plain_name(pair[1]))), pair[1]))[:limit]
-
-    def spelled_like(self, name: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
-        wanted = squeezed(plain(name))
-
-        def distance(path: str) -> int:
-            return edits(squeezed(plain_name(path)), wanted, _MANY_EDITS)
-
-        found = self._paths(scope, lambda names, part: names.spelled_like(name, part, limit))
-        return sorted(found, key=lambda pair: (distance(pair[1]), pair[1]))[:limit]
+            everything = Scope(readable=scope.readable)
+            nothing = dict.fromkeys(parts, ())
+            counted = self.answers("matching", **nothing, scope=everything, limit=0)
+        return _grouped([groups for groups, _ in found], limit), sum(n for _, n in counted)
 
     def completing(self, text: str, limit: int) -> list[str]:
-        own, others = self._both.ask(
-            EVERYWHERE, lambda names, _: names.completing(text, limit), list[str]()
-        )
-        if not others:
-            return own
-        found = [*own, *map(shared_id, others)]
-        rows = {row.document_id: row for row in self._documents.get(found)}
+        """In the order of one library."""
+        found = _listed(self.answers("completing", text=text, limit=limit))
+        if not any(map(is_shared, found)):
+            return found
+        rows: dict[str, Document] = {row.document_id: row for row in self._documents.get(found)}
         known = [rows[document_id] for document_id in found if document_id in rows]
         if text:
             wanted = plain(text)
@@ -146,333 +368,79 @@ class JoinedNameStore(NameStore):
             known.sort(key=lambda row: (-row.stat.mtime_ns, str(row.path)))
         return [row.document_id for row in known[:limit]]
 
-    def folders(self, scope: Scope) -> list[str]:
-        own, others = self._both.ask(scope, lambda names, part: names.folders(part), list[str]())
-        return sorted({*own, *others})
-
     def fingerprint(self, scope: Scope) -> str:
-        own, other = self._both.ask(scope, lambda names, part: names.fingerprint(part), "")
-        if scope_here(scope) is None:
-            own = "0"
+        """It is empty while the shared part of the scope can't be asked."""
+        found: list[str] = self.answers("fingerprint", scope=scope)
+        own = found.pop(0) if scope_here(scope) else "0"
         if scope_there(scope) is None or not self._shared.facts.collections:
             return own
-        return md5(f"{own} {other}".encode(), usedforsecurity=False).hexdigest() if other else ""
-
-    def _paths(
-        self, scope: Scope, find: Callable[[NameStore, Scope], list[tuple[str, str]]]
-    ) -> list[tuple[str, str]]:
-        own, others = self._both.ask(scope, find, [])
-        return [*own, *((shared_id(document_id), path) for document_id, path in others)]
+        return md5(f"{own} {found[0]}".encode(), usedforsecurity=False).hexdigest() if found else ""
 
 
-def _grouped(
-    found: list[NamedDocuments], others: list[NamedDocuments], limit: int
-) -> list[NamedDocuments]:
-    """The groups of both; those with the same parts become one."""
-    groups = {group.parts: group for group in found}
-    for group in others:
-        own = groups.get(group.parts, NamedDocuments(group.parts, 0, ()))
-        ids = (*own.document_ids, *map(shared_id, group.document_ids))
-        groups[group.parts] = NamedDocuments(group.parts, own.count + group.count, ids[:limit])
-    return list(groups.values())
-
-
-class JoinedLexicalStore(LexicalStore):
-    """Ranks the chunks of both by words, with the scores of one library that has all chunks."""
-
-    def __init__(self, own: LexicalStore, shared: SharedSide) -> None:
-        self._both = _Both[LexicalStore](own, lambda e: e.lexical, shared)
-
-    def count(self, words: Words, readable: Readable | None = None) -> WordCounts:
-        own, other = self._both.ask(
-            Scope(readable=readable),
-            lambda lexical, part: lexical.count(words, part.readable),
-            WordCounts(0, 0, dict.fromkeys(words, 0)),
-        )
-        return own.joined(other)
-
-    def best(
-        self, words: Words | Weights, limit: int, scope: Scope = EVERYWHERE
-    ) -> list[tuple[int, float]]:
-        weights = self._weights(words, scope.readable)
-        own, other = self._both.ask(
-            scope, lambda lexical, part: dict(lexical.best(weights, limit, part)), {}
-        )
-        return _first(own | shared_chunks(other), limit)
-
-    def scores(self, words: Words | Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
-        weights = self._weights(words)
-        own, other = self._both.ask(
-            Scope(chunk_ids=tuple(chunk_ids)),
-            lambda lexical, part: lexical.scores(weights, part.chunk_ids or ()),
-            {},
-        )
-        return own | shared_chunks(other)
-
-    def in_scope(self, chunk_ids: Sequence[int], scope: Scope) -> frozenset[int]:
-        kept = scope.chunk_ids
-        asked = tuple(i for i in chunk_ids if kept is None or i in kept)
-        own, other = self._both.ask(
-            replace(scope, chunk_ids=asked),
-            lambda lexical, part: lexical.in_scope(
-                part.chunk_ids or (), replace(part, chunk_ids=None)
-            ),
-            frozenset[int](),
-        )
-        return own | {chunk_id + OFFSET for chunk_id in other}
-
-    def documents_of(self, chunk_ids: Sequence[int]) -> frozenset[str]:
-        own, other = self._both.ask(
-            Scope(chunk_ids=tuple(chunk_ids)),
-            lambda lexical, part: lexical.documents_of(part.chunk_ids or ()),
-            frozenset[str](),
-        )
-        return own | set(map(shared_id, other))
-
-    def newest(self, limit: int, scope: Scope) -> dict[int, float]:
-        own, other = self._both.ask(
-            scope, lambda lexical, part: lexical.newest(limit, part), dict[int, float]()
-        )
-        return dict(_first(own | shared_chunks(other), limit))
-
-    def languages(self, readable: Readable | None = None) -> Mapping[str, int]:
-        nothing: Mapping[str, int] = {}
-        total = _added(
-            *self._both.ask(
-                Scope(readable=readable),
-                lambda lexical, part: lexical.languages(part.readable),
-                nothing,
-            )
-        )
-        return dict(sorted(total.items(), key=lambda pair: (-pair[1], pair[0])))
-
-    def nearest_term(self, term: str, errors: int, readable: Readable | None = None) -> str:
-        found = self._both.ask(
-            Scope(readable=readable),
-            lambda lexical, part: lexical.nearest_term(term, errors, part.readable),
-            "",
-        )
-        named = set(filter(None, found))
-        counts = self._counts(named, readable) if len(named) > 1 else dict.fromkeys(named, 0)
-        return min(
-            named, key=lambda known: (edits(term, known, errors), -counts[known], known), default=""
-        )
-
-    def terms_completing(
-        self, word: str, limit: int, readable: Readable | None = None
-    ) -> tuple[str, ...]:
-        own, other = self._both.ask(
-            Scope(readable=readable),
-            lambda lexical, part: lexical.terms_completing(word, limit, part.readable),
-            tuple[str, ...](),
-        )
-        return chosen_terms(self._counts({*own, *other}, readable), word, limit)
-
-    def passages(self, scores: dict[int, float]) -> list[Passage]:
-        own, other = self._both.ask(
-            Scope(chunk_ids=tuple(scores)),
-            lambda lexical, part: lexical.passages(dict.fromkeys(part.chunk_ids or (), 0.0)),
-            list[Passage](),
-        )
-        found = [replace(p, score=scores[p.chunk_id]) for p in (*own, *map(shared_passage, other))]
-        return sorted(found, key=lambda passage: (-passage.score, passage.chunk_id))
-
-    def _weights(self, words: Words | Weights, readable: Readable | None = None) -> Weights:
-        return words if isinstance(words, Weights) else self.weigh(words, readable)
-
-    def _counts(self, terms: Collection[str], readable: Readable | None) -> dict[str, int]:
-        """The number of chunks of both that each term occurs in."""
-        counts = self.count([(term,) for term in terms], readable).counts
-        return {term: counts[term,] for term in terms}
-
-
-def _first(values: Mapping[int, float], limit: int) -> list[tuple[int, float]]:
-    """The greatest values, those of lower ids first among equal ones."""
-    return sorted(values.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
-
-
-class JoinedModelStore(ModelStore):
+class _Models(_Joined):
     """The models of the own library, which gets new vectors; searches cover both.
 
     A model is the same where its name and its dimensions are.
     """
 
-    def __init__(self, own: ModelStore, shared: SharedSide) -> None:
-        super().__init__(own.database, own.tables, own.opened)
-        self._shared = shared
-
-    def search(self, model_id: int) -> VectorSearch:
-        own = super().search(model_id)
-        [row] = [row for row in self.stored() if row.model_id == model_id]
+    def search(self, model_id: int) -> Any:  # noqa: ANN401  a `VectorSearch`
+        """The search over the vectors of one model in both."""
+        own = self._own.search(model_id)
+        [row] = [row for row in self._own.stored() if row.model_id == model_id]
         if (row.name, row.dimensions) not in self._shared.facts.models:
             return own
 
-        def there(engine: Engine) -> VectorSearch:
+        def there(engine: Engine) -> object:
             vectors = engine.models.vectors(row.name, row.dimensions)
             return engine.models.search(vectors.model_id)
 
-        return JoinedVectorSearch(_Both(own, there, self._shared))
+        return _Vectors(own, there, self._shared)
 
 
-class JoinedVectorSearch:
-    """Search over the vectors of one model in both."""
-
-    def __init__(self, both: _Both[VectorSearch]) -> None:
-        self._both = both
-
-    def nearest(
-        self, query: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
-    ) -> VectorMatches:
-        """The `limit` chunks of both most similar to a unit vector, best first."""
-        found = _together(
-            *self._both.ask(
-                scope,
-                lambda search, part: search.nearest(query, limit, part),
-                _no_matches(len(query)),
-            )
-        )
-        order = np.lexsort((np.array(found.chunk_ids, np.int64), -found.similarities))[:limit]
-        return VectorMatches(
-            [found.chunk_ids[n] for n in order],
-            found.similarities[order],
-            found.vectors[order],
-            found.window_similarities[order],
-        )
-
-    def compare(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> VectorMatches:
-        """The chunks that have a vector, in any order."""
-        return _together(
-            *self._both.ask(
-                Scope(chunk_ids=tuple(chunk_ids)),
-                lambda search, part: search.compare(query, part.chunk_ids or ()),
-                _no_matches(len(query)),
-            )
-        )
-
-
-def _no_matches(dimensions: int) -> VectorMatches:
-    none = np.empty(0, np.float32)
-    return VectorMatches([], none, np.empty((0, dimensions), np.float32), np.empty(0))
-
-
-def _together(own: VectorMatches, other: VectorMatches) -> VectorMatches:
-    if not other.chunk_ids:
-        return own
+def _nearest(found: Sequence[VectorMatches], limit: int, **arguments: Any) -> VectorMatches:  # noqa: ANN401
+    whole = _together(found, **arguments)
+    order = np.lexsort((np.array(whole.chunk_ids, np.int64), -whole.similarities))[:limit]
     return VectorMatches(
-        [*own.chunk_ids, *(chunk_id + OFFSET for chunk_id in other.chunk_ids)],
-        np.concatenate([own.similarities, other.similarities]),
-        np.concatenate([own.vectors, other.vectors]),
-        np.concatenate([own.window_similarities, other.window_similarities]),
+        [whole.chunk_ids[n] for n in order],
+        whole.similarities[order],
+        whole.vectors[order],
+        whole.window_similarities[order],
     )
 
 
-class JoinedDocumentStore(DocumentStore):
-    """The documents of both, to be read; what is written is in the own library."""
-
-    def __init__(self, own: DocumentStore, shared: SharedSide) -> None:
-        super().__init__(own.database, own.stored_content, own.claims)
-        self._own = own
-        self._shared = shared
-        self._both = _Both(own, lambda e: e.documents, shared)
-
-    def documents(
-        self,
-        source_id: str = "",
-        state: DocumentState | None = None,
-        readable: Readable | None = None,
-    ) -> list[Document]:
-        found, others = self._both.ask(
-            Scope(readable=readable),
-            lambda store, part: store.documents(id_there(source_id), state, part.readable),
-            list[Document](),
-            of=source_id,
-        )
-        if not others:
-            return found
-        every = [*found, *map(shared_document, others)]
-        return sorted(every, key=lambda d: (str(d.path), d.part))
-
-    def counts(self, source_id: str = "", readable: Readable | None = None) -> DocumentCounts:
-        found, other = self._both.ask(
-            Scope(readable=readable),
-            lambda store, part: store.counts(id_there(source_id), part.readable),
-            DocumentCounts(),
-            of=source_id,
-        )
-        return DocumentCounts(_added(found.by_state, other.by_state))
-
-    def facets(self) -> LibraryFacets:
-        own, other = self._both.ask(EVERYWHERE, lambda store, _: store.facets(), LibraryFacets())
-        return LibraryFacets(
-            _added(own.formats, other.formats),
-            _added(own.folders, other.folders),
-            _added(own.formats_inside, other.formats_inside),
-            _added(own.folders_inside, other.folders_inside),
-        )
-
-    def get(self, document_ids: Sequence[str]) -> list[Document]:
-        found, others = self._both.ask(
-            Scope(document_ids=tuple(document_ids)),
-            lambda store, part: store.get(part.document_ids or ()),
-            list[Document](),
-        )
-        return [*found, *map(shared_document, others)]
-
-    def with_sites(self, documents: Sequence[Document]) -> list[Document]:
-        own = self._own.with_sites([d for d in documents if not is_shared(d.document_id)])
-        addressed = {d.document_id: d for d in own}
-        return [addressed.get(d.document_id, d) for d in documents]
-
-    def parts(self, document_id: str) -> list[Document]:
-        found, others = self._of(document_id, lambda d, own_id: d.parts(own_id), list[Document]())
-        return [*found, *map(shared_document, others)]
-
-    def content(self, document_id: str) -> tuple[str | None, str]:
-        nothing: tuple[str | None, str] = (None, "")
-        found, other = self._of(document_id, lambda d, own_id: d.content(own_id), nothing)
-        return other if is_shared(document_id) else found
-
-    def chunks(self, document_id: str) -> list[Chunk]:
-        found, others = self._of(document_id, lambda d, own_id: d.chunks(own_id), list[Chunk]())
-        return [*found, *others]
-
-    def _of(
-        self, document_id: str, read: Callable[[DocumentStore, str], T], nothing: T
-    ) -> tuple[T, T]:
-        """What the library of a document says about it; nothing from the other one."""
-        own_id = id_there(document_id)
-        return self._both.ask(
-            EVERYWHERE, lambda store, _: read(store, own_id), nothing, of=document_id
-        )
+def _together(found: Sequence[VectorMatches], query: Sequence[float], **_: object) -> VectorMatches:
+    none = np.empty(0, np.float32)
+    nothing = VectorMatches([], none, np.empty((0, len(query)), np.float32), np.empty(0))
+    filled = [each for each in found if each.chunk_ids] or [nothing]
+    return VectorMatches(
+        _listed([each.chunk_ids for each in filled]),
+        np.concatenate([each.similarities for each in filled]),
+        np.concatenate([each.vectors for each in filled]),
+        np.concatenate([each.window_similarities for each in filled]),
+    )
 
 
-class JoinedSourceStore(SourceStore):
-    """The collections and sources of both; only those of the own library can be changed."""
-
-    def __init__(self, own: SourceStore, shared: SharedSide) -> None:
-        super().__init__(own.database, own.stored_content)
-        self._shared = shared
-
-    def collections(self) -> list[domain.Collection]:
-        return [*super().collections(), *self._shared.facts.collections]
-
-    def sources(self) -> list[Source]:
-        return [*super().sources(), *self._shared.facts.sources]
+def _moved(found: VectorMatches) -> VectorMatches:
+    return replace(found, chunk_ids=[chunk_id + OFFSET for chunk_id in found.chunk_ids])
 
 
-def _added(own: Mapping[K, int], other: Mapping[K, int]) -> dict[K, int]:
-    """The sum of both for each key."""
-    return {key: own.get(key, 0) + other.get(key, 0) for key in {**own, **other}}
+class _Vectors(_Joined):
+    """Finds the chunks of both by the vectors of one model."""
+
+    ways: ClassVar[Mapping[str, _Way]] = {
+        "nearest": _Way(_nearest, _moved),
+        "compare": _Way(_together, _moved),
+    }
 
 
 def joined_engine(own: Engine, shared: SharedSide) -> Engine:
     """The stores of both as one engine; closing it closes the own library."""
-    documents = JoinedDocumentStore(own.documents, shared)
-    return replace(
-        own,
-        documents=documents,
-        sources=JoinedSourceStore(own.sources, shared),
-        lexical=JoinedLexicalStore(own.lexical, shared),
-        names=JoinedNameStore(own.names, documents, shared),
-        models=JoinedModelStore(own.models, shared),
-    )
+    documents = _Documents(own.documents, lambda e: e.documents, shared)
+    stores: Mapping[str, Any] = {
+        "documents": documents,
+        "sources": _Sources(own.sources, lambda e: e.sources, shared),
+        "lexical": _Words(own.lexical, lambda e: e.lexical, shared),
+        "names": _Names(own, documents, shared),
+        "models": _Models(own.models, lambda e: e.models, shared),
+    }
+    return replace(own, **stores)

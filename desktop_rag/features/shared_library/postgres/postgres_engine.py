@@ -6,7 +6,6 @@ from pathlib import Path
 
 import psycopg
 
-from desktop_rag.core.changes import Changes
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.core.server_state import (
@@ -39,12 +38,12 @@ from desktop_rag.features.shared_library.postgres.search.server_upkeep import Se
 from desktop_rag.features.shared_library.postgres.search.server_vectors import (
     EXACT_BELOW,
     MOST_INDEXED_DIMENSIONS,
-    ServerVectors,
+    ServerModelStore,
     index_name,
 )
 from desktop_rag.features.shared_library.postgres.server_check import slow_statements
 from desktop_rag.store.contract.database import Entity
-from desktop_rag.store.contract.engine import Engine, assembled
+from desktop_rag.store.contract.engine import Engine, EngineOpener, assembled
 from desktop_rag.store.contract.inspection import (
     DOCUMENTS_OF_SOURCES,
     MESSAGES_OF_CHATS,
@@ -63,14 +62,13 @@ from desktop_rag.store.contract.precious import Entry, Plan, PreciousStore
 from desktop_rag.store.contract.precious_rows import (
     IMAGE,
     entries_of,
-    has_documents,
     images_of,
     insert_rows,
     keys_of,
     put_entries,
 )
 from desktop_rag.store.contract.tables import TableQueries
-from desktop_rag.store.contract.vectors import ModelStore, vector_table
+from desktop_rag.store.contract.vectors import vector_table
 
 _REFUSALS = (psycopg.DataError, psycopg.errors.DatatypeMismatch)
 
@@ -78,17 +76,11 @@ _REFUSALS = (psycopg.DataError, psycopg.errors.DatatypeMismatch)
 class ServerPreciousStore(PreciousStore):
     """Reads and merges the rows that can't be made again; the server backs up the index itself."""
 
+    counting = "library_state"
+
     def __init__(self, database: ServerDatabase) -> None:
+        super().__init__(database)
         self._database = database
-
-    def change_number(self) -> int:
-        with self._database.read() as con:
-            [(number,)] = con.execute("SELECT generation FROM library_state").fetchall()
-        return int(number)
-
-    @property
-    def changes(self) -> Changes:
-        return self._database.changes
 
     def read(self, take: Callable[[Entry], None], *, index: Path | None = None) -> None:
         if index:
@@ -117,10 +109,6 @@ class ServerPreciousStore(PreciousStore):
             return count
 
         return self._database.write(work, changes=changes)
-
-    def has_index(self) -> bool:
-        with self._database.read() as con:
-            return has_documents(con)
 
 
 def _put(con: ServerConnection, entries: Iterable[Entry], changes: list[Entity]) -> None:
@@ -336,7 +324,7 @@ def _connections(con: ServerConnection) -> Connections:
     return Connections(int(own), int(whole), int(most))
 
 
-class PostgresOpener:
+class PostgresOpener(EngineOpener):
     """Opens one library of a server; `library` is the name of its schema."""
 
     def __init__(
@@ -349,11 +337,9 @@ class PostgresOpener:
         self._replica = replica
 
     def open(self, home: Home, memory_mb: int) -> Engine:
-        """Open or create the library and bring its schema up to date."""
         return self._engine(home, self._database(), memory_mb)
 
     def open_to_read(self, home: Home, memory_mb: int) -> Engine:
-        """Open an existing library so that nothing in it changes."""
         return self._engine(home, self._database(is_read_only=True), memory_mb)
 
     def open_shared(self, home: Home, memory_mb: int, connect_s: int) -> OpenedShared:
@@ -376,7 +362,6 @@ class PostgresOpener:
         )
 
     def size_bytes(self, home: Home) -> int:
-        """The space that the library takes on the server."""
         database = ServerDatabase(self._address, self._library, is_read_only=True)
         try:
             return database.size_bytes()
@@ -389,7 +374,7 @@ class PostgresOpener:
         )
 
     def _engine(self, home: Home, database: ServerDatabase, memory_mb: int) -> Engine:
-        content = ServerContent()
+        content = ServerContent(database)
         return assembled(
             database,
             content,
@@ -398,7 +383,7 @@ class PostgresOpener:
             chunks=ServerChunkStore(database),
             lexical=ServerLexicalStore(database, memory_mb),
             names=ServerNameStore(database),
-            models=ModelStore(database, ServerVectors(database)),
+            models=ServerModelStore(database),
             precious=ServerPreciousStore(database),
             tables=self._tables,
             upkeep=ServerUpkeep(database),

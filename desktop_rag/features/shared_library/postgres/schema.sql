@@ -4,7 +4,7 @@
 -- What stands here for something longer: VARCHAR is text that is compared by code points, whatever
 -- the locale of the database (PostgreSQL has that collation since version 17); PACKED is the same,
 -- compressed by LZ4 where the server can; DOUBLE is double precision; ROWID is a column that keeps
--- the order of arrival, see store/sql/precious_rows.py. The columns are described in the schema.sql
+-- the order of arrival, see store/contract/precious_rows.py. The columns are described in the schema.sql
 -- of the embedded engine; what is different here is said here.
 
 

@@ -18,7 +18,12 @@ from desktop_rag.features.shared_library.postgres.database.server_connection imp
 from desktop_rag.features.shared_library.postgres.database.server_database import (
     mapping_server_errors,
 )
-from desktop_rag.features.shared_library.postgres.database.server_schema import LATEST, version_of
+from desktop_rag.features.shared_library.postgres.database.server_schema import (
+    LATEST,
+    LEAST_VECTOR,
+    LEAST_VERSION,
+    version_of,
+)
 
 _MOST_CHARS = 160
 
@@ -55,8 +60,6 @@ def slow_statements(connection: Own, limit: int) -> tuple[SlowStatement, ...] | 
 # A person waits for the answer, and a search must not.
 CONNECT_S = 4
 _STATEMENT_MS = 15_000
-_LEAST_VERSION = 170_000
-_LEAST_VECTOR = (0, 8)
 # What a search reads; not the chats of those who use the server.
 _READ = (
     "library_state", "collections", "sources", "documents", "document_texts",
@@ -210,7 +213,7 @@ _REASONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
 
 def _checked_versions(connection: Own) -> str:
     """The version of pgvector; AppError when it or the server is too old."""
-    if connection.info.server_version < _LEAST_VERSION:
+    if connection.info.server_version < LEAST_VERSION:
         found = connection.info.parameter_status("server_version")
         raise _too_old(tr("PostgreSQL on the server is too old."), found, "17")
     row = connection.execute(
@@ -224,7 +227,7 @@ def _checked_versions(connection: Own) -> str:
                 " to run CREATE EXTENSION vector in the database."
             ),
         )
-    if tuple(int(n) for n in row[0].split(".")[:2]) < _LEAST_VECTOR:
+    if tuple(int(n) for n in row[0].split(".")[:2]) < LEAST_VECTOR:
         raise _too_old(tr("pgvector on the server is too old."), row[0], "0.8")
     return str(row[0])
 

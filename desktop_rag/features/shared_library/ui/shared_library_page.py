@@ -317,7 +317,7 @@ class SharedLibrarySection(SettingsSection):
         shared = self.typed
         if shared.is_set:
             self._bridge.run(
-                self, lambda: self._access.has_password(shared), self._on_password_looked_up
+                self, lambda: bool(self._access.password_of(shared)), self._on_password_looked_up
             )
 
     def _on_password_looked_up(self, has_password: bool) -> None:

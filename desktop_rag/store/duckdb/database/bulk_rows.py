@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from desktop_rag.store.contract.database import sql_plain_name
 from desktop_rag.store.duckdb.database.connections import Connection
-from desktop_rag.store.sql.scope_filters import plain_name
 
 Columns = dict[str, Sequence[Any] | NDArray[Any]]
 
@@ -20,7 +20,7 @@ _FEW_NUMBERS = 32
 # Derived columns by table: the column each is made of, and the SQL.
 DERIVED: Mapping[str, Mapping[str, tuple[str, Callable[[str], str]]]] = {
     "documents": {
-        "plain_name": ("path", plain_name),
+        "plain_name": ("path", sql_plain_name),
         "key": ("document_id", lambda column: f"md5_number_lower({column})"),
     }
 }

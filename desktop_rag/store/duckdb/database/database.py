@@ -20,17 +20,24 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from desktop_rag.core.changes import Changes
 from desktop_rag.core.errors import AppError, DiskError, NotReadableNowError
 from desktop_rag.core.files.own_files import close_to_others
-from desktop_rag.store.contract.database import Entity, closed_error, read_only_error, sql_in
+from desktop_rag.store.contract import database as contract
+from desktop_rag.store.contract.database import (
+    Entity,
+    closed_error,
+    key_of,
+    read_only_error,
+    sql_in,
+)
 from desktop_rag.store.contract.inspection import NoLibraryError
 from desktop_rag.store.contract.kinds import precious_tables
+from desktop_rag.store.contract.line_files import mapping_journal_errors
 from desktop_rag.store.contract.precious import SCHEMA, PreciousChanged
-from desktop_rag.store.duckdb.database.active_readers import ActiveReaders
 from desktop_rag.store.duckdb.database.bulk_rows import DERIVED, Columns, insert
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection, is_usable, roll_back
 from desktop_rag.store.duckdb.database.journal import FOLDER, Journal
+from desktop_rag.store.duckdb.database.reading import ActiveReaders, Lookup, Snapshot, SnapshotCache
 from desktop_rag.store.duckdb.database.schema import (
     TOO_OLD,
     bring_up_to_date,
@@ -40,13 +47,10 @@ from desktop_rag.store.duckdb.database.schema import (
     keep_copy,
     tables_in,
 )
-from desktop_rag.store.duckdb.database.snapshot_cache import Lookup, Snapshot, SnapshotCache
 from desktop_rag.store.duckdb.database.store_errors import (
     mapping_duckdb_errors,
     mapping_open_errors,
 )
-from desktop_rag.store.sql.line_files import mapping_journal_errors
-from desktop_rag.store.sql.scope_filters import key_of
 
 log = logging.getLogger(__name__)
 
@@ -302,7 +306,7 @@ T = TypeVar("T")
 _ROWS_VERIFIED = 200_000
 
 
-class Database:
+class Database(contract.Database):
     """An open library file. Close it last: readers still active then get an AppError."""
 
     def __init__(
@@ -316,6 +320,7 @@ class Database:
         of another program, damaged or held by another process; if `is_read_only`, also if missing
         or older.
         """
+        super().__init__()
         self.path = path
         self.memory_mb = memory_mb
         self._backups = backups
@@ -334,8 +339,6 @@ class Database:
         self._is_closed = False
         self._readers = ActiveReaders()
         self._cache = SnapshotCache()
-        self.changes = Changes()
-        self.release_listeners: list[Callable[[], None]] = []
         self._closing = threading.Lock()
         self._lane = threading.Thread(target=self._run_lane, name="store-lane", daemon=True)
         self._lane.start()
@@ -392,30 +395,15 @@ class Database:
                 con.rollback()
 
     def cached(self, lookup: Lookup[T]) -> T:
-        """The result of a lookup, read again only after a change of the library."""
         entry = self._cache.get(lookup, self._cache.changes)
         if entry and not self._is_closed:
             return entry.value
-        with self.snapshot() as snapshot:
-            return snapshot.cached(lookup)
+        return super().cached(lookup)
 
-    def write(self, work: Callable[[Connection], T], *, changes: Iterable[Entity] = ()) -> T:
-        """Run `work(connection)` on the lane in one transaction; returns once it is on disk.
-
-        An exception rolls it back and is raised here. `changes` names the precious things that the
-        work changes; it is read after the work, which may fill it.
-        """
-        return self._on_lane(work, changes, invalidates=True)
-
-    def write_uncached(
-        self, work: Callable[[Connection], T], *, changes: Iterable[Entity] = ()
-    ) -> T:
-        """As `write`, for tables that no cached lookup reads, such as vectors and conversations."""
-        return self._on_lane(work, changes, invalidates=False)
-
-    def _on_lane(
+    def transact(
         self, work: Callable[[Connection], T], changes: Iterable[Entity], *, invalidates: bool
     ) -> T:
+        """Run the work on the lane."""
         result: Future[T] = Future()
 
         def run() -> None:
@@ -440,18 +428,14 @@ class Database:
             return result.result()
 
     def insert(self, con: Connection, table: str, columns: Columns) -> None:
-        """Insert rows given as columns, with the columns that are derived from them."""
         insert(con, table, columns, DERIVED.get(table))
 
     def with_ids(self, document_ids: Sequence[str]) -> tuple[str, list[Any]]:
-        """SQL that is true for the rows of these documents, and its parameters."""
         which = f"{sql_in('key', document_ids)} AND {sql_in('document_id', document_ids)}"
         return which, [*map(key_of, document_ids), *document_ids]
 
     def release(self) -> None:
-        """Free cached memory soon; it is read again when needed."""
-        for listener in self.release_listeners:
-            listener()
+        super().release()
         self._cache.clear()
         with self._closing:
             if not self._is_closed:

@@ -26,17 +26,6 @@ class DuckdbChunkStore(ChunkStore):
 
     # --- reading -----------------------------------------------------------------------------
 
-    def vector_counts(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> tuple[int, int]:
-        condition, parameters = self.within(coverage)
-        [(total, missing)] = fetched(
-            self._database,
-            "SELECT count(DISTINCT content_hash), count(DISTINCT content_hash) FILTER"
-            f" (content_hash NOT IN (SELECT content_hash FROM {vector_table(model_id)}))"
-            f" FROM chunks WHERE true{condition}",
-            parameters,
-        )
-        return int(total), int(missing)
-
     def without_vectors(
         self, model_id: int, limit: int, coverage: Coverage = ALL_CHUNKS
     ) -> list[tuple[str, str, str]]:
@@ -53,18 +42,10 @@ class DuckdbChunkStore(ChunkStore):
         )
         return [(row[0].hex, row[1], row[2]) for row in rows]
 
-    def without_windows(self, model_id: int, limit: int) -> list[tuple[str, str]]:
-        rows = fetched(
-            self._database,
-            "SELECT content_hash, any_value(text) FROM chunks WHERE content_hash IN"
-            f" (SELECT content_hash FROM {vector_table(model_id)} SEMI JOIN chunks"
-            f" USING (content_hash) WHERE windows IS NULL LIMIT {limit:d}) GROUP BY content_hash",
-        )
-        return [(row[0].hex, row[1]) for row in rows]
-
     # --- writing -----------------------------------------------------------------------------
 
     def finish_documents(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> list[str]:
+        """From the waiting documents on: a join with all vectors takes much longer."""
         condition, parameters = self.within(coverage)
         stored = stored_among(vector_table(model_id), "candidates")
         return self.update_documents(
@@ -77,24 +58,7 @@ class DuckdbChunkStore(ChunkStore):
             parameters,
         )
 
-    def reopen_documents(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> list[str]:
-        condition, parameters = self.within(coverage)
-        return self.update_documents(
-            "UPDATE documents SET state = 'searchable by words' WHERE state = 'searchable'"
-            " AND document_id IN (SELECT c.document_id FROM chunks c"
-            f" ANTI JOIN {vector_table(model_id)} v USING (content_hash)){condition}"
-            " RETURNING document_id",
-            parameters,
-        )
-
-    def prune_vectors(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> None:
-        condition, parameters = self.within(coverage)
-        table = vector_table(model_id)
-        unused = f"content_hash NOT IN (SELECT content_hash FROM chunks WHERE true{condition})"
-        [(count,)] = fetched(
-            self._database, f"SELECT count(*) FROM {table} WHERE {unused}", parameters
-        )
-        if count:
-            sql = f"DELETE FROM {table} WHERE {unused}"
-            self._database.write_uncached(lambda con: con.execute(sql, parameters))
+    def prune_vectors(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> bool:
+        if is_pruned := super().prune_vectors(model_id, coverage):
             self._cache.clear_signs(model_id)
+        return is_pruned

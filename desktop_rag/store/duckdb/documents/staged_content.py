@@ -19,11 +19,13 @@ import numpy as np
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Chunk
-from desktop_rag.store.contract.database import fetched
+from desktop_rag.store.contract.database import fetched, key_of
 from desktop_rag.store.contract.documents import (
     CHUNK,
+    DocumentContent,
     Family,
     IndexingOutcome,
+    StagedOutcomes,
     chunk_from,
     chunk_rows,
 )
@@ -31,7 +33,6 @@ from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.postings import MERGED, sort_recent
-from desktop_rag.store.sql.scope_filters import key_of
 
 # A chunk of a document, and its terms.
 ChunkRow = tuple[str, Chunk, Counter[str]]
@@ -158,15 +159,13 @@ SLICE = 2_000
 
 
 @dataclass
-class Staged:
+class Staged(StagedOutcomes):
     """Outcomes to be stored, and the chunk ids of those whose chunks are stored already."""
 
-    outcomes: list[IndexingOutcome]
     numbers: ChunkNumbers
     ids: dict[str, range] = field(default_factory=dict[str, range])
 
     def insert(self, con: Connection, families: Sequence[Family]) -> None:
-        """Store the content of these documents, in the transaction that stores their rows."""
         small = [f for f in families if f[0].document.document_id not in self.ids]
         insert_content(con, [o for family in small for o in family if o.chunks], self.numbers)
         for family in families:
@@ -174,11 +173,12 @@ class Staged:
                 _finish(con, family, ids)
 
 
-class StagedContent:
+class StagedContent(DocumentContent):
     """Writes the chunks of large documents in advance. One per open file."""
 
     def __init__(self, database: Database) -> None:
         """Removes what an earlier process left unfinished."""
+        super().__init__(database)
         self._database = database
         self._numbers = ChunkNumbers()
         with database.read() as con:
@@ -187,7 +187,6 @@ class StagedContent:
             database.write(lambda lane: _remove(lane, "true"))
 
     def delete(self, con: Connection, document_ids: Sequence[str]) -> None:
-        """Remove text, chunks and postings of these documents."""
         if not document_ids:
             return
         which, ids = self._database.with_ids(document_ids)
@@ -202,14 +201,7 @@ class StagedContent:
     def follow(self, con: Connection, document_ids: Sequence[str]) -> None:
         """No effect: content has one place, whatever the source."""
 
-    def text_of(self, con: Connection, document_id: str) -> tuple[str | None, str]:
-        """The whole text of a document, None without one, and its places as JSON."""
-        which, ids = self._database.with_ids([document_id])
-        rows = con.execute(f"SELECT text, places FROM document_texts WHERE {which}", ids).fetchall()
-        return rows[0] if rows else (None, "")
-
     def chunks_of(self, con: Connection, document_id: str) -> list[Chunk]:
-        """The chunks of a document in reading order."""
         which, ids = self._database.with_ids([document_id])
         spans = con.execute(
             f"SELECT first_chunk, last_chunk FROM document_texts WHERE {which}", ids

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import duckdb
 
-from desktop_rag.core.changes import Changes
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.database import Entity
@@ -167,16 +166,11 @@ _ATTEMPTS = 4
 class DuckdbPreciousStore(PreciousStore):
     """Reads and merges entries; the lines of the journal are written as with any change."""
 
+    counting = "journal_state"
+
     def __init__(self, database: Database) -> None:
+        super().__init__(database)
         self._database = database
-
-    def change_number(self) -> int:
-        with self._database.read() as con:
-            return _number(con)
-
-    @property
-    def changes(self) -> Changes:
-        return self._database.changes
 
     def read(self, take: Callable[[Entry], None], *, index: Path | None = None) -> None:
         with self._database.read() as con, _attached(con, index, OUTGOING):
@@ -249,10 +243,6 @@ class DuckdbPreciousStore(PreciousStore):
                 con.rollback()
             planned = plan(present)
         return self._database.write(work, changes=changes)
-
-    def has_index(self) -> bool:
-        with self._database.read() as con:
-            return has_documents(con)
 
 
 def _number(con: Connection) -> int:

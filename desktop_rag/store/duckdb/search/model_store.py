@@ -9,24 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.store.contract.bm25_ranking import Ids
 from desktop_rag.store.contract.database import fetched
-from desktop_rag.store.contract.search import EVERYWHERE, Scope
-from desktop_rag.store.contract.vectors import VectorMatches, VectorStore
-from desktop_rag.store.duckdb.database.bulk_rows import insert, sql_in_numbers
-from desktop_rag.store.duckdb.database.connections import Connection
-from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.search.chunk_cache import (
-    Chunks,
-    ContentKeys,
-    VectorTable,
-    content_keys,
-    create,
-)
-from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.scope_sql import condition_of
-from desktop_rag.store.duckdb.search.vector_rows import PackedRows
-from desktop_rag.store.sql.packed_vectors import (
+from desktop_rag.store.contract.search import EVERYWHERE, Ids, Scope
+from desktop_rag.store.contract.vectors import (
+    ModelStore,
+    VectorMatches,
+    VectorSearch,
+    VectorStore,
     best_windows,
     packed,
     packed_windows,
@@ -34,6 +23,18 @@ from desktop_rag.store.sql.packed_vectors import (
     signs,
     unpacked,
 )
+from desktop_rag.store.duckdb.database.bulk_rows import insert, sql_in_numbers
+from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.database import Database
+from desktop_rag.store.duckdb.search.chunk_cache import (
+    Chunks,
+    ContentKeys,
+    PackedRows,
+    VectorTable,
+    content_keys,
+    create,
+)
+from desktop_rag.store.duckdb.search.index_cache import IndexCache, condition_of
 
 
 class DuckdbVectorStore(VectorStore):
@@ -112,7 +113,7 @@ _CANDIDATE_FACTOR = 2
 _NARROWED = 300
 
 
-class DuckdbVectorSearch:
+class DuckdbVectorSearch(VectorSearch):
     """Finds chunks by the vectors of one model.
 
     A scan of Hamming distances over the sign bits picks candidates; in a large library inner
@@ -128,7 +129,6 @@ class DuckdbVectorSearch:
     def nearest(
         self, query: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
     ) -> VectorMatches:
-        """The `limit` chunks most similar to a unit vector, best first."""
         with self._cache.snapshot() as snapshot:
             con, statistics = snapshot.con, snapshot.statistics
             condition, parameters = condition_of(scope, con, statistics, "content_hash")
@@ -145,7 +145,6 @@ class DuckdbVectorSearch:
         return self._ranked(query, limit, found, rows)
 
     def compare(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> VectorMatches:
-        """The given chunks that have a vector, in any order."""
         with self._cache.snapshot() as snapshot:
             found = snapshot.chunks().select(np.unique(np.array(chunk_ids, np.int64)))
             found = found.where(snapshot.visible(found.chunk_ids))
@@ -220,25 +219,22 @@ def _matching(con: Connection, chunk_ids: Ids, condition: str, parameters: dict[
     return rows.fetchnumpy()["chunk_id"]
 
 
-class DuckdbVectors:
-    """The tables of vectors in a file, for `ModelStore`."""
+class DuckdbModelStore(ModelStore):
+    """The tables of vectors in a file."""
 
     def __init__(self, database: Database, cache: IndexCache) -> None:
+        super().__init__(database)
         self._database = database
         self._cache = cache
 
-    def create(self, con: Connection, model_id: int, dimensions: int) -> None:
-        """Create the table of a model, inside a transaction."""
+    def create_table(self, con: Connection, model_id: int, dimensions: int) -> None:
         create(con, VectorTable(model_id, dimensions))
 
-    def vectors(self, model_id: int, dimensions: int) -> DuckdbVectorStore:
-        """The vectors in the table of a model."""
+    def vectors_in(self, model_id: int, dimensions: int) -> DuckdbVectorStore:
         return DuckdbVectorStore(self._database, VectorTable(model_id, dimensions), self._cache)
 
-    def search(self, model_id: int, dimensions: int) -> DuckdbVectorSearch:
-        """The search over the table of a model."""
+    def search_in(self, model_id: int, dimensions: int) -> DuckdbVectorSearch:
         return DuckdbVectorSearch(VectorTable(model_id, dimensions), self._cache)
 
     def forget(self, model_ids: Collection[int]) -> None:
-        """Forget the cached parts of tables that were dropped."""
         self._cache.forget_models(model_ids)

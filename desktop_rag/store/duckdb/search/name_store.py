@@ -1,15 +1,15 @@
 """Finds documents by the names of their files. Any thread; own cursors."""
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from functools import lru_cache
+from typing import Any
 
-from desktop_rag.store.contract.search import EVERYWHERE, NamedDocuments, NameStore, Scope
+from desktop_rag.store.contract.database import folded, plain
+from desktop_rag.store.contract.search import NamedDocuments, NameStore, Scope
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.scope_sql import condition_of
-from desktop_rag.store.sql.scope_filters import completing, folded
+from desktop_rag.store.duckdb.search.index_cache import IndexCache, condition_of
 
 # Runs of letters and digits are also split here: BestBuy2019 is Best, Buy and 2019 as well.
 _SPLITS = (
@@ -121,11 +121,10 @@ def _known_names(con: Connection) -> _KnownNames | None:
     return _KnownNames(held or "", tuple(spelled or ()))
 
 
-_DAY = "strftime(make_timestamp(mtime_ns // 1000), '%Y-%m-%d %d.%m.%Y')"
-
-
 class DuckdbNameStore(NameStore):
     """The names of the documents."""
+
+    day = "strftime(make_timestamp(mtime_ns // 1000), '%Y-%m-%d %d.%m.%Y')"
 
     def __init__(self, database: Database, cache: IndexCache) -> None:
         self._database = database
@@ -142,86 +141,52 @@ class DuckdbNameStore(NameStore):
         endings = {" ": words, "": beginnings, None: pieces}
         wanted = [(part, ending) for ending, parts in endings.items() for part in parts]
         statistics = self._cache.statistics
-        every = self._cache.part(scope.readable) if scope.readable else statistics
-        with self._database.read() as con:
-            sought = _folded(con, [part for part, _ in wanted])
-            known = self._known(scope)
-            if not wanted or (known and not any(map(known.holds, sought))):
-                return [], every.indexed_documents
-            pattern = {"any": "|".join(re.escape(part) for part in sought)}
-            condition, parameters = condition_of(scope, con, statistics, "document_id")
-            parameters |= pattern | {
-                "parts": [part for part, _ in wanted],
-                "endings": [ending for _, ending in wanted],
-                "sought": sought,
-            }
-            rows = con.execute(_groups(condition, limit), parameters).fetchall()
+        every = self._cache.part(scope.readable).statistics if scope.readable else statistics
+        sought = [plain(part) for part, _ in wanted]
+        known = self._known(scope)
+        if not wanted or (known and not any(map(known.holds, sought))):
+            return [], every.indexed_documents
+        values = {
+            "any": "|".join(re.escape(part) for part in sought),
+            "parts": [part for part, _ in wanted],
+            "endings": [ending for _, ending in wanted],
+            "sought": sought,
+        }
+        rows = self.rows(scope, lambda condition: (_groups(condition, limit), values))
         found = [NamedDocuments(frozenset(parts), count, tuple(ids)) for parts, count, ids in rows]
         # Documents may be added between the two reads.
         return found, max(every.indexed_documents, sum(group.count for group in found))
 
     def spelled_in(self, text: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
+        text = plain(text)
         if known := self._known(scope):
-            with self._database.read() as con:
-                [plain] = _folded(con, [text])
-            squeezed = "".join(filter(str.isalnum, plain))
+            squeezed = "".join(filter(str.isalnum, text))
             if not any(stem in squeezed for stem in known.spelled):
                 return []
-        return self._rows(lambda condition: _spelled(condition, limit), scope, text)
+        return self.rows(scope, lambda condition: (_spelled(condition, limit), {"text": text}))
 
     def spelled_like(self, name: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
         slips = 2 if sum(map(str.isalnum, name)) >= _MANY_CHARS else 1
-        return self._rows(lambda condition: _alike(condition, limit), scope, name, slips=slips)
-
-    def completing(self, text: str, limit: int) -> list[str]:
-        with self._database.read() as con:
-            condition, parameters = condition_of(
-                EVERYWHERE, con, self._cache.statistics, "document_id"
-            )
-            sql, parts = completing(_folded(con, [text])[0], _DAY, condition, limit)
-            rows = con.execute(sql, parameters | parts).fetchall()
-        return [document_id for (document_id,) in rows]
-
-    def folders(self, scope: Scope) -> list[str]:
-        with self._database.read() as con:
-            condition, parameters = condition_of(scope, con, self._cache.statistics, "document_id")
-            rows = con.execute(
-                "SELECT DISTINCT parse_dirpath(path) AS folder FROM documents"
-                f" WHERE url = ''{condition} ORDER BY folder",
-                parameters,
-            ).fetchall()
-        return [folder for (folder,) in rows]
+        values = {"text": plain(name), "slips": slips}
+        return self.rows(scope, lambda condition: (_alike(condition, limit), values))
 
     def fingerprint(self, scope: Scope) -> str:
         content = "concat_ws(chr(31), path, part, url, content_hash)"
-        with self._database.read() as con:
-            condition, parameters = condition_of(scope, con, self._cache.statistics, "document_id")
-            [(count, mixed)] = con.execute(
-                f"SELECT count(*), coalesce(bit_xor(md5_number_lower({content})), 0)"
-                f" FROM documents WHERE state <> 'gone'{condition}",
-                parameters,
-            ).fetchall()
+        sql = (
+            f"SELECT count(*), coalesce(bit_xor(md5_number_lower({content})), 0)"
+            " FROM documents WHERE state <> 'gone'"
+        )
+        [(count, mixed)] = self.rows(scope, lambda condition: (sql + condition, {}))
         return f"{count}-{mixed:016x}"
 
     def _known(self, scope: Scope) -> "_KnownNames | None":
         """All names; None with limited rights, as the time taken would reveal existing names."""
         return None if scope.readable else self._database.cached(_known_names)
 
-    def _rows(
-        self, sql_with: Callable[[str], str], scope: Scope, text: str, **values: int
-    ) -> list[tuple[str, str]]:
+    def rows(
+        self, scope: Scope, statement: Callable[[str], tuple[str, dict[str, Any]]]
+    ) -> list[Any]:
         with self._database.read() as con:
             condition, parameters = condition_of(scope, con, self._cache.statistics, "document_id")
-            [plain] = _folded(con, [text])
-            parameters |= {"text": plain, **values}
-            return con.execute(sql_with(condition), parameters).fetchall()
-
-
-def _folded(con: Connection, parts: Sequence[str]) -> list[str]:
-    """The parts, folded as names are."""
-    if all(part.isascii() for part in parts):
-        # Most are; a statement takes as long as scanning a fifth of 50,000 names.
-        return [part.lower() for part in parts]
-    sql = f"SELECT list_transform($parts, lambda part: {folded('part')})"
-    [(found,)] = con.execute(sql, {"parts": list(parts)}).fetchall()
-    return found
+            sql, values = statement(condition)
+            return con.execute(sql, parameters | values).fetchall()

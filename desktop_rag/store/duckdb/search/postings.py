@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.store.contract.bm25_ranking import Ids, PostingList
-from desktop_rag.store.contract.search import Upkeep
+from desktop_rag.store.contract.search import Ids, PostingList, Upkeep
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 

@@ -11,7 +11,7 @@ from desktop_rag.core.domain import Document
 from desktop_rag.core.query import parse_query
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
-from tests.stored_rows import collection_id, count_orphans, document, found, indexed, put
+from tests.stored_rows import collection_id, count_orphans, document, found, indexed, put, ranking
 
 _LATER = 1e11
 BOTH = "the lamp is lit at dusk"
@@ -63,7 +63,7 @@ def test_by_meaning_the_same_text_is_found_where_the_library_has_it(engine: Engi
     query = np.array([0.6, 0.8], np.float32)
 
     def near(scope: Scope) -> Sequence[str]:
-        scores = dict(engine.models.search(vectors.model_id).nearest(query, 10, scope).ranking())
+        scores = dict(ranking(engine.models.search(vectors.model_id).nearest(query, 10, scope)))
         return sorted(p.text for p in engine.lexical.passages(scores))
 
     assert near(EVERYWHERE) == [BOTH]

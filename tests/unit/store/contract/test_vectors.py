@@ -9,7 +9,7 @@ from desktop_rag.store.contract.chunks import Coverage
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import Scope
 from desktop_rag.store.contract.vectors import EXACT_UP_TO, ROUNDING, VectorStore
-from tests.stored_rows import collection_id, ids, put, remove, wait_again
+from tests.stored_rows import collection_id, ids, put, ranking, remove, wait_again
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +47,7 @@ def test_the_nearest_are_those_of_the_exact_product(engine: Engine) -> None:
     store, by_text, numbers = with_vectors(engine, EXACT_UP_TO)
     query = by_text["text 7"]
     exact = sorted(((float(v @ query), t) for t, v in by_text.items()), reverse=True)[:10]
-    nearest = engine.models.search(store.model_id).nearest(query, 10).ranking()
+    nearest = ranking(engine.models.search(store.model_id).nearest(query, 10))
     assert [i for i, _ in nearest][:5] == [numbers[text] for _, text in exact][:5]
     assert [s for _, s in nearest] == pytest.approx([s for s, _ in exact], abs=ROUNDING)
     assert (
@@ -84,7 +84,7 @@ def test_only_what_lies_in_the_scope_is_near(engine: Engine) -> None:
     query = by_text["text of both"]
 
     def near(scope: Scope) -> list[str]:
-        scores = dict(engine.models.search(store.model_id).nearest(query, 9, scope).ranking())
+        scores = dict(ranking(engine.models.search(store.model_id).nearest(query, 9, scope)))
         return [p.text for p in engine.lexical.passages(scores)]
 
     assert near(Scope()).count("text of both") == 2

@@ -16,7 +16,7 @@ from desktop_rag.ingest.chunking.document_chunker import content_hash
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from tests.engines import UNTESTED, AtHand, Open, duckdb_in, postgres_in
-from tests.stored_rows import put
+from tests.stored_rows import put, ranking
 
 WORDS = ["lamp", "keeper", "gate", "porter", "dusk", "wick", "lens", "sea", "storm", "rope"]
 DIMENSIONS = 16
@@ -57,8 +57,8 @@ def told(engine: Engine, scope: Scope = EVERYWHERE) -> list[object]:
     lexical, found = engine.lexical, list[object]()
     model = engine.models.search(engine.models.vectors("model", DIMENSIONS).model_id)
     nearest = model.nearest(vector_of("the question"), 7, scope)
-    texts = {p.chunk_id: p.text for p in lexical.passages(dict(nearest.ranking()))}
-    found.append([(texts[i], score) for i, score in nearest.ranking()])
+    texts = {p.chunk_id: p.text for p in lexical.passages(dict(ranking(nearest)))}
+    found.append([(texts[i], score) for i, score in ranking(nearest)])
     for words in QUESTIONS:
         weights = lexical.weigh(words)
         best = dict(lexical.best(weights, 10_000, scope))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from desktop_rag.features.shared_library.postgres.database.binary_rows import copy_arrays
 from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
-from desktop_rag.store.contract.bm25_ranking import PostingList
+from desktop_rag.store.contract.search import PostingList
 
 # The most that fit into an undivided row; four rows fill a page.
 BLOCK = 240

@@ -1,4 +1,4 @@
-"""A connection to PostgreSQL that takes the SQL of `store/sql`, with `?` and `$name`."""
+"""A connection to PostgreSQL that takes the SQL of `store/contract`, with `?` and `$name`."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

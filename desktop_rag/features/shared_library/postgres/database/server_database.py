@@ -21,7 +21,6 @@ from psycopg import sql
 from psycopg.types.string import TextLoader
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from desktop_rag.core.changes import Changes
 from desktop_rag.core.errors import AppError, DiskFullError, NotReadableNowError
 from desktop_rag.core.question import Readable
 from desktop_rag.core.server_state import ReplicaState, SlowSearch
@@ -43,7 +42,13 @@ from desktop_rag.features.shared_library.postgres.database.server_schema import 
     refuse_other_version,
     version_of,
 )
-from desktop_rag.store.contract.database import Entity, closed_error, first_line, read_only_error
+from desktop_rag.store.contract.database import (
+    Database,
+    Entity,
+    closed_error,
+    first_line,
+    read_only_error,
+)
 from desktop_rag.store.contract.inspection import NoLibraryError
 from desktop_rag.store.contract.precious import PreciousChanged
 
@@ -172,7 +177,7 @@ class ServerSnapshot:
         return self._database.looked_up(lookup, self.who, self.changes, self.con)
 
 
-class ServerDatabase:
+class ServerDatabase(Database):
     """An open library on a server."""
 
     def __init__(
@@ -189,13 +194,11 @@ class ServerDatabase:
         AppError when the server can't be reached, is too old, lacks pgvector or rights, or has a
         library of a newer version; with `is_read_only` also when there is none or an older one.
         """
+        super().__init__()
         self.schema = schema
         self.is_read_only = is_read_only
         self._lane = threading.Lock()
         self._is_closed = False
-        self.changes = Changes()
-        # Called to free what is kept in memory.
-        self.release_listeners: list[Callable[[], None]] = []
         self._lookups: dict[tuple[Any, Readable | None], tuple[int, Any]] = {}
         self.search_times = SearchTimes()
         self._address = address
@@ -300,11 +303,6 @@ class ServerDatabase:
             with self._connected() as connection:
                 yield connection
 
-    def cached(self, lookup: Lookup[T]) -> T:
-        """The result of a lookup, read again only after a change of the library."""
-        with self.snapshot() as snapshot:
-            return snapshot.cached(lookup)
-
     def looked_up(
         self, lookup: Lookup[T], who: Readable | None, changes: int, con: ServerConnection
     ) -> T:
@@ -318,19 +316,10 @@ class ServerDatabase:
         self._lookups[lookup, who] = (changes, value)
         return value
 
-    def write(self, work: Callable[[ServerConnection], T], *, changes: Iterable[Entity] = ()) -> T:
-        """Change the library: run `work(connection)` in one transaction."""
-        return self._write(work, changes, invalidates=True)
-
-    def write_uncached(
-        self, work: Callable[[ServerConnection], T], *, changes: Iterable[Entity] = ()
-    ) -> T:
-        """The same, for tables that no cached lookup reads: vectors, conversations."""
-        return self._write(work, changes, invalidates=False)
-
-    def _write(
+    def transact(
         self, work: Callable[[ServerConnection], T], changes: Iterable[Entity], *, invalidates: bool
     ) -> T:
+        """Run the work while no other process writes."""
         if self.is_read_only:
             raise read_only_error()
         # At most one connection of the pool waits for the server's lock.
@@ -366,14 +355,11 @@ class ServerDatabase:
         con.insert(table, columns)
 
     def with_ids(self, document_ids: Sequence[str]) -> tuple[str, list[Any]]:
-        """SQL that is true for the rows of these documents, and its parameters."""
         return "document_id = ANY (?::text[])", [list(document_ids)]
 
     def release(self) -> None:
-        """Free what is kept in memory."""
         self._lookups.clear()
-        for listener in self.release_listeners:
-            listener()
+        super().release()
 
     def verify(self, may_go_on: Callable[[], bool] = lambda: True) -> None:
         """Read every row of every table of the library."""

@@ -34,8 +34,8 @@ DROP TABLE migrations;
 _TEXT, _COLLATED = "text", 'COLLATE pg_catalog."pg_c_utf8"'
 _ROWID = "rowid bigint GENERATED ALWAYS AS IDENTITY"
 # The first version with the collation pg_c_utf8, in the number that the server reports.
-_LEAST_VERSION = 170_000
-_LEAST_VECTOR = (0, 8)
+LEAST_VERSION = 170_000
+LEAST_VECTOR = (0, 8)
 
 
 def lock_number(schema: str) -> int:
@@ -129,7 +129,7 @@ def translated(connection: Own, statements: str) -> str:
 
 
 def _refuse_old_server(connection: Own) -> None:
-    if connection.info.server_version < _LEAST_VERSION:
+    if connection.info.server_version < LEAST_VERSION:
         raise AppError(
             "The database server is too old.",
             "The library needs PostgreSQL 17 or newer with pgvector 0.8 or newer.",
@@ -139,7 +139,7 @@ def _refuse_old_server(connection: Own) -> None:
         " WHERE name = 'vector'"
     ).fetchone()
     version = (row[0] or row[1]) if row else None
-    if version is None or tuple(int(n) for n in version.split(".")[:2]) < _LEAST_VECTOR:
+    if version is None or tuple(int(n) for n in version.split(".")[:2]) < LEAST_VECTOR:
         raise AppError(
             "The database server has no pgvector, or an old one.",
             "Install pgvector 0.8 or newer on the server, as Debian's package"

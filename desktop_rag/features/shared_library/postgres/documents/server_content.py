@@ -29,15 +29,17 @@ from desktop_rag.features.shared_library.postgres.documents.collection_vectors i
     tables_of,
 )
 from desktop_rag.store.contract.chunks import ALL_CHUNKS, ChunkStore, Coverage
+from desktop_rag.store.contract.database import key_of
 from desktop_rag.store.contract.documents import (
     CHUNK,
+    DocumentContent,
     Family,
     IndexingOutcome,
+    StagedOutcomes,
     chunk_from,
     chunk_rows,
 )
 from desktop_rag.store.contract.vectors import vector_table
-from desktop_rag.store.sql.scope_filters import key_of
 
 # Chunks whose terms are in memory at once.
 _SLICE = 2_000
@@ -51,23 +53,22 @@ def signed_key(term: str) -> int:
 
 
 @dataclass
-class _Outcomes:
+class _Outcomes(StagedOutcomes):
     """Outcomes to be stored in one transaction, whatever their size."""
 
-    outcomes: list[IndexingOutcome]
     stored_terms: dict[str, int]
 
     def insert(self, con: ServerConnection, families: Sequence[Family]) -> None:
-        """Store the content of these documents in the transaction of their rows."""
         with_chunks = [o for family in families for o in family if o.chunks]
         if with_chunks:
             _insert_content(con, with_chunks, self.stored_terms)
 
 
-class ServerContent:
+class ServerContent(DocumentContent):
     """Texts, chunks and postings of the documents of a library."""
 
-    def __init__(self) -> None:
+    def __init__(self, database: ServerDatabase) -> None:
+        super().__init__(database)
         # Terms that the server surely has, with their keys: most terms of a new document.
         self._stored_terms: dict[str, int] = {}
 
@@ -77,7 +78,6 @@ class ServerContent:
         yield _Outcomes(list(outcomes), self._stored_terms)
 
     def delete(self, con: ServerConnection, document_ids: Sequence[str]) -> None:
-        """Remove text, chunks and postings of these documents."""
         if not document_ids:
             return
         spans = con.execute(
@@ -97,19 +97,10 @@ class ServerContent:
                 )
 
     def follow(self, con: ServerConnection, document_ids: Sequence[str]) -> None:
-        """Move the content of these documents to the collection of their source."""
         if document_ids:
             move_content(con, document_ids)
 
-    def text_of(self, con: ServerConnection, document_id: str) -> tuple[str | None, str]:
-        """The whole text of a document, None without one, and its places as JSON."""
-        rows = con.execute(
-            "SELECT text, places FROM document_texts WHERE document_id = ?", [document_id]
-        ).fetchall()
-        return (rows[0][0], rows[0][1]) if rows else (None, "")
-
     def chunks_of(self, con: ServerConnection, document_id: str) -> list[Chunk]:
-        """The chunks of a document in reading order."""
         rows = con.execute(
             f"SELECT {CHUNK} FROM chunks WHERE document_id = ? ORDER BY position", [document_id]
         ).fetchall()
@@ -244,22 +235,12 @@ class ServerChunkStore(ChunkStore):
     """The chunks of all documents, compared with the vectors of one model."""
 
     in_collections = " AND collection_id = ANY ($collections::text[])"
+    same_content = f"{ChunkStore.same_content} AND c.collection_id = v.collection_id"
+    of_document = f"{ChunkStore.of_document} AND c.collection_id = documents.collection_id"
 
     def __init__(self, database: ServerDatabase) -> None:
         super().__init__(database)
         self._database = database
-
-    def vector_counts(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> tuple[int, int]:
-        condition, parameters = self.within(coverage)
-        with self._database.read() as con:
-            [(total, missing)] = con.execute(
-                "SELECT count(*), count(*) FILTER (WHERE v.content_hash IS NULL) FROM"
-                f" (SELECT DISTINCT content_hash FROM chunks WHERE true{condition}) c"
-                f" LEFT JOIN (SELECT DISTINCT content_hash FROM {vector_table(model_id)}) v"
-                " USING (content_hash)",
-                parameters,
-            ).fetchall()
-        return int(total), int(missing)
 
     def without_vectors(
         self, model_id: int, limit: int, coverage: Coverage = ALL_CHUNKS
@@ -274,7 +255,7 @@ class ServerChunkStore(ChunkStore):
                 rows = con.execute(
                     "SELECT DISTINCT ON (content_hash) content_hash, context, text FROM chunks"
                     " WHERE content_hash IN (SELECT DISTINCT content_hash FROM chunks c WHERE"
-                    f" {_lacks(model_id)}{condition} LIMIT {limit:d})"
+                    f" {self.lacks(model_id)}{condition} LIMIT {limit:d})"
                     " ORDER BY content_hash, chunk_id",
                     parameters,
                 ).fetchall()
@@ -291,57 +272,3 @@ class ServerChunkStore(ChunkStore):
             copy_to_places(con, [vector_table(model_id)], places_of(con, "chunks", hashes))
 
         self._database.write_uncached(work)
-
-    def without_windows(self, model_id: int, limit: int) -> list[tuple[str, str]]:
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT DISTINCT ON (content_hash) content_hash, text FROM chunks"
-                f" WHERE content_hash IN (SELECT content_hash FROM {vector_table(model_id)} v"
-                " WHERE windows IS NULL AND EXISTS (SELECT 1 FROM chunks c WHERE"
-                " c.content_hash = v.content_hash AND c.collection_id = v.collection_id)"
-                f" LIMIT {limit:d})"
-                " ORDER BY content_hash, chunk_id"
-            ).fetchall()
-        return [(row[0].hex, row[1]) for row in rows]
-
-    def finish_documents(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> list[str]:
-        condition, parameters = self.within(coverage)
-        return self.update_documents(
-            "UPDATE documents SET state = 'searchable' WHERE state = 'searchable by words'"
-            f" AND NOT EXISTS (SELECT 1 FROM {_OWN} AND {_lacks(model_id)}){condition}"
-            " RETURNING document_id",
-            parameters,
-        )
-
-    def reopen_documents(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> list[str]:
-        condition, parameters = self.within(coverage)
-        return self.update_documents(
-            "UPDATE documents SET state = 'searchable by words' WHERE state = 'searchable'"
-            f" AND EXISTS (SELECT 1 FROM {_OWN} AND {_lacks(model_id)}){condition}"
-            " RETURNING document_id",
-            parameters,
-        )
-
-    def prune_vectors(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> None:
-        condition, parameters = self.within(coverage)
-        sql = (
-            f"DELETE FROM {vector_table(model_id)} v WHERE NOT EXISTS (SELECT 1 FROM chunks"
-            " WHERE chunks.content_hash = v.content_hash"
-            f" AND chunks.collection_id = v.collection_id{condition})"
-        )
-        self._database.write_uncached(lambda con: con.execute(sql, parameters))
-
-
-# The chunks of a row of `documents` in the same statement.
-_OWN = (
-    "chunks c WHERE c.document_id = documents.document_id"
-    " AND c.collection_id = documents.collection_id"
-)
-
-
-def _lacks(model_id: int) -> str:
-    """SQL that holds for a chunk `c` without a vector of a model in its collection."""
-    return (
-        f"NOT EXISTS (SELECT 1 FROM {vector_table(model_id)} v"
-        " WHERE v.content_hash = c.content_hash AND v.collection_id = c.collection_id)"
-    )

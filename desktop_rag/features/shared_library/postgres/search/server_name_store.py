@@ -5,20 +5,18 @@ PostgreSQL's regular expressions know fewer classes of letters.
 """
 
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection
 from hashlib import md5
 from typing import Any
 
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.features.shared_library.postgres.search.server_scope import document_condition
-from desktop_rag.store.contract.scope_conditions import read_statistics
-from desktop_rag.store.contract.search import EVERYWHERE, NamedDocuments, NameStore, Scope
-from desktop_rag.store.sql.file_names import edits, plain, squeezed, stem
-from desktop_rag.store.sql.scope_filters import completing
+from desktop_rag.store.contract.database import edits, plain, squeezed, stem
+from desktop_rag.store.contract.scope import read_statistics
+from desktop_rag.store.contract.search import NamedDocuments, NameStore, Scope
 
 _LEAST_SPELLED = 3
 _MANY_CHARS = 12
-_DAY = "to_char(to_timestamp(mtime_ns / 1000000000), 'YYYY-MM-DD DD.MM.YYYY')"
 
 
 def words_in(name: str) -> str:
@@ -49,6 +47,8 @@ def _is(char: str, category: str) -> bool:
 
 class ServerNameStore(NameStore):
     """The names of the documents."""
+
+    day = "to_char(to_timestamp(mtime_ns / 1000000000), 'YYYY-MM-DD DD.MM.YYYY')"
 
     def __init__(self, database: ServerDatabase) -> None:
         self._database = database
@@ -103,33 +103,26 @@ class ServerNameStore(NameStore):
                 found.append((slips, path, document_id))
         return [(document_id, path) for _, path, document_id in sorted(found)[:limit]]
 
-    def completing(self, text: str, limit: int) -> list[str]:
-        with self._database.snapshot() as snapshot:
-            condition, parameters = document_condition(EVERYWHERE, snapshot)
-            sql, parts = completing(plain(text), _DAY, condition, limit)
-            rows = snapshot.con.execute(sql, parameters | parts).fetchall()
-        return [document_id for (document_id,) in rows]
-
-    def folders(self, scope: Scope) -> list[str]:
-        rows = self._rows(scope, "DISTINCT parse_dirpath(path) AS folder", "url = ''")
-        return sorted(folder for (folder,) in rows)
-
     def fingerprint(self, scope: Scope) -> str:
-        rows = self._rows(scope, "path, part, url, content_hash", "state <> 'gone'")
+        sql = "SELECT path, part, url, content_hash FROM documents WHERE state <> 'gone'"
+        rows = self.rows(scope, lambda condition: (sql + condition, {}))
         mixed = 0
         for row in rows:
             digest = md5("\x1f".join(row).encode(), usedforsecurity=False).digest()
             mixed ^= int.from_bytes(digest[8:], "little")
         return f"{len(rows)}-{mixed:016x}"
 
-    def _names(self, scope: Scope) -> Sequence[tuple[Any, ...]]:
-        return self._rows(scope, "document_id, path, plain_name", "url = ''")
+    def _names(self, scope: Scope) -> list[Any]:
+        sql = "SELECT document_id, path, plain_name FROM documents WHERE url = ''"
+        return self.rows(scope, lambda condition: (sql + condition, {}))
 
-    def _rows(self, scope: Scope, columns: str, which: str) -> Sequence[tuple[Any, ...]]:
+    def rows(
+        self, scope: Scope, statement: Callable[[str], tuple[str, dict[str, Any]]]
+    ) -> list[Any]:
         with self._database.snapshot(scope.readable) as snapshot:
             condition, parameters = document_condition(scope, snapshot)
-            query = f"SELECT {columns} FROM documents WHERE {which}{condition}"
-            return snapshot.con.execute(query, parameters).fetchall()
+            sql, values = statement(condition)
+            return snapshot.con.execute(sql, parameters | values).fetchall()
 
 
 def _holds(written: str, name: str, sought: str, ending: str | None) -> bool:

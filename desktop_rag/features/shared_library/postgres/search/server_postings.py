@@ -24,7 +24,7 @@ from desktop_rag.features.shared_library.postgres.database.posting_blocks import
 from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerSnapshot
 from desktop_rag.features.shared_library.postgres.search.server_scope import collections_seen, named
-from desktop_rag.store.contract.bm25_ranking import Ids, PostingList
+from desktop_rag.store.contract.search import Ids, PostingList
 
 # The size of an entry beside its arrays; the lists of unknown terms are empty.
 _ENTRY_BYTES = 1_000

@@ -10,12 +10,7 @@ from desktop_rag.core.question_scope import ScopeKind
 from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerSnapshot
 from desktop_rag.features.shared_library.postgres.documents.server_content import signed_key
-from desktop_rag.store.contract.scope_conditions import (
-    Conditions,
-    Dialect,
-    documents_in,
-    read_statistics,
-)
+from desktop_rag.store.contract.scope import Conditions, Dialect, documents_in, read_statistics
 from desktop_rag.store.contract.search import Scope
 
 _HOLDING = "SELECT chunk_id FROM postings WHERE key = ANY (${name}::bigint[])"

@@ -31,10 +31,17 @@ from desktop_rag.features.shared_library.postgres.search.server_scope import (
     collections_in,
     named,
 )
-from desktop_rag.store.contract.scope_conditions import read_statistics
+from desktop_rag.store.contract.scope import read_statistics
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
-from desktop_rag.store.contract.vectors import VectorMatches, VectorStore, vector_table
-from desktop_rag.store.sql.packed_vectors import best_windows, packed_windows
+from desktop_rag.store.contract.vectors import (
+    ModelStore,
+    VectorMatches,
+    VectorSearch,
+    VectorStore,
+    best_windows,
+    packed_windows,
+    vector_table,
+)
 
 # Up to so many chunks in the scope, all are compared: the index would visit as many.
 EXACT_BELOW = 10_000
@@ -115,7 +122,7 @@ class ServerVectorStore(VectorStore):
         return int(total), int(missing)
 
 
-class ServerVectorSearch:
+class ServerVectorSearch(VectorSearch):
     """Search over the vectors of one model."""
 
     def __init__(self, database: ServerDatabase, model_id: int, dimensions: int) -> None:
@@ -126,7 +133,6 @@ class ServerVectorSearch:
     def nearest(
         self, query: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
     ) -> VectorMatches:
-        """The `limit` chunks most similar to a unit vector, best first."""
         with self._database.snapshot(scope.readable, search="meaning") as snapshot:
             condition, parameters = chunk_condition(scope, snapshot)
             values = parameters | {"query": _written(query)}
@@ -144,7 +150,6 @@ class ServerVectorSearch:
         return self._matches(query, rows)
 
     def compare(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> VectorMatches:
-        """The given chunks that have a vector, in any order."""
         with self._database.read() as con:
             values = {"query": _written(query), "asked": list(chunk_ids)}
             condition = " AND chunks.chunk_id = ANY ($asked::bigint[])"
@@ -259,14 +264,14 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-6)
 
 
-class ServerVectors:
-    """The tables of vectors on a server, for `ModelStore`."""
+class ServerModelStore(ModelStore):
+    """The tables of vectors on a server."""
 
     def __init__(self, database: ServerDatabase) -> None:
+        super().__init__(database)
         self._database = database
 
-    def create(self, con: ServerConnection, model_id: int, dimensions: int) -> None:
-        """Create the table of a model, inside a transaction."""
+    def create_table(self, con: ServerConnection, model_id: int, dimensions: int) -> None:
         table = vector_table(model_id)
         plain = " STORAGE PLAIN" if 2 * dimensions < _PLAIN_BYTES else ""
         con.execute(
@@ -278,12 +283,10 @@ class ServerVectors:
         con.execute(f"CREATE INDEX ON {table} (collection_id)")
         restrict(con.own, table, policy_of_vectors(table))
 
-    def vectors(self, model_id: int, dimensions: int) -> ServerVectorStore:
-        """The vectors in the table of a model."""
+    def vectors_in(self, model_id: int, dimensions: int) -> ServerVectorStore:
         return ServerVectorStore(self._database, model_id, dimensions)
 
-    def search(self, model_id: int, dimensions: int) -> ServerVectorSearch:
-        """The search over the table of a model."""
+    def search_in(self, model_id: int, dimensions: int) -> ServerVectorSearch:
         return ServerVectorSearch(self._database, model_id, dimensions)
 
     def forget(self, model_ids: Collection[int]) -> None:

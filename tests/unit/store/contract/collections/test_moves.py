@@ -21,6 +21,7 @@ from tests.stored_rows import (
     found,
     indexed,
     put,
+    ranking,
     remove,
 )
 from tests.unit.store.contract.test_vectors import embed, unit_vectors, vectors_of
@@ -36,8 +37,8 @@ def near(
     engine: Engine, store: VectorStore, query: NDArray[np.float32], scope: Scope = EVERYWHERE
 ) -> list[str]:
     """The texts of what is near, the nearest first."""
-    ranking = engine.models.search(store.model_id).nearest(query, 20, scope).ranking()
-    return [p.text for p in engine.lexical.passages(dict(ranking))]
+    near_it = ranking(engine.models.search(store.model_id).nearest(query, 20, scope))
+    return [p.text for p in engine.lexical.passages(dict(near_it))]
 
 
 def move_file(engine: Engine, document_id: str, source_id: str) -> None:

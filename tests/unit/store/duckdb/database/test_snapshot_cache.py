@@ -13,10 +13,10 @@ import pytest
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope_conditions import read_statistics
+from desktop_rag.store.contract.scope import read_statistics
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.database.snapshot_cache import Snapshot, SnapshotCache
+from desktop_rag.store.duckdb.database.reading import Snapshot, SnapshotCache
 from desktop_rag.store.duckdb.search.postings import read_postings_state, sort_recent
 from tests.stored_rows import (
     add,

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from desktop_rag.store.contract.vectors import sign_bits
 from desktop_rag.store.duckdb.search import index_cache
 from desktop_rag.store.duckdb.search.index_cache import BinaryVectorIndex
-from desktop_rag.store.sql.packed_vectors import sign_bits
 
 DIMENSIONS = 192
 Bits = NDArray[np.int64]

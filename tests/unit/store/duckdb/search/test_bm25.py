@@ -4,16 +4,23 @@ import random
 
 import pytest
 
+from desktop_rag.store.contract.database import key_of
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.search import EVERYWHERE, Scope, weighted
+from desktop_rag.store.contract.scope import EVERYWHERE, Scope
+from desktop_rag.store.contract.search import CHEAP, Weights, best_chunks
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.lexical_store import best, counts_of, scores_of
-from desktop_rag.store.sql.scope_filters import key_of
+from desktop_rag.store.duckdb.search.lexical_store import DuckdbWordIndex
 from tests.stored_rows import put, remove
 
 ALL = 10_000
 RARE, COMMON = ("rare",), ("common",)
+
+
+def best(
+    index: DuckdbWordIndex, weights: Weights, limit: int, scope: Scope, cheap: int = CHEAP
+) -> list[tuple[int, float]]:
+    return best_chunks(weights, index.postings(weights), index.allowed(scope), limit, cheap)
 
 
 @pytest.fixture
@@ -38,9 +45,10 @@ def test_frequent_words_are_left_out_or_not_with_the_same_result(
 ) -> None:
     words = [("usual",), COMMON, RARE, ("odd", "known")]
     with IndexCache(database).snapshot() as snapshot:
-        weights = weighted(counts_of(snapshot, words))
-        step_by_step = best(snapshot, weights, limit, scope, cheap=0)
-        at_once = best(snapshot, weights, ALL, scope)[:limit]
+        index = DuckdbWordIndex(snapshot)
+        weights = index.weights(words)
+        step_by_step = best(index, weights, limit, scope, cheap=0)
+        at_once = best(index, weights, ALL, scope)[:limit]
     assert [i for i, _ in step_by_step] == [i for i, _ in at_once]
     assert [s for _, s in step_by_step] == pytest.approx([s for _, s in at_once])
 
@@ -54,9 +62,10 @@ def test_a_chunk_that_only_a_frequent_word_lifts_to_the_top_is_found(
     for n in range(30):
         put(engine, f"{n}.txt", "common wall" if n % 2 else "known wall")
     with IndexCache(database).snapshot() as snapshot:
-        by_rare = best(snapshot, weighted(counts_of(snapshot, [RARE])), ALL, EVERYWHERE)
-        weights = weighted(counts_of(snapshot, [RARE, COMMON]))
-        [(found, _)] = best(snapshot, weights, 1, EVERYWHERE, cheap=0)
+        index = DuckdbWordIndex(snapshot)
+        by_rare = best(index, index.weights([RARE]), ALL, EVERYWHERE)
+        weights = index.weights([RARE, COMMON])
+        [(found, _)] = best(index, weights, 1, EVERYWHERE, cheap=0)
         # The frequent word can't lift a chunk without the rare one, so it is added last.
         assert by_rare[0][1] > weights.greatest(1)
     assert (found, by_rare[0][0]) == (by_rare[1][0], by_rare[1][0] - 1)
@@ -70,10 +79,11 @@ def test_a_term_of_two_words_counts_for_the_more_frequent_one(
     put(engine, "b.txt", "common")
     both = ("rare", "common")
     with IndexCache(database).snapshot() as snapshot:
-        weights = weighted(counts_of(snapshot, [both, COMMON]))
-        found = dict(best(snapshot, weights, ALL, EVERYWHERE))
-        assert found == dict(best(snapshot, weights.only([both]), ALL, EVERYWHERE))
-        assert found == pytest.approx(scores_of(snapshot, weights, list(found)))
+        index = DuckdbWordIndex(snapshot)
+        weights = index.weights([both, COMMON])
+        found = dict(best(index, weights, ALL, EVERYWHERE))
+        assert found == dict(best(index, weights.only([both]), ALL, EVERYWHERE))
+        assert found == pytest.approx(engine.lexical.scores(weights, list(found)))
     assert len(found) == 2
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope_conditions import read_statistics
+from desktop_rag.store.contract.scope import read_statistics
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over
 from desktop_rag.store.duckdb.search import chunk_cache

@@ -1,11 +1,11 @@
 import pytest
 
+from desktop_rag.store.contract.database import key_of
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.database.snapshot_cache import Snapshot
+from desktop_rag.store.duckdb.database.reading import Snapshot
 from desktop_rag.store.duckdb.search.index_cache import DocumentFrequencies
 from desktop_rag.store.duckdb.search.postings import read_postings_state, sort_recent
-from desktop_rag.store.sql.scope_filters import key_of
 from tests.stored_rows import put
 
 LAMP, GATE, NOBODYS = (key_of(word) for word in ("lamp", "gate", "nobody"))

@@ -5,7 +5,7 @@ import pytest
 
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE
-from desktop_rag.store.duckdb.search.scope_sql import condition_of
+from desktop_rag.store.duckdb.search.index_cache import condition_of
 from tests.stored_rows import add, collection_id, document, ids, indexed, put
 
 

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from desktop_rag.store.contract.vectors import ModelStore
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.documents.chunk_store import DuckdbChunkStore
-from desktop_rag.store.duckdb.search import index_cache, vector_rows
+from desktop_rag.store.duckdb.search import chunk_cache, index_cache
 from desktop_rag.store.duckdb.search.index_cache import BinaryVectorIndex, IndexCache
-from desktop_rag.store.duckdb.search.model_store import DuckdbVectors, DuckdbVectorSearch
+from desktop_rag.store.duckdb.search.model_store import DuckdbModelStore, DuckdbVectorSearch
 
 DIMENSIONS = 64
 LARGE = 50_000
@@ -27,7 +26,7 @@ class Vectors:
 
     def __init__(self, database: Database) -> None:
         cache = IndexCache(database)
-        models = ModelStore(database, DuckdbVectors(database, cache))
+        models = DuckdbModelStore(database, cache)
         self.store = models.vectors("model", DIMENSIONS)
         self.search = models.search(self.store.model_id)
         self.chunks = DuckdbChunkStore(database, cache)
@@ -163,7 +162,7 @@ def test_modelthat_moved_are_still_compared(
     for turn in range(3):
         if turn == 2:
             # It is known by now where they are.
-            monkeypatch.setattr(vector_rows, "sql_in_numbers", never)
+            monkeypatch.setattr(chunk_cache, "sql_in_numbers", never)
         after = model.search.compare(query, chosen)
         assert after.chunk_ids == before.chunk_ids
         assert np.array_equal(after.vectors, before.vectors)

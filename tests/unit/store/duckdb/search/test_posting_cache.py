@@ -1,10 +1,10 @@
 import pytest
 
+from desktop_rag.store.contract.database import key_of
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.index_cache import ENTRY_BYTES, PostingCache
 from desktop_rag.store.duckdb.search.postings import read_postings_state, read_recent, read_sorted
-from desktop_rag.store.sql.scope_filters import key_of
 from tests.stored_rows import put
 
 WORDS = ("lamp", "gate", "wall")

@@ -20,9 +20,9 @@ from desktop_rag.features.shared_library.postgres.database.rights import READER
 from desktop_rag.features.shared_library.postgres.database.server_connection import Own
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
+from desktop_rag.store.contract.database import key_of
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
-from desktop_rag.store.sql.scope_filters import key_of
 from tests.engines import UNTESTED, duckdb_in, postgres_in
 from tests.servers.postgres_server import address
 from tests.stored_rows import collection_id

@@ -93,7 +93,7 @@ def test_what_a_backup_cannot_hold_is_said(engine: Engine, tmp_path: Path) -> No
 
 def test_terms_of_a_write_that_failed_are_stored_by_the_next(engine: Engine) -> None:
     assert isinstance(engine.storage, ServerDatabase)
-    content, outcome = ServerContent(), indexed(document("a.txt"), "harbour")
+    content, outcome = ServerContent(engine.storage), indexed(document("a.txt"), "harbour")
     with content.staged([outcome]) as staged:
 
         def fail(con: ServerConnection) -> None:

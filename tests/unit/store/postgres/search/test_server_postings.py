@@ -10,9 +10,9 @@ import pytest
 from desktop_rag.core.question import Readable
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.features.shared_library.postgres.search.server_postings import PostingsInMemory
+from desktop_rag.store.contract.database import key_of
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
-from desktop_rag.store.sql.scope_filters import key_of
 from tests.engines import duckdb_in, postgres_in
 from tests.stored_rows import collection_id, found, put, remove
 

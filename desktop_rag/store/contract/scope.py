@@ -1,4 +1,4 @@
-"""The documents of a scope in SQL, and the statistics of a library. Any thread, on an open cursor.
+"""What a search may find, in SQL, and the statistics of a library. Any thread, on an open cursor.
 
 In conditions, the tables are called `d` (documents), `s` (sources) and `k` (collections).
 """
@@ -6,15 +6,64 @@ In conditions, the tables are called `d` (documents), `s` (sources) and `k` (col
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Any
 
 from desktop_rag.core.query import Filters
+from desktop_rag.core.question import Readable
 from desktop_rag.core.question_scope import ScopeItem, ScopeKind
-from desktop_rag.store.contract.database import Connection
-from desktop_rag.store.contract.search import Scope
-from desktop_rag.store.sql.scope_filters import folded
+from desktop_rag.store.contract.database import Connection, folded
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The chunks that a search may find; all limits apply together.
+
+    With the defaults, everything is found except documents that are gone and files attached to
+    chats. With `attached`, only the files of these sources are found. With `about`, only what one
+    of these items stands for: a document with its id, or with its path and the documents inside;
+    what lies below a folder, compared by code points; the documents of a source or a collection.
+    With `but`, nothing of the files with these paths. With `readable`, only what that covers, and
+    whatever else is returned depends on nothing else either.
+    `collection_ids`, `document_ids` and `chunk_ids`: None means all, an empty tuple none.
+    A chunk must contain one of the alternative terms of each `required` word, and none of those of
+    an `excluded` word.
+
+    `filters` and `limits` are compared with a document in the same way. `files`, `folders` and
+    `collections` match a part of the file's name, part and address, of its folder, and of the
+    collection's name; letter case and Unicode normal form are ignored, ß equals ss, and a final
+    sigma any other one. `types` match the format, or the suffix of the file in lower case. `after`
+    and `before` are days in the local time zone, compared with the file's modification time.
+    """
+
+    collection_ids: tuple[str, ...] | None = None
+    filters: Filters = field(default_factory=Filters)
+    limits: Filters = field(default_factory=Filters)
+    document_ids: tuple[str, ...] | None = None
+    required: tuple[tuple[str, ...], ...] = ()
+    excluded: tuple[tuple[str, ...], ...] = ()
+    chunk_ids: tuple[int, ...] | None = None
+    attached: tuple[str, ...] = ()
+    about: tuple[ScopeItem, ...] = ()
+    but: tuple[str, ...] = ()
+    readable: Readable | None = None
+
+    def within(self, collection_ids: tuple[str, ...] | None) -> "Scope":
+        """The scope limited to these collections; None means all."""
+        if collection_ids is None:
+            return self
+        own = self.collection_ids
+        both = collection_ids if own is None else tuple(i for i in own if i in collection_ids)
+        return replace(self, collection_ids=both)
+
+    def of_documents(self, document_ids: tuple[str, ...]) -> "Scope | None":
+        """The scope limited to these documents; None when there are none."""
+        return replace(self, document_ids=document_ids) if document_ids else None
+
+
+EVERYWHERE = Scope()
+
 
 _NANOSECONDS = 1_000_000_000
 
