@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton, QWidget
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Conversation, Message
@@ -40,6 +40,7 @@ from desktop_rag.ui.personal.memory_actions import MemoryActions
 from desktop_rag.ui.personal.prompt_actions import PromptActions
 from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton, begin_with_window
 from desktop_rag.ui.widgets.flow_row import WrappingRow
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -107,18 +108,14 @@ class ChatHeader(QWidget):
     export_requested = Signal()
     delete_requested = Signal()
 
-    def __init__(
-        self,
-        theme: Theme,
-        assistants: AssistantChoice,
-        models: ModelChoice,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, assistants: AssistantChoice, models: ModelChoice) -> None:
+        super().__init__()
         self._title = ElidedLabel()
         self._title.setObjectName("chatTitle")
         begin_with_window(self._title)
-        chats = IconButton(theme, "panel-left:muted", tr("Show or hide chats"))
+        chats = IconButton(
+            theme, "panel-left:muted", tr("Show or hide chats"), then=self.list_toggled
+        )
         self._menu_button = IconButton(theme, "more:muted", tr("Chat options"))
         self._menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
@@ -128,9 +125,9 @@ class ChatHeader(QWidget):
         menu.addSeparator()
         menu.addAction(tr("Delete"), self.delete_requested.emit)
         self._menu_button.setMenu(menu)
-        self._sources = IconButton(theme, "panel-right:muted", tr("Show or hide sources"))
-        chats.clicked.connect(self.list_toggled)
-        self._sources.clicked.connect(self.sources_toggled)
+        self._sources = IconButton(
+            theme, "panel-right:muted", tr("Show or hide sources"), then=self.sources_toggled
+        )
         row = WrappingRow(
             [chats, self._title, self._menu_button, self._sources],
             [assistants, models],
@@ -139,9 +136,7 @@ class ChatHeader(QWidget):
             min_px=_MIN_TITLE_PX,
             spacing=4,
         )
-        column = QVBoxLayout(self)
-        column.setContentsMargins(8, 6, 8, 6)
-        column.addWidget(row)
+        vertical(row, on=self, margins=(8, 6, 8, 6))
 
     def show_chat(self, title: str, *, is_stored: bool, is_pinned: bool) -> None:
         """Show a title; the menu is hidden until the conversation is stored."""
@@ -211,13 +206,10 @@ class ChatPage(QWidget):
         self._found = FoundMessages(self._bridge, self._theme, self.messages)
         self._stack.addWidget(self._found)
         centre = QWidget()
-        column = QVBoxLayout(centre)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._header)
-        column.addWidget(self._stack, 1)
-        self.above_composer = QVBoxLayout()
-        column.addLayout(self.above_composer)
+        self.above_composer = vertical()
+        column = vertical(
+            self._header, (self._stack, 1), self.above_composer, on=centre, margins=0, spacing=0
+        )
         self._caution = Caution()
         column.addLayout(self._caution.below(self._composer))
         self._places = InPlaceOfChat(self._list.below, centre)
@@ -225,9 +217,7 @@ class ChatPage(QWidget):
             self._bridge, library, self._chat, self._theme, self._opener,
             self._list, self._places, self, remembered,
         )  # fmt: skip
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self.reading.sides)
+        horizontal(self.reading.sides, on=self, margins=0)
         self._found.add_keys(centre)
         self._found.add_keys(self._list)
         # Only on this page: elsewhere Esc closes a dialog or a list.

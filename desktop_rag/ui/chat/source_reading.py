@@ -54,15 +54,8 @@ class SidePanels(QSplitter):
 
     reading_width_chosen = Signal(int)
 
-    def __init__(
-        self,
-        left: QWidget,
-        middle: QWidget,
-        sources: QWidget,
-        reading: QWidget,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(Qt.Orientation.Horizontal, parent)
+    def __init__(self, left: QWidget, middle: QWidget, sources: QWidget, reading: QWidget) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
         self._left = left
         self._sources = sources
         self._reading = reading

@@ -47,6 +47,7 @@ from desktop_rag.ui.foundation.wording import collection_name, is_right_to_left,
 from desktop_rag.ui.widgets.controls import Card, IconButton, PlainLabel, TextButton, set_property
 from desktop_rag.ui.widgets.file_drop import local_files
 from desktop_rag.ui.widgets.form_fields import DropDown
+from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal
 
 _MAX_LINES = 6
 _ENTER_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
@@ -61,8 +62,8 @@ class QuestionField(QPlainTextEdit):
     files_added = Signal(object)
     image_pasted = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("questionField")
         self.setAccessibleName(tr("Question"))
         self._placeholder = _PLACEHOLDER
@@ -163,8 +164,8 @@ _MOST_PX = 240
 class DocumentsChoice(DropDown):
     """Offers all documents, the collections, or no documents at all."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._collections: Sequence[Collection] = ()
         self._allowed_ids: Sequence[str] = ()
@@ -263,19 +264,28 @@ class Composer(Card):
         self.setFocusProxy(self._field)
         self._documents = DocumentsChoice(self._theme)
         self._hint = PlainLabel(_KEYS, tone="muted", scale="small")
-        self._send = IconButton(self._theme, "send:accent_text", tr("Send"))
+        self._send = IconButton(self._theme, "send:accent_text", tr("Send"), then=self._submit)
         self._send.setObjectName("sendButton")
-        self._stop = IconButton(self._theme, "stop:accent_text", tr("Stop (Esc)"))
+        self._stop = IconButton(
+            self._theme, "stop:accent_text", tr("Stop (Esc)"), then=self.stop_requested
+        )
         self._stop.setObjectName("stopButton")
         self._below = below = QHBoxLayout()
         below.setSpacing(8)
-        self._attach = IconButton(self._theme, "attach:muted", tr("Attach files or images"))
+        self._attach = IconButton(
+            self._theme, "attach:muted", tr("Attach files or images"), then=self.attach_requested
+        )
         self._attach.setObjectName("attachButton")
-        for widget in (self._attach, self._documents, self._build_syntax()):
-            below.addWidget(widget)
-        below.addStretch(1)
-        for widget in (self._hint, self._send, self._stop):
-            below.addWidget(widget)
+        fill(
+            below,
+            self._attach,
+            self._documents,
+            self._build_syntax(),
+            Stretch(),
+            self._hint,
+            self._send,
+            self._stop,
+        )
         self._column = column = QVBoxLayout(self)
         column.setContentsMargins(12, 8, 8, 8)
         column.setSpacing(4)
@@ -286,12 +296,13 @@ class Composer(Card):
 
     def _build_editing(self) -> QWidget:
         self._editing = QWidget()
-        row = QHBoxLayout(self._editing)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(PlainLabel(_EDITING, tone="muted", scale="small", wrap=True), 1)
-        cancel = TextButton(tr("Cancel"), kind="quiet")
+        row = horizontal(
+            (PlainLabel(_EDITING, tone="muted", scale="small", wrap=True), 1),
+            on=self._editing,
+            margins=0,
+        )
+        cancel = TextButton(tr("Cancel"), kind="quiet", then=self.end_editing)
         cancel.setObjectName("cancelEditing")
-        cancel.clicked.connect(self.end_editing)
         row.addWidget(cancel)
         self._editing.hide()
         return self._editing
@@ -331,9 +342,6 @@ class Composer(Card):
     def _connect(self) -> None:
         self._field.entered.connect(self._submit)
         self._field.textChanged.connect(self._on_text_changed)
-        self._send.clicked.connect(self._submit)
-        self._stop.clicked.connect(self.stop_requested)
-        self._attach.clicked.connect(self.attach_requested)
         self._field.files_added.connect(self.files_added)
         self._field.image_pasted.connect(self.image_pasted)
         self._strip.remove_requested.connect(self.removal_requested)

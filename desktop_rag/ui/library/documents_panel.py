@@ -23,7 +23,6 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -47,6 +46,7 @@ from desktop_rag.ui.library.facets.facet_values import (
 )
 from desktop_rag.ui.widgets.controls import ElidedLabel, TextButton, add_clear_button
 from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 # The padding of a cell, or of a header with its sort arrow.
 _PADDING_PX = 34
@@ -366,10 +366,7 @@ class SelectionBar(QWidget):
             tr("Exclude"), tr("Never read the selected files again (Delete)"), self
         )
         self._include = _action(tr("Include again"), tr("Read the selected files again"), self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(2, 0, 0, 0)
-        row.setSpacing(2)
-        row.addWidget(self._words, 1)
+        row = horizontal((self._words, 1), on=self, margins=(2, 0, 0, 0), spacing=2)
         self._ask.clicked.connect(self.ask_requested)
         self._read.clicked.connect(self.read_requested)
         self._retry.clicked.connect(self.retry_requested)
@@ -508,42 +505,34 @@ class DocumentsPanel(QWidget):
         self._bar = SelectionBar(self)
         # Otherwise the page would be as wide as all its controls in one line.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
-        below = QHBoxLayout()
-        below.setSpacing(14)
-        below.addWidget(self._facets)
-        files = QVBoxLayout()
-        files.setSpacing(8)
-        files.addWidget(self._active)
-        files.addWidget(self._table, 1)
-        files.addWidget(self._bar)
-        below.addLayout(files, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(10)
-        column.addLayout(filters)
-        column.addLayout(below, 1)
+        below = horizontal(
+            self._facets,
+            (vertical(self._active, (self._table, 1), self._bar, spacing=8), 1),
+            spacing=14,
+        )
+        vertical(filters, (below, 1), on=self, margins=0, spacing=10)
 
     def _build_filters(self) -> QHBoxLayout:
-        self._toggle = TextButton(tr("Filters"), self, kind="toggle")
+        self._toggle = TextButton(tr("Filters"), self, kind="toggle", then=self._on_toggle_clicked)
         self._toggle.setCheckable(True)
         self._toggle.setAccessibleDescription(tr("Show or hide the filters beside the table"))
-        self._text = QLineEdit(self)
-        self._text.setPlaceholderText(tr("Filter by name, folder, tag or reason"))
+        self._text = QLineEdit(self, placeholderText=tr("Filter by name, folder, tag or reason"))
         self._text.setAccessibleName(tr("Filter files"))
         add_clear_button(self._text)
-        self._retry = TextButton(tr("Retry failed"), self, icon="retry:text", theme=self._theme)
+        self._retry = TextButton(
+            tr("Retry failed"),
+            self,
+            icon="retry:text",
+            theme=self._theme,
+            then=self.retry_failed_requested,
+        )
         self._enter_password = TextButton(tr("Enter password…"), self)
         self._enter_password.setAccessibleDescription(tr("Open the selected encrypted file"))
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(self._toggle)
-        row.addWidget(self._text, 1)
-        row.addWidget(self._retry)
-        row.addWidget(self._enter_password)
-        return row
+        return horizontal(
+            self._toggle, (self._text, 1), self._retry, self._enter_password, spacing=8
+        )
 
     def _connect(self) -> None:
-        self._toggle.clicked.connect(self._on_toggle_clicked)
         self._text.textChanged.connect(lambda _text: self._typing.start())
         self._typing.timeout.connect(
             lambda: self._apply(replace(self._filter, text=self._text.text()))
@@ -554,7 +543,6 @@ class DocumentsPanel(QWidget):
         self._active.cleared.connect(
             lambda: self.show_filter(FileFilter(collections=self._filter.collections))
         )
-        self._retry.clicked.connect(self.retry_failed_requested)
         self._enter_password.clicked.connect(
             lambda: self.password_requested.emit(self._table.current)
         )

@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QProgressBar,
-    QScrollArea,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QProgressBar, QScrollArea, QStackedWidget, QWidget
 
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
 from desktop_rag.core.language.translation import count_of, tr
@@ -60,6 +53,7 @@ from desktop_rag.ui.passwords.password_actions import PasswordActions
 from desktop_rag.ui.tags.tag_actions import TagActions
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.file_drop import FileDrop
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import put_in_place
 
 if TYPE_CHECKING:
@@ -112,21 +106,14 @@ class ProgressStrip(Card):
         self._bar.setAccessibleName(tr("Indexing progress"))
         self._steps = ElidedLabel(tone="muted", scale="small")
         self._file = ElidedLabel(tone="muted", scale="small", mode=Qt.TextElideMode.ElideMiddle)
-        top = QHBoxLayout()
-        top.setSpacing(10)
-        top.addWidget(self._headline, 1)
-        top.addWidget(self._left)
-        top.addWidget(self._percent)
-        bottom = QHBoxLayout()
-        bottom.setSpacing(16)
-        bottom.addWidget(self._steps, 3)
-        bottom.addWidget(self._file, 2)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(14, 8, 14, 8)
-        outer.setSpacing(5)
-        outer.addLayout(top)
-        outer.addWidget(self._bar)
-        outer.addLayout(bottom)
+        vertical(
+            horizontal((self._headline, 1), self._left, self._percent, spacing=10),
+            self._bar,
+            horizontal((self._steps, 3), (self._file, 2), spacing=16),
+            on=self,
+            margins=(14, 8, 14, 8),
+            spacing=5,
+        )
 
     @Slot()
     def _show(self) -> None:
@@ -175,10 +162,7 @@ class PicturesBar(Card):
         self._later = TextButton(tr("Not now"), self)
         self._pause = TextButton(tr("Pause pictures"), self)
         self._resume = TextButton(tr("Resume pictures"), self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(14, 8, 14, 8)
-        row.setSpacing(8)
-        row.addWidget(self._words, 1)
+        row = horizontal((self._words, 1), on=self, margins=(14, 8, 14, 8), spacing=8)
         for button, signal in (
             (self._read, self.read_requested),
             (self._later, self.later_requested),
@@ -348,13 +332,12 @@ class LibraryPage(QWidget):
         theme: Theme,
         kinds_read: Sequence[str],
         more_views: Mapping[str, Callable[[], QWidget]] | None = None,
-        parent: QWidget | None = None,
     ) -> None:
         """`kinds_read` names the supported kinds of files, such as `PDF`.
 
         `more_views` build views beside those of the files, by their names, when first shown.
         """
-        super().__init__(parent)
+        super().__init__()
         self._bridge = bridge
         self._library = library
         self._theme = theme
@@ -409,7 +392,7 @@ class LibraryPage(QWidget):
         self.setProperty("kind", "page")
         # Created from top to bottom, which sets the Tab order.
         self._header = LibraryHeader(self._theme, list(self._unbuilt), self)
-        self.below_header = QVBoxLayout()
+        self.below_header = vertical()
         self._first_run = FirstRun(self._theme, kinds_read)
         self._empty = QScrollArea(self, widgetResizable=True)
         self._empty.setWidget(self._first_run)
@@ -433,21 +416,19 @@ class LibraryPage(QWidget):
         }
         for view in self._widget_of_view.values():
             self._views.addWidget(view)
-        content = QVBoxLayout(self._content)
-        content.setContentsMargins(0, 0, 0, 0)
-        content.setSpacing(12)
-        content.addWidget(self._strip)
-        content.addWidget(self._pictures)
+        content = vertical(self._strip, self._pictures, on=self._content, margins=0, spacing=12)
         self._reading.addWidget(self._views)
         content.addWidget(self._reading, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(22, 18, 22, 18)
-        column.setSpacing(12)
-        column.addWidget(self._header)
-        column.addLayout(self.below_header)
-        column.addWidget(self._opening, 1)
-        column.addWidget(self._empty, 1)
-        column.addWidget(self._content, 1)
+        vertical(
+            self._header,
+            self.below_header,
+            (self._opening, 1),
+            (self._empty, 1),
+            (self._content, 1),
+            on=self,
+            margins=(22, 18, 22, 18),
+            spacing=12,
+        )
         self._empty.hide()
         self._content.hide()
 

@@ -105,8 +105,7 @@ class LinkActions(QObject):
         def stop() -> None:
             self._bridge.run(dialog, lambda: sources.stop_crawl(source_id), lambda _: look())
 
-        timer = QTimer(dialog)
-        timer.setInterval(_LOOK_MS)
+        timer = QTimer(dialog, interval=_LOOK_MS)
         timer.timeout.connect(look)
         timer.start()
         dialog.submitted.connect(save)

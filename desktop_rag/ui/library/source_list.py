@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QWidget
 
 from desktop_rag.core.domain import DocumentState, Source, SourceState
 from desktop_rag.core.language.translation import tr
@@ -19,6 +19,7 @@ from desktop_rag.ui.foundation.wording import (
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import WrappingRow
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 _ICON_PX = 22
 _TONES = {SourceState.WATCHED: "success", SourceState.POLLED: "accent"}
@@ -109,26 +110,21 @@ class FolderCard(Card):
         self._counts = ElidedLabel(tone="muted", scale="small")
         self._changes = PlainLabel(tone="muted", scale="small")
         self._failed = TextButton("", kind="link")
-        details = QHBoxLayout()
-        details.setSpacing(10)
-        details.addWidget(self._state)
-        details.addWidget(self._counts, 1)
-        details.addWidget(self._changes)
-        details.addWidget(self._failed)
-        words = QVBoxLayout()
-        words.setSpacing(3)
-        words.addWidget(self._path)
-        words.addLayout(details)
-        words.addWidget(self._build_actions(name))
+        words = vertical(
+            self._path,
+            horizontal(self._state, (self._counts, 1), self._changes, self._failed, spacing=10),
+            self._build_actions(name),
+            spacing=3,
+        )
         self._shown = QWidget()
-        row = QHBoxLayout(self._shown)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(12)
-        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(words, 1)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(14, 9, 10, 9)
-        outer.addWidget(self._shown)
+        horizontal(
+            (self._icon, 0, Qt.AlignmentFlag.AlignTop),
+            (words, 1),
+            on=self._shown,
+            margins=0,
+            spacing=12,
+        )
+        outer = vertical(self._shown, on=self, margins=(14, 9, 10, 9))
         # In place of the row, where the person looks, and not below it.
         outer.addWidget(self._build_question(name))
 
@@ -152,13 +148,9 @@ class FolderCard(Card):
     def _build_question(self, name: str) -> QWidget:
         self._question = Card(self, kind="notice", tone="warning")
         text = PlainLabel(_question(self._source, name), wrap=True)
-        self._confirm = TextButton(tr("Remove"), kind="danger")
+        self._confirm = TextButton(tr("Remove"), kind="danger", then=self._on_confirm_clicked)
         self._keep = TextButton(tr("Keep"))
-        row = QHBoxLayout(self._question)
-        row.setContentsMargins(12, 8, 12, 8)
-        row.addWidget(text, 1)
-        row.addWidget(self._keep)
-        row.addWidget(self._confirm)
+        horizontal((text, 1), self._keep, self._confirm, on=self._question, margins=(12, 8, 12, 8))
         self._question.hide()
         return self._question
 
@@ -178,7 +170,6 @@ class FolderCard(Card):
         )
         self._remove.clicked.connect(lambda: self._show_question(self._question.isHidden()))
         self._keep.clicked.connect(lambda: self._show_question(False))
-        self._confirm.clicked.connect(self._on_confirm_clicked)
 
     @Slot()
     def _paint_icon(self) -> None:
@@ -254,10 +245,7 @@ class SourceList(QScrollArea):
         self._to_reveal: FolderCard | None = None
         self._body = QWidget(self)
         self._body.setProperty("kind", "page")
-        self._column = QVBoxLayout(self._body)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(8)
-        self._column.addStretch(1)
+        self._column = vertical(Stretch(), on=self._body, margins=0, spacing=8)
         self.setWidget(self._body)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from desktop_rag.core.claims import Claim, Verdict
 from desktop_rag.core.conversation import Feedback, Message, MessageState, PastAnswer
@@ -36,13 +36,14 @@ from desktop_rag.ui.widgets.controls import (
     set_tip,
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow, WrappingRow
+from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 
 
 class PastAnswersButton(TextButton):
     """Counts the earlier answers used as examples, and opens their list; hidden without any."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("", parent, kind="quiet")
+    def __init__(self) -> None:
+        super().__init__("", kind="quiet")
         self.setObjectName("remembered")
         self.setAccessibleDescription(tr("Press to see and delete them."))
         self.hide()
@@ -61,8 +62,8 @@ class PastAnswersButton(TextButton):
 class WritingButton(TextButton):
     """Offers a model below an answer that is made of excerpts."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(tr("Written answers…"), parent, kind="quiet")
+    def __init__(self) -> None:
+        super().__init__(tr("Written answers…"), kind="quiet")
         said = tr("Excerpts come without a model. A model writes answers from them.")
         self.setAccessibleDescription(said)
         set_tip(self, said)
@@ -73,15 +74,12 @@ class FollowUpList(QWidget):
 
     chosen = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._questions: tuple[str, ...] = ()
         self._buttons: list[QuestionButton] = []
         title = PlainLabel(tr("Ask next"), tone="muted", scale="small")
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 8, 0, 0)
-        self._column.setSpacing(6)
-        self._column.addWidget(title)
+        self._column = vertical(title, on=self, margins=(0, 8, 0, 0), spacing=6)
         self.hide()
 
     def show_questions(self, questions: Sequence[str]) -> None:
@@ -113,8 +111,8 @@ class FailureCard(Card):
     retry_requested = Signal(bool)
     settings_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent, kind="notice", tone="danger")
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(kind="notice", tone="danger")
         self._theme = theme
         self._is_from_model = self._is_built = False
         self.hide()
@@ -123,22 +121,17 @@ class FailureCard(Card):
         self._title = PlainLabel(wrap=True, selectable=True)
         self._title.setObjectName("noticeTitle")
         self._hint = PlainLabel(wrap=True, selectable=True)
-        self._retry = TextButton(tr("Retry"), icon="retry", theme=self._theme)
+        self._retry = TextButton(
+            tr("Retry"), icon="retry", theme=self._theme, then=self.retry_requested
+        )
         self._excerpts = TextButton(tr("Show excerpts instead"))
-        self._settings = TextButton(tr("Open settings"), kind="quiet")
-        self._retry.clicked.connect(self.retry_requested)
+        self._settings = TextButton(tr("Open settings"), kind="quiet", then=self.settings_requested)
         self._excerpts.clicked.connect(lambda: self.retry_requested.emit(True))
-        self._settings.clicked.connect(self.settings_requested)
         # In a narrow chat they don't fit beside each other in every language.
         buttons = FlowRow()
         for button in (self._retry, self._excerpts, self._settings):
             buttons.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(14, 12, 14, 12)
-        column.setSpacing(6)
-        column.addWidget(self._title)
-        column.addWidget(self._hint)
-        column.addLayout(buttons)
+        vertical(self._title, self._hint, buttons, on=self, margins=(14, 12, 14, 12), spacing=6)
         self._is_built = True
 
     def show_failure(self, message: Message) -> None:
@@ -178,12 +171,11 @@ _WORDS = tr(
 class ModelKnowledgeNotice(Card):
     """Says that an answer is the model's own knowledge; hidden for all others."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent, kind="notice", tone="warning")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(14, 8, 14, 8)
-        row.setSpacing(10)
-        row.addWidget(IconLabel(theme, "info:warning"))
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(kind="notice", tone="warning")
+        row = horizontal(
+            IconLabel(theme, "info:warning"), on=self, margins=(14, 8, 14, 8), spacing=10
+        )
         self._words = PlainLabel(_WORDS, wrap=True)
         row.addWidget(self._words, 1)
         self.hide()
@@ -202,15 +194,11 @@ class HiddenAnswerNotice(Card):
 
     show_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent, kind="notice", tone="warning")
+    def __init__(self) -> None:
+        super().__init__(kind="notice", tone="warning")
         words = PlainLabel(tr("Answer hidden: your documents do not support any of it."), wrap=True)
-        show = TextButton(tr("Show anyway"), kind="quiet")
-        show.clicked.connect(self.show_requested)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(14, 8, 8, 8)
-        row.addWidget(words, 1)
-        row.addWidget(show)
+        show = TextButton(tr("Show anyway"), kind="quiet", then=self.show_requested)
+        horizontal((words, 1), show, on=self, margins=(14, 8, 8, 8))
         self.hide()
 
 
@@ -248,8 +236,8 @@ class AnswerFooter(QWidget):
     removal_requested = Signal()
     feedback_given = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._turn: Turn | None = None
         self._is_last = False
@@ -260,15 +248,23 @@ class AnswerFooter(QWidget):
         # A model's name may be long: it must not widen the window.
         self._byline = ElidedLabel(tone="muted", scale="small")
         self._byline.setObjectName("byline")
-        self._sources = TextButton("", kind="quiet", icon="quote:accent", theme=self._theme)
+        self._sources = TextButton(
+            "", kind="quiet", icon="quote:accent", theme=self._theme, then=self.sources_requested
+        )
         set_tip(self._sources, tr("A source is a passage. A file may give several."))
         self._opinions = {
             opinion: IconButton(self._theme, f"{icon}:muted", name)
             for opinion, (icon, name) in _OPINIONS.items()
         }
-        self._copy = IconButton(self._theme, "copy:muted", tr("Copy answer"))
-        self._rewrite = IconButton(self._theme, "pencil:muted", tr("Rewrite answer"))
-        self._retry = IconButton(self._theme, "retry:muted", tr("Regenerate answer"))
+        self._copy = IconButton(
+            self._theme, "copy:muted", tr("Copy answer"), then=self._on_copy_clicked
+        )
+        self._rewrite = IconButton(
+            self._theme, "pencil:muted", tr("Rewrite answer"), then=self.rewrite_requested
+        )
+        self._retry = IconButton(
+            self._theme, "retry:muted", tr("Regenerate answer"), then=self.retry_requested
+        )
         self._more = IconButton(self._theme, "more:muted", tr("More for this answer"))
         self._more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self._more)
@@ -286,19 +282,13 @@ class AnswerFooter(QWidget):
             min_px=0,
             aligns_right=True,
         )
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._row)
+        vertical(self._row, on=self, margins=0)
 
     def _connect(self) -> None:
         self._every_file.triggered.connect(self.every_file_requested)
         self._offered.triggered.connect(self.offered_requested)
         self._fork.triggered.connect(self.fork_requested)
         self._remove.triggered.connect(self.removal_requested)
-        self._retry.clicked.connect(self.retry_requested)
-        self._sources.clicked.connect(self.sources_requested)
-        self._rewrite.clicked.connect(self.rewrite_requested)
-        self._copy.clicked.connect(self._on_copy_clicked)
         for opinion, button in self._opinions.items():
             button.clicked.connect(lambda _=False, opinion=opinion: self._toggle(opinion))
 
@@ -416,14 +406,8 @@ class AnswerItem(QWidget):
     offer_pressed = Signal(object)
     writing_requested = Signal()
 
-    def __init__(
-        self,
-        theme: Theme,
-        turn: Turn,
-        drawer: FormulaDrawer | None = None,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, turn: Turn, drawer: FormulaDrawer | None = None) -> None:
+        super().__init__()
         self._theme = theme
         self._drawer = drawer
         self._turn = turn
@@ -459,34 +443,30 @@ class AnswerItem(QWidget):
         self._unstored = PlainLabel(_UNSTORED, tone="warning", wrap=True, selectable=True)
         self._unstored.setObjectName("unstored")
         self._hidden = HiddenAnswerNotice()
-        self._add = TextButton(tr("Add folder…"))
+        self._add = TextButton(tr("Add folder…"), then=self.folder_requested)
         self._claims = ClaimPanel(self._theme)
-        self._check = TextButton("", kind="quiet")
+        self._check = TextButton("", kind="quiet", then=self._on_check_clicked)
         self._check.setObjectName("claimSummary")
         self._offer = ElidedButton("", kind="quiet")
         self._checking = Spinner(self._theme, tr("Checking the answer against its sources"))
         self._remembered = PastAnswersButton()
         self._write = WritingButton()
         self._footer = AnswerFooter(self._theme)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 4, 0, 10)
-        column.setSpacing(4)
+        column = vertical(on=self, margins=(0, 4, 0, 10), spacing=4)
         for widget in (
             self._thinking, self._steps, self._own_knowledge, self._body, self._query,
             self._unbacked, self._status, self._notes, self._unstored, self._failure, self._hidden,
         ):  # fmt: skip
             column.addWidget(widget)
-        column.addWidget(self._add, alignment=Qt.AlignmentFlag.AlignLeft)
-        check = QHBoxLayout()
-        check.addWidget(self._checking)
-        check.addWidget(self._check)
-        check.addWidget(self._offer)
-        check.addStretch(1)
-        column.addLayout(check)
-        column.addWidget(self._claims)
-        column.addWidget(self._remembered, alignment=Qt.AlignmentFlag.AlignLeft)
-        column.addWidget(self._write, alignment=Qt.AlignmentFlag.AlignLeft)
-        column.addWidget(self._footer)
+        fill(
+            column,
+            (self._add, 0, Qt.AlignmentFlag.AlignLeft),
+            horizontal(self._checking, self._check, self._offer, Stretch()),
+            self._claims,
+            (self._remembered, 0, Qt.AlignmentFlag.AlignLeft),
+            (self._write, 0, Qt.AlignmentFlag.AlignLeft),
+            self._footer,
+        )
         self._follow_ups = FollowUpList()
         column.addWidget(self._follow_ups)
 
@@ -494,9 +474,7 @@ class AnswerItem(QWidget):
         self._body.citation_clicked.connect(self.citation_clicked)
         self._steps.opened.connect(self.citation_clicked)
         self._body.claim_clicked.connect(self._show_claim)
-        self._check.clicked.connect(self._on_check_clicked)
         self._offer.clicked.connect(lambda: self.offer_pressed.emit(self._turn.offer))
-        self._add.clicked.connect(self.folder_requested)
         self._write.clicked.connect(self.writing_requested)
         self._hidden.show_requested.connect(self._on_show_requested)
         self._claims.view_requested.connect(self.view_requested)

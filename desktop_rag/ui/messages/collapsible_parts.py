@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontDatabase
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.conversation import AnswerStep, SourceRef
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, ToolButton, set_tip
+from desktop_rag.ui.widgets.layouts import vertical
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
 _MAX_THINKING_CHARS = 20_000
@@ -45,11 +46,13 @@ class _Collapsible(QWidget):
         self._button.setIconSize(QSize(16, 16))
         self._button.toggled.connect(self._on_toggled)
         self._unfolded = self._content()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 4)
-        column.setSpacing(4)
-        column.addWidget(self._button, alignment=Qt.AlignmentFlag.AlignLeft)
-        column.addWidget(self._unfolded)
+        vertical(
+            (self._button, 0, Qt.AlignmentFlag.AlignLeft),
+            self._unfolded,
+            on=self,
+            margins=(0, 0, 0, 4),
+            spacing=4,
+        )
         self._on_toggled(is_open=False)
 
     @property
@@ -66,8 +69,8 @@ class _Collapsible(QWidget):
 class CollapsibleThinking(_Collapsible):
     """The model's thinking."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "thinking", parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "thinking")
         self._thinking = ""
 
     def show_thinking(self, thinking: str, *, is_thinking: bool) -> None:
@@ -93,8 +96,8 @@ class CollapsibleQuery(_Collapsible):
 
     change_requested = Signal(str)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "query", parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "query")
 
     def show_queries(self, sources: Sequence[SourceRef], model: str) -> None:
         """Show the queries of these sources, by rule without a model; hidden without any."""
@@ -112,18 +115,15 @@ class CollapsibleQuery(_Collapsible):
         change = TextButton(tr("Change the query…"))
         set_tip(change, tr("Puts it into the field for questions; sent from there, it runs again."))
         change.clicked.connect(lambda: self.change_requested.emit(self._query.toPlainText()))
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._query)
-        column.addWidget(change, alignment=Qt.AlignmentFlag.AlignLeft)
+        vertical(self._query, (change, 0, Qt.AlignmentFlag.AlignLeft), on=content, margins=0)
         return content
 
 
 class CollapsibleUnbacked(_Collapsible):
     """The sentences of a weak model that no source has."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "unbacked", parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "unbacked")
 
     def show_sentences(self, sentences: Sequence[str]) -> None:
         """Show these sentences; hidden without any."""
@@ -144,8 +144,8 @@ class CollapsibleSteps(_Collapsible):
 
     opened = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "steps", parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "steps")
         self._shown: tuple[AnswerStep, ...] = ()
 
     def show_steps(self, steps: Sequence[AnswerStep], sources: Sequence[SourceRef]) -> None:
@@ -166,9 +166,7 @@ class CollapsibleSteps(_Collapsible):
     def _content(self) -> QWidget:
         content = QWidget()
         content.setObjectName("stepsList")
-        self._rows = QVBoxLayout(content)
-        self._rows.setContentsMargins(20, 0, 0, 0)
-        self._rows.setSpacing(2)
+        self._rows = vertical(on=content, margins=(20, 0, 0, 0), spacing=2)
         return content
 
     def _row(self, step: AnswerStep, found: SourceRef | None) -> QWidget:

@@ -10,7 +10,7 @@ from datetime import date
 
 from PySide6.QtCore import QMetaObject, QModelIndex, QObject, QRect, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QWidget
 from shiboken6 import isValid
 
 from desktop_rag.core.conversation import Message, Role
@@ -23,6 +23,7 @@ from desktop_rag.ui.messages.answer_item import AnswerItem
 from desktop_rag.ui.messages.message_model import MessageModel, Turn
 from desktop_rag.ui.messages.question_item import QuestionItem
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, centred, plain_tooltip
+from desktop_rag.ui.widgets.layouts import Stretch, vertical
 
 # Messages take their new heights a few events after a change of width.
 _HELD_MS = 250
@@ -233,10 +234,8 @@ class MessageView(QScrollArea):
     offer_pressed = Signal(object)
     writing_requested = Signal()
 
-    def __init__(
-        self, theme: Theme, drawer: FormulaDrawer | None = None, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, drawer: FormulaDrawer | None = None) -> None:
+        super().__init__()
         self._offered = ""
         self._theme = theme
         self._drawer = drawer
@@ -261,19 +260,24 @@ class MessageView(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._page = page = QWidget()
         page.setProperty("kind", "page")
-        self._earlier = TextButton(tr("Show earlier messages"), kind="quiet")
+        self._earlier = TextButton(
+            tr("Show earlier messages"), kind="quiet", then=self._on_earlier_clicked
+        )
         self._earlier.hide()
-        self._later = TextButton(tr("Show later messages"), kind="quiet")
+        self._later = TextButton(
+            tr("Show later messages"), kind="quiet", then=self._on_later_clicked
+        )
         self._later.hide()
-        self._rows = QVBoxLayout()
-        self._rows.setSpacing(2)
+        self._rows = vertical(spacing=2)
         inner = QWidget()
-        column = QVBoxLayout(inner)
-        column.setContentsMargins(20, 12, 20, 12)
-        column.addWidget(self._earlier, alignment=Qt.AlignmentFlag.AlignHCenter)
-        column.addLayout(self._rows)
-        column.addWidget(self._later, alignment=Qt.AlignmentFlag.AlignHCenter)
-        column.addStretch(1)
+        vertical(
+            (self._earlier, 0, Qt.AlignmentFlag.AlignHCenter),
+            self._rows,
+            (self._later, 0, Qt.AlignmentFlag.AlignHCenter),
+            Stretch(),
+            on=inner,
+            margins=(20, 12, 20, 12),
+        )
         page.setLayout(centred(inner, _COLUMN_PX))
         self.setWidget(page)
         self._newest = NewestButton(self._theme, self)
@@ -291,8 +295,6 @@ class MessageView(QScrollArea):
         self._render_timer.timeout.connect(self._render_changed)
         self._place.moved.connect(self._offer_newest)
         self._place.scrolled.connect(self._on_scrolled)
-        self._earlier.clicked.connect(self._on_earlier_clicked)
-        self._later.clicked.connect(self._on_later_clicked)
         self._newest.clicked.connect(self.scroll_to_end)
         bind(self, "End", tr("Go to the newest message"), self.scroll_to_end, INSIDE)
 

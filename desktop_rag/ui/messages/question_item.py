@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent, QTextLayout
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
@@ -12,15 +12,16 @@ from desktop_rag.ui.foundation.word_search import found_spans
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.message_model import Turn
 from desktop_rag.ui.widgets.controls import Card, ElidedButton, ElidedLabel, IconButton, PlainLabel
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
 
 class QuestionButton(ElidedButton):
     """Shows a question on two lines at most, as wide as its column."""
 
-    def __init__(self, question: str, kind: str, parent: QWidget | None = None) -> None:
+    def __init__(self, question: str, kind: str) -> None:
         """`kind` is `example` or `followUp`."""
-        super().__init__(question, kind, parent)
+        super().__init__(question, kind)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     @property
@@ -59,18 +60,17 @@ class QuestionItem(QWidget):
     teach_requested = Signal(str, QWidget)
     attachment_opened = Signal(object)
 
-    def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._edit = IconButton(theme, "pencil:muted", tr("Edit question"))
-        self._edit.clicked.connect(self.edit_requested)
+    def __init__(self, theme: Theme, turn: Turn) -> None:
+        super().__init__()
+        self._edit = IconButton(
+            theme, "pencil:muted", tr("Edit question"), then=self.edit_requested
+        )
         self._teach = IconButton(theme, "plus:muted", tr("Teach this to a topic"))
         self._teach.clicked.connect(lambda: self.teach_requested.emit(self._text, self._teach))
         self._text = ""
         self._bubble = Card(kind="bubble")
         self._label = PlainLabel(wrap=True, selectable=True)
-        inner = QVBoxLayout(self._bubble)
-        inner.setContentsMargins(14, 9, 14, 9)
-        inner.addWidget(self._label)
+        inner = vertical(self._label, on=self._bubble, margins=(14, 9, 14, 9))
         self._theme = theme
         self._inner = inner
         # Replaces the label, which can't mark words; built on demand.
@@ -80,17 +80,13 @@ class QuestionItem(QWidget):
         self._scope = ElidedLabel(tone="muted", scale="small")
         self._scope.setAlignment(Qt.AlignmentFlag.AlignTrailing)
         self._scope.hide()
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(self._teach, alignment=Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(self._edit, alignment=Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(self._bubble)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 10, 0, 6)
-        column.setSpacing(2)
-        column.addWidget(self._attached)
-        column.addWidget(self._scope)
-        column.addLayout(row)
+        row = horizontal(
+            Stretch(),
+            (self._teach, 0, Qt.AlignmentFlag.AlignVCenter),
+            (self._edit, 0, Qt.AlignmentFlag.AlignVCenter),
+            self._bubble,
+        )
+        vertical(self._attached, self._scope, row, on=self, margins=(0, 10, 0, 6), spacing=2)
         self.show_turn(turn)
 
     def mark_words(self, words: str, current: int) -> None:

@@ -3,15 +3,7 @@
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QRadioButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QRadioButton, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import Document, Unlocked
 from desktop_rag.core.errors import AppError
@@ -20,6 +12,7 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -45,9 +38,7 @@ class PasswordDialog(QDialog):
     def __init__(self, document: Document, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(tr("Enter password"))
-        self._password = QLineEdit()
-        self._password.setEchoMode(QLineEdit.EchoMode.Password)
-        self._password.setMaxLength(_LONGEST)
+        self._password = QLineEdit(echoMode=QLineEdit.EchoMode.Password, maxLength=_LONGEST)
         self._password.setAccessibleName(tr("Password"))
         self._shows = QCheckBox(tr("Show password"))
         self._session = QRadioButton(tr("Remember it until the app closes"))
@@ -57,15 +48,13 @@ class PasswordDialog(QDialog):
         self._folder.hide()
         self._error = PlainLabel(tone="danger", wrap=True)
         self._error.hide()
-        self._open = TextButton(tr("Open"), kind="primary")
+        self._open = TextButton(tr("Open"), kind="primary", then=self._on_open_clicked)
         self._open.setDefault(True)
         self._open.setEnabled(False)
-        self._cancel = TextButton(tr("Cancel"))
+        self._cancel = TextButton(tr("Cancel"), then=self.reject)
         self._build(document)
         self._password.textChanged.connect(self._on_text_changed)
         self._shows.toggled.connect(self._on_show_toggled)
-        self._open.clicked.connect(self._on_open_clicked)
-        self._cancel.clicked.connect(self.reject)
 
     def _build(self, document: Document) -> None:
         self._column = column = QVBoxLayout(self)
@@ -79,10 +68,7 @@ class PasswordDialog(QDialog):
             column.addWidget(widget)
         column.addSpacing(4)
         column.addWidget(_note(_IN_THE_CLEAR))
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._open)
+        buttons = horizontal(Stretch(), self._cancel, self._open)
         column.addSpacing(6)
         column.addLayout(buttons)
         self.setMinimumWidth(_WIDTH_PX)

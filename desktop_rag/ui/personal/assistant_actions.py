@@ -16,15 +16,7 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import (
-    QDialog,
-    QHBoxLayout,
-    QListView,
-    QMessageBox,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QListView, QMessageBox, QStackedWidget, QWidget
 
 from desktop_rag.core.assistant import Assistant, parse_filters
 from desktop_rag.core.domain import Collection
@@ -46,6 +38,7 @@ from desktop_rag.ui.personal.assistant_documents import (
 )
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_question, plain_tooltip
 from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 from desktop_rag.ui.widgets.notice_bar import NoticeBar
 
 if TYPE_CHECKING:
@@ -169,7 +162,7 @@ class AssistantsDialog(QDialog):
         self._edit = TextButton(tr("Edit…"))
         self._copy = TextButton(tr("Duplicate"))
         self._delete = TextButton(tr("Delete"), kind="danger")
-        self._close = TextButton(tr("Close"))
+        self._close = TextButton(tr("Close"), then=self.reject)
         self._first = TextButton(tr("New assistant…"), kind="primary", icon="plus:accent_text",
                                  theme=theme)  # fmt: skip
         self._delete_key = QAction(self._view, shortcut=QKeySequence(Qt.Key.Key_Delete))
@@ -183,39 +176,28 @@ class AssistantsDialog(QDialog):
         self._stack = QStackedWidget()
         self._stack.addWidget(self._build_empty())
         self._stack.addWidget(self._build_list())
-        buttons = QHBoxLayout()
-        for button in (self._new, self._edit, self._copy, self._delete):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        buttons.addWidget(self._close)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(10)
-        column.addWidget(PlainLabel(tr("Assistants"), scale="heading"))
-        column.addWidget(self._notices)
-        column.addWidget(self._stack, 1)
-        column.addLayout(buttons)
+        vertical(
+            PlainLabel(tr("Assistants"), scale="heading"),
+            self._notices,
+            (self._stack, 1),
+            horizontal(self._new, self._edit, self._copy, self._delete, Stretch(), self._close),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=10,
+        )
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
     def _build_empty(self) -> QWidget:
         empty = QWidget()
-        column = QVBoxLayout(empty)
-        column.setSpacing(12)
-        column.addStretch(1)
+        column = vertical(Stretch(), on=empty, spacing=12)
         words = PlainLabel(_INTRO, tone="muted", wrap=True)
         words.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        column.addWidget(words)
-        column.addWidget(self._first, alignment=Qt.AlignmentFlag.AlignCenter)
-        column.addStretch(1)
+        fill(column, words, (self._first, 0, Qt.AlignmentFlag.AlignCenter), Stretch())
         return empty
 
     def _build_list(self) -> QWidget:
         panel = QWidget()
-        column = QVBoxLayout(panel)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        column.addWidget(self._view, 1)
-        column.addWidget(self._summary)
+        vertical((self._view, 1), self._summary, on=panel, margins=0, spacing=8)
         return panel
 
     def _connect(self) -> None:
@@ -225,7 +207,6 @@ class AssistantsDialog(QDialog):
         self._copy.clicked.connect(lambda: self._request(self.copy_requested))
         self._delete.clicked.connect(lambda: self._request(self.delete_requested))
         self._delete_key.triggered.connect(lambda: self._request(self.delete_requested))
-        self._close.clicked.connect(self.reject)
         self._view.activated.connect(lambda _index: self._request(self.edit_requested))
         self._view.selectionModel().currentChanged.connect(self._on_current_changed)
 

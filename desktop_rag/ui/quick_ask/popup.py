@@ -19,7 +19,7 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import QCursor, QGuiApplication, QHideEvent, QMouseEvent, QRegion, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QListView, QSizeGrip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QListView, QSizeGrip, QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import Conversation, Feedback, Message, SourceRef
 from desktop_rag.core.domain import Passage
@@ -41,6 +41,7 @@ from desktop_rag.ui.quick_ask.ask_field import AskField
 from desktop_rag.ui.reading.reading_pane import ReadingWindow
 from desktop_rag.ui.viewers.viewer import DocumentSpan, span_of
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_tip
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -84,8 +85,8 @@ class PassageList(QListView):
 
     opened = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._model = PassageModel(self)
         self.setModel(self._model)
         self.setItemDelegate(PassagePainter(theme, self))
@@ -224,26 +225,29 @@ class QuickAsk(QWidget):
         self.answer = MessageView(self._theme, FormulaDrawer(self._bridge, self))
         self.hint = LibraryHint()
         self._hint = PlainLabel(_HINT, tone="muted", scale="small")
-        self._new = TextButton(tr("New question"), kind="quiet")
+        self._new = TextButton(tr("New question"), kind="quiet", then=self.begin_anew)
         set_tip(self._new, "Ctrl+N")
-        self._continue = TextButton(tr("Go on in the window"), kind="quiet")
+        self._continue = TextButton(tr("Go on in the window"), kind="quiet", then=self._go_on)
         set_tip(self._continue, "Ctrl+Enter")
-        foot = QHBoxLayout()
-        foot.setContentsMargins(14, 0, 4, 4)
-        foot.addWidget(self._hint, 1)
-        foot.addWidget(self._new)
-        foot.addWidget(self._continue)
-        foot.addWidget(QSizeGrip(self), alignment=Qt.AlignmentFlag.AlignBottom)
+        foot = horizontal(
+            (self._hint, 1),
+            self._new,
+            self._continue,
+            (QSizeGrip(self), 0, Qt.AlignmentFlag.AlignBottom),
+            margins=(14, 0, 4, 4),
+        )
         frame = Card(kind="popup")
-        column = QVBoxLayout(frame)
-        column.setContentsMargins(10, 10, 10, 4)
-        column.setSpacing(6)
-        column.addWidget(self.field)
-        column.addWidget(self._room)
-        column.addWidget(self.passages)
-        column.addWidget(self.answer, 1)
-        column.addWidget(self.hint)
-        column.addLayout(foot)
+        vertical(
+            self.field,
+            self._room,
+            self.passages,
+            (self.answer, 1),
+            self.hint,
+            foot,
+            on=frame,
+            margins=(10, 10, 10, 4),
+            spacing=6,
+        )
         self._outer = outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(frame)
@@ -274,8 +278,6 @@ class QuickAsk(QWidget):
                        a.past_answers_requested, a.offered_requested, a.offer_pressed):  # fmt: skip
             signal.connect(lambda *_messages: self._go_on())
         self.answer.feedback_given.connect(self._on_feedback)
-        self._new.clicked.connect(self.begin_anew)
-        self._continue.clicked.connect(self._go_on)
         self.setProperty(PLACE, "Quick ask")
         bind(self, "Esc", tr("Close"), self.close)
         bind(self, "Ctrl+N", tr("New question"), self.begin_anew)

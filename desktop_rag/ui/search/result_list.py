@@ -21,12 +21,10 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QListView,
     QScrollArea,
     QStyle,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -39,6 +37,7 @@ from desktop_rag.ui.passages.passage_painter import FOUND_ROLE, FoundPassage, Pa
 from desktop_rag.ui.search.found_files import FoundFile, SearchResults, by_id
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import draw_line
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
@@ -438,8 +437,7 @@ class SearchNotice(QScrollArea):
         self._folder = TextButton(tr("Add a folder"), kind="primary")
         self._drop = TextButton(tr("Search without filters"))
         self._ask = TextButton(tr("Ask it as a question"))
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
+        buttons = horizontal(spacing=8)
         for button, signal in (
             (self._folder, self.folder_requested),
             (self._drop, self.filters_dropped),
@@ -454,17 +452,17 @@ class SearchNotice(QScrollArea):
         inner = QWidget()
         # Limited in a row: a column would ask for the height at its own width.
         inner.setMaximumWidth(max(_MOST_PX, _MOST_LINES * self.fontMetrics().height()))
-        row = QHBoxLayout(content)
-        row.setContentsMargins(16, 24, 16, 16)
-        row.addWidget(inner, 1)
-        row.addStretch(0)
-        column = QVBoxLayout(inner)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(10)
-        for widget in (self._title, self._hint, self._syntax):
-            column.addWidget(widget)
-        column.addLayout(buttons)
-        column.addStretch(1)
+        horizontal((inner, 1), Stretch(0), on=content, margins=(16, 24, 16, 16))
+        vertical(
+            self._title,
+            self._hint,
+            self._syntax,
+            buttons,
+            Stretch(),
+            on=inner,
+            margins=0,
+            spacing=10,
+        )
         self.setWidget(content)
 
     @staticmethod

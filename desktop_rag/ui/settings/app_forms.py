@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.paths import Home, resources_dir
@@ -33,6 +33,7 @@ from desktop_rag.ui.widgets.form_fields import (
     selected_value,
     show_checked,
 )
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 _MODIFIER_KEYS = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta)
 _TONES = {Binding.BOUND: "success", Binding.TAKEN: "danger"}
@@ -64,21 +65,16 @@ class HotkeyField(QWidget):
 
     changed = Signal(str)
 
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, name: str) -> None:
+        super().__init__()
         self._key = _PressedKey(name)
         self._clear = TextButton(tr("Clear"), kind="quiet")
         self._clear.setAccessibleDescription(tr("Use no key for: {name}", name=name))
         self._outcome = PlainLabel(tone="muted", scale="small", wrap=True)
         self._outcome.hide()
-        row = QHBoxLayout()
-        row.addWidget(self._key, 1)
-        row.addWidget(self._clear)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addLayout(row)
-        column.addWidget(self._outcome)
+        vertical(
+            horizontal((self._key, 1), self._clear), self._outcome, on=self, margins=0, spacing=4
+        )
         self._key.pressed.connect(self._on_pressed)
         self._clear.clicked.connect(lambda: self._on_pressed(""))
 

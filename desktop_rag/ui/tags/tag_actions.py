@@ -8,7 +8,6 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QCompleter,
     QDialog,
-    QHBoxLayout,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
@@ -28,6 +27,7 @@ from desktop_rag.ui.widgets.controls import (
     add_clear_button,
     plain_tooltip,
 )
+from desktop_rag.ui.widgets.layouts import Gap, Stretch, fill, horizontal
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -65,7 +65,7 @@ class TagDialog(QDialog):
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         self._field.setCompleter(completer)
-        self._add = TextButton(tr("Add"))
+        self._add = TextButton(tr("Add"), then=self._take_typed)
         self._add.setAutoDefault(False)
         self._tags = QListWidget()
         self._tags.setAccessibleName(tr("Tags"))
@@ -74,15 +74,12 @@ class TagDialog(QDialog):
         self._stated = PlainLabel(tone="muted", scale="small", wrap=True)
         self._error = PlainLabel(tone="danger", wrap=True)
         self._error.hide()
-        self._save = TextButton(tr("Save"), kind="primary")
+        self._save = TextButton(tr("Save"), kind="primary", then=self._on_saved)
         self._save.setDefault(True)
-        self._cancel = TextButton(tr("Cancel"))
+        self._cancel = TextButton(tr("Cancel"), then=self.reject)
         self._build(documents)
         self._show(documents)
         self._field.textEdited.connect(self._on_edited)
-        self._add.clicked.connect(self._take_typed)
-        self._save.clicked.connect(self._on_saved)
-        self._cancel.clicked.connect(self.reject)
 
     def _build(self, documents: Sequence[Document]) -> None:
         self._column = column = QVBoxLayout(self)
@@ -96,19 +93,17 @@ class TagDialog(QDialog):
             if len(documents) > 1
             else tr("Tags of {one_line}", one_line=one_line(documents[0].name))
         )
-        column.addWidget(ElidedLabel(title, scale="heading"))
-        row = QHBoxLayout()
-        row.addWidget(self._field, 1)
-        row.addWidget(self._add)
-        column.addLayout(row)
-        for widget in (self._tags, self._none, self._stated, self._error):
-            column.addWidget(widget)
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._save)
-        column.addSpacing(6)
-        column.addLayout(buttons)
+        fill(
+            column,
+            ElidedLabel(title, scale="heading"),
+            horizontal((self._field, 1), self._add),
+            self._tags,
+            self._none,
+            self._stated,
+            self._error,
+            Gap(6),
+            horizontal(Stretch(), self._cancel, self._save),
+        )
         self.setMinimumWidth(_WIDTH_PX)
         self._field.setFocus()
 

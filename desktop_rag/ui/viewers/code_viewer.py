@@ -20,7 +20,7 @@ from PySide6.QtGui import (
     QTextCursor,
     QTextLayout,
 )
-from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from desktop_rag.core.domain import StoredText
 from desktop_rag.core.language.translation import tr
@@ -28,6 +28,7 @@ from desktop_rag.core.parsed import ColourSpan
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
+from desktop_rag.ui.widgets.layouts import vertical
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -291,9 +292,7 @@ class CodeViewer(Viewer):
         self._left = Event()
         self.code = CodeEditor(theme)
         self.setFocusProxy(self.code)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.code)
+        vertical(self.code, on=self, margins=0)
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._add_some)
         self.code.cursorPositionChanged.connect(self._on_cursor_moved)

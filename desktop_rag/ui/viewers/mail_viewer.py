@@ -16,6 +16,7 @@ from desktop_rag.ui.viewers.page_source import section_source
 from desktop_rag.ui.viewers.page_viewer import PageViewer
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
+from desktop_rag.ui.widgets.layouts import vertical
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
 _MAX_SHOWN_CHARS = 300
@@ -65,11 +66,7 @@ class MailViewer(Viewer):
         self._grid.setHorizontalSpacing(14)
         self._grid.setVerticalSpacing(3)
         self._grid.setColumnStretch(1, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._card)
-        column.addWidget(self.body, 1)
+        vertical(self._card, (self.body, 1), on=self, margins=0, spacing=0)
 
     def show_document(self, stored: StoredText, cited: Span) -> None:
         """Show a message at these words."""
@@ -117,8 +114,7 @@ class MailViewer(Viewer):
         self._card.setVisible(bool(self._head or parts))
 
     def _buttons(self, parts: Sequence[Document]) -> QVBoxLayout:
-        column = QVBoxLayout()
-        column.setSpacing(2)
+        column = vertical(spacing=2)
         for part in parts[:_MAX_PARTS]:
             button = TextButton(literal(one_line(part.part)), kind="quiet",
                                 icon="attach:accent", theme=self._theme)  # fmt: skip

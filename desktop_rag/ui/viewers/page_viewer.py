@@ -24,7 +24,7 @@ from PySide6.QtGui import (
     QTextFormat,
     QTextOption,
 )
-from PySide6.QtWidgets import QTextBrowser, QTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QTextBrowser, QTextEdit, QWidget
 
 from desktop_rag.core.domain import StoredText
 from desktop_rag.core.language.translation import tr
@@ -43,6 +43,7 @@ from desktop_rag.ui.markdown.markdown_html import MarkdownStyle, linked_path
 from desktop_rag.ui.viewers.page_source import PageSource, Piece, section_source
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import IconButton, PlainLabel
+from desktop_rag.ui.widgets.layouts import vertical
 
 if TYPE_CHECKING:
     from desktop_rag.ui.markdown.formula_drawing import Drawing
@@ -381,9 +382,7 @@ class PageViewer(Viewer):
         self._waiting: deque[tuple[Piece, bool]] = deque()
         self.page = PageBrowser(theme)
         self.setFocusProxy(self.page)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.page)
+        vertical(self.page, on=self, margins=0)
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._lay_out)
         self.page.verticalScrollBar().valueChanged.connect(self._on_scrolled)
@@ -520,9 +519,7 @@ class SlidesViewer(Viewer):
         self.slide.page.setAccessibleName(tr("Slide"))
         self.slide.page.setProperty("paper", "slide")
         self.setFocusProxy(self.slide)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.slide)
+        vertical(self.slide, on=self, margins=0)
         self._previous = IconButton(theme, "chevron-left:text", tr("Previous slide"))
         self._next = IconButton(theme, "chevron-right:text", tr("Next slide"))
         self._number = PlainLabel("", tone="muted")

@@ -25,7 +25,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QMenu, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QMenu, QSpinBox, QWidget
 
 from desktop_rag.core.domain import StoredText
 from desktop_rag.core.errors import AppError
@@ -36,6 +36,7 @@ from desktop_rag.ui.foundation.shortcuts import FOCUSED, INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import IconButton, PlainLabel, TextButton
+from desktop_rag.ui.widgets.layouts import vertical
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -450,9 +451,7 @@ class PagesViewer(Viewer):
     def _build(self) -> None:
         self.canvas = PageCanvas(self._theme)
         self.setFocusProxy(self.canvas)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.canvas)
+        vertical(self.canvas, on=self, margins=0)
         self._previous = IconButton(self._theme, "chevron-up:text", tr("Previous page"))
         self._next = IconButton(self._theme, "chevron-down:text", tr("Next page"))
         self._number = QSpinBox()

@@ -67,9 +67,9 @@ class FormDialog(QDialog):
         self.setMinimumWidth(width_px)
         self._error = PlainLabel(tone="danger", wrap=True)
         self._error.hide()
-        self._send = TextButton(send or tr("Save"), kind="primary")
+        self._send = TextButton(send or tr("Save"), kind="primary", then=self._on_send_clicked)
         self._send.setDefault(True)
-        self._leave = TextButton(tr("Cancel"))
+        self._leave = TextButton(tr("Cancel"), then=self.reject)
         self._scroll = ContentScroll(inside)
         self.buttons = horizontal(Stretch(), self._leave, self._send)
         self.column = vertical(
@@ -81,8 +81,6 @@ class FormDialog(QDialog):
             margins=(20, 18, 20, 16),
             spacing=8,
         )
-        self._send.clicked.connect(self._on_send_clicked)
-        self._leave.clicked.connect(self.reject)
 
     def value(self) -> object:
         """What the form says now."""

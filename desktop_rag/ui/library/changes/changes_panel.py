@@ -17,7 +17,7 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QWidget
 
 from desktop_rag.core.language.translation import number_in_words, told, tr
 from desktop_rag.core.library_events import FileChange, FileChangeKind
@@ -30,6 +30,7 @@ from desktop_rag.ui.widgets.controls import TextButton, plain_tooltip
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.form_fields import DropDown
 from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -241,16 +242,11 @@ class ChangesPanel(QWidget):
             self._period.addItem(words, days)
         self._table = ChangesTable(theme, self._model, self)
         self._table.set_empty_text(tr("Reading…"))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(10)
+        column = vertical(on=self, margins=0, spacing=10)
         chips = FlowRow()
         for chip in self._chips.values():
             chips.addWidget(chip)
-        head = QHBoxLayout()
-        head.setSpacing(6)
-        head.addLayout(chips, 1)
-        head.addWidget(self._period, 0, Qt.AlignmentFlag.AlignTop)
+        head = horizontal((chips, 1), (self._period, 0, Qt.AlignmentFlag.AlignTop), spacing=6)
         column.addLayout(head)
         column.addWidget(self._table, 1)
         group.buttonClicked.connect(self._on_kind_chosen)
