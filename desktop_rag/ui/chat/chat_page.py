@@ -255,10 +255,8 @@ class ChatPage(QWidget):
         self._header.export_requested.connect(self._on_export_requested)
         self._empty.question_chosen.connect(self.ask)
         self._empty.summary_requested.connect(lambda: self.summarise(ALL_DOCUMENTS))
-        for part in (self._empty, self.messages):
-            part.folder_requested.connect(self.folder_requested)
-            part.writing_requested.connect(self.writing_requested)
-        self.messages.settings_requested.connect(self.settings_requested)
+        self._empty.folder_requested.connect(self.folder_requested)
+        self._empty.writing_requested.connect(self.writing_requested)
         self._composer.submitted.connect(self._on_submitted)
         self._composer.edit_submitted.connect(self._on_edit_submitted)
         self._composer.stop_requested.connect(self.stop)
@@ -269,35 +267,35 @@ class ChatPage(QWidget):
         )
 
     def _connect_messages(self) -> None:
-        self.messages.retry_requested.connect(lambda e: self._session.retry(as_excerpts=e))
-        self.messages.every_file_requested.connect(
-            lambda: self._actions.ask_every_file(self._session)
-        )
-        self.messages.sources_requested.connect(self.reading.show_sources)
-        self.messages.edit_requested.connect(self._composer.edit)
-        self.messages.attachment_opened.connect(self._attachments.open)
-        self.messages.fork_requested.connect(lambda m: self._actions.fork(m, self._show_copy))
-        self.messages.feedback_given.connect(
-            lambda m, f: self._session.give_feedback(m, feedback=f)
-        )
-        self.messages.rewrite_requested.connect(
+        asked = self.messages.asked
+        asked.folder_requested.connect(self.folder_requested)
+        asked.writing_requested.connect(self.writing_requested)
+        asked.settings_requested.connect(self.settings_requested)
+        asked.retry_requested.connect(lambda e: self._session.retry(as_excerpts=e))
+        asked.every_file_requested.connect(lambda: self._actions.ask_every_file(self._session))
+        asked.sources_requested.connect(self.reading.show_sources)
+        asked.edit_requested.connect(self._composer.edit)
+        asked.attachment_opened.connect(self._attachments.open)
+        asked.fork_requested.connect(lambda m: self._actions.fork(m, self._show_copy))
+        asked.feedback_given.connect(lambda m, f: self._session.give_feedback(m, feedback=f))
+        asked.rewrite_requested.connect(
             lambda m: self._actions.ask_to_rewrite(m, self._reload_later())
         )
-        self.messages.removal_requested.connect(
+        asked.removal_requested.connect(
             lambda m: self._actions.remove_answer(m, self._reload_later())
         )
-        self.messages.follow_up_chosen.connect(self.ask)
-        self.messages.query_change_requested.connect(self._composer.set_text)
-        self.messages.view_requested.connect(self.reading.read)
-        self.messages.verification_requested.connect(self._actions.find_best_passage)
-        self.messages.past_answers_requested.connect(self._memory.show_past_answers)
-        self.messages.offer_pressed.connect(
+        asked.follow_up_chosen.connect(self.ask)
+        asked.query_change_requested.connect(self._composer.set_text)
+        asked.view_requested.connect(self.reading.read)
+        asked.verification_requested.connect(self._actions.find_best_passage)
+        asked.past_answers_requested.connect(self._memory.show_past_answers)
+        asked.offer_pressed.connect(
             lambda offer: self._actions.ask_for_check(
                 offer, self._session, self.model_check_chosen.emit
             )
         )
-        self.messages.citation_clicked.connect(self.reading.read_citation)
-        self.messages.address_clicked.connect(self.reading.open_address)
+        asked.citation_clicked.connect(self.reading.read_citation)
+        asked.address_clicked.connect(self.reading.open_address)
 
     def _connect_sessions(self) -> None:
         self.sessions.shown.connect(self._on_session_shown)

@@ -188,7 +188,6 @@ class LibraryHeader(QWidget):
         self._theme = theme
         self._views: dict[str, TextButton] = {}
         self._build((*LibraryView, *more_views))
-        self._connect()
         self.show_actions(False)
 
     def show_actions(self, is_visible: bool) -> None:
@@ -226,9 +225,10 @@ class LibraryHeader(QWidget):
             kind="primary",
             icon="folder-plus:accent_text",
             theme=self._theme,
+            then=self.folder_requested,
         )
-        self._add_files = TextButton(tr("Add files…"), self)
-        self._add_links = TextButton(tr("Add web links…"), self)
+        self._add_files = TextButton(tr("Add files…"), self, then=self.files_requested)
+        self._add_links = TextButton(tr("Add web links…"), self, then=self.links_requested)
         # Aligned with the small text beside it.
         self._summary.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading)
         self._adding = [self._add_folder, self._add_files, self._add_links]
@@ -249,23 +249,14 @@ class LibraryHeader(QWidget):
             group.addButton(button)
             self._views[view] = button
         self._views[LibraryView.FILES].setChecked(True)
-        self._collections = TextButton(tr("Collections…"), self)
-        self._rescan = TextButton(tr("Check for changes"), self)
-        self._pause = TextButton(tr("Pause"), self, icon="pause:text", theme=self._theme)
+        self._collections = TextButton(tr("Collections…"), self, then=self.collections_requested)
+        self._rescan = TextButton(tr("Check for changes"), self, then=self.rescan_requested)
+        self._pause = TextButton(
+            tr("Pause"), self, icon="pause:text", theme=self._theme, then=self.pause_requested
+        )
         gap = QWidget(self)
         self._below = WrappingRow(
             [*self._views.values(), gap], [self._collections, self._rescan, self._pause],
             at=len(self._views) + 1, stretched=len(self._views), min_px=0, spacing=8,
         )  # fmt: skip
         vertical(top, self._below, on=self, margins=0, spacing=10)
-
-    def _connect(self) -> None:
-        for button, signal in (
-            (self._add_folder, self.folder_requested),
-            (self._add_files, self.files_requested),
-            (self._add_links, self.links_requested),
-            (self._collections, self.collections_requested),
-            (self._rescan, self.rescan_requested),
-            (self._pause, self.pause_requested),
-        ):
-            button.clicked.connect(signal)

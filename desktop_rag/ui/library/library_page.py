@@ -158,19 +158,20 @@ class PicturesBar(Card):
         super().__init__(parent)
         self._words = PlainLabel()
         self._words.setWordWrap(True)
-        self._read = TextButton(tr("Read"), self, kind="primary")
-        self._later = TextButton(tr("Not now"), self)
-        self._pause = TextButton(tr("Pause pictures"), self)
-        self._resume = TextButton(tr("Resume pictures"), self)
-        row = horizontal((self._words, 1), on=self, margins=(14, 8, 14, 8), spacing=8)
-        for button, signal in (
-            (self._read, self.read_requested),
-            (self._later, self.later_requested),
-            (self._pause, self.pause_requested),
-            (self._resume, self.resume_requested),
-        ):
-            button.clicked.connect(signal)
-            row.addWidget(button)
+        self._read = TextButton(tr("Read"), kind="primary", then=self.read_requested)
+        self._later = TextButton(tr("Not now"), then=self.later_requested)
+        self._pause = TextButton(tr("Pause pictures"), then=self.pause_requested)
+        self._resume = TextButton(tr("Resume pictures"), then=self.resume_requested)
+        horizontal(
+            (self._words, 1),
+            self._read,
+            self._later,
+            self._pause,
+            self._resume,
+            on=self,
+            margins=(14, 8, 14, 8),
+            spacing=8,
+        )
         self.show_progress(IndexProgress())
 
     def show_progress(self, progress: IndexProgress) -> None:
@@ -348,7 +349,6 @@ class LibraryPage(QWidget):
         self._files = FileActions(bridge, library, self)
         self._passwords = PasswordActions(bridge, library, self)
         self._tags = TagActions(bridge, library, self)
-        self._sources: dict[str, Source] = {}
         self._unbuilt = dict(more_views or {})
         self._build(kinds_read)
         self._connect()
@@ -472,54 +472,48 @@ class LibraryPage(QWidget):
         self._pictures.later_requested.connect(lambda: chosen.emit(LongReading.WAIT))
 
     def _connect_folders(self) -> None:
-        self._list.options_requested.connect(
-            lambda source_id: self._actions.edit(self._sources[source_id])
+        asked, sources = self._list.asked, self._library.sources
+        asked.options_requested.connect(self._actions.edit)
+        asked.open_requested.connect(self._on_source_open_requested)
+        asked.rescan_requested.connect(
+            lambda source: self._bridge.run(self, lambda: sources.rescan(source.source_id))
         )
-        self._list.open_requested.connect(self._on_source_open_requested)
-        self._list.rescan_requested.connect(
-            lambda source_id: self._bridge.run(
-                self, lambda: self._library.sources.rescan(source_id)
+        asked.remove_confirmed.connect(self._actions.remove)
+        asked.files_requested.connect(self._on_files_requested)
+        asked.locate_requested.connect(self._actions.locate)
+        asked.summary_requested.connect(
+            lambda source: self.summary_requested.emit(
+                QuestionScope.of(ScopeItem.of_source(source))
             )
         )
-        self._list.remove_confirmed.connect(
-            lambda source_id: self._actions.remove(self._sources[source_id])
-        )
-        self._list.files_requested.connect(self._on_files_requested)
-        self._list.locate_requested.connect(
-            lambda source_id: self._actions.locate(self._sources[source_id])
-        )
-        self._list.summary_requested.connect(self._on_source_summary_requested)
-        self._list.ask_requested.connect(
-            lambda source_id: self._ask_about(ScopeItem.of_source(self._sources[source_id]))
-        )
+        asked.ask_requested.connect(lambda source: self._ask_about(ScopeItem.of_source(source)))
 
     def _connect_files(self) -> None:
-        self._panel.open_requested.connect(self._on_document_open_requested)
-        self._panel.folder_requested.connect(
-            lambda document: self._opener.show_in_folder(document.path)
-        )
-        self._panel.summary_requested.connect(
+        table = self._panel.table
+        table.open_requested.connect(self._on_document_open_requested)
+        table.folder_requested.connect(lambda document: self._opener.show_in_folder(document.path))
+        table.summary_requested.connect(
             lambda document: self.summary_requested.emit(
                 QuestionScope.of(ScopeItem.of_document(document))
             )
         )
-        self._panel.view_requested.connect(
+        table.view_requested.connect(
             lambda document: self._reading.read_document(document.document_id)
         )
         self._picture.filter_chosen.connect(self._on_filter_chosen)
         self._reading.library_requested.connect(self._reading.close_document)
         self._changes.read_requested.connect(self._reading.read_document)
         self._panel.retry_failed_requested.connect(self._files.retry_failed)
-        self._panel.retry_requested.connect(self._files.read_again)
-        self._panel.encoding_chosen.connect(self._files.choose_encoding)
-        self._panel.exclude_requested.connect(self._files.exclude)
-        self._panel.include_requested.connect(self._files.include)
+        table.retry_requested.connect(self._files.read_again)
+        table.encoding_chosen.connect(self._files.choose_encoding)
+        table.exclude_requested.connect(self._files.exclude)
+        table.include_requested.connect(self._files.include)
         self._files.undo_offered.connect(self.undo_offered)
         self._files.notified.connect(self.notified)
-        self._panel.password_requested.connect(self._passwords.ask)
-        self._panel.forgetting_requested.connect(self._passwords.forget)
-        self._panel.tags_requested.connect(self._tags.edit)
-        self._panel.ask_requested.connect(
+        table.password_requested.connect(self._passwords.ask)
+        table.forgetting_requested.connect(self._passwords.forget)
+        table.tags_requested.connect(self._tags.edit)
+        table.ask_requested.connect(
             lambda documents: self._ask_about(*map(ScopeItem.of_document, documents))
         )
 
@@ -527,7 +521,6 @@ class LibraryPage(QWidget):
 
     @Slot(object, object)
     def _show_sources(self, sources: Sequence[Source], collections: Sequence[Collection]) -> None:
-        self._sources = {source.source_id: source for source in sources}
         names = {collection.collection_id: collection.name for collection in collections}
         self._list.set_sources(sources, names)
         self._panel.set_places(sources, collections)
@@ -563,9 +556,8 @@ class LibraryPage(QWidget):
             self._library.indexing.pause()
         self._show_progress(self._library.indexing.progress())
 
-    @Slot(str)
-    def _on_source_open_requested(self, source_id: str) -> None:
-        source = self._sources[source_id]
+    @Slot(object)
+    def _on_source_open_requested(self, source: Source) -> None:
         self._opener.open(source.path, source.links.urls[0] if source.links else "")
 
     def make_removals(self) -> None:
@@ -603,10 +595,10 @@ class LibraryPage(QWidget):
         self.show_view(LibraryView.FILES)
         self._panel.show_filter(wanted)
 
-    @Slot(str, bool)
-    def _on_files_requested(self, source_id: str, is_failed_only: bool) -> None:
+    @Slot(object, bool)
+    def _on_files_requested(self, source: Source, is_failed_only: bool) -> None:
         self.show_view(LibraryView.FILES)
-        self._panel.show_files(source_id, [StateGroup.FAILED] if is_failed_only else [])
+        self._panel.show_files(source.source_id, [StateGroup.FAILED] if is_failed_only else [])
 
     @Slot(object)
     def _on_document_open_requested(self, document: Document) -> None:
@@ -624,8 +616,3 @@ class LibraryPage(QWidget):
             self._bridge.post(Notice(title, tr("Select fewer, or ask about their folder.")))
         else:
             self._bridge.post(AskAboutRequested(QuestionScope.of(*items)))
-
-    @Slot(str)
-    def _on_source_summary_requested(self, source_id: str) -> None:
-        if source := self._sources.get(source_id):
-            self.summary_requested.emit(QuestionScope.of(ScopeItem.of_source(source)))

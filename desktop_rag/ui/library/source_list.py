@@ -1,8 +1,8 @@
 """A scrollable column of source cards: path, state and file counts. Qt thread."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal, SignalInstance, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QWidget
 
@@ -25,27 +25,30 @@ _ICON_PX = 22
 _TONES = {SourceState.WATCHED: "success", SourceState.POLLED: "accent"}
 
 
+class FolderActions(QObject):
+    """What a person wants with a source; each signal carries it. All cards share one."""
+
+    open_requested = Signal(object)
+    rescan_requested = Signal(object)
+    remove_confirmed = Signal(object)
+    # Also True if only the failed files are wanted.
+    files_requested = Signal(object, bool)
+    options_requested = Signal(object)
+    summary_requested = Signal(object)
+    ask_requested = Signal(object)
+    locate_requested = Signal(object)
+
+
 class FolderCard(Card):
-    """Shows one source. Removing it asks for confirmation, because indexing it again takes time.
+    """Shows one source. Removing it asks for confirmation, because indexing it again takes time."""
 
-    All signals carry the source's id; `files_requested` also True if only failed files are wanted.
-    """
-
-    open_requested = Signal(str)
-    rescan_requested = Signal(str)
-    remove_confirmed = Signal(str)
-    files_requested = Signal(str, bool)
-    options_requested = Signal(str)
-    summary_requested = Signal(str)
-    ask_requested = Signal(str)
-    locate_requested = Signal(str)
-
-    def __init__(self, theme: Theme, source: Source, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, source: Source, asked: FolderActions) -> None:
+        super().__init__()
         self._theme = theme
         self._source = source
+        self._asked = asked
         self._build()
-        self._connect()
+        theme.changed.connect(self._paint_icon)
         self.show_source(source, "", DocumentCounts())
 
     @property
@@ -109,7 +112,7 @@ class FolderCard(Card):
         self._state = PlainLabel(scale="small")
         self._counts = ElidedLabel(tone="muted", scale="small")
         self._changes = PlainLabel(tone="muted", scale="small")
-        self._failed = TextButton("", kind="link")
+        self._failed = TextButton("", kind="link", then=lambda: self._list_files(True))
         words = vertical(
             self._path,
             horizontal(self._state, (self._counts, 1), self._changes, self._failed, spacing=10),
@@ -129,14 +132,31 @@ class FolderCard(Card):
         outer.addWidget(self._build_question(name))
 
     def _build_actions(self, name: str) -> QWidget:
-        self._files = _action(tr("Show files"), tr("Show files in {name}", name=name))
-        self._ask = _action(tr("Ask about this"), tr("Ask about {name}", name=name))
-        self._summary = _action(tr("Summarise"), tr("Summarise {name}", name=name))
-        self._open = _action(tr("Open folder"), tr("Open {name}", name=name))
-        self._locate = _action(tr("Locate…"), tr("Say where {name} is now", name=name))
-        self._rescan = _action(tr("Check now"), tr("Check {name} for changes", name=name))
-        self._options = _action(tr("Options…"), tr("Options for {name}", name=name))
-        self._remove = _action(tr("Remove…"), tr("Remove {name} from the library", name=name))
+        asked, action = self._asked, self._action
+        self._files = _button(
+            tr("Show files"), tr("Show files in {name}", name=name), lambda: self._list_files(False)
+        )
+        self._ask = action(
+            tr("Ask about this"), tr("Ask about {name}", name=name), asked.ask_requested
+        )
+        self._summary = action(
+            tr("Summarise"), tr("Summarise {name}", name=name), asked.summary_requested
+        )
+        self._open = action(tr("Open folder"), tr("Open {name}", name=name), asked.open_requested)
+        self._locate = action(
+            tr("Locate…"), tr("Say where {name} is now", name=name), asked.locate_requested
+        )
+        self._rescan = action(
+            tr("Check now"), tr("Check {name} for changes", name=name), asked.rescan_requested
+        )
+        self._options = action(
+            tr("Options…"), tr("Options for {name}", name=name), asked.options_requested
+        )
+        self._remove = _button(
+            tr("Remove…"),
+            tr("Remove {name} from the library", name=name),
+            lambda: self._show_question(self._question.isHidden()),
+        )
         self._actions = (
             self._files, self._ask, self._summary, self._open, self._locate, self._rescan,
             self._options, self._remove,
@@ -149,27 +169,10 @@ class FolderCard(Card):
         self._question = Card(self, kind="notice", tone="warning")
         text = PlainLabel(_question(self._source, name), wrap=True)
         self._confirm = TextButton(tr("Remove"), kind="danger", then=self._on_confirm_clicked)
-        self._keep = TextButton(tr("Keep"))
+        self._keep = TextButton(tr("Keep"), then=lambda: self._show_question(False))
         horizontal((text, 1), self._keep, self._confirm, on=self._question, margins=(12, 8, 12, 8))
         self._question.hide()
         return self._question
-
-    def _connect(self) -> None:
-        self._theme.changed.connect(self._paint_icon)
-        self._open.clicked.connect(lambda: self.open_requested.emit(self._source.source_id))
-        self._rescan.clicked.connect(lambda: self.rescan_requested.emit(self._source.source_id))
-        self._options.clicked.connect(lambda: self.options_requested.emit(self._source.source_id))
-        self._files.clicked.connect(
-            lambda: self.files_requested.emit(self._source.source_id, False)
-        )
-        self._ask.clicked.connect(lambda: self.ask_requested.emit(self._source.source_id))
-        self._locate.clicked.connect(lambda: self.locate_requested.emit(self._source.source_id))
-        self._summary.clicked.connect(lambda: self.summary_requested.emit(self._source.source_id))
-        self._failed.clicked.connect(
-            lambda: self.files_requested.emit(self._source.source_id, True)
-        )
-        self._remove.clicked.connect(lambda: self._show_question(self._question.isHidden()))
-        self._keep.clicked.connect(lambda: self._show_question(False))
 
     @Slot()
     def _paint_icon(self) -> None:
@@ -181,7 +184,13 @@ class FolderCard(Card):
     @Slot()
     def _on_confirm_clicked(self) -> None:
         self._confirm.setEnabled(False)
-        self.remove_confirmed.emit(self._source.source_id)
+        self._asked.remove_confirmed.emit(self._source)
+
+    def _list_files(self, is_failed_only: bool) -> None:
+        self._asked.files_requested.emit(self._source, is_failed_only)
+
+    def _action(self, words: str, name: str, signal: SignalInstance) -> TextButton:
+        return _button(words, name, lambda: signal.emit(self._source))
 
     def _show_question(self, is_visible: bool) -> None:
         shown, hidden = self._question, self._shown
@@ -213,29 +222,21 @@ def _question(source: Source, name: str) -> str:
     )
 
 
-def _action(words: str, name: str) -> TextButton:
-    button = TextButton(words, kind="action")
+def _button(words: str, name: str, then: Callable[[], None]) -> TextButton:
+    button = TextButton(words, kind="action", then=then)
     button.setAccessibleName(name)
     return button
 
 
 class SourceList(QScrollArea):
-    """One FolderCard per source, reused across updates. It forwards the signals of the cards."""
-
-    open_requested = Signal(str)
-    rescan_requested = Signal(str)
-    remove_confirmed = Signal(str)
-    files_requested = Signal(str, bool)
-    options_requested = Signal(str)
-    summary_requested = Signal(str)
-    ask_requested = Signal(str)
-    locate_requested = Signal(str)
+    """One FolderCard per source, reused across updates."""
 
     def __init__(
         self, theme: Theme, model: DocumentModel, stop_before: QWidget, parent: QWidget
     ) -> None:
         """`stop_before` precedes the first card in the Tab order."""
         super().__init__(parent)
+        self.asked = FolderActions(self)
         self._stop_before = stop_before
         self._theme = theme
         self._model = model
@@ -308,15 +309,7 @@ class SourceList(QScrollArea):
             self.ensureWidgetVisible(card, 0, 0)
 
     def _add_card(self, source: Source, place: int) -> FolderCard:
-        card = FolderCard(self._theme, source, self._body)
-        card.open_requested.connect(self.open_requested)
-        card.rescan_requested.connect(self.rescan_requested)
-        card.remove_confirmed.connect(self.remove_confirmed)
-        card.files_requested.connect(self.files_requested)
-        card.options_requested.connect(self.options_requested)
-        card.summary_requested.connect(self.summary_requested)
-        card.locate_requested.connect(self.locate_requested)
-        card.ask_requested.connect(self.ask_requested)
+        card = FolderCard(self._theme, source, self.asked)
         card.installEventFilter(self)
         self._cards[source.source_id] = card
         self._column.insertWidget(place, card)

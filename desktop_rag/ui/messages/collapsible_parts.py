@@ -10,6 +10,7 @@ from desktop_rag.core.conversation import AnswerStep, SourceRef
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.messages.message_model import MessageActions
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, ToolButton, set_tip
 from desktop_rag.ui.widgets.layouts import vertical
 from desktop_rag.ui.widgets.marked_text import MarkedText
@@ -92,12 +93,11 @@ class CollapsibleThinking(_Collapsible):
 
 
 class CollapsibleQuery(_Collapsible):
-    """The database query behind an answer; `change_requested` carries it into the composer."""
+    """The database query behind an answer."""
 
-    change_requested = Signal(str)
-
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, asked: MessageActions) -> None:
         super().__init__(theme, "query")
+        self._asked = asked
 
     def show_queries(self, sources: Sequence[SourceRef], model: str) -> None:
         """Show the queries of these sources, by rule without a model; hidden without any."""
@@ -114,7 +114,9 @@ class CollapsibleQuery(_Collapsible):
         self._query.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         change = TextButton(tr("Change the query…"))
         set_tip(change, tr("Puts it into the field for questions; sent from there, it runs again."))
-        change.clicked.connect(lambda: self.change_requested.emit(self._query.toPlainText()))
+        change.clicked.connect(
+            lambda: self._asked.query_change_requested.emit(self._query.toPlainText())
+        )
         vertical(self._query, (change, 0, Qt.AlignmentFlag.AlignLeft), on=content, margins=0)
         return content
 

@@ -265,19 +265,20 @@ class QuickAsk(QWidget):
         self.field.copy_requested.connect(self._on_copy_requested)
         self._search.found.connect(self._on_found)
         self.passages.opened.connect(self.open_passage)
-        self.answer.citation_clicked.connect(lambda _, source: self._on_view_requested(source))
-        self.answer.view_requested.connect(self._on_view_requested)
-        self.answer.follow_up_chosen.connect(self._on_follow_up)
-        self.answer.query_change_requested.connect(self.field.set_text)
-        self.answer.retry_requested.connect(self._on_retry)
-        self.answer.address_clicked.connect(lambda address: confirm_and_open(address, self))
-        self.answer.settings_requested.connect(self.settings_requested)
+        asked = self.answer.asked
+        asked.citation_clicked.connect(lambda _, source: self._on_view_requested(source))
+        asked.view_requested.connect(self._on_view_requested)
+        asked.follow_up_chosen.connect(self._on_follow_up)
+        asked.query_change_requested.connect(self.field.set_text)
+        asked.retry_requested.connect(self._on_retry)
+        asked.address_clicked.connect(lambda address: confirm_and_open(address, self))
+        asked.settings_requested.connect(self.settings_requested)
         # What needs the window's room goes on there.
-        a = self.answer
+        a = asked
         for signal in (a.sources_requested, a.rewrite_requested, a.edit_requested, a.fork_requested,
                        a.past_answers_requested, a.offered_requested, a.offer_pressed):  # fmt: skip
             signal.connect(lambda *_messages: self._go_on())
-        self.answer.feedback_given.connect(self._on_feedback)
+        asked.feedback_given.connect(self._on_feedback)
         self.setProperty(PLACE, "Quick ask")
         bind(self, "Esc", tr("Close"), self.close)
         bind(self, "Ctrl+N", tr("New question"), self.begin_anew)
