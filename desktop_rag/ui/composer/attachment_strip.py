@@ -21,7 +21,7 @@ from desktop_rag.ui.widgets.controls import (
     PlainLabel,
     set_tip,
 )
-from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
+from desktop_rag.ui.widgets.layouts import Stretch, clear, drop, horizontal, vertical
 
 _MAX_COLUMNS = 2
 _TWO_COLUMNS_MIN_PX = 440
@@ -80,10 +80,7 @@ class AttachmentStrip(QWidget):
 
     def show_files(self, files: Sequence[AttachedFile]) -> None:
         """Show these files, failed ones last."""
-        for former in self._chips:
-            self._grid.removeWidget(former)
-            former.hide()
-            former.deleteLater()
+        drop(self._chips, of=self._grid)
         # A failed file or a single one takes a whole row.
         ordered = sorted(files, key=lambda file: file.error is not None)
         self._wide = [file.error is not None or len(ordered) == 1 for file in ordered]
@@ -137,10 +134,7 @@ class SentAttachments(QWidget):
         if attachments == self._shown:
             return
         self._shown = attachments
-        while item := self._column.takeAt(0):
-            if former := item.widget():
-                former.hide()
-                former.deleteLater()
+        clear(self._column)
         for attachment in attachments:
             self._column.addWidget(self._line(attachment))
         self.setVisible(bool(attachments))

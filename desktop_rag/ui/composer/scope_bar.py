@@ -16,7 +16,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
-from desktop_rag.ui.widgets.layouts import vertical
+from desktop_rag.ui.widgets.layouts import clear, drop, vertical
 from desktop_rag.ui.widgets.removable_chip import RemovableChip
 
 if TYPE_CHECKING:
@@ -101,10 +101,7 @@ class ScopeBar(QWidget):
 
     def show_notice(self, text: str, *offers: tuple[str, Callable[[], None]]) -> None:
         """Say what can't be searched, with a button for each remedy; "" hides the notice."""
-        for former in self._offers:
-            self._ways_out.removeWidget(former)
-            former.hide()
-            former.deleteLater()
+        drop(self._offers, of=self._ways_out)
         self._offers = []
         for words, act in offers:
             button = TextButton(words, self._notice_row, kind="quiet")
@@ -143,10 +140,7 @@ class ScopeBar(QWidget):
             self._field.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _show(self) -> None:
-        while item := self._flow.takeAt(0):
-            if former := item.widget():
-                former.hide()
-                former.deleteLater()
+        clear(self._flow)
         for chip in (*self._scope_chips(), *self._file_chips()):
             self._flow.addWidget(chip)
             chip.show()

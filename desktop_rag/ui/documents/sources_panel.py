@@ -29,7 +29,7 @@ from desktop_rag.ui.widgets.controls import (
     set_property,
     set_tip,
 )
-from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
+from desktop_rag.ui.widgets.layouts import Stretch, clear, horizontal, vertical
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
 # The size of an excerpt.
@@ -516,10 +516,7 @@ class SourcesPanel(QWidget):
         self._waiting.clear()
         self._last_document_id = ""
         self._cards.clear()
-        while item := self._column.takeAt(0):
-            if widget := item.widget():
-                widget.hide()
-                widget.deleteLater()
+        clear(self._column)
 
     @Slot()
     def _add_some(self) -> None:

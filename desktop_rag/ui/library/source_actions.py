@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import Collection, Source, SourceRules, WebLinks
@@ -23,6 +23,7 @@ from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.library.dialogs.collections_dialog import CollectionsDialog
 from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
 from desktop_rag.ui.library.dialogs.links_dialog import LinksDialog
+from desktop_rag.ui.widgets.forms import choose_file, choose_files, choose_folder
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -170,18 +171,16 @@ class SourceActions(QObject):
     def choose_folder(self) -> None:
         """Let the person choose a folder and set its rules."""
         self._end_offers()
-        dialog = QFileDialog(self._page, tr("Add a folder to the library"), str(Path.home()))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        self._open(dialog)
+        title, home = tr("Add a folder to the library"), str(Path.home())
+        choose_folder(self._page, title, lambda name: self.add([Path(name)]), start=home)
 
     @Slot()
     def choose_files(self) -> None:
         """Let the person choose and add single files."""
         self._end_offers()
-        dialog = QFileDialog(self._page, tr("Add files to the library"))
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
-        self._open(dialog)
+        choose_files(
+            self._page, tr("Add files to the library"), lambda names: self.add(map(Path, names))
+        )
 
     @Slot()
     def choose_links(self) -> None:
@@ -212,17 +211,13 @@ class SourceActions(QObject):
 
     def _open_locator(self, source: Source, *, is_file: bool) -> None:
         title = tr("Where is {one_line} now?", one_line=one_line(source.name))
-        dialog = QFileDialog(self._page, title, str(Path.home()))
-        modes = QFileDialog.FileMode
-        dialog.setFileMode(modes.ExistingFile if is_file else modes.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly, not is_file)
         sources, source_id = self._library.sources, source.source_id
 
-        def apply(names: list[str]) -> None:
-            self._run(lambda: sources.locate(source_id, Path(names[0])))
+        def apply(name: str) -> None:
+            self._run(lambda: sources.locate(source_id, Path(name)))
 
-        dialog.filesSelected.connect(apply)
-        _show(dialog)
+        choose = choose_file if is_file else choose_folder
+        choose(self._page, title, apply, start=str(Path.home()))
 
     def edit(self, source: Source) -> None:
         """Let the person edit the rules of a folder, or what is read of links."""
@@ -386,10 +381,6 @@ class SourceActions(QObject):
         for error in errors:
             self._bridge.post(error)
         self.changed.emit()
-
-    def _open(self, dialog: QFileDialog) -> None:
-        dialog.filesSelected.connect(lambda names: self.add(Path(name) for name in names))
-        _show(dialog)
 
 
 def _removed_in_words(source: Source) -> Notice:

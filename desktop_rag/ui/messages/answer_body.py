@@ -85,7 +85,7 @@ from desktop_rag.ui.markdown.parsing import Segment, last_block_start, next_segm
 from desktop_rag.ui.markdown.table_widths import TableWidths, tables_in
 from desktop_rag.ui.messages.cited_text import citation_tip
 from desktop_rag.ui.widgets.controls import TextButton, ToolButton, plain_tooltip
-from desktop_rag.ui.widgets.layouts import vertical
+from desktop_rag.ui.widgets.layouts import drop, vertical
 
 _SAID_MS = 2_000
 _GAP_PX = 4
@@ -163,9 +163,7 @@ class CopyButtons(QObject):
     def show_blocks(self, blocks: Sequence[Block]) -> None:
         """Give buttons to these blocks, which are the tables of the document."""
         for _, buttons in self._placed:
-            for button in buttons:
-                button.hide()
-                button.deleteLater()
+            drop(buttons)
         frames = tables_in(self._view.document().rootFrame()) if blocks else []
         pairs = zip(frames, blocks, strict=True) if len(frames) == len(blocks) else ()
         self._placed = [(frame, self._buttons_of(block)) for frame, block in pairs]
@@ -642,9 +640,7 @@ class AnswerBody(QWidget):
         self._shown.append(())
 
     def _drop_views_from(self, position: int) -> None:
-        for view in self._views[position:]:
-            view.hide()
-            view.deleteLater()
+        drop(self._views[position:])
         del self._views[position:], self._shown[position:]
         self._waiting = {place: s for place, s in self._waiting.items() if place < position}
 

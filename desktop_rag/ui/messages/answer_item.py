@@ -37,7 +37,7 @@ from desktop_rag.ui.widgets.controls import (
     set_tip,
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow, WrappingRow
-from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
+from desktop_rag.ui.widgets.layouts import Stretch, drop, fill, horizontal, vertical
 
 
 class PastAnswersButton(TextButton):
@@ -88,9 +88,7 @@ class FollowUpList(QWidget):
         if tuple(questions) == self._questions:
             return
         self._questions = tuple(questions)
-        for button in self._buttons:
-            button.hide()
-            button.deleteLater()
+        drop(self._buttons)
         self._buttons = [QuestionButton(question, "followUp") for question in questions]
         for button in self._buttons:
             button.clicked.connect(partial(self._asked.follow_up_chosen.emit, button.question))

@@ -12,7 +12,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.message_model import MessageActions
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, ToolButton, set_tip
-from desktop_rag.ui.widgets.layouts import vertical
+from desktop_rag.ui.widgets.layouts import clear, vertical
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
 _MAX_THINKING_CHARS = 20_000
@@ -157,9 +157,7 @@ class CollapsibleSteps(_Collapsible):
         if not steps or self._shown == tuple(steps):
             return
         self._shown = tuple(steps)
-        while row := self._rows.takeAt(0):
-            if widget := row.widget():
-                widget.deleteLater()
+        clear(self._rows)
         by_number = {source.n: source for source in sources}
         for step in steps:
             found = next((by_number[n] for n in step.sources if n in by_number), None)
@@ -175,7 +173,6 @@ class CollapsibleSteps(_Collapsible):
         said = one_line(step.said)
         if found is None:
             return PlainLabel(said, tone="muted", scale="small", selectable=True)
-        row = TextButton(said, kind="quiet")
+        row = TextButton(said, kind="quiet", then=lambda: self.opened.emit(found))
         row.setAccessibleName(tr("{step}. Press to open what was found.", step=said))
-        row.clicked.connect(lambda: self.opened.emit(found))
         return row

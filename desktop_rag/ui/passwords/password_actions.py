@@ -12,6 +12,7 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import note
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal
 
 if TYPE_CHECKING:
@@ -64,10 +65,10 @@ class PasswordDialog(QDialog):
         for widget in (self._password, self._shows, self._error):
             column.addWidget(widget)
         column.addSpacing(4)
-        for widget in (self._session, _note(_SESSION_NOTE), self._keyring, self._folder):
+        for widget in (self._session, note(_SESSION_NOTE), self._keyring, self._folder):
             column.addWidget(widget)
         column.addSpacing(4)
-        column.addWidget(_note(_IN_THE_CLEAR))
+        column.addWidget(note(_IN_THE_CLEAR))
         buttons = horizontal(Stretch(), self._cancel, self._open)
         column.addSpacing(6)
         column.addLayout(buttons)
@@ -118,10 +119,6 @@ class PasswordDialog(QDialog):
         self._set_busy(is_busy=True)
         is_for_folder = self._folder.isVisible() and self._folder.isChecked()
         self.submitted.emit(self._password.text(), self._keyring.isChecked(), is_for_folder)
-
-
-def _note(text: str) -> PlainLabel:
-    return PlainLabel(text, tone="muted", scale="small", wrap=True)
 
 
 _NOT_KEPT = Notice(

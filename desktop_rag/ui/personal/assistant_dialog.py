@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QDialog,
-    QFileDialog,
     QFrame,
     QHBoxLayout,
     QLineEdit,
@@ -39,6 +38,7 @@ from desktop_rag.ui.widgets.form_fields import (
     radio_group,
     selected_value,
 )
+from desktop_rag.ui.widgets.forms import choose_files, choose_folder
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 _ROWS = 4
@@ -171,21 +171,12 @@ class OwnDocumentsField(QWidget):
 
     @Slot()
     def _on_files_clicked(self) -> None:
-        dialog = QFileDialog(self, tr("Add files to the assistant"))
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
-        self._open(dialog)
+        choose_files(self, tr("Add files to the assistant"), self.add_paths)
 
     @Slot()
     def _on_folder_clicked(self) -> None:
-        dialog = QFileDialog(self, tr("Add a folder to the assistant"), str(Path.home()))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        self._open(dialog)
-
-    def _open(self, dialog: QFileDialog) -> None:
-        dialog.filesSelected.connect(self.add_paths)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        title, home = tr("Add a folder to the assistant"), str(Path.home())
+        choose_folder(self, title, lambda path: self.add_paths([path]), start=home)
 
     @Slot(list)
     def add_paths(self, paths: Sequence[str]) -> None:

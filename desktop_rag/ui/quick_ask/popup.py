@@ -5,19 +5,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import (
-    QAbstractListModel,
-    QEvent,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    QRect,
-    QSize,
-    Qt,
-    QTimer,
-    Signal,
-    Slot,
-)
+from PySide6.QtCore import QEvent, QModelIndex, QRect, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCursor, QGuiApplication, QHideEvent, QMouseEvent, QRegion, QResizeEvent
 from PySide6.QtWidgets import QFrame, QListView, QSizeGrip, QVBoxLayout, QWidget
 
@@ -35,49 +23,24 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.formula_drawing import FormulaDrawer
 from desktop_rag.ui.messages.message_view import MessageView
 from desktop_rag.ui.passages.library_hint import LibraryHint
-from desktop_rag.ui.passages.passage_painter import FOUND_ROLE, FoundPassage, PassagePainter, copied
+from desktop_rag.ui.passages.passage_painter import FoundPassage, PassagePainter, copied
 from desktop_rag.ui.passages.passage_search import PassageSearch
 from desktop_rag.ui.quick_ask.ask_field import AskField
 from desktop_rag.ui.reading.reading_pane import ReadingWindow
 from desktop_rag.ui.viewers.viewer import DocumentSpan, span_of
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_tip
+from desktop_rag.ui.widgets.item_list import Column, RowsModel
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
 
-_Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
-
-
-class PassageModel(QAbstractListModel):
-    """The passages in order, best first."""
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._rows: list[FoundPassage] = []
-
-    def show(self, rows: Sequence[FoundPassage]) -> None:
-        """Replace all rows."""
-        self.beginResetModel()
-        self._rows = list(rows)
-        self.endResetModel()
-
-    def rowCount(self, parent: _Index = _ROOT) -> int:
-        return 0 if parent.isValid() else len(self._rows)
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        row = self._rows[index.row()]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return row.heading
-            case Qt.ItemDataRole.AccessibleTextRole:
-                return f"{row.heading}, {row.file}: {row.piece}"
-            case _ if role == FOUND_ROLE:
-                return row
-            case _:
-                return None
+_COLUMN = Column[FoundPassage](
+    tr("Passages"),
+    lambda found: found.heading,
+    spoken=lambda found: f"{found.heading}, {found.file}: {found.piece}",
+)
 
 
 class PassageList(QListView):
@@ -87,7 +50,7 @@ class PassageList(QListView):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._model = PassageModel(self)
+        self._model = RowsModel([_COLUMN], self)
         self.setModel(self._model)
         self.setItemDelegate(PassagePainter(theme, self))
         self.setObjectName("passageList")
@@ -104,8 +67,8 @@ class PassageList(QListView):
     @property
     def chosen(self) -> Passage | None:
         """The passage chosen with the arrow keys."""
-        row = self.currentIndex().data(FOUND_ROLE) if self.currentIndex().isValid() else None
-        return row.passage if isinstance(row, FoundPassage) else None
+        index = self.currentIndex()
+        return self._model.row_at(index.row()).passage if index.isValid() else None
 
     @property
     def rows(self) -> int:
@@ -118,20 +81,18 @@ class PassageList(QListView):
         self._model.show([FoundPassage.of(passage, query) for passage in passages])
         for number, passage in enumerate(passages):
             if chosen and passage.chunk_id == chosen.chunk_id:
-                self.setCurrentIndex(self._model.index(number))
+                self.setCurrentIndex(self._model.index(number, 0))
         heights = sum(self.sizeHintForRow(row) for row in range(self.rows))
         self.setFixedHeight(heights + 2 * self.frameWidth())
 
     def step(self, by: int) -> None:
         """Choose the next or the previous passage; before the first, none."""
         row = min(self.currentIndex().row() + by, self.rows - 1)
-        self.setCurrentIndex(self._model.index(row) if row >= 0 else QModelIndex())
+        self.setCurrentIndex(self._model.index(row, 0) if row >= 0 else QModelIndex())
 
     @Slot(QModelIndex)
     def _on_clicked(self, index: QModelIndex) -> None:
-        row = index.data(FOUND_ROLE)
-        if isinstance(row, FoundPassage):
-            self.opened.emit(row.passage)
+        self.opened.emit(self._model.row_at(index.row()).passage)
 
 
 _MARGIN_PX = 16

@@ -26,7 +26,7 @@ from desktop_rag.ui.viewers.sheet_grid import SheetGrid, sheet_grids
 from desktop_rag.ui.viewers.viewer import DocumentSpan, Span
 from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton, begin_with_window
 from desktop_rag.ui.widgets.flow_row import FlowRow
-from desktop_rag.ui.widgets.layouts import horizontal, vertical
+from desktop_rag.ui.widgets.layouts import clear, horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -351,10 +351,7 @@ class ReadingHeader(QWidget):
 
     def show_tools(self, tools: Sequence[QWidget]) -> None:
         """Replace the controls of the content."""
-        while item := self._tools.takeAt(0):
-            if widget := item.widget():
-                widget.hide()
-                widget.deleteLater()
+        clear(self._tools)
         for tool in tools:
             self._tools.addWidget(tool)
             tool.show()

@@ -23,7 +23,7 @@ from desktop_rag.ui.search.filter_choices import (
 )
 from desktop_rag.ui.widgets.controls import MenuButton, PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
-from desktop_rag.ui.widgets.layouts import Stretch, horizontal
+from desktop_rag.ui.widgets.layouts import Stretch, drop, horizontal
 from desktop_rag.ui.widgets.removable_chip import RemovableChip
 
 _NOTE = tr("By the date that a file states about itself, else by its last change.")
@@ -211,10 +211,7 @@ class FilterBar(QWidget):
 
     def _show_chips(self) -> None:
         self._row.removeWidget(self._clear)
-        for former in self._chips:
-            self._row.removeWidget(former)
-            former.hide()
-            former.deleteLater()
+        drop(self._chips, of=self._row)
         self._chips = [self._chip(chosen) for chosen in self._filters]
         self._row.addWidget(self._clear)
         self._clear.setVisible(len(self._filters) > 1)

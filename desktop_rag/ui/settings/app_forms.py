@@ -68,7 +68,7 @@ class HotkeyField(QWidget):
     def __init__(self, name: str) -> None:
         super().__init__()
         self._key = _PressedKey(name)
-        self._clear = TextButton(tr("Clear"), kind="quiet")
+        self._clear = TextButton(tr("Clear"), kind="quiet", then=lambda: self._on_pressed(""))
         self._clear.setAccessibleDescription(tr("Use no key for: {name}", name=name))
         self._outcome = PlainLabel(tone="muted", scale="small", wrap=True)
         self._outcome.hide()
@@ -76,7 +76,6 @@ class HotkeyField(QWidget):
             horizontal((self._key, 1), self._clear), self._outcome, on=self, margins=0, spacing=4
         )
         self._key.pressed.connect(self._on_pressed)
-        self._clear.clicked.connect(lambda: self._on_pressed(""))
 
     @property
     def hotkey(self) -> str:
@@ -291,7 +290,7 @@ class AboutSection(SettingsSection):
         self._opener = FileOpener(bridge, self)
         self._version = PlainLabel(selectable=True)
         folder = ElidedLabel(str(home.root), mode=Qt.TextElideMode.ElideMiddle)
-        self._open_home = TextButton(tr("Open"))
+        self._open_home = TextButton(tr("Open"), then=lambda: self._opener.open(home.root))
         self._open_home.setAccessibleDescription(tr("Open the app's data folder"))
         self.add_row(tr("Version"), self._version, words=tr("update, release, which version"))
         self.add_row(
@@ -307,7 +306,6 @@ class AboutSection(SettingsSection):
             words=tr("where is my data, storage location, path, disk, log"),
         )
         self.add_note(note(_HOME_NOTE))
-        self._open_home.clicked.connect(lambda: self._opener.open(home.root))
         bridge.run(self, _version, self._version.setText)
 
 

@@ -16,7 +16,7 @@ from desktop_rag.ui.viewers.page_source import section_source
 from desktop_rag.ui.viewers.page_viewer import PageViewer
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
-from desktop_rag.ui.widgets.layouts import vertical
+from desktop_rag.ui.widgets.layouts import clear, vertical
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
 _MAX_SHOWN_CHARS = 300
@@ -93,10 +93,7 @@ class MailViewer(Viewer):
         self.body.show_hits(Hits(hits.words, hits.spans) if is_in_head else hits)
 
     def _fill_head(self, parts: Sequence[Document]) -> None:
-        while item := self._grid.takeAt(0):
-            if widget := item.widget():
-                widget.hide()
-                widget.deleteLater()
+        clear(self._grid)
         self._values.clear()
         for number, line in enumerate(self._head):
             row = 0 if line.name == "Subject" else number + 1

@@ -137,7 +137,6 @@ class PageCanvas(QAbstractScrollArea):
     """
 
     moved = Signal()
-    zoom_changed = Signal(float)
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -194,7 +193,6 @@ class PageCanvas(QAbstractScrollArea):
         if zoom != self._zoom:
             self._zoom = zoom
             self._lay_out()
-            self.zoom_changed.emit(zoom)
 
     # --- selection -------------------------------------------------------------------------------
 

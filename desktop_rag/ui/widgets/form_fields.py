@@ -288,13 +288,6 @@ def _named_row(label: str, fields: Sequence[QWidget], words: str) -> FormRow:
     return FormRow(name, " ".join(dict.fromkeys(filter(None, others))), fields)
 
 
-def fit_height(window: QWidget, width_px: int) -> None:
-    """Resize a dialog to this width and the height its wrapped texts and rows need there."""
-    layout = window.layout()
-    needed_px = layout.totalHeightForWidth(width_px) if layout else 0
-    window.resize(width_px, max(needed_px, window.sizeHint().height()))
-
-
 def _row_of(fields: Sequence[QWidget], spacing_px: int, *, is_wide: bool) -> QWidget:
     """Fields side by side; they wrap unless one fills the row."""
     holder = QWidget()

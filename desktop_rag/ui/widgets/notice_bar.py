@@ -17,8 +17,6 @@ _MAX_NOTICES = 3
 _WIDTH_PX = 520
 OFFER_MS = 12_000
 _ICONS = {"danger": "error:danger_soft_text", "": "info:accent_soft_text"}
-# Below the line that heads a page, whose buttons and choices stay in reach.
-_BELOW_HEADS_PX = 58
 
 
 class NoticeCard(Card):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QPageLayout, QPageSize, QPdfWriter, QTextDocument
-from PySide6.QtWidgets import QDialog, QFileDialog, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
@@ -47,7 +47,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note, number_field
-from desktop_rag.ui.widgets.forms import FormDialog, ask_first, choose_file
+from desktop_rag.ui.widgets.forms import FormDialog, ask_first, choose_file, save_as
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 if TYPE_CHECKING:
@@ -238,6 +238,14 @@ class JudgingStartDialog(FormDialog):
 
 _PROPOSED = 10
 _NEW = QuestionSet("", "")
+
+
+_REPORTS = {
+    "HTML (*.html)": "html",
+    "PDF (*.pdf)": "pdf",
+    "CSV (*.csv)": "csv",
+    "JSONL (*.jsonl)": "jsonl",
+}
 
 
 class ExperimentActions(QObject):
@@ -521,11 +529,6 @@ class ExperimentActions(QObject):
 
     def save_report(self, results: SetResults) -> None:
         """Let the person choose a file, whose ending decides the format."""
-        dialog = QFileDialog(self._window, tr("Save a report"))
-        dialog.setObjectName("reportDialog")
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilters(["HTML (*.html)", "PDF (*.pdf)", "CSV (*.csv)", "JSONL (*.jsonl)"])
-        dialog.setDefaultSuffix("html")
 
         def save(name: str) -> None:
             file, words = Path(name), tr("Saved: {name}", name=Path(name).name)
@@ -534,6 +537,4 @@ class ExperimentActions(QObject):
             else:
                 self.run(lambda: write_report(results, file), words)
 
-        dialog.fileSelected.connect(save)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        save_as(self._window, tr("Save a report"), "", _REPORTS, save, name="reportDialog")

@@ -31,6 +31,7 @@ from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note, show_checked
 from desktop_rag.ui.widgets.forms import FormDialog, RowAction, RowList, ask_first, row_of
+from desktop_rag.ui.widgets.layouts import clear
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _USERS_INTRO = tr(
@@ -186,9 +187,7 @@ class UsageSection(SettingsSection):
     def _show_usage(self, figures: UsageFigures) -> None:
         whole = figures.whole
         self._whole.setText(_in_words(whole) if whole.requests else tr("Nothing was asked."))
-        while item := self._lines.takeAt(0):
-            if widget := item.widget():
-                widget.deleteLater()
+        clear(self._lines)
         self._figures.setVisible(bool(figures.tokens))
         if not figures.tokens:
             return

@@ -35,7 +35,7 @@ from desktop_rag.ui.foundation.wording import (
 from desktop_rag.ui.library.collection_field import CollectionField
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note, number_field, show_number
-from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
+from desktop_rag.ui.widgets.layouts import Stretch, clear, fill, horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -193,10 +193,7 @@ class PreviewPanel(Card):
         self._headline.setText(headline)
         self._details.setText(details)
         self._left_out.hide()
-        while item := self._list.takeAt(0):
-            if widget := item.widget():
-                widget.hide()
-                widget.deleteLater()
+        clear(self._list)
 
 
 def _formats_in_words(by_format: dict[str, int]) -> str:

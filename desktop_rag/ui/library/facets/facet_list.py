@@ -19,7 +19,7 @@ from desktop_rag.ui.widgets.controls import (
     set_property,
     set_tip,
 )
-from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
+from desktop_rag.ui.widgets.layouts import Stretch, drop, fill, horizontal, vertical
 
 # A longer list is shown on request.
 _MOST_VALUES = 9
@@ -141,9 +141,7 @@ class FacetSection(QWidget):
             self._boxes[value.value] = box
             row = horizontal(box, margins=(_INDENT_PX * value.depth, 0, 0, 0))
             self._rows.addLayout(row)
-        for box in former.values():
-            box.hide()
-            box.deleteLater()
+        drop(former.values())
         if focused in self._boxes:
             self._boxes[focused].setFocus()
         is_long = len(self._values) > _MOST_VALUES + 1
@@ -281,9 +279,7 @@ class ActiveFilters(QWidget):
 
     def _rebuild(self) -> None:
         had_focus = any(chip.hasFocus() for chip in self._chips)
-        for chip in self._chips:
-            chip.hide()
-            chip.deleteLater()
+        drop(self._chips)
         self._chips = []
         before: QWidget | None = None
         for position, shown in enumerate(self._shown[:_MOST_CHIPS]):

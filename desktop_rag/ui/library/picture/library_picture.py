@@ -41,7 +41,7 @@ from desktop_rag.ui.library.facets.facet_values import (
 )
 from desktop_rag.ui.widgets.controls import ElidedButton, TextButton, plain_tooltip, press_by_enter
 from desktop_rag.ui.widgets.flow_row import WrappingRow
-from desktop_rag.ui.widgets.layouts import horizontal, vertical
+from desktop_rag.ui.widgets.layouts import drop, horizontal, vertical
 
 
 class Area(NamedTuple):
@@ -416,9 +416,7 @@ class PictureCanvas(QWidget):
         self._arrange()
 
     def _rebuild(self, parts: tuple[Part, ...]) -> None:
-        for widget in (*self._titles, *(tile for tiles in self._tiles for tile in tiles)):
-            widget.hide()
-            widget.deleteLater()
+        drop((*self._titles, *(tile for tiles in self._tiles for tile in tiles)))
         self._titles, self._tiles = [], []
         for place, group in enumerate(parts):
             title = ElidedButton(group.label, "action", self)
