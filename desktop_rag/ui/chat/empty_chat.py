@@ -12,7 +12,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.question_item import QuestionButton
 from desktop_rag.ui.widgets.controls import IconLabel, PlainLabel, TextButton, centred
-from desktop_rag.ui.widgets.layouts import Gap, Stretch, fill, vertical
+from desktop_rag.ui.widgets.layouts import Gap, Stretch, vertical
 
 _COLUMN_PX = 440
 _MAX_EXAMPLES = 4
@@ -75,32 +75,27 @@ class EmptyChat(QScrollArea):
         middle = Qt.AlignmentFlag.AlignHCenter
         inner = QWidget()
         self._questions = vertical()
-        column = vertical(
+        self._summary = TextButton(
+            tr("Summarise the documents"), kind="quiet", then=self.summary_requested
+        )
+        vertical(
             (IconLabel(theme, "chat:accent", size_px=40), 0, middle),
             self._title,
             self._words,
             Gap(8),
             self._questions,
-            on=inner,
-            spacing=10,
-        )
-        self._summary = TextButton(
-            tr("Summarise the documents"), kind="quiet", then=self.summary_requested
-        )
-        fill(
-            column,
             (self._summary, 0, middle),
             (self._add, 0, middle),
             Gap(8),
             self._without_model,
             (self._endpoint, 0, middle),
+            on=inner,
+            spacing=10,
         )
         page = QWidget()
         page.setProperty("kind", "page")
         self.setWidget(page)
-        vertical(
-            Stretch(2), centred(inner, _COLUMN_PX), Stretch(3), on=page, margins=(24, 24, 24, 24)
-        )
+        vertical(Stretch(2), centred(inner, _COLUMN_PX), Stretch(3), on=page, margins=24)
 
     def show_examples(self, questions: Sequence[str]) -> None:
         """Show these example questions, replacing earlier ones."""

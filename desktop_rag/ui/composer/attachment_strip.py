@@ -113,8 +113,7 @@ class AttachmentStrip(QWidget):
 
     def show_refusal(self, error: AppError | None) -> None:
         """Show why the attachments can't be sent; None if they can."""
-        self._note.setText(failure_in_words(error) if error else "")
-        self._note.setVisible(error is not None)
+        self._note.say(failure_in_words(error) if error else "")
 
 
 class SentAttachments(QWidget):

@@ -12,16 +12,7 @@ from PySide6.QtGui import (
     QKeyEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
-    QMenu,
-    QPlainTextEdit,
-    QSizePolicy,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QMenu, QPlainTextEdit, QSizePolicy, QToolButton, QWidget
 
 from desktop_rag.core.conversation import Attachment, Message
 from desktop_rag.core.domain import Collection
@@ -47,7 +38,7 @@ from desktop_rag.ui.foundation.wording import collection_name, is_right_to_left,
 from desktop_rag.ui.widgets.controls import Card, IconButton, PlainLabel, TextButton, set_property
 from desktop_rag.ui.widgets.file_drop import local_files
 from desktop_rag.ui.widgets.form_fields import DropDown
-from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 _MAX_LINES = 6
 _ENTER_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
@@ -270,14 +261,11 @@ class Composer(Card):
             self._theme, "stop:accent_text", tr("Stop (Esc)"), then=self.stop_requested
         )
         self._stop.setObjectName("stopButton")
-        self._below = below = QHBoxLayout()
-        below.setSpacing(8)
         self._attach = IconButton(
             self._theme, "attach:muted", tr("Attach files or images"), then=self.attach_requested
         )
         self._attach.setObjectName("attachButton")
-        fill(
-            below,
+        self._below = horizontal(
             self._attach,
             self._documents,
             self._build_syntax(),
@@ -285,25 +273,26 @@ class Composer(Card):
             self._hint,
             self._send,
             self._stop,
+            spacing=8,
         )
-        self._column = column = QVBoxLayout(self)
-        column.setContentsMargins(12, 8, 8, 8)
-        column.setSpacing(4)
         self._strip = AttachmentStrip(self._theme)
-        for widget in (self._build_editing(), self.scope_bar, self._strip, self._field):
-            column.addWidget(widget)
-        column.addLayout(below)
+        self._column = vertical(
+            self._build_editing(),
+            self.scope_bar,
+            self._strip,
+            self._field,
+            self._below,
+            on=self,
+            margins=(12, 8, 8, 8),
+            spacing=4,
+        )
 
     def _build_editing(self) -> QWidget:
         self._editing = QWidget()
-        row = horizontal(
-            (PlainLabel(_EDITING, tone="muted", scale="small", wrap=True), 1),
-            on=self._editing,
-            margins=0,
-        )
+        words = PlainLabel(_EDITING, tone="muted", scale="small", wrap=True)
         cancel = TextButton(tr("Cancel"), kind="quiet", then=self.end_editing)
         cancel.setObjectName("cancelEditing")
-        row.addWidget(cancel)
+        horizontal((words, 1), cancel, on=self._editing, margins=0)
         self._editing.hide()
         return self._editing
 

@@ -362,8 +362,7 @@ class SourceCard(Card):
     def warn(self, caution: str) -> None:
         """Say what to know of the file, unless the card above says it."""
         text = one_line(told(caution)) if caution and not self._follows else ""
-        self._caution.setText(text)
-        self._caution.setVisible(bool(text))
+        self._caution.say(text)
 
     def set_chosen(self, is_chosen: bool) -> None:
         """Highlight the card a citation points to."""
@@ -447,12 +446,10 @@ class SourcesPanel(QWidget):
         self._scroll.setObjectName("sources")
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setWidget(self._page)
-        column = vertical(head, on=self, margins=0)
         self._empty = PlainLabel(_NONE, tone="muted", wrap=True)
         self._empty.setContentsMargins(14, 4, 14, 0)
         self._ask.hide()
-        column.addWidget(self._empty)
-        column.addWidget(self._scroll, 1)
+        vertical(head, self._empty, (self._scroll, 1), on=self, margins=0)
 
     @property
     def sources(self) -> tuple[SourceRef, ...]:

@@ -13,7 +13,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import counts_in_words, with_inside
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import WrappingRow
-from desktop_rag.ui.widgets.layouts import Gap, Stretch, fill, vertical
+from desktop_rag.ui.widgets.layouts import Gap, Stretch, vertical
 
 _ICON_PX = 28
 _GAP_PX = 14
@@ -47,16 +47,18 @@ class ChoiceCard(Card):
         super().__init__()
         title, text, action = texts
         self.button = TextButton(action, kind="primary" if is_main else "", then=self.chosen)
-        column = vertical(
-            IconLabel(theme, icon, size_px=_ICON_PX),
-            PlainLabel(title, scale="heading"),
-            on=self,
-            margins=(18, 18, 18, 18),
-            spacing=8,
-        )
         words = PlainLabel(text, tone="muted", wrap=True)
         words.setAlignment(Qt.AlignmentFlag.AlignTop)
-        fill(column, (words, 1), Gap(6), self.button)
+        vertical(
+            IconLabel(theme, icon, size_px=_ICON_PX),
+            PlainLabel(title, scale="heading"),
+            (words, 1),
+            Gap(6),
+            self.button,
+            on=self,
+            margins=18,
+            spacing=8,
+        )
 
 
 # Kinds of files named by common words, which are translated.

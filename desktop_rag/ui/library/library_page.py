@@ -416,9 +416,9 @@ class LibraryPage(QWidget):
         }
         for view in self._widget_of_view.values():
             self._views.addWidget(view)
-        content = vertical(self._strip, self._pictures, on=self._content, margins=0, spacing=12)
         self._reading.addWidget(self._views)
-        content.addWidget(self._reading, 1)
+        parts = self._strip, self._pictures, (self._reading, 1)
+        vertical(*parts, on=self._content, margins=0, spacing=12)
         vertical(
             self._header,
             self.below_header,

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import Collection, Source, SourceRules, WebLinks
@@ -23,7 +23,7 @@ from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.library.dialogs.collections_dialog import CollectionsDialog
 from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
 from desktop_rag.ui.library.dialogs.links_dialog import LinksDialog
-from desktop_rag.ui.widgets.forms import choose_file, choose_files, choose_folder
+from desktop_rag.ui.widgets.forms import choose_file, choose_files, choose_folder, open_once
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -80,7 +80,7 @@ class LinkActions(QObject):
 
         dialog.submitted.connect(check)
         dialog.finished.connect(closed.set)
-        _show(dialog)
+        open_once(dialog)
 
     def edit(self, source: Source) -> None:
         """Let the person change what is read of links, and see which were refused."""
@@ -112,7 +112,7 @@ class LinkActions(QObject):
         dialog.submitted.connect(save)
         dialog.stop_requested.connect(stop)
         look()
-        _show(dialog)
+        open_once(dialog)
 
 
 def id_of(library: "Library", collection: str) -> str:
@@ -126,11 +126,6 @@ def _known_id(library: "Library", collection: str) -> str:
     wanted = collection.casefold()
     found = (c for c in known if not wanted or c.name.casefold() == wanted)
     return next((c.collection_id for c in found), "")
-
-
-def _show(dialog: QDialog) -> None:
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.open()
 
 
 class SourceActions(QObject):
@@ -198,7 +193,7 @@ class SourceActions(QObject):
         dialog.removed.connect(
             lambda collection_id: self._run(lambda: self._library.collections.remove(collection_id))
         )
-        _show(dialog)
+        open_once(dialog)
 
     def locate(self, source: Source) -> None:
         """Let the person say where a moved folder or file is."""
@@ -239,7 +234,7 @@ class SourceActions(QObject):
             self._run(apply)
 
         dialog.submitted.connect(save)
-        _show(dialog)
+        open_once(dialog)
 
     def add(self, paths: Iterable[Path]) -> None:
         """Add folders and files. For a single folder, a dialog with a preview opens first."""
@@ -329,7 +324,7 @@ class SourceActions(QObject):
             self._run(lambda: library.sources.add(folder, id_of(library, collection), rules))
 
         dialog.submitted.connect(save)
-        _show(dialog)
+        open_once(dialog)
 
     @Slot(object, object)
     def _on_collection_saved(self, edited: Collection, members: frozenset[str]) -> None:

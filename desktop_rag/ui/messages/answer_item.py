@@ -37,7 +37,7 @@ from desktop_rag.ui.widgets.controls import (
     set_tip,
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow, WrappingRow
-from desktop_rag.ui.widgets.layouts import Stretch, drop, fill, horizontal, vertical
+from desktop_rag.ui.widgets.layouts import Stretch, drop, horizontal, vertical
 
 
 class PastAnswersButton(TextButton):
@@ -141,8 +141,7 @@ class FailureCard(Card):
         if not self._is_built:
             self._build()
         self._title.setText(told(message.error_title))
-        self._hint.setText(told(message.error_hint))
-        self._hint.setVisible(bool(message.error_hint))
+        self._hint.say(told(message.error_hint))
         # No setting can keep an answer from being cut.
         self._settings.setVisible(message.state is MessageState.FAILED)
         self._is_from_model = bool(message.model) and message.state is MessageState.FAILED
@@ -423,23 +422,15 @@ class AnswerItem(QWidget):
         self._remembered = PastAnswersButton()
         self._write = WritingButton()
         self._footer = AnswerFooter(self._theme, self._turn, self._asked)
-        column = vertical(on=self, margins=(0, 4, 0, 10), spacing=4)
-        for widget in (
+        self._follow_ups = FollowUpList(self._asked)
+        left = Qt.AlignmentFlag.AlignLeft
+        vertical(
             self._thinking, self._steps, self._own_knowledge, self._body, self._query,
             self._unbacked, self._status, self._notes, self._unstored, self._failure, self._hidden,
-        ):  # fmt: skip
-            column.addWidget(widget)
-        fill(
-            column,
-            (self._add, 0, Qt.AlignmentFlag.AlignLeft),
-            horizontal(self._checking, self._check, self._offer, Stretch()),
-            self._claims,
-            (self._remembered, 0, Qt.AlignmentFlag.AlignLeft),
-            (self._write, 0, Qt.AlignmentFlag.AlignLeft),
-            self._footer,
-        )
-        self._follow_ups = FollowUpList(self._asked)
-        column.addWidget(self._follow_ups)
+            (self._add, 0, left), horizontal(self._checking, self._check, self._offer, Stretch()),
+            self._claims, (self._remembered, 0, left), (self._write, 0, left), self._footer,
+            self._follow_ups, on=self, margins=(0, 4, 0, 10), spacing=4,
+        )  # fmt: skip
 
     def _connect(self) -> None:
         asked = self._asked
@@ -496,8 +487,7 @@ class AnswerItem(QWidget):
         self._status.setVisible(turn.is_live and turn.phase is not Phase.WRITING)
         self._failure.show_failure(message)
         self._unstored.setVisible(message.is_unstored)
-        self._notes.setText(one_line(_notes_in_words(message)))
-        self._notes.setVisible(bool(self._notes.text()))
+        self._notes.say(one_line(_notes_in_words(message)))
         self._remembered.show_past(message.remembered)
         self._show_actions()
         set_property(self, "live", turn.is_live)

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QRadioButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QRadioButton, QWidget
 
 from desktop_rag.core.domain import Document, Unlocked
 from desktop_rag.core.errors import AppError
@@ -13,7 +13,8 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
-from desktop_rag.ui.widgets.layouts import Stretch, horizontal
+from desktop_rag.ui.widgets.forms import open_once
+from desktop_rag.ui.widgets.layouts import Gap, Stretch, horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -58,20 +59,24 @@ class PasswordDialog(QDialog):
         self._shows.toggled.connect(self._on_show_toggled)
 
     def _build(self, document: Document) -> None:
-        self._column = column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(8)
-        column.addWidget(ElidedLabel(document.name, scale="heading", tip=str(document.path)))
-        for widget in (self._password, self._shows, self._error):
-            column.addWidget(widget)
-        column.addSpacing(4)
-        for widget in (self._session, note(_SESSION_NOTE), self._keyring, self._folder):
-            column.addWidget(widget)
-        column.addSpacing(4)
-        column.addWidget(note(_IN_THE_CLEAR))
-        buttons = horizontal(Stretch(), self._cancel, self._open)
-        column.addSpacing(6)
-        column.addLayout(buttons)
+        self._column = vertical(
+            ElidedLabel(document.name, scale="heading", tip=str(document.path)),
+            self._password,
+            self._shows,
+            self._error,
+            Gap(4),
+            self._session,
+            note(_SESSION_NOTE),
+            self._keyring,
+            self._folder,
+            Gap(4),
+            note(_IN_THE_CLEAR),
+            Gap(6),
+            horizontal(Stretch(), self._cancel, self._open),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=8,
+        )
         self.setMinimumWidth(_WIDTH_PX)
         self._password.setFocus()
 
@@ -86,8 +91,7 @@ class PasswordDialog(QDialog):
 
     def show_error(self, error: AppError) -> None:
         """Show why the file was not opened; the password can be typed again."""
-        self._error.setText(failure_in_words(error))
-        self._error.show()
+        self._error.say(failure_in_words(error))
         self._set_busy(is_busy=False)
         self._password.selectAll()
         self._password.setFocus()
@@ -140,7 +144,6 @@ class PasswordActions(QObject):
     def ask(self, document: Document) -> None:
         """Ask for the password of a document."""
         dialog = PasswordDialog(document, self._page)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
 
         def enter(password: str, keeps: bool, for_folder: bool) -> None:
             def finish(unlocked: Unlocked) -> None:
@@ -161,7 +164,7 @@ class PasswordActions(QObject):
         self._bridge.run(
             dialog, lambda: self._passwords.locked_beside(document), dialog.offer_folder
         )
-        dialog.open()
+        open_once(dialog)
 
     @Slot(object)
     def forget(self, document: Document) -> None:

@@ -29,6 +29,7 @@ from desktop_rag.ui.personal.assistant_documents import (
 )
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_question
 from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.forms import open_once
 from desktop_rag.ui.widgets.item_list import Column, RowsModel
 from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 from desktop_rag.ui.widgets.notice_bar import NoticeBar
@@ -265,7 +266,7 @@ class AssistantActions(QObject):
         dialog.delete_requested.connect(self._on_delete_requested)
         dialog.finished.connect(self._on_list_closed)
         self._show_list()
-        _open(dialog)
+        open_once(dialog)
 
     @Slot()
     def create(self) -> None:
@@ -319,7 +320,7 @@ class AssistantActions(QObject):
 
         dialog.submitted.connect(save)
         self._connect_documents(dialog, assistant)
-        _open(dialog)
+        open_once(dialog)
 
     def _connect_documents(self, dialog: AssistantDialog, assistant: Assistant) -> None:
         field, documents = dialog.own_documents, self._documents
@@ -410,8 +411,3 @@ class _Saving:
         self._stored = self._documents.with_collection(self._stored, wished)
         self._documents.apply(self._stored, wished)
         return self._stored
-
-
-def _open(dialog: QDialog) -> None:
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.open()

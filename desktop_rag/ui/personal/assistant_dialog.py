@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QFrame,
-    QHBoxLayout,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
@@ -39,7 +38,7 @@ from desktop_rag.ui.widgets.form_fields import (
     selected_value,
 )
 from desktop_rag.ui.widgets.forms import choose_files, choose_folder
-from desktop_rag.ui.widgets.layouts import horizontal, vertical
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 _ROWS = 4
 _ROW_PX = 26
@@ -96,17 +95,17 @@ class OwnDocumentsField(QWidget):
         self._show_rows()
 
     def _build(self) -> None:
-        column = vertical(self._list, on=self, margins=0, spacing=6)
-        buttons, links = QHBoxLayout(), QHBoxLayout()
-        for button in (self._files, self._folder, self._remove, self._refresh):
+        buttons = (self._files, self._folder, self._remove, self._refresh)
+        for button in (*buttons, self._add_links):
             button.setAutoDefault(False)
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        self._add_links.setAutoDefault(False)
-        links.addWidget(self._link, 1)
-        links.addWidget(self._add_links)
-        column.addLayout(buttons)
-        column.addLayout(links)
+        vertical(
+            self._list,
+            horizontal(*buttons, Stretch()),
+            horizontal((self._link, 1), self._add_links),
+            on=self,
+            margins=0,
+            spacing=6,
+        )
 
     def _connect(self) -> None:
         self._link.textChanged.connect(self._show_buttons)

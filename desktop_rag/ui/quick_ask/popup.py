@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QModelIndex, QRect, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCursor, QGuiApplication, QHideEvent, QMouseEvent, QRegion, QResizeEvent
-from PySide6.QtWidgets import QFrame, QListView, QSizeGrip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QListView, QSizeGrip, QWidget
 
 from desktop_rag.core.conversation import Conversation, Feedback, Message, SourceRef
 from desktop_rag.core.domain import Passage
@@ -209,9 +209,7 @@ class QuickAsk(QWidget):
             margins=(10, 10, 10, 4),
             spacing=6,
         )
-        self._outer = outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(frame)
+        self._outer = vertical(frame, on=self, margins=0)
         self.setFocusProxy(self.field)
 
     def _connect(self) -> None:

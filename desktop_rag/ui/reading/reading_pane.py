@@ -223,8 +223,7 @@ class StateCard(Card):
         self._notice = notice
         if notice is not None:
             self._title.setText(notice.title)
-            self._hint.setText(notice.hint)
-            self._hint.setVisible(bool(notice.hint))
+            self._hint.say(notice.hint)
             self._action.setText(WORDS[notice.way_out])
             self._action.setVisible(notice.way_out is not WayOut.NONE)
         self.setVisible(notice is not None)

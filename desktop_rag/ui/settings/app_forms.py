@@ -96,8 +96,7 @@ class HotkeyField(QWidget):
         self._say(words)
 
     def _say(self, words: str) -> None:
-        self._outcome.setText(words)
-        self._outcome.setVisible(bool(words))
+        self._outcome.say(words)
 
     @Slot(str)
     def _on_pressed(self, text: str) -> None:

@@ -80,11 +80,6 @@ class ActivityModel(RowsModel[ActivityEvent]):
         self._chat_titles: Mapping[str, str] = {}
         self._loaded = 0
 
-    @property
-    def chat_titles(self) -> Mapping[str, str]:
-        """The titles of the chats that exist, by id."""
-        return self._chat_titles
-
     def show_found(self, found: FoundEvents) -> None:
         """Replace all events."""
         self._events, self._chat_titles = list(found.events), found.chat_titles

@@ -283,8 +283,6 @@ class CodeViewer(Viewer):
         self._stored: StoredText | None = None
         self._lines = CodeLines((0,), 1, (), 0)
         self._waiting: deque[str] = deque()
-        self._cited: Span = NO_WORDS
-        self._hits = Hits()
         self._target: Span | None = None
         self._loaded_to = 0
         self._job: Job | None = None
@@ -319,15 +317,8 @@ class CodeViewer(Viewer):
     def leave(self) -> None:
         self._left.set()
 
-    def show_span(self, span: Span) -> None:
-        self._cited = span
-        self._go_to(span)
-
-    def show_hits(self, hits: Hits) -> None:
-        self._hits = hits
-        self.code.mark(self._cited, hits)
-        if hits.current_span is not None:
-            self._go_to(hits.current_span)
+    def _mark(self) -> None:
+        self.code.mark(self._cited, self._hits)
 
     def _show_lines(self, lines: CodeLines, target: Span) -> None:
         self._lines, self._target = lines, target
@@ -373,7 +364,7 @@ class CodeViewer(Viewer):
             return
         if self._loaded_to > self._target[1] + _SLICE_CHARS or not self._waiting:
             span, self._target = self._target, None
-            self.code.mark(self._cited, self._hits)
+            self._mark()
             self.code.scroll_to(span)
 
     def _on_coloured(self, colours: tuple[ColourSpan, ...]) -> None:

@@ -14,7 +14,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import literal, one_line
 from desktop_rag.ui.viewers.page_source import section_source
 from desktop_rag.ui.viewers.page_viewer import PageViewer
-from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
+from desktop_rag.ui.viewers.viewer import Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.layouts import clear, vertical
 from desktop_rag.ui.widgets.marked_text import MarkedText
@@ -53,8 +53,6 @@ class MailViewer(Viewer):
         self._head: list[HeadLine] = []
         self._values: list[MarkedText] = []
         self._body_start = 0
-        self._cited: Span = NO_WORDS
-        self._hits = Hits()
         self.body = PageViewer(bridge, theme)
         self.body.page.setAccessibleName(tr("Message"))
         self.body.address_clicked.connect(self.address_clicked)

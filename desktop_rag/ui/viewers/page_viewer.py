@@ -373,8 +373,6 @@ class PageViewer(Viewer):
         self._bridge = bridge
         self._theme = theme
         self._source: PageSource | None = None
-        self._cited: Span = NO_WORDS
-        self._hits = Hits()
         self._target: Span | None = None
         # The chapters on the page are [first, last).
         self._first = self._last = self._home = 0
@@ -400,15 +398,8 @@ class PageViewer(Viewer):
         self._source, self._cited, self._hits = source, cited, Hits()
         self._begin_at(cited)
 
-    def show_span(self, span: Span) -> None:
-        self._cited = span
-        self._go_to(span)
-
-    def show_hits(self, hits: Hits) -> None:
-        self._hits = hits
-        self.page.mark(self._cited, hits)
-        if hits.current_span is not None:
-            self._go_to(hits.current_span)
+    def _mark(self) -> None:
+        self.page.mark(self._cited, self._hits)
 
     # --- loading ---------------------------------------------------------------------------------
 
@@ -416,7 +407,7 @@ class PageViewer(Viewer):
         covered = self.page.covered
         if covered is not None and covered[0] <= span[0] < covered[1]:
             self._target = None
-            self.page.mark(self._cited, self._hits)
+            self._mark()
             self.page.scroll_to(span)
         else:
             self._begin_at(span)
@@ -432,7 +423,7 @@ class PageViewer(Viewer):
         self._target = span
         self._home = self._first = self._last = self._source.chapter_at(span[0])
         self.page.begin(self._source.text)
-        self.page.mark(self._cited, self._hits)
+        self._mark()
         self._load(self._home, below=True)
 
     def _load(self, chapter: int, *, below: bool) -> None:
@@ -513,8 +504,6 @@ class SlidesViewer(Viewer):
         self._stored: StoredText | None = None
         self._slides: list[tuple[int, Span]] = []
         self._shown = -1
-        self._cited: Span = NO_WORDS
-        self._hits = Hits()
         self.slide = PageViewer(bridge, theme)
         self.slide.page.setAccessibleName(tr("Slide"))
         self.slide.page.setProperty("paper", "slide")

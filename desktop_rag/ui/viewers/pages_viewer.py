@@ -436,8 +436,6 @@ class PagesViewer(Viewer):
         self._stored: StoredText | None = None
         self._starts: list[int] = []
         self._count = 0
-        self._cited: Span = NO_WORDS
-        self._hits = Hits()
         # Where to scroll once the page with the words is drawn: at its cited words, or its hit.
         self._target: tuple[int, int | None] | None = None
         self._drawn: OrderedDict[int, _Drawn] = OrderedDict()
@@ -496,14 +494,10 @@ class PagesViewer(Viewer):
         wish = self._wish(self._page_of(cited[0]))
         self._draw(replace(wish, with_sizes=True, with_words=False))
 
-    def show_span(self, span: Span) -> None:
-        self._cited = span
-        self._go_to(self._page_of(span[0]), None)
-
     def show_hits(self, hits: Hits) -> None:
         self._hits = hits
         if (hit := self._current_hit()) is not None:
-            self._go_to(*hit)
+            self._go_to_page(*hit)
         self._show_pictures()
         self._draw_next()
 
@@ -518,7 +512,10 @@ class PagesViewer(Viewer):
         drawn = self._drawn.get(self._page_of(self._cited[0]))
         return drawn is not None and bool(drawn.picture.cited)
 
-    def _go_to(self, page: int, hit: int | None) -> None:
+    def _go_to(self, span: Span) -> None:
+        self._go_to_page(self._page_of(span[0]), None)
+
+    def _go_to_page(self, page: int, hit: int | None) -> None:
         self._target = page, hit
         if not self._count:
             return

@@ -163,8 +163,6 @@ class SheetViewer(Viewer):
         self._theme = theme
         self._grids: Sequence[SheetGrid] = ()
         self._model: SheetModel | None = None
-        self._cited: Span = NO_WORDS
-        self._hits = Hits()
         self._tabs = QTabBar(expanding=False, usesScrollButtons=True, drawBase=False)
         self._tabs.setAccessibleName(tr("Sheets"))
         self.table = SheetTable()
@@ -194,17 +192,6 @@ class SheetViewer(Viewer):
         self._tabs.setVisible(len(grids) > 1)
         self._show_sheet(0)
         self.show_span(cited)
-
-    def show_span(self, span: Span) -> None:
-        self._cited = span
-        self._mark()
-        self._go_to(span)
-
-    def show_hits(self, hits: Hits) -> None:
-        self._hits = hits
-        self._mark()
-        if hits.current_span is not None:
-            self._go_to(hits.current_span)
 
     def _go_to(self, span: Span) -> None:
         sheet = next((n for n, grid in enumerate(self._grids) if grid.holds(span[0])), None)

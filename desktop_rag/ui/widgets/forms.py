@@ -113,7 +113,7 @@ def choose_file(
     if filters:
         dialog.setNameFilters(filters)
     dialog.fileSelected.connect(take)
-    _open(dialog)
+    open_once(dialog)
 
 
 def choose_files(
@@ -123,7 +123,7 @@ def choose_files(
     dialog = QFileDialog(parent, title, fileMode=QFileDialog.FileMode.ExistingFiles)
     dialog.setObjectName(name)
     dialog.filesSelected.connect(take)
-    _open(dialog)
+    open_once(dialog)
 
 
 def choose_folder(
@@ -134,7 +134,7 @@ def choose_folder(
     dialog.setObjectName(name)
     dialog.setOption(QFileDialog.Option.ShowDirsOnly)
     dialog.fileSelected.connect(take)
-    _open(dialog)
+    open_once(dialog)
 
 
 def save_as(
@@ -158,10 +158,11 @@ def save_as(
     dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(kinds[chosen]))
     dialog.selectFile(proposed)
     dialog.fileSelected.connect(take)
-    _open(dialog)
+    open_once(dialog)
 
 
-def _open(dialog: QFileDialog) -> None:
+def open_once(dialog: QDialog) -> None:
+    """Open a dialog that is deleted once it is closed."""
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.open()
 

@@ -162,8 +162,7 @@ class StatusStrip(QPushButton):
 
     def show_beside(self, words: str) -> None:
         """Say what else goes on in the background; "" for nothing."""
-        self._beside.setText(words)
-        self._beside.setVisible(bool(words))
+        self._beside.say(words)
 
     def show_progress(self, progress: IndexProgress) -> None:
         """Show this progress: after a short delay, or at once when the stage changes."""

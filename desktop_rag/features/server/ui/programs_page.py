@@ -78,8 +78,7 @@ class UsersSection(SettingsSection):
         self._new.setEnabled(bool(self._without_rule()))
 
     def _on_failed(self, error: AppError) -> None:
-        self._fault.setText(failure_in_words(error))
-        self._fault.show()
+        self._fault.say(failure_in_words(error))
 
     def _row_of(self, rule: AccessRule) -> QWidget:
         name = self._name_of(rule)

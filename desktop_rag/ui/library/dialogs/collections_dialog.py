@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QButtonGroup,
     QDialog,
-    QHBoxLayout,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
@@ -158,23 +157,22 @@ class CollectionsDialog(QDialog):
         for button in self._methods.values():
             self._group.addButton(button)
             column.addWidget(button)
-        column.addWidget(PlainLabel(tr("Overlap between passages")))
-        column.addWidget(self._overlap)
-        column.addWidget(
-            note(tr("Documents are split again in the background, without reading the files again. "
-                 "Until a document is ready, its old passages are used."))
-        )  # fmt: skip
-        column.addWidget(PlainLabel(tr("Embedding model")))
-        model = QHBoxLayout()
-        for position, field in enumerate(self._model.fields):
-            model.addWidget(field, 0 if position else 1)
-        column.addLayout(model)
+        split_again = tr(
+            "Documents are split again in the background, without reading the files again. "
+            "Until a document is ready, its old passages are used."
+        )
+        first, *others = self._model.fields
         again = tr(
             "Documents are embedded again in the background; until all are done, search uses the"
             " old model."
         )
         fill(
             column,
+            PlainLabel(tr("Overlap between passages")),
+            self._overlap,
+            note(split_again),
+            PlainLabel(tr("Embedding model")),
+            horizontal((first, 1), *others),
             note(f"{MODEL_NOTE} {again}"),
             PlainLabel(tr("Hosts of the local network")),
             self._hosts,
@@ -187,13 +185,10 @@ class CollectionsDialog(QDialog):
         self._question = Card(self, kind="notice", tone="warning")
         self._confirm = TextButton(tr("Remove"), kind="danger", then=self._on_removed)
         self._keep = TextButton(tr("Keep"))
-        row = horizontal(on=self._question)
         text = tr(
             "Remove this collection with its folders and links? Your files stay where they are."
         )
-        row.addWidget(PlainLabel(text, wrap=True), 1)
-        row.addWidget(self._keep)
-        row.addWidget(self._confirm)
+        horizontal((PlainLabel(text, wrap=True), 1), self._keep, self._confirm, on=self._question)
         self._question.hide()
         return self._question
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.crawling import CrawlReport, CrawlState
 from desktop_rag.core.domain import Collection, Source, WebLinks
@@ -196,30 +196,29 @@ class LinksDialog(QDialog):
         self._panel = CrawlPanel()
         self._panel.hide()
         self._panel.stop_requested.connect(self.stop_requested)
+        self._error = PlainLabel(tone="danger", wrap=True)
+        self._error.hide()
         self._confirm = TextButton(self._action, kind="primary", then=self._on_confirm_clicked)
         self._cancel = TextButton(tr("Cancel"), then=self.reject)
         self._build()
-        self._error = PlainLabel(tone="danger", wrap=True)
-        self._error.hide()
-        self._column.insertWidget(2, self._error)
         self._confirm.setDefault(True)
         self._confirm.setEnabled(source is not None)
         self._addresses.textChanged.connect(self._on_text_changed)
 
     def _build(self) -> None:
-        self._column = column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(8)
-        column.addWidget(PlainLabel(tr("Addresses"), scale="heading"))
-        column.addWidget(self._addresses, 1)
-        column.addWidget(
-            note(
-                tr(
-                    "One per line. A sitemap or feed adds all pages it lists. Pages are downloaded"
-                    " by this computer, from public addresses and from hosts of the local network"
-                    " that the collection allows."
-                )
-            )
+        hint = tr(
+            "One per line. A sitemap or feed adds all pages it lists. Pages are downloaded by this"
+            " computer, from public addresses and from hosts of the local network that the"
+            " collection allows."
+        )
+        column = vertical(
+            PlainLabel(tr("Addresses"), scale="heading"),
+            (self._addresses, 1),
+            self._error,
+            note(hint),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=8,
         )
         for label, field in (
             (tr("Page limit"), self._limit),
@@ -269,8 +268,7 @@ class LinksDialog(QDialog):
         )
 
     def _show_problem(self, text: str, action: str) -> None:
-        self._error.setText(text)
-        self._error.show()
+        self._error.say(text)
         self._confirm.setText(action)
         self._confirm.setEnabled(True)
         self._addresses.setFocus()
