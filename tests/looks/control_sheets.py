@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QAbstractButton,
     QCheckBox,
@@ -34,7 +33,7 @@ from desktop_rag.ui.widgets.controls import (
 )
 from desktop_rag.ui.widgets.find_bar import FindBar
 from desktop_rag.ui.widgets.form_fields import SettingsSection, money_field, note, number_field
-from desktop_rag.ui.widgets.item_list import ItemList, RowTable
+from desktop_rag.ui.widgets.item_list import Column, ColumnTable, ItemList, RowsModel
 from desktop_rag.ui.widgets.marked_text import MarkedText
 from desktop_rag.ui.widgets.notice_bar import NoticeCard
 from desktop_rag.ui.widgets.removable_chip import RemovableChip
@@ -47,11 +46,6 @@ _LONG = "A name that is much too long for the room it has, and then some more of
 _ARABIC = "متى يُضاء المصباح في المنارة؟"
 _ICONS_IN_ROW = 4
 Shown = tuple[str, QWidget]
-
-
-class _Table(RowTable):
-    def _fit_columns(self) -> None:
-        self.setColumnWidth(0, self.viewport().width() // 2)
 
 
 def in_row(*widgets: QWidget) -> QWidget:
@@ -162,12 +156,14 @@ def cards(theme: Theme) -> Iterator[Shown]:
 
 def rows(theme: Theme) -> Iterator[Shown]:
     """Tables, lists and marked text."""
-    model = QStandardItemModel(0, 3)
-    model.setHorizontalHeaderLabels(["Name", "Type", "State"])
-    for number in range(3):
-        cells = (f"letter {number}.md" if number else _LONG, "Markdown", "searchable")
-        model.appendRow([QStandardItem(cell) for cell in cells])
-    filled = _Table(theme, model)
+    columns = (
+        Column[str]("Name", lambda name: name, share=1),
+        Column[str]("Type", lambda _: "Markdown", ["Markdown"]),
+        Column[str]("State", lambda _: "searchable", ["searchable"], colour_of=lambda _: "success"),
+    )
+    model = RowsModel(columns, theme)
+    model.show([_LONG, "letter 1.md", "letter 2.md"])
+    filled = ColumnTable(theme, model, "Files")
     filled.setFixedHeight(140)
     filled.selectRow(1)
     yield "table", filled

@@ -16,9 +16,9 @@ from desktop_rag.ui.composer.attached_files import AttachedFile
 from desktop_rag.ui.composer.attachment_strip import AttachmentChip
 from desktop_rag.ui.composer.composer import Composer
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.library.source_list import FolderCard
+from desktop_rag.ui.library.source_list import FolderActions, FolderCard
 from desktop_rag.ui.messages.answer_item import AnswerItem
-from desktop_rag.ui.messages.message_model import Phase, Turn
+from desktop_rag.ui.messages.message_model import MessageActions, Phase, Turn
 from desktop_rag.ui.messages.question_item import QuestionItem
 from desktop_rag.ui.reading.document_loading import StateNotice, WayOut
 from desktop_rag.ui.reading.reading_pane import StateCard
@@ -44,33 +44,37 @@ def _claims() -> tuple[Claim, ...]:
 
 def answers(theme: Theme) -> Iterator[Shown]:
     """Questions, and answers in all phases and outcomes."""
+    actions = MessageActions(theme)
     asked = Message("q", "c", Role.USER, "When is the lamp lit?", 0.0)
-    yield "question", QuestionItem(theme, Turn(asked))
+    yield "question", QuestionItem(theme, Turn(asked), actions)
     done = Message("m", "c", Role.ASSISTANT, _TEXT, 0.0, model="a-model", seconds=2.4,
                    sources=(_SOURCE,))  # fmt: skip
     empty = replace(done, text="", sources=())
     for phase in (Phase.SEARCHING, Phase.READING, Phase.THINKING):
-        yield phase.value, AnswerItem(theme, Turn(empty, phase))
-    yield "writing", AnswerItem(theme, Turn(replace(done, text=_TEXT[:40]), Phase.WRITING))
-    yield "done", AnswerItem(theme, Turn(done))
-    yield "being checked", AnswerItem(theme, Turn(done, is_checking=True))
-    yield "checked", AnswerItem(theme, Turn(replace(done, claims=_claims())))
-    yield "liked", AnswerItem(theme, Turn(replace(done, feedback=Feedback.LIKED)))
-    yield "rewritten", AnswerItem(theme, Turn(replace(done, is_rewritten=True)))
-    last = AnswerItem(theme, Turn(replace(done, follow_ups=("Who trims the wick?",))))
+        yield phase.value, AnswerItem(theme, Turn(empty, phase), actions)
+    yield (
+        "writing",
+        AnswerItem(theme, Turn(replace(done, text=_TEXT[:40]), Phase.WRITING), actions),
+    )
+    yield "done", AnswerItem(theme, Turn(done), actions)
+    yield "being checked", AnswerItem(theme, Turn(done, is_checking=True), actions)
+    yield "checked", AnswerItem(theme, Turn(replace(done, claims=_claims())), actions)
+    yield "liked", AnswerItem(theme, Turn(replace(done, feedback=Feedback.LIKED)), actions)
+    yield "rewritten", AnswerItem(theme, Turn(replace(done, is_rewritten=True)), actions)
+    last = AnswerItem(theme, Turn(replace(done, follow_ups=("Who trims the wick?",))), actions)
     last.show_as_last(is_last=True)
     yield "last, with follow-ups", last
-    yield "own knowledge", AnswerItem(theme, Turn(replace(done, is_own_knowledge=True)))
+    yield "own knowledge", AnswerItem(theme, Turn(replace(done, is_own_knowledge=True)), actions)
     excerpts = replace(done, model="", is_excerpts=True)
-    yield "excerpts", AnswerItem(theme, Turn(excerpts))
-    yield "stopped", AnswerItem(theme, Turn(replace(done, state=MessageState.STOPPED)))
+    yield "excerpts", AnswerItem(theme, Turn(excerpts), actions)
+    yield "stopped", AnswerItem(theme, Turn(replace(done, state=MessageState.STOPPED)), actions)
     cut = replace(done, state=MessageState.CUT, error_title="The answer was cut off.",
                   error_hint="The app ended before it was complete.")  # fmt: skip
-    yield "cut", AnswerItem(theme, Turn(cut))
+    yield "cut", AnswerItem(theme, Turn(cut), actions)
     failed = replace(empty, state=MessageState.FAILED, error_title="The endpoint is away.",
                      error_hint="Start it, and press Retry.")  # fmt: skip
-    yield "failed", AnswerItem(theme, Turn(failed))
-    yield "not stored", AnswerItem(theme, Turn(replace(done, is_unstored=True)))
+    yield "failed", AnswerItem(theme, Turn(failed), actions)
+    yield "not stored", AnswerItem(theme, Turn(replace(done, is_unstored=True)), actions)
 
 
 def sources(theme: Theme) -> Iterator[Shown]:
@@ -83,12 +87,13 @@ def sources(theme: Theme) -> Iterator[Shown]:
 
 def folders(theme: Theme) -> Iterator[Shown]:
     """Folders in all states."""
+    asked = FolderActions(theme)
     for state in SourceState:
-        card = FolderCard(theme, _FOLDER)
+        card = FolderCard(theme, _FOLDER, asked)
         card.show_source(replace(_FOLDER, state=state), "Letters", _COUNTS)
         yield state.value, card
     long = replace(_FOLDER, path=Path("/docs") / ("a folder with a long name " * 8))
-    card = FolderCard(theme, long)
+    card = FolderCard(theme, long, asked)
     card.show_source(long, "", DocumentCounts())
     yield "long name", card
 

@@ -56,7 +56,7 @@ def test_a_question_waits_for_the_first_folder(person: Person, papers: Path) -> 
     person.clicks("Add folder…")
     person.waits_until(lambda: bool(person.window.findChildren(QFileDialog)))
     [dialog] = person.window.findChildren(QFileDialog)
-    dialog.filesSelected.emit([str(papers)])
+    dialog.fileSelected.emit(str(papers))
     dialog.close()
     person.clicks("Add folder")
     person.waits_until(lambda: person.window.pages.currentWidget() is person.window.chat_page)

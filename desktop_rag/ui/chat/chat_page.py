@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton, QWidget
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Conversation, Message
@@ -40,6 +40,7 @@ from desktop_rag.ui.personal.memory_actions import MemoryActions
 from desktop_rag.ui.personal.prompt_actions import PromptActions
 from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton, begin_with_window
 from desktop_rag.ui.widgets.flow_row import WrappingRow
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -107,18 +108,14 @@ class ChatHeader(QWidget):
     export_requested = Signal()
     delete_requested = Signal()
 
-    def __init__(
-        self,
-        theme: Theme,
-        assistants: AssistantChoice,
-        models: ModelChoice,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, assistants: AssistantChoice, models: ModelChoice) -> None:
+        super().__init__()
         self._title = ElidedLabel()
         self._title.setObjectName("chatTitle")
         begin_with_window(self._title)
-        chats = IconButton(theme, "panel-left:muted", tr("Show or hide chats"))
+        chats = IconButton(
+            theme, "panel-left:muted", tr("Show or hide chats"), then=self.list_toggled
+        )
         self._menu_button = IconButton(theme, "more:muted", tr("Chat options"))
         self._menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
@@ -128,9 +125,9 @@ class ChatHeader(QWidget):
         menu.addSeparator()
         menu.addAction(tr("Delete"), self.delete_requested.emit)
         self._menu_button.setMenu(menu)
-        self._sources = IconButton(theme, "panel-right:muted", tr("Show or hide sources"))
-        chats.clicked.connect(self.list_toggled)
-        self._sources.clicked.connect(self.sources_toggled)
+        self._sources = IconButton(
+            theme, "panel-right:muted", tr("Show or hide sources"), then=self.sources_toggled
+        )
         row = WrappingRow(
             [chats, self._title, self._menu_button, self._sources],
             [assistants, models],
@@ -139,9 +136,7 @@ class ChatHeader(QWidget):
             min_px=_MIN_TITLE_PX,
             spacing=4,
         )
-        column = QVBoxLayout(self)
-        column.setContentsMargins(8, 6, 8, 6)
-        column.addWidget(row)
+        vertical(row, on=self, margins=(8, 6, 8, 6))
 
     def show_chat(self, title: str, *, is_stored: bool, is_pinned: bool) -> None:
         """Show a title; the menu is hidden until the conversation is stored."""
@@ -211,13 +206,10 @@ class ChatPage(QWidget):
         self._found = FoundMessages(self._bridge, self._theme, self.messages)
         self._stack.addWidget(self._found)
         centre = QWidget()
-        column = QVBoxLayout(centre)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._header)
-        column.addWidget(self._stack, 1)
-        self.above_composer = QVBoxLayout()
-        column.addLayout(self.above_composer)
+        self.above_composer = vertical()
+        column = vertical(
+            self._header, (self._stack, 1), self.above_composer, on=centre, margins=0, spacing=0
+        )
         self._caution = Caution()
         column.addLayout(self._caution.below(self._composer))
         self._places = InPlaceOfChat(self._list.below, centre)
@@ -225,9 +217,7 @@ class ChatPage(QWidget):
             self._bridge, library, self._chat, self._theme, self._opener,
             self._list, self._places, self, remembered,
         )  # fmt: skip
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self.reading.sides)
+        horizontal(self.reading.sides, on=self, margins=0)
         self._found.add_keys(centre)
         self._found.add_keys(self._list)
         # Only on this page: elsewhere Esc closes a dialog or a list.
@@ -265,10 +255,8 @@ class ChatPage(QWidget):
         self._header.export_requested.connect(self._on_export_requested)
         self._empty.question_chosen.connect(self.ask)
         self._empty.summary_requested.connect(lambda: self.summarise(ALL_DOCUMENTS))
-        for part in (self._empty, self.messages):
-            part.folder_requested.connect(self.folder_requested)
-            part.writing_requested.connect(self.writing_requested)
-        self.messages.settings_requested.connect(self.settings_requested)
+        self._empty.folder_requested.connect(self.folder_requested)
+        self._empty.writing_requested.connect(self.writing_requested)
         self._composer.submitted.connect(self._on_submitted)
         self._composer.edit_submitted.connect(self._on_edit_submitted)
         self._composer.stop_requested.connect(self.stop)
@@ -279,35 +267,35 @@ class ChatPage(QWidget):
         )
 
     def _connect_messages(self) -> None:
-        self.messages.retry_requested.connect(lambda e: self._session.retry(as_excerpts=e))
-        self.messages.every_file_requested.connect(
-            lambda: self._actions.ask_every_file(self._session)
-        )
-        self.messages.sources_requested.connect(self.reading.show_sources)
-        self.messages.edit_requested.connect(self._composer.edit)
-        self.messages.attachment_opened.connect(self._attachments.open)
-        self.messages.fork_requested.connect(lambda m: self._actions.fork(m, self._show_copy))
-        self.messages.feedback_given.connect(
-            lambda m, f: self._session.give_feedback(m, feedback=f)
-        )
-        self.messages.rewrite_requested.connect(
+        asked = self.messages.asked
+        asked.folder_requested.connect(self.folder_requested)
+        asked.writing_requested.connect(self.writing_requested)
+        asked.settings_requested.connect(self.settings_requested)
+        asked.retry_requested.connect(lambda e: self._session.retry(as_excerpts=e))
+        asked.every_file_requested.connect(lambda: self._actions.ask_every_file(self._session))
+        asked.sources_requested.connect(self.reading.show_sources)
+        asked.edit_requested.connect(self._composer.edit)
+        asked.attachment_opened.connect(self._attachments.open)
+        asked.fork_requested.connect(lambda m: self._actions.fork(m, self._show_copy))
+        asked.feedback_given.connect(lambda m, f: self._session.give_feedback(m, feedback=f))
+        asked.rewrite_requested.connect(
             lambda m: self._actions.ask_to_rewrite(m, self._reload_later())
         )
-        self.messages.removal_requested.connect(
+        asked.removal_requested.connect(
             lambda m: self._actions.remove_answer(m, self._reload_later())
         )
-        self.messages.follow_up_chosen.connect(self.ask)
-        self.messages.query_change_requested.connect(self._composer.set_text)
-        self.messages.view_requested.connect(self.reading.read)
-        self.messages.verification_requested.connect(self._actions.find_best_passage)
-        self.messages.past_answers_requested.connect(self._memory.show_past_answers)
-        self.messages.offer_pressed.connect(
+        asked.follow_up_chosen.connect(self.ask)
+        asked.query_change_requested.connect(self._composer.set_text)
+        asked.view_requested.connect(self.reading.read)
+        asked.verification_requested.connect(self._actions.find_best_passage)
+        asked.past_answers_requested.connect(self._memory.show_past_answers)
+        asked.offer_pressed.connect(
             lambda offer: self._actions.ask_for_check(
                 offer, self._session, self.model_check_chosen.emit
             )
         )
-        self.messages.citation_clicked.connect(self.reading.read_citation)
-        self.messages.address_clicked.connect(self.reading.open_address)
+        asked.citation_clicked.connect(self.reading.read_citation)
+        asked.address_clicked.connect(self.reading.open_address)
 
     def _connect_sessions(self) -> None:
         self.sessions.shown.connect(self._on_session_shown)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtWidgets import QAbstractButton, QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
 
 from desktop_rag.core.conversation import Conversation, Message, ModelCheckOffered
 from desktop_rag.core.errors import AppError
@@ -20,6 +20,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.claim_panel import ClaimPanel
 from desktop_rag.ui.personal.rewrite_dialog import RewriteDialog
+from desktop_rag.ui.widgets.forms import choose_file, save_as
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -200,16 +201,14 @@ class ConversationActions(QObject):
 
     def ask_where_to_export(self, conversation: Conversation) -> None:
         """Let the person choose a file, then export the conversation to it."""
-        dialog = QFileDialog(self._window, tr("Export chat"))
-        dialog.setObjectName("exportDialog")
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilters(list(_FORMS))
-        dialog.selectFile(f"{_file_name(conversation)}.md")
-        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(_FORMS[chosen]))
-        dialog.setDefaultSuffix("md")
-        dialog.fileSelected.connect(lambda path: self.export(conversation, Path(path)))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        save_as(
+            self._window,
+            tr("Export chat"),
+            f"{_file_name(conversation)}.md",
+            _FORMS,
+            lambda path: self.export(conversation, Path(path)),
+            name="exportDialog",
+        )
 
     def export(self, conversation: Conversation, path: Path) -> None:
         """Write the conversation in the format of the file's extension; Markdown by default."""
@@ -239,15 +238,13 @@ class ConversationActions(QObject):
 
     def import_into(self, copied: Copied) -> None:
         """Let the person choose a file, then import a conversation from it."""
-        dialog = QFileDialog(self._window, tr("Import chat"))
-        dialog.setObjectName("importDialog")
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilter(tr("Exported chats (*.json)"))
-        dialog.fileSelected.connect(
-            lambda path: self._copy(lambda: self._history.import_file(Path(path)), copied)
+        choose_file(
+            self._window,
+            tr("Import chat"),
+            lambda path: self._copy(lambda: self._history.import_file(Path(path)), copied),
+            name="importDialog",
+            filters=[tr("Exported chats (*.json)")],
         )
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
 
     def _copy(self, make: Callable[[], Conversation], copied: Copied) -> None:
         def work() -> tuple[Conversation, list[Message]]:

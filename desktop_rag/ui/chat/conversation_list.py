@@ -19,13 +19,11 @@ from PySide6.QtGui import QAction, QFont, QKeySequence, QPainter, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
-    QHBoxLayout,
     QLineEdit,
     QListView,
     QMenu,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 from shiboken6 import isValid
@@ -42,6 +40,7 @@ from desktop_rag.ui.messages.message_model import MessageModel
 from desktop_rag.ui.messages.message_view import MessageView
 from desktop_rag.ui.widgets.controls import IconButton, TextButton, add_clear_button, set_tip
 from desktop_rag.ui.widgets.find_bar import FindBar
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 _SMALL = 0.88
 _ABOVE_PX, _BELOW_PX, _SIDE_PX = 12, 4, 8
@@ -119,8 +118,8 @@ class ConversationList(QWidget):
     search_requested = Signal(str)
     delete_requested = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._current_id = ""
         self._found_ids: frozenset[str] = frozenset()
@@ -133,13 +132,16 @@ class ConversationList(QWidget):
     def _build(self) -> None:
         self.setProperty("kind", "sidebar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._new = TextButton(tr("New chat"), icon="plus", theme=self._theme)
+        self._new = TextButton(
+            tr("New chat"), icon="plus", theme=self._theme, then=self.new_requested
+        )
         self._new.setObjectName("newChatButton")
         set_tip(self._new, tr("New chat (Ctrl+N)"))
-        self._import = IconButton(self._theme, "import:muted", tr("Import chat…"))
-        self._search = QLineEdit()
+        self._import = IconButton(
+            self._theme, "import:muted", tr("Import chat…"), then=self.import_requested
+        )
+        self._search = QLineEdit(placeholderText=tr("Search chats"))
         self._search.setObjectName("conversationFilter")
-        self._search.setPlaceholderText(tr("Search chats"))
         self._search.setAccessibleName(tr("Search chats"))
         add_clear_button(self._search)
         self._view = QListView()
@@ -157,21 +159,18 @@ class ConversationList(QWidget):
         for action in (self._rename, self._delete):
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             self._view.addAction(action)
-        top = QHBoxLayout()
-        top.addWidget(self._new, 1)
-        top.addWidget(self._import)
-        self.below = QVBoxLayout()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(10, 12, 10, 8)
-        column.setSpacing(8)
-        column.addLayout(top)
-        column.addWidget(self._search)
-        column.addWidget(self._view, 1)
-        column.addLayout(self.below)
+        self.below = vertical()
+        vertical(
+            horizontal((self._new, 1), self._import),
+            self._search,
+            (self._view, 1),
+            self.below,
+            on=self,
+            margins=(10, 12, 10, 8),
+            spacing=8,
+        )
 
     def _connect(self) -> None:
-        self._new.clicked.connect(self.new_requested)
-        self._import.clicked.connect(self.import_requested)
         self._search.textChanged.connect(self._on_search_changed)
         self._view.clicked.connect(self._on_activated)
         self._view.activated.connect(self._on_activated)
@@ -383,11 +382,7 @@ class FoundMessages(QWidget):
         self._model.modelReset.connect(self._on_loaded)
         self._bar = FindBar(theme, tr("Find in the chat"))
         self._bar.hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._bar)
-        column.addWidget(view, 1)
+        vertical(self._bar, (view, 1), on=self, margins=0, spacing=0)
         self._bar.words_changed.connect(
             lambda words: self._find.find(words, self._view.first_row_in_view())
         )

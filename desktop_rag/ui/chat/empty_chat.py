@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QWidget
 
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
@@ -12,6 +12,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.question_item import QuestionButton
 from desktop_rag.ui.widgets.controls import IconLabel, PlainLabel, TextButton, centred
+from desktop_rag.ui.widgets.layouts import Gap, Stretch, vertical
 
 _COLUMN_PX = 440
 _MAX_EXAMPLES = 4
@@ -40,8 +41,8 @@ class EmptyChat(QScrollArea):
     folder_requested = Signal()
     writing_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName(tr("Getting started"))
@@ -62,40 +63,39 @@ class EmptyChat(QScrollArea):
     def _build(self, theme: Theme) -> None:
         self._words = PlainLabel(tone="muted", wrap=True)
         self._words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._add = TextButton(tr("Add folder…"), kind="primary")
+        self._add = TextButton(tr("Add folder…"), kind="primary", then=self.folder_requested)
         self._add.setObjectName("addFolderButton")
         self._without_model = PlainLabel(_NO_MODEL, tone="muted", wrap=True)
         self._without_model.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._endpoint = TextButton(tr("Connect a model…"), kind="quiet")
+        self._endpoint = TextButton(
+            tr("Connect a model…"), kind="quiet", then=self.writing_requested
+        )
         self._title = PlainLabel(_TITLE, scale="title", wrap=True)
         self._title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         middle = Qt.AlignmentFlag.AlignHCenter
         inner = QWidget()
-        column = QVBoxLayout(inner)
-        column.setSpacing(10)
-        column.addWidget(IconLabel(theme, "chat:accent", size_px=40), 0, middle)
-        column.addWidget(self._title)
-        column.addWidget(self._words)
-        column.addSpacing(8)
-        self._questions = QVBoxLayout()
-        column.addLayout(self._questions)
-        self._summary = TextButton(tr("Summarise the documents"), kind="quiet")
-        column.addWidget(self._summary, 0, middle)
-        column.addWidget(self._add, 0, middle)
-        column.addSpacing(8)
-        column.addWidget(self._without_model)
-        column.addWidget(self._endpoint, 0, middle)
+        self._questions = vertical()
+        self._summary = TextButton(
+            tr("Summarise the documents"), kind="quiet", then=self.summary_requested
+        )
+        vertical(
+            (IconLabel(theme, "chat:accent", size_px=40), 0, middle),
+            self._title,
+            self._words,
+            Gap(8),
+            self._questions,
+            (self._summary, 0, middle),
+            (self._add, 0, middle),
+            Gap(8),
+            self._without_model,
+            (self._endpoint, 0, middle),
+            on=inner,
+            spacing=10,
+        )
         page = QWidget()
         page.setProperty("kind", "page")
         self.setWidget(page)
-        outer = QVBoxLayout(page)
-        outer.setContentsMargins(24, 24, 24, 24)
-        outer.addStretch(2)
-        outer.addLayout(centred(inner, _COLUMN_PX))
-        outer.addStretch(3)
-        self._summary.clicked.connect(self.summary_requested)
-        self._add.clicked.connect(self.folder_requested)
-        self._endpoint.clicked.connect(self.writing_requested)
+        vertical(Stretch(2), centred(inner, _COLUMN_PX), Stretch(3), on=page, margins=24)
 
     def show_examples(self, questions: Sequence[str]) -> None:
         """Show these example questions, replacing earlier ones."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QImage, QResizeEvent
-from PySide6.QtWidgets import QFileDialog, QSplitter, QStackedWidget, QWidget
+from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 from shiboken6 import isValid
 
 from desktop_rag.core.conversation import Attachment, AttachmentKind, Message, Role, SourceRef
@@ -29,6 +29,7 @@ from desktop_rag.ui.messages.message_model import MessageModel
 from desktop_rag.ui.reading.reading_pane import ReadingPane
 from desktop_rag.ui.viewers.viewer import DocumentSpan, span_of
 from desktop_rag.ui.widgets.file_drop import FileDrop
+from desktop_rag.ui.widgets.forms import choose_files
 from desktop_rag.ui.widgets.image_view import ImageView
 
 if TYPE_CHECKING:
@@ -54,15 +55,8 @@ class SidePanels(QSplitter):
 
     reading_width_chosen = Signal(int)
 
-    def __init__(
-        self,
-        left: QWidget,
-        middle: QWidget,
-        sources: QWidget,
-        reading: QWidget,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(Qt.Orientation.Horizontal, parent)
+    def __init__(self, left: QWidget, middle: QWidget, sources: QWidget, reading: QWidget) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
         self._left = left
         self._sources = sources
         self._reading = reading
@@ -522,14 +516,12 @@ class ChatAttachments(QObject):
 
     @Slot()
     def _on_attach_requested(self) -> None:
-        dialog = QFileDialog(self._page, tr("Attach files to this chat"))
-        dialog.setObjectName("attachDialog")
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.filesSelected.connect(
-            lambda names: self._files.add_files(Path(name) for name in names)
+        choose_files(
+            self._page,
+            tr("Attach files to this chat"),
+            lambda names: self._files.add_files(map(Path, names)),
+            name="attachDialog",
         )
-        dialog.open()
 
     @Slot()
     def _on_submitted(self) -> None:

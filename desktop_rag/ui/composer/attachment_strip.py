@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from desktop_rag.core.conversation import Attachment, AttachmentKind
 from desktop_rag.core.errors import AppError
@@ -21,6 +21,7 @@ from desktop_rag.ui.widgets.controls import (
     PlainLabel,
     set_tip,
 )
+from desktop_rag.ui.widgets.layouts import Stretch, clear, drop, horizontal, vertical
 
 _MAX_COLUMNS = 2
 _TWO_COLUMNS_MIN_PX = 440
@@ -44,13 +45,15 @@ class AttachmentChip(Card):
         set_tip(state, state_text)
         close = IconButton(theme, "close:muted", tr("Remove {name}", name=name))
         close.clicked.connect(lambda: self.remove_requested.emit(file.key))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(8, 2, 2, 2)
-        row.setSpacing(6)
-        row.addWidget(IconLabel(theme, icon, self, size_px=_ICON_PX))
-        row.addWidget(title, 3)
-        row.addWidget(state, 9 if file.error else 2)
-        row.addWidget(close)
+        horizontal(
+            IconLabel(theme, icon, self, size_px=_ICON_PX),
+            (title, 3),
+            (state, 9 if file.error else 2),
+            close,
+            on=self,
+            margins=(8, 2, 2, 2),
+            spacing=6,
+        )
         self.setAccessibleName(
             tr("Attached: {name}, {state_text}", name=name, state_text=state_text)
         )
@@ -61,8 +64,8 @@ class AttachmentStrip(QWidget):
 
     remove_requested = Signal(int)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._chips: list[AttachmentChip] = []
         self._wide: list[bool] = []
@@ -71,20 +74,13 @@ class AttachmentStrip(QWidget):
         self._grid.setSpacing(6)
         self._note = PlainLabel(tone="danger", scale="small", wrap=True)
         self._note.setObjectName("attachmentNote")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 2, 4, 4)
-        column.setSpacing(6)
-        column.addLayout(self._grid)
-        column.addWidget(self._note)
+        vertical(self._grid, self._note, on=self, margins=(0, 2, 4, 4), spacing=6)
         self._note.hide()
         self.hide()
 
     def show_files(self, files: Sequence[AttachedFile]) -> None:
         """Show these files, failed ones last."""
-        for former in self._chips:
-            self._grid.removeWidget(former)
-            former.hide()
-            former.deleteLater()
+        drop(self._chips, of=self._grid)
         # A failed file or a single one takes a whole row.
         ordered = sorted(files, key=lambda file: file.error is not None)
         self._wide = [file.error is not None or len(ordered) == 1 for file in ordered]
@@ -117,8 +113,7 @@ class AttachmentStrip(QWidget):
 
     def show_refusal(self, error: AppError | None) -> None:
         """Show why the attachments can't be sent; None if they can."""
-        self._note.setText(failure_in_words(error) if error else "")
-        self._note.setVisible(error is not None)
+        self._note.say(failure_in_words(error) if error else "")
 
 
 class SentAttachments(QWidget):
@@ -126,13 +121,11 @@ class SentAttachments(QWidget):
 
     opened = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._shown: tuple[Attachment, ...] = ()
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
+        self._column = vertical(on=self, margins=0, spacing=0)
         self.hide()
 
     def show_attachments(self, attachments: tuple[Attachment, ...]) -> None:
@@ -140,10 +133,7 @@ class SentAttachments(QWidget):
         if attachments == self._shown:
             return
         self._shown = attachments
-        while item := self._column.takeAt(0):
-            if former := item.widget():
-                former.hide()
-                former.deleteLater()
+        clear(self._column)
         for attachment in attachments:
             self._column.addWidget(self._line(attachment))
         self.setVisible(bool(attachments))
@@ -157,10 +147,7 @@ class SentAttachments(QWidget):
         # Attachments of an imported chat have only a name.
         button.setEnabled(attachment.has_text or attachment.kind is AttachmentKind.IMAGE)
         button.clicked.connect(lambda: self.opened.emit(attachment))
-        row = QHBoxLayout(line)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addStretch(1)
+        row = horizontal(Stretch(), on=line, margins=0, spacing=0)
         icon = _icon(is_image=attachment.kind is AttachmentKind.IMAGE)
         row.addWidget(IconLabel(self._theme, f"{icon}:muted", line, size_px=_ICON_PX))
         row.addWidget(button)

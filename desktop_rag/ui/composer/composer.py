@@ -12,16 +12,7 @@ from PySide6.QtGui import (
     QKeyEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
-    QMenu,
-    QPlainTextEdit,
-    QSizePolicy,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QMenu, QPlainTextEdit, QSizePolicy, QToolButton, QWidget
 
 from desktop_rag.core.conversation import Attachment, Message
 from desktop_rag.core.domain import Collection
@@ -47,6 +38,7 @@ from desktop_rag.ui.foundation.wording import collection_name, is_right_to_left,
 from desktop_rag.ui.widgets.controls import Card, IconButton, PlainLabel, TextButton, set_property
 from desktop_rag.ui.widgets.file_drop import local_files
 from desktop_rag.ui.widgets.form_fields import DropDown
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 _MAX_LINES = 6
 _ENTER_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
@@ -61,8 +53,8 @@ class QuestionField(QPlainTextEdit):
     files_added = Signal(object)
     image_pasted = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("questionField")
         self.setAccessibleName(tr("Question"))
         self._placeholder = _PLACEHOLDER
@@ -163,8 +155,8 @@ _MOST_PX = 240
 class DocumentsChoice(DropDown):
     """Offers all documents, the collections, or no documents at all."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._collections: Sequence[Collection] = ()
         self._allowed_ids: Sequence[str] = ()
@@ -263,36 +255,44 @@ class Composer(Card):
         self.setFocusProxy(self._field)
         self._documents = DocumentsChoice(self._theme)
         self._hint = PlainLabel(_KEYS, tone="muted", scale="small")
-        self._send = IconButton(self._theme, "send:accent_text", tr("Send"))
+        self._send = IconButton(self._theme, "send:accent_text", tr("Send"), then=self._submit)
         self._send.setObjectName("sendButton")
-        self._stop = IconButton(self._theme, "stop:accent_text", tr("Stop (Esc)"))
+        self._stop = IconButton(
+            self._theme, "stop:accent_text", tr("Stop (Esc)"), then=self.stop_requested
+        )
         self._stop.setObjectName("stopButton")
-        self._below = below = QHBoxLayout()
-        below.setSpacing(8)
-        self._attach = IconButton(self._theme, "attach:muted", tr("Attach files or images"))
+        self._attach = IconButton(
+            self._theme, "attach:muted", tr("Attach files or images"), then=self.attach_requested
+        )
         self._attach.setObjectName("attachButton")
-        for widget in (self._attach, self._documents, self._build_syntax()):
-            below.addWidget(widget)
-        below.addStretch(1)
-        for widget in (self._hint, self._send, self._stop):
-            below.addWidget(widget)
-        self._column = column = QVBoxLayout(self)
-        column.setContentsMargins(12, 8, 8, 8)
-        column.setSpacing(4)
+        self._below = horizontal(
+            self._attach,
+            self._documents,
+            self._build_syntax(),
+            Stretch(),
+            self._hint,
+            self._send,
+            self._stop,
+            spacing=8,
+        )
         self._strip = AttachmentStrip(self._theme)
-        for widget in (self._build_editing(), self.scope_bar, self._strip, self._field):
-            column.addWidget(widget)
-        column.addLayout(below)
+        self._column = vertical(
+            self._build_editing(),
+            self.scope_bar,
+            self._strip,
+            self._field,
+            self._below,
+            on=self,
+            margins=(12, 8, 8, 8),
+            spacing=4,
+        )
 
     def _build_editing(self) -> QWidget:
         self._editing = QWidget()
-        row = QHBoxLayout(self._editing)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(PlainLabel(_EDITING, tone="muted", scale="small", wrap=True), 1)
-        cancel = TextButton(tr("Cancel"), kind="quiet")
+        words = PlainLabel(_EDITING, tone="muted", scale="small", wrap=True)
+        cancel = TextButton(tr("Cancel"), kind="quiet", then=self.end_editing)
         cancel.setObjectName("cancelEditing")
-        cancel.clicked.connect(self.end_editing)
-        row.addWidget(cancel)
+        horizontal((words, 1), cancel, on=self._editing, margins=0)
         self._editing.hide()
         return self._editing
 
@@ -331,9 +331,6 @@ class Composer(Card):
     def _connect(self) -> None:
         self._field.entered.connect(self._submit)
         self._field.textChanged.connect(self._on_text_changed)
-        self._send.clicked.connect(self._submit)
-        self._stop.clicked.connect(self.stop_requested)
-        self._attach.clicked.connect(self.attach_requested)
         self._field.files_added.connect(self.files_added)
         self._field.image_pasted.connect(self.image_pasted)
         self._strip.remove_requested.connect(self.removal_requested)

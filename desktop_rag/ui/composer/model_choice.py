@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.language.translation import tr
@@ -14,6 +14,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import literal, one_line, shortened
 from desktop_rag.ui.widgets.controls import MenuButton, PlainLabel, centred, set_tip
+from desktop_rag.ui.widgets.layouts import vertical
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -33,10 +34,8 @@ class ModelChoice(MenuButton):
     settings_requested = Signal()
     comparison_requested = Signal()
 
-    def __init__(
-        self, theme: Theme, bridge: Bridge, chat: "Chat", parent: QWidget | None = None
-    ) -> None:
-        super().__init__(theme, parent)
+    def __init__(self, theme: Theme, bridge: Bridge, chat: "Chat") -> None:
+        super().__init__(theme)
         self._bridge = bridge
         self._chat = chat
         self._settings = Settings()
@@ -152,8 +151,8 @@ class AssistantChoice(MenuButton):
     new_requested = Signal()
     list_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme)
         self._assistants: Sequence[Assistant] = ()
         self._wanted_id = ""
         self.setObjectName("assistantChoice")
@@ -237,11 +236,7 @@ class Caution(PlainLabel):
     def below(self, field: QWidget) -> QHBoxLayout:
         """A row with the field in its middle, above the caution."""
         whole = QWidget()
-        column = QVBoxLayout(whole)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addWidget(field)
-        column.addWidget(self)
+        vertical(field, self, on=whole, margins=0, spacing=4)
         row = centred(whole, _WIDTH_PX)
         row.setContentsMargins(16, 4, 16, 8)
         return row

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import DocumentsChanged, SourcesChanged
@@ -16,6 +16,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.layouts import clear, drop, vertical
 from desktop_rag.ui.widgets.removable_chip import RemovableChip
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ class ScopeBar(QWidget):
     cleared = Signal()
     attachment_removed = Signal(int)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._scope = self._before = ALL_DOCUMENTS
         self._files: Sequence[AttachedFile] = ()
@@ -56,16 +57,8 @@ class ScopeBar(QWidget):
         self._notice = PlainLabel(tone="warning", scale="small", wrap=True)
         ways_out = QWidget()
         self._ways_out = FlowRow(ways_out)
-        lines = QVBoxLayout(self._notice_row)
-        lines.setContentsMargins(0, 0, 0, 0)
-        lines.setSpacing(0)
-        lines.addWidget(self._notice)
-        lines.addWidget(ways_out)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 2)
-        column.setSpacing(4)
-        column.addWidget(self._chips)
-        column.addWidget(self._notice_row)
+        vertical(self._notice, ways_out, on=self._notice_row, margins=0, spacing=0)
+        vertical(self._chips, self._notice_row, on=self, margins=(0, 0, 0, 2), spacing=4)
         # Hidden individually: shown before it is in its window, each would be a window of its own.
         for part in (self._chips, self._notice_row, self):
             part.hide()
@@ -108,10 +101,7 @@ class ScopeBar(QWidget):
 
     def show_notice(self, text: str, *offers: tuple[str, Callable[[], None]]) -> None:
         """Say what can't be searched, with a button for each remedy; "" hides the notice."""
-        for former in self._offers:
-            self._ways_out.removeWidget(former)
-            former.hide()
-            former.deleteLater()
+        drop(self._offers, of=self._ways_out)
         self._offers = []
         for words, act in offers:
             button = TextButton(words, self._notice_row, kind="quiet")
@@ -150,10 +140,7 @@ class ScopeBar(QWidget):
             self._field.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _show(self) -> None:
-        while item := self._flow.takeAt(0):
-            if former := item.widget():
-                former.hide()
-                former.deleteLater()
+        clear(self._flow)
         for chip in (*self._scope_chips(), *self._file_chips()):
             self._flow.addWidget(chip)
             chip.show()

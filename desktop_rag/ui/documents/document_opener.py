@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QSplitter,
     QTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -51,6 +50,7 @@ from desktop_rag.ui.widgets.controls import (
     add_clear_button,
     plain_question,
 )
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -95,8 +95,8 @@ Span = tuple[int, int]
 class DocumentText(QPlainTextEdit):
     """Text with a passage and a quote highlighted, inserted as plain text, never read as HTML."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._text = ""
         self._passage: Span = (0, 0)
@@ -226,14 +226,16 @@ class DocumentDetails(QWidget):
         sides.addWidget(self._text)
         sides.setStretchFactor(1, 1)
         sides.setSizes([_LIST_PX, _WIDTH_PX - _LIST_PX])
-        column = QVBoxLayout(self)
-        column.setContentsMargins(18, 14, 18, 14)
-        column.setSpacing(8)
-        column.addWidget(self._title)
-        column.addWidget(self._details)
-        column.addWidget(self._reason)
-        column.addWidget(sides, 1)
-        column.addLayout(self._build_buttons())
+        vertical(
+            self._title,
+            self._details,
+            self._reason,
+            (sides, 1),
+            self._build_buttons(),
+            on=self,
+            margins=(18, 14, 18, 14),
+            spacing=8,
+        )
         self._reason.hide()
         self._title.set_full_text(tr("Loading…"))
         self._enable(has_passages=False)
@@ -243,30 +245,30 @@ class DocumentDetails(QWidget):
         self._previous = IconButton(self._theme, "chevron-up:text", tr("Previous passage"))
         self._next = IconButton(self._theme, "chevron-down:text", tr("Next passage"))
         self._number = PlainLabel(tone="muted")
-        self._find = QLineEdit()
-        self._find.setPlaceholderText(tr("Find in text"))
+        self._find = QLineEdit(placeholderText=tr("Find in text"))
         self._find.setAccessibleName(tr("Find in text"))
         add_clear_button(self._find)
         self._find.setMaximumWidth(_LIST_PX)
-        self._copy = TextButton(tr("Copy passage"), icon="copy:text", theme=self._theme)
-        self._close = TextButton(tr("Close"))
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        for widget in (self._previous, self._next, self._number):
-            row.addWidget(widget)
-        row.addWidget(self._find, 1)
-        row.addStretch(1)
-        for button in (self._copy, self._close):
-            row.addWidget(button)
-        return row
+        self._copy = TextButton(
+            tr("Copy passage"), icon="copy:text", theme=self._theme, then=self._on_copy
+        )
+        self._close = TextButton(tr("Close"), then=self.close)
+        return horizontal(
+            self._previous,
+            self._next,
+            self._number,
+            (self._find, 1),
+            Stretch(),
+            self._copy,
+            self._close,
+            spacing=8,
+        )
 
     def _connect(self) -> None:
         self._list.selectionModel().currentChanged.connect(self._on_passage_chosen)
         self._previous.clicked.connect(lambda: self._step(-1))
         self._next.clicked.connect(lambda: self._step(1))
         self._find.returnPressed.connect(self._on_find)
-        self._copy.clicked.connect(self._on_copy)
-        self._close.clicked.connect(self.close)
         for keys, words, slot in (
             ("Esc", tr("Close the details"), self.close),
             ("Ctrl+F", tr("Find in the text"), self._find.setFocus),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import regex
 from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import NEAREST, SourceRef
 from desktop_rag.core.language.translation import count_of, told, tr
@@ -29,6 +29,7 @@ from desktop_rag.ui.widgets.controls import (
     set_property,
     set_tip,
 )
+from desktop_rag.ui.widgets.layouts import Stretch, clear, horizontal, vertical
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
 # The size of an excerpt.
@@ -131,13 +132,12 @@ class PassageText(MarkedText):
         theme: Theme,
         text: str,
         quote: str,
-        parent: QWidget | None = None,
         *,
         wrapped_from: int = 0,
         is_markdown: bool = False,
     ) -> None:
         """Lines of `wrapped_from` characters may be hard-wrapped; Markdown loses its marks."""
-        super().__init__(theme, tr("Passage"), parent)
+        super().__init__(theme, tr("Passage"))
         self._had_selection = False
         passage = text.strip()
         shown = unwrapped(passage, wrapped_from) if wrapped_from else passage
@@ -285,35 +285,29 @@ class SourceCard(Card):
             self._theme, text, quote, wrapped_from=_wrapped_from(source.anchor),
             is_markdown=is_markdown(source.path, source.url),
         )  # fmt: skip
-        self._fold = TextButton(tr("Show more"), kind="quiet")
+        self._fold = TextButton(tr("Show more"), kind="quiet", then=self._on_fold_clicked)
         self._ask = IconButton(
             self._theme, "chat:muted", tr("Ask about the file of {n}", n=source.n)
         )
-        self._read = IconButton(self._theme, "eye:muted", tr("Read source {n}", n=source.n))
+        self._read = IconButton(
+            self._theme, "eye:muted", tr("Read source {n}", n=source.n), then=self._on_read_clicked
+        )
         self._open = IconButton(
             self._theme, "open:muted", tr("Open source {n} in another program", n=source.n)
         )
-        self._copy = IconButton(self._theme, "copy:muted", tr("Copy source {n}", n=source.n))
-        head = QHBoxLayout()
-        head.setSpacing(10)
+        self._copy = IconButton(
+            self._theme, "copy:muted", tr("Copy source {n}", n=source.n), then=self._on_copy_clicked
+        )
+        head = horizontal(spacing=10)
         # A single line is centred beside the number, several start at its top.
         align = Qt.AlignmentFlag.AlignVCenter if self._follows else Qt.AlignmentFlag.AlignTop
         head.addWidget(number, 0, align)
         head.addLayout(self._build_words(), 1)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(0)
-        for button in (self._copy, self._ask, self._read, self._open):
-            buttons.addWidget(button)
-        foot = QHBoxLayout()
-        foot.addWidget(self._fold)
-        foot.addStretch(1)
+        buttons = horizontal(self._copy, self._ask, self._read, self._open, spacing=0)
+        foot = horizontal(self._fold, Stretch())
         # Beside a title they would leave it a word or two.
         (head if self._follows else foot).addLayout(buttons)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 10, 10, 10)
-        column.setSpacing(6)
-        column.addLayout(head)
-        column.addWidget(self._passage)
+        column = vertical(head, self._passage, on=self, margins=(12, 10, 10, 10), spacing=6)
         if also_in := self.source.also_in:
             text, everywhere = _copies_in_words(also_in), "\n".join(also_in)
             column.addWidget(_muted(text, Qt.TextElideMode.ElideMiddle, everywhere))
@@ -337,8 +331,7 @@ class SourceCard(Card):
         place = _Place(one_line(place_in_words(source.anchor)), is_small=not self._follows)
         where = source.url or source.path
         file = _muted(_name_of(source), Qt.TextElideMode.ElideMiddle, where)
-        words = QVBoxLayout()
-        words.setSpacing(1)
+        words = vertical(spacing=1)
         shown = [""]
         origin = "" if source.is_in_library else _MISSING
         origin = _SHARED if is_shared(source.document_id) else origin
@@ -354,11 +347,8 @@ class SourceCard(Card):
 
     def _connect(self) -> None:
         self._ask.clicked.connect(lambda: self.ask_requested.emit((self.source,)))
-        self._read.clicked.connect(self._on_read_clicked)
         self._passage.clicked.connect(self._on_read_clicked)
         self._open.clicked.connect(lambda: self.open_requested.emit(self.source))
-        self._copy.clicked.connect(self._on_copy_clicked)
-        self._fold.clicked.connect(self._on_fold_clicked)
 
     def mark(self, places: Sequence[Span]) -> None:
         """Mark these spans of the passage instead of its quote, if there are any."""
@@ -372,8 +362,7 @@ class SourceCard(Card):
     def warn(self, caution: str) -> None:
         """Say what to know of the file, unless the card above says it."""
         text = one_line(told(caution)) if caution and not self._follows else ""
-        self._caution.setText(text)
-        self._caution.setVisible(bool(text))
+        self._caution.say(text)
 
     def set_chosen(self, is_chosen: bool) -> None:
         """Highlight the card a citation points to."""
@@ -423,8 +412,8 @@ class SourcesPanel(QWidget):
     open_requested = Signal(object)
     close_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._sources: tuple[SourceRef, ...] = ()
         self._nearest: tuple[SourceRef, ...] = ()
@@ -444,33 +433,23 @@ class SourcesPanel(QWidget):
         self._title = PlainLabel(tr("Sources"), scale="heading")
         self._ask = IconButton(self._theme, "chat:muted", tr("Ask about these files only"))
         self._ask.clicked.connect(lambda: self.ask_requested.emit(self._sources or self._nearest))
-        close = IconButton(self._theme, "close:muted", tr("Close sources"))
-        close.clicked.connect(self.close_requested)
-        head = QHBoxLayout()
-        head.setContentsMargins(14, 10, 8, 0)
-        head.addWidget(self._title, 1)
-        head.addWidget(self._ask)
-        head.addWidget(close)
+        close = IconButton(
+            self._theme, "close:muted", tr("Close sources"), then=self.close_requested
+        )
+        head = horizontal((self._title, 1), self._ask, close, margins=(14, 10, 8, 0))
         self._page = _Page()
         self._page.resized.connect(self._lay_out)
         self._page.setProperty("kind", "sidebar")
-        self._column = QVBoxLayout(self._page)
-        self._column.setContentsMargins(12, 0, 12, 12)
-        self._column.setSpacing(_GAP_PX)
-        self._scroll = QScrollArea()
+        self._column = vertical(on=self._page, margins=(12, 0, 12, 12), spacing=_GAP_PX)
+        self._scroll = QScrollArea(widgetResizable=True)
         self._scroll.setAccessibleName(tr("Sources"))
         self._scroll.setObjectName("sources")
-        self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setWidget(self._page)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addLayout(head)
         self._empty = PlainLabel(_NONE, tone="muted", wrap=True)
         self._empty.setContentsMargins(14, 4, 14, 0)
         self._ask.hide()
-        column.addWidget(self._empty)
-        column.addWidget(self._scroll, 1)
+        vertical(head, self._empty, (self._scroll, 1), on=self, margins=0)
 
     @property
     def sources(self) -> tuple[SourceRef, ...]:
@@ -534,10 +513,7 @@ class SourcesPanel(QWidget):
         self._waiting.clear()
         self._last_document_id = ""
         self._cards.clear()
-        while item := self._column.takeAt(0):
-            if widget := item.widget():
-                widget.hide()
-                widget.deleteLater()
+        clear(self._column)
 
     @Slot()
     def _add_some(self) -> None:

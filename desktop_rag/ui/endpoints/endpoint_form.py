@@ -208,7 +208,7 @@ class FirstModelGuide(Card):
         self.setAccessibleName(_TITLE)
         title = PlainLabel(_TITLE, wrap=True)
         title.setObjectName("noticeTitle")
-        self._page = TextButton(tr("Open ollama.com…"))
+        self._page = TextButton(tr("Open ollama.com…"), then=lambda: confirm_and_open(_PAGE, self))
         self._copy = TextButton(tr("Copy command"), then=self._on_copy_clicked)
         self._again = TextButton(tr("Search again"), then=self.search_requested)
         steps = QGridLayout()
@@ -233,7 +233,6 @@ class FirstModelGuide(Card):
             spacing=8,
         )
         self.hide()
-        self._page.clicked.connect(lambda: confirm_and_open(_PAGE, self))
 
     @Slot()
     def _on_copy_clicked(self) -> None:
@@ -259,8 +258,8 @@ class EndpointChoice(QWidget):
         self.list = DropDown(self)
         self.list.setMinimumContentsLength(16)
         self.list.setAccessibleName(tr("Endpoint"))
-        self._use = TextButton(tr("Use for answers"))
-        self._add = TextButton(tr("Add endpoint"))
+        self._use = TextButton(tr("Use for answers"), then=lambda: self.used.emit(self._shown))
+        self._add = TextButton(tr("Add endpoint"), then=lambda: self.shown.emit(""))
         self._remove = TextButton(tr("Remove"), kind="quiet")
         self._remove.setAccessibleDescription(
             tr("Remove this endpoint; its key stays in the keyring")
@@ -277,8 +276,6 @@ class EndpointChoice(QWidget):
             spacing=6,
         )
         self.list.activated.connect(lambda _row: self.shown.emit(self._shown))
-        self._use.clicked.connect(lambda: self.used.emit(self._shown))
-        self._add.clicked.connect(lambda: self.shown.emit(""))
         self._remove.clicked.connect(lambda: self.removed.emit(self._shown))
 
     @property

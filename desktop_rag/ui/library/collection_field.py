@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QLineEdit, QListWidget, QListWidgetItem, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QListWidget, QListWidgetItem
 
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.language.translation import tr
@@ -16,14 +16,12 @@ _MAX_NAME = 80
 class CollectionField(DropDown):
     """Lists the existing collections by name; any other name creates a new one."""
 
-    def __init__(self, collections: Sequence[Collection], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, collections: Sequence[Collection]) -> None:
+        super().__init__()
         self.setEditable(True)
         self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.setMaxCount(1000)
-        line = QLineEdit()
-        line.setMaxLength(_MAX_NAME)
-        line.setPlaceholderText(tr("My documents"))
+        line = QLineEdit(maxLength=_MAX_NAME, placeholderText=tr("My documents"))
         line.setAccessibleName(tr("Collection"))
         self.setLineEdit(line)
         self.addItems([one_line(collection.name) for collection in collections])
@@ -43,13 +41,8 @@ _REMOVED = tr("Removed collection")
 class CollectionCheckboxes(QListWidget):
     """One checkbox per collection, and per chosen collection that was removed since."""
 
-    def __init__(
-        self,
-        collections: Sequence[Collection],
-        chosen: Sequence[str],
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, collections: Sequence[Collection], chosen: Sequence[str]) -> None:
+        super().__init__()
         self.setObjectName("collectionChecks")
         self.setAccessibleName(tr("Collections"))
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

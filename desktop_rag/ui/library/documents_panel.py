@@ -1,6 +1,6 @@
 """The documents table with its context menu, its filters, and the line below it. Qt thread."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -23,7 +23,6 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -47,6 +46,7 @@ from desktop_rag.ui.library.facets.facet_values import (
 )
 from desktop_rag.ui.widgets.controls import ElidedLabel, TextButton, add_clear_button
 from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 # The padding of a cell, or of a header with its sort arrow.
 _PADDING_PX = 34
@@ -348,35 +348,39 @@ def _copy(text: str) -> None:
 class SelectionBar(QWidget):
     """The line below the table: what is shown and selected, and actions for the selection."""
 
-    ask_requested = Signal()
-    read_requested = Signal()
-    exclude_requested = Signal()
-    include_requested = Signal()
-    retry_requested = Signal()
-
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, table: DocumentsTable, parent: QWidget) -> None:
         super().__init__(parent)
         self._words = ElidedLabel("", self, tone="muted", scale="small")
         self._ask = _action(
-            tr("Ask about this"), tr("Ask about the selected files only (Ctrl+Shift+Return)"), self
+            tr("Ask about this"),
+            tr("Ask about the selected files only (Ctrl+Shift+Return)"),
+            table.ask_about_selected,
         )
-        self._read = _action(tr("Read"), tr("Read the selected file here (Return)"), self)
-        self._retry = _action(tr("Read again"), tr("Index the selected files again (Ctrl+R)"), self)
+        self._read = _action(
+            tr("Read"), tr("Read the selected file here (Return)"), table.read_current
+        )
+        self._retry = _action(
+            tr("Read again"), tr("Index the selected files again (Ctrl+R)"), table.retry_selected
+        )
         self._exclude = _action(
-            tr("Exclude"), tr("Never read the selected files again (Delete)"), self
+            tr("Exclude"),
+            tr("Never read the selected files again (Delete)"),
+            table.exclude_selected,
         )
-        self._include = _action(tr("Include again"), tr("Read the selected files again"), self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(2, 0, 0, 0)
-        row.setSpacing(2)
-        row.addWidget(self._words, 1)
-        self._ask.clicked.connect(self.ask_requested)
-        self._read.clicked.connect(self.read_requested)
-        self._retry.clicked.connect(self.retry_requested)
-        self._exclude.clicked.connect(self.exclude_requested)
-        self._include.clicked.connect(self.include_requested)
-        for button in (self._ask, self._read, self._retry, self._exclude, self._include):
-            row.addWidget(button)
+        self._include = _action(
+            tr("Include again"), tr("Read the selected files again"), table.include_selected
+        )
+        horizontal(
+            (self._words, 1),
+            self._ask,
+            self._read,
+            self._retry,
+            self._exclude,
+            self._include,
+            on=self,
+            margins=(2, 0, 0, 0),
+            spacing=2,
+        )
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.show_selection([])
 
@@ -403,8 +407,8 @@ class SelectionBar(QWidget):
         self._include.setVisible(bool(excluded))
 
 
-def _action(words: str, description: str, parent: QWidget) -> TextButton:
-    button = TextButton(words, parent, kind="action")
+def _action(words: str, description: str, then: Callable[[], None]) -> TextButton:
+    button = TextButton(words, kind="action", then=then)
     button.setAccessibleDescription(description)
     return button
 
@@ -428,21 +432,12 @@ _HIDDEN_IN = {
 
 
 class DocumentsPanel(QWidget):
-    """Filters and sorts the documents; `retry_failed_requested` is for all failed files."""
+    """Filters and sorts the documents; `retry_failed_requested` is for all failed files.
 
-    open_requested = Signal(object)
-    folder_requested = Signal(object)
-    view_requested = Signal(object)
-    summary_requested = Signal(object)
+    What is wanted with single ones, the `table` tells.
+    """
+
     retry_failed_requested = Signal()
-    retry_requested = Signal(object)
-    encoding_chosen = Signal(object, str)
-    exclude_requested = Signal(object)
-    include_requested = Signal(object)
-    password_requested = Signal(object)
-    forgetting_requested = Signal(object)
-    tags_requested = Signal(object)
-    ask_requested = Signal(object)
 
     def __init__(self, theme: Theme, model: DocumentModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -505,45 +500,37 @@ class DocumentsPanel(QWidget):
         self._facets = FacetList(self._enter_password, self)
         self._active = ActiveFilters(self._theme, self)
         self._table = DocumentsTable(self._theme, self._model, self)
-        self._bar = SelectionBar(self)
+        self._bar = SelectionBar(self._table, self)
         # Otherwise the page would be as wide as all its controls in one line.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
-        below = QHBoxLayout()
-        below.setSpacing(14)
-        below.addWidget(self._facets)
-        files = QVBoxLayout()
-        files.setSpacing(8)
-        files.addWidget(self._active)
-        files.addWidget(self._table, 1)
-        files.addWidget(self._bar)
-        below.addLayout(files, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(10)
-        column.addLayout(filters)
-        column.addLayout(below, 1)
+        below = horizontal(
+            self._facets,
+            (vertical(self._active, (self._table, 1), self._bar, spacing=8), 1),
+            spacing=14,
+        )
+        vertical(filters, (below, 1), on=self, margins=0, spacing=10)
 
     def _build_filters(self) -> QHBoxLayout:
-        self._toggle = TextButton(tr("Filters"), self, kind="toggle")
+        self._toggle = TextButton(tr("Filters"), self, kind="toggle", then=self._on_toggle_clicked)
         self._toggle.setCheckable(True)
         self._toggle.setAccessibleDescription(tr("Show or hide the filters beside the table"))
-        self._text = QLineEdit(self)
-        self._text.setPlaceholderText(tr("Filter by name, folder, tag or reason"))
+        self._text = QLineEdit(self, placeholderText=tr("Filter by name, folder, tag or reason"))
         self._text.setAccessibleName(tr("Filter files"))
         add_clear_button(self._text)
-        self._retry = TextButton(tr("Retry failed"), self, icon="retry:text", theme=self._theme)
+        self._retry = TextButton(
+            tr("Retry failed"),
+            self,
+            icon="retry:text",
+            theme=self._theme,
+            then=self.retry_failed_requested,
+        )
         self._enter_password = TextButton(tr("Enter password…"), self)
         self._enter_password.setAccessibleDescription(tr("Open the selected encrypted file"))
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(self._toggle)
-        row.addWidget(self._text, 1)
-        row.addWidget(self._retry)
-        row.addWidget(self._enter_password)
-        return row
+        return horizontal(
+            self._toggle, (self._text, 1), self._retry, self._enter_password, spacing=8
+        )
 
     def _connect(self) -> None:
-        self._toggle.clicked.connect(self._on_toggle_clicked)
         self._text.textChanged.connect(lambda _text: self._typing.start())
         self._typing.timeout.connect(
             lambda: self._apply(replace(self._filter, text=self._text.text()))
@@ -554,30 +541,12 @@ class DocumentsPanel(QWidget):
         self._active.cleared.connect(
             lambda: self.show_filter(FileFilter(collections=self._filter.collections))
         )
-        self._retry.clicked.connect(self.retry_failed_requested)
         self._enter_password.clicked.connect(
-            lambda: self.password_requested.emit(self._table.current)
+            lambda: self._table.password_requested.emit(self._table.current)
         )
         self._table.current_changed.connect(self._show_password_button)
-        self._table.password_requested.connect(self.password_requested)
-        self._table.forgetting_requested.connect(self.forgetting_requested)
-        self._table.tags_requested.connect(self.tags_requested)
-        self._table.ask_requested.connect(self.ask_requested)
-        self._bar.ask_requested.connect(self._table.ask_about_selected)
-        self._table.open_requested.connect(self.open_requested)
-        self._table.folder_requested.connect(self.folder_requested)
-        self._table.view_requested.connect(self.view_requested)
-        self._table.retry_requested.connect(self.retry_requested)
-        self._table.encoding_chosen.connect(self.encoding_chosen)
-        self._table.exclude_requested.connect(self.exclude_requested)
-        self._table.include_requested.connect(self.include_requested)
-        self._table.summary_requested.connect(self.summary_requested)
         self._table.selection_changed.connect(self._choosing.start)
         self._choosing.timeout.connect(self._show_selection)
-        self._bar.read_requested.connect(self._table.read_current)
-        self._bar.exclude_requested.connect(self._table.exclude_selected)
-        self._bar.include_requested.connect(self._table.include_selected)
-        self._bar.retry_requested.connect(self._table.retry_selected)
         self._model.counts_changed.connect(self._on_counts_changed)
 
     # --- filters ---------------------------------------------------------------------------------

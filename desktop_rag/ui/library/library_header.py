@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QButtonGroup, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QButtonGroup, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import DocumentCounts
@@ -13,6 +13,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import counts_in_words, with_inside
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import WrappingRow
+from desktop_rag.ui.widgets.layouts import Gap, Stretch, vertical
 
 _ICON_PX = 28
 _GAP_PX = 14
@@ -45,18 +46,19 @@ class ChoiceCard(Card):
         """`texts` are the title, the text and the button."""
         super().__init__()
         title, text, action = texts
-        self.button = TextButton(action, kind="primary" if is_main else "")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(18, 18, 18, 18)
-        column.setSpacing(8)
-        column.addWidget(IconLabel(theme, icon, size_px=_ICON_PX))
-        column.addWidget(PlainLabel(title, scale="heading"))
+        self.button = TextButton(action, kind="primary" if is_main else "", then=self.chosen)
         words = PlainLabel(text, tone="muted", wrap=True)
         words.setAlignment(Qt.AlignmentFlag.AlignTop)
-        column.addWidget(words, 1)
-        column.addSpacing(6)
-        column.addWidget(self.button)
-        self.button.clicked.connect(self.chosen)
+        vertical(
+            IconLabel(theme, icon, size_px=_ICON_PX),
+            PlainLabel(title, scale="heading"),
+            (words, 1),
+            Gap(6),
+            self.button,
+            on=self,
+            margins=18,
+            spacing=8,
+        )
 
 
 # Kinds of files named by common words, which are translated.
@@ -79,16 +81,9 @@ class FirstRun(QWidget):
     demo_requested = Signal()
     settings_requested = Signal()
 
-    def __init__(
-        self,
-        theme: Theme,
-        kinds_read: Sequence[str],
-        parent: QWidget | None = None,
-        *,
-        has_demo: bool = True,
-    ) -> None:
+    def __init__(self, theme: Theme, kinds_read: Sequence[str], *, has_demo: bool = True) -> None:
         """`kinds_read` names the supported kinds of files, such as `PDF`."""
-        super().__init__(parent)
+        super().__init__()
         self.setProperty("kind", "page")
         *kinds, last = (KINDS_IN_WORDS.get(kind, kind) for kind in kinds_read)
         self._kinds_read = tr("{join} and {value}", join=", ".join(kinds), value=last)
@@ -108,12 +103,9 @@ class FirstRun(QWidget):
         cards.setSpacing(_GAP_PX)
         for card in (self._folder, self._demo, self._endpoint):
             cards.addWidget(card, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(10)
-        column.addStretch(1)
-        column.addWidget(PlainLabel(tr("Ask your documents"), scale="title", wrap=True))
-        column.addWidget(
+        vertical(
+            Stretch(),
+            PlainLabel(tr("Ask your documents"), scale="title", wrap=True),
             PlainLabel(
                 tr(
                     "Add a folder and start asking. You can search its files by words within"
@@ -122,12 +114,10 @@ class FirstRun(QWidget):
                 ),
                 tone="muted",
                 wrap=True,
-            )
-        )
-        column.addSpacing(10)
-        column.addLayout(cards)
-        column.addSpacing(6)
-        column.addWidget(
+            ),
+            Gap(10),
+            cards,
+            Gap(6),
             PlainLabel(
                 tr(
                     "Supported: {kinds_read}. You can also drop folders or files here.",
@@ -135,9 +125,12 @@ class FirstRun(QWidget):
                 ),
                 tone="muted",
                 wrap=True,
-            )
+            ),
+            Stretch(2),
+            on=self,
+            margins=0,
+            spacing=10,
         )
-        column.addStretch(2)
 
     def minimumSizeHint(self) -> QSize:
         size = super().minimumSizeHint()
@@ -197,7 +190,6 @@ class LibraryHeader(QWidget):
         self._theme = theme
         self._views: dict[str, TextButton] = {}
         self._build((*LibraryView, *more_views))
-        self._connect()
         self.show_actions(False)
 
     def show_actions(self, is_visible: bool) -> None:
@@ -235,9 +227,10 @@ class LibraryHeader(QWidget):
             kind="primary",
             icon="folder-plus:accent_text",
             theme=self._theme,
+            then=self.folder_requested,
         )
-        self._add_files = TextButton(tr("Add files…"), self)
-        self._add_links = TextButton(tr("Add web links…"), self)
+        self._add_files = TextButton(tr("Add files…"), self, then=self.files_requested)
+        self._add_links = TextButton(tr("Add web links…"), self, then=self.links_requested)
         # Aligned with the small text beside it.
         self._summary.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading)
         self._adding = [self._add_folder, self._add_files, self._add_links]
@@ -258,27 +251,14 @@ class LibraryHeader(QWidget):
             group.addButton(button)
             self._views[view] = button
         self._views[LibraryView.FILES].setChecked(True)
-        self._collections = TextButton(tr("Collections…"), self)
-        self._rescan = TextButton(tr("Check for changes"), self)
-        self._pause = TextButton(tr("Pause"), self, icon="pause:text", theme=self._theme)
+        self._collections = TextButton(tr("Collections…"), self, then=self.collections_requested)
+        self._rescan = TextButton(tr("Check for changes"), self, then=self.rescan_requested)
+        self._pause = TextButton(
+            tr("Pause"), self, icon="pause:text", theme=self._theme, then=self.pause_requested
+        )
         gap = QWidget(self)
         self._below = WrappingRow(
             [*self._views.values(), gap], [self._collections, self._rescan, self._pause],
             at=len(self._views) + 1, stretched=len(self._views), min_px=0, spacing=8,
         )  # fmt: skip
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(10)
-        column.addWidget(top)
-        column.addWidget(self._below)
-
-    def _connect(self) -> None:
-        for button, signal in (
-            (self._add_folder, self.folder_requested),
-            (self._add_files, self.files_requested),
-            (self._add_links, self.links_requested),
-            (self._collections, self.collections_requested),
-            (self._rescan, self.rescan_requested),
-            (self._pause, self.pause_requested),
-        ):
-            button.clicked.connect(signal)
+        vertical(top, self._below, on=self, margins=0, spacing=10)

@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QProgressBar,
-    QScrollArea,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QProgressBar, QScrollArea, QStackedWidget, QWidget
 
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
 from desktop_rag.core.language.translation import count_of, tr
@@ -60,6 +53,7 @@ from desktop_rag.ui.passwords.password_actions import PasswordActions
 from desktop_rag.ui.tags.tag_actions import TagActions
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.file_drop import FileDrop
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import put_in_place
 
 if TYPE_CHECKING:
@@ -112,21 +106,14 @@ class ProgressStrip(Card):
         self._bar.setAccessibleName(tr("Indexing progress"))
         self._steps = ElidedLabel(tone="muted", scale="small")
         self._file = ElidedLabel(tone="muted", scale="small", mode=Qt.TextElideMode.ElideMiddle)
-        top = QHBoxLayout()
-        top.setSpacing(10)
-        top.addWidget(self._headline, 1)
-        top.addWidget(self._left)
-        top.addWidget(self._percent)
-        bottom = QHBoxLayout()
-        bottom.setSpacing(16)
-        bottom.addWidget(self._steps, 3)
-        bottom.addWidget(self._file, 2)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(14, 8, 14, 8)
-        outer.setSpacing(5)
-        outer.addLayout(top)
-        outer.addWidget(self._bar)
-        outer.addLayout(bottom)
+        vertical(
+            horizontal((self._headline, 1), self._left, self._percent, spacing=10),
+            self._bar,
+            horizontal((self._steps, 3), (self._file, 2), spacing=16),
+            on=self,
+            margins=(14, 8, 14, 8),
+            spacing=5,
+        )
 
     @Slot()
     def _show(self) -> None:
@@ -171,22 +158,20 @@ class PicturesBar(Card):
         super().__init__(parent)
         self._words = PlainLabel()
         self._words.setWordWrap(True)
-        self._read = TextButton(tr("Read"), self, kind="primary")
-        self._later = TextButton(tr("Not now"), self)
-        self._pause = TextButton(tr("Pause pictures"), self)
-        self._resume = TextButton(tr("Resume pictures"), self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(14, 8, 14, 8)
-        row.setSpacing(8)
-        row.addWidget(self._words, 1)
-        for button, signal in (
-            (self._read, self.read_requested),
-            (self._later, self.later_requested),
-            (self._pause, self.pause_requested),
-            (self._resume, self.resume_requested),
-        ):
-            button.clicked.connect(signal)
-            row.addWidget(button)
+        self._read = TextButton(tr("Read"), kind="primary", then=self.read_requested)
+        self._later = TextButton(tr("Not now"), then=self.later_requested)
+        self._pause = TextButton(tr("Pause pictures"), then=self.pause_requested)
+        self._resume = TextButton(tr("Resume pictures"), then=self.resume_requested)
+        horizontal(
+            (self._words, 1),
+            self._read,
+            self._later,
+            self._pause,
+            self._resume,
+            on=self,
+            margins=(14, 8, 14, 8),
+            spacing=8,
+        )
         self.show_progress(IndexProgress())
 
     def show_progress(self, progress: IndexProgress) -> None:
@@ -348,13 +333,12 @@ class LibraryPage(QWidget):
         theme: Theme,
         kinds_read: Sequence[str],
         more_views: Mapping[str, Callable[[], QWidget]] | None = None,
-        parent: QWidget | None = None,
     ) -> None:
         """`kinds_read` names the supported kinds of files, such as `PDF`.
 
         `more_views` build views beside those of the files, by their names, when first shown.
         """
-        super().__init__(parent)
+        super().__init__()
         self._bridge = bridge
         self._library = library
         self._theme = theme
@@ -365,7 +349,6 @@ class LibraryPage(QWidget):
         self._files = FileActions(bridge, library, self)
         self._passwords = PasswordActions(bridge, library, self)
         self._tags = TagActions(bridge, library, self)
-        self._sources: dict[str, Source] = {}
         self._unbuilt = dict(more_views or {})
         self._build(kinds_read)
         self._connect()
@@ -409,7 +392,7 @@ class LibraryPage(QWidget):
         self.setProperty("kind", "page")
         # Created from top to bottom, which sets the Tab order.
         self._header = LibraryHeader(self._theme, list(self._unbuilt), self)
-        self.below_header = QVBoxLayout()
+        self.below_header = vertical()
         self._first_run = FirstRun(self._theme, kinds_read)
         self._empty = QScrollArea(self, widgetResizable=True)
         self._empty.setWidget(self._first_run)
@@ -433,21 +416,19 @@ class LibraryPage(QWidget):
         }
         for view in self._widget_of_view.values():
             self._views.addWidget(view)
-        content = QVBoxLayout(self._content)
-        content.setContentsMargins(0, 0, 0, 0)
-        content.setSpacing(12)
-        content.addWidget(self._strip)
-        content.addWidget(self._pictures)
         self._reading.addWidget(self._views)
-        content.addWidget(self._reading, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(22, 18, 22, 18)
-        column.setSpacing(12)
-        column.addWidget(self._header)
-        column.addLayout(self.below_header)
-        column.addWidget(self._opening, 1)
-        column.addWidget(self._empty, 1)
-        column.addWidget(self._content, 1)
+        parts = self._strip, self._pictures, (self._reading, 1)
+        vertical(*parts, on=self._content, margins=0, spacing=12)
+        vertical(
+            self._header,
+            self.below_header,
+            (self._opening, 1),
+            (self._empty, 1),
+            (self._content, 1),
+            on=self,
+            margins=(22, 18, 22, 18),
+            spacing=12,
+        )
         self._empty.hide()
         self._content.hide()
 
@@ -491,54 +472,48 @@ class LibraryPage(QWidget):
         self._pictures.later_requested.connect(lambda: chosen.emit(LongReading.WAIT))
 
     def _connect_folders(self) -> None:
-        self._list.options_requested.connect(
-            lambda source_id: self._actions.edit(self._sources[source_id])
+        asked, sources = self._list.asked, self._library.sources
+        asked.options_requested.connect(self._actions.edit)
+        asked.open_requested.connect(self._on_source_open_requested)
+        asked.rescan_requested.connect(
+            lambda source: self._bridge.run(self, lambda: sources.rescan(source.source_id))
         )
-        self._list.open_requested.connect(self._on_source_open_requested)
-        self._list.rescan_requested.connect(
-            lambda source_id: self._bridge.run(
-                self, lambda: self._library.sources.rescan(source_id)
+        asked.remove_confirmed.connect(self._actions.remove)
+        asked.files_requested.connect(self._on_files_requested)
+        asked.locate_requested.connect(self._actions.locate)
+        asked.summary_requested.connect(
+            lambda source: self.summary_requested.emit(
+                QuestionScope.of(ScopeItem.of_source(source))
             )
         )
-        self._list.remove_confirmed.connect(
-            lambda source_id: self._actions.remove(self._sources[source_id])
-        )
-        self._list.files_requested.connect(self._on_files_requested)
-        self._list.locate_requested.connect(
-            lambda source_id: self._actions.locate(self._sources[source_id])
-        )
-        self._list.summary_requested.connect(self._on_source_summary_requested)
-        self._list.ask_requested.connect(
-            lambda source_id: self._ask_about(ScopeItem.of_source(self._sources[source_id]))
-        )
+        asked.ask_requested.connect(lambda source: self._ask_about(ScopeItem.of_source(source)))
 
     def _connect_files(self) -> None:
-        self._panel.open_requested.connect(self._on_document_open_requested)
-        self._panel.folder_requested.connect(
-            lambda document: self._opener.show_in_folder(document.path)
-        )
-        self._panel.summary_requested.connect(
+        table = self._panel.table
+        table.open_requested.connect(self._on_document_open_requested)
+        table.folder_requested.connect(lambda document: self._opener.show_in_folder(document.path))
+        table.summary_requested.connect(
             lambda document: self.summary_requested.emit(
                 QuestionScope.of(ScopeItem.of_document(document))
             )
         )
-        self._panel.view_requested.connect(
+        table.view_requested.connect(
             lambda document: self._reading.read_document(document.document_id)
         )
         self._picture.filter_chosen.connect(self._on_filter_chosen)
         self._reading.library_requested.connect(self._reading.close_document)
         self._changes.read_requested.connect(self._reading.read_document)
         self._panel.retry_failed_requested.connect(self._files.retry_failed)
-        self._panel.retry_requested.connect(self._files.read_again)
-        self._panel.encoding_chosen.connect(self._files.choose_encoding)
-        self._panel.exclude_requested.connect(self._files.exclude)
-        self._panel.include_requested.connect(self._files.include)
+        table.retry_requested.connect(self._files.read_again)
+        table.encoding_chosen.connect(self._files.choose_encoding)
+        table.exclude_requested.connect(self._files.exclude)
+        table.include_requested.connect(self._files.include)
         self._files.undo_offered.connect(self.undo_offered)
         self._files.notified.connect(self.notified)
-        self._panel.password_requested.connect(self._passwords.ask)
-        self._panel.forgetting_requested.connect(self._passwords.forget)
-        self._panel.tags_requested.connect(self._tags.edit)
-        self._panel.ask_requested.connect(
+        table.password_requested.connect(self._passwords.ask)
+        table.forgetting_requested.connect(self._passwords.forget)
+        table.tags_requested.connect(self._tags.edit)
+        table.ask_requested.connect(
             lambda documents: self._ask_about(*map(ScopeItem.of_document, documents))
         )
 
@@ -546,7 +521,6 @@ class LibraryPage(QWidget):
 
     @Slot(object, object)
     def _show_sources(self, sources: Sequence[Source], collections: Sequence[Collection]) -> None:
-        self._sources = {source.source_id: source for source in sources}
         names = {collection.collection_id: collection.name for collection in collections}
         self._list.set_sources(sources, names)
         self._panel.set_places(sources, collections)
@@ -582,9 +556,8 @@ class LibraryPage(QWidget):
             self._library.indexing.pause()
         self._show_progress(self._library.indexing.progress())
 
-    @Slot(str)
-    def _on_source_open_requested(self, source_id: str) -> None:
-        source = self._sources[source_id]
+    @Slot(object)
+    def _on_source_open_requested(self, source: Source) -> None:
         self._opener.open(source.path, source.links.urls[0] if source.links else "")
 
     def make_removals(self) -> None:
@@ -622,10 +595,10 @@ class LibraryPage(QWidget):
         self.show_view(LibraryView.FILES)
         self._panel.show_filter(wanted)
 
-    @Slot(str, bool)
-    def _on_files_requested(self, source_id: str, is_failed_only: bool) -> None:
+    @Slot(object, bool)
+    def _on_files_requested(self, source: Source, is_failed_only: bool) -> None:
         self.show_view(LibraryView.FILES)
-        self._panel.show_files(source_id, [StateGroup.FAILED] if is_failed_only else [])
+        self._panel.show_files(source.source_id, [StateGroup.FAILED] if is_failed_only else [])
 
     @Slot(object)
     def _on_document_open_requested(self, document: Document) -> None:
@@ -643,8 +616,3 @@ class LibraryPage(QWidget):
             self._bridge.post(Notice(title, tr("Select fewer, or ask about their folder.")))
         else:
             self._bridge.post(AskAboutRequested(QuestionScope.of(*items)))
-
-    @Slot(str)
-    def _on_source_summary_requested(self, source_id: str) -> None:
-        if source := self._sources.get(source_id):
-            self.summary_requested.emit(QuestionScope.of(ScopeItem.of_source(source)))

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import Collection, Source, SourceRules, WebLinks
@@ -23,6 +23,7 @@ from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.library.dialogs.collections_dialog import CollectionsDialog
 from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
 from desktop_rag.ui.library.dialogs.links_dialog import LinksDialog
+from desktop_rag.ui.widgets.forms import choose_file, choose_files, choose_folder, open_once
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -79,7 +80,7 @@ class LinkActions(QObject):
 
         dialog.submitted.connect(check)
         dialog.finished.connect(closed.set)
-        _show(dialog)
+        open_once(dialog)
 
     def edit(self, source: Source) -> None:
         """Let the person change what is read of links, and see which were refused."""
@@ -105,14 +106,13 @@ class LinkActions(QObject):
         def stop() -> None:
             self._bridge.run(dialog, lambda: sources.stop_crawl(source_id), lambda _: look())
 
-        timer = QTimer(dialog)
-        timer.setInterval(_LOOK_MS)
+        timer = QTimer(dialog, interval=_LOOK_MS)
         timer.timeout.connect(look)
         timer.start()
         dialog.submitted.connect(save)
         dialog.stop_requested.connect(stop)
         look()
-        _show(dialog)
+        open_once(dialog)
 
 
 def id_of(library: "Library", collection: str) -> str:
@@ -126,11 +126,6 @@ def _known_id(library: "Library", collection: str) -> str:
     wanted = collection.casefold()
     found = (c for c in known if not wanted or c.name.casefold() == wanted)
     return next((c.collection_id for c in found), "")
-
-
-def _show(dialog: QDialog) -> None:
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.open()
 
 
 class SourceActions(QObject):
@@ -171,18 +166,16 @@ class SourceActions(QObject):
     def choose_folder(self) -> None:
         """Let the person choose a folder and set its rules."""
         self._end_offers()
-        dialog = QFileDialog(self._page, tr("Add a folder to the library"), str(Path.home()))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        self._open(dialog)
+        title, home = tr("Add a folder to the library"), str(Path.home())
+        choose_folder(self._page, title, lambda name: self.add([Path(name)]), start=home)
 
     @Slot()
     def choose_files(self) -> None:
         """Let the person choose and add single files."""
         self._end_offers()
-        dialog = QFileDialog(self._page, tr("Add files to the library"))
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
-        self._open(dialog)
+        choose_files(
+            self._page, tr("Add files to the library"), lambda names: self.add(map(Path, names))
+        )
 
     @Slot()
     def choose_links(self) -> None:
@@ -200,7 +193,7 @@ class SourceActions(QObject):
         dialog.removed.connect(
             lambda collection_id: self._run(lambda: self._library.collections.remove(collection_id))
         )
-        _show(dialog)
+        open_once(dialog)
 
     def locate(self, source: Source) -> None:
         """Let the person say where a moved folder or file is."""
@@ -213,17 +206,13 @@ class SourceActions(QObject):
 
     def _open_locator(self, source: Source, *, is_file: bool) -> None:
         title = tr("Where is {one_line} now?", one_line=one_line(source.name))
-        dialog = QFileDialog(self._page, title, str(Path.home()))
-        modes = QFileDialog.FileMode
-        dialog.setFileMode(modes.ExistingFile if is_file else modes.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly, not is_file)
         sources, source_id = self._library.sources, source.source_id
 
-        def apply(names: list[str]) -> None:
-            self._run(lambda: sources.locate(source_id, Path(names[0])))
+        def apply(name: str) -> None:
+            self._run(lambda: sources.locate(source_id, Path(name)))
 
-        dialog.filesSelected.connect(apply)
-        _show(dialog)
+        choose = choose_file if is_file else choose_folder
+        choose(self._page, title, apply, start=str(Path.home()))
 
     def edit(self, source: Source) -> None:
         """Let the person edit the rules of a folder, or what is read of links."""
@@ -245,7 +234,7 @@ class SourceActions(QObject):
             self._run(apply)
 
         dialog.submitted.connect(save)
-        _show(dialog)
+        open_once(dialog)
 
     def add(self, paths: Iterable[Path]) -> None:
         """Add folders and files. For a single folder, a dialog with a preview opens first."""
@@ -335,7 +324,7 @@ class SourceActions(QObject):
             self._run(lambda: library.sources.add(folder, id_of(library, collection), rules))
 
         dialog.submitted.connect(save)
-        _show(dialog)
+        open_once(dialog)
 
     @Slot(object, object)
     def _on_collection_saved(self, edited: Collection, members: frozenset[str]) -> None:
@@ -387,10 +376,6 @@ class SourceActions(QObject):
         for error in errors:
             self._bridge.post(error)
         self.changed.emit()
-
-    def _open(self, dialog: QFileDialog) -> None:
-        dialog.filesSelected.connect(lambda names: self.add(Path(name) for name in names))
-        _show(dialog)
 
 
 def _removed_in_words(source: Source) -> Notice:

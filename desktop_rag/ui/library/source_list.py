@@ -1,10 +1,10 @@
 """A scrollable column of source cards: path, state and file counts. Qt thread."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal, SignalInstance, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QWidget
 
 from desktop_rag.core.domain import DocumentState, Source, SourceState
 from desktop_rag.core.language.translation import tr
@@ -19,32 +19,36 @@ from desktop_rag.ui.foundation.wording import (
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import WrappingRow
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 _ICON_PX = 22
 _TONES = {SourceState.WATCHED: "success", SourceState.POLLED: "accent"}
 
 
+class FolderActions(QObject):
+    """What a person wants with a source; each signal carries it. All cards share one."""
+
+    open_requested = Signal(object)
+    rescan_requested = Signal(object)
+    remove_confirmed = Signal(object)
+    # Also True if only the failed files are wanted.
+    files_requested = Signal(object, bool)
+    options_requested = Signal(object)
+    summary_requested = Signal(object)
+    ask_requested = Signal(object)
+    locate_requested = Signal(object)
+
+
 class FolderCard(Card):
-    """Shows one source. Removing it asks for confirmation, because indexing it again takes time.
+    """Shows one source. Removing it asks for confirmation, because indexing it again takes time."""
 
-    All signals carry the source's id; `files_requested` also True if only failed files are wanted.
-    """
-
-    open_requested = Signal(str)
-    rescan_requested = Signal(str)
-    remove_confirmed = Signal(str)
-    files_requested = Signal(str, bool)
-    options_requested = Signal(str)
-    summary_requested = Signal(str)
-    ask_requested = Signal(str)
-    locate_requested = Signal(str)
-
-    def __init__(self, theme: Theme, source: Source, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, source: Source, asked: FolderActions) -> None:
+        super().__init__()
         self._theme = theme
         self._source = source
+        self._asked = asked
         self._build()
-        self._connect()
+        theme.changed.connect(self._paint_icon)
         self.show_source(source, "", DocumentCounts())
 
     @property
@@ -108,39 +112,51 @@ class FolderCard(Card):
         self._state = PlainLabel(scale="small")
         self._counts = ElidedLabel(tone="muted", scale="small")
         self._changes = PlainLabel(tone="muted", scale="small")
-        self._failed = TextButton("", kind="link")
-        details = QHBoxLayout()
-        details.setSpacing(10)
-        details.addWidget(self._state)
-        details.addWidget(self._counts, 1)
-        details.addWidget(self._changes)
-        details.addWidget(self._failed)
-        words = QVBoxLayout()
-        words.setSpacing(3)
-        words.addWidget(self._path)
-        words.addLayout(details)
-        words.addWidget(self._build_actions(name))
+        self._failed = TextButton("", kind="link", then=lambda: self._list_files(True))
+        words = vertical(
+            self._path,
+            horizontal(self._state, (self._counts, 1), self._changes, self._failed, spacing=10),
+            self._build_actions(name),
+            spacing=3,
+        )
         self._shown = QWidget()
-        row = QHBoxLayout(self._shown)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(12)
-        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(words, 1)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(14, 9, 10, 9)
-        outer.addWidget(self._shown)
+        horizontal(
+            (self._icon, 0, Qt.AlignmentFlag.AlignTop),
+            (words, 1),
+            on=self._shown,
+            margins=0,
+            spacing=12,
+        )
+        outer = vertical(self._shown, on=self, margins=(14, 9, 10, 9))
         # In place of the row, where the person looks, and not below it.
         outer.addWidget(self._build_question(name))
 
     def _build_actions(self, name: str) -> QWidget:
-        self._files = _action(tr("Show files"), tr("Show files in {name}", name=name))
-        self._ask = _action(tr("Ask about this"), tr("Ask about {name}", name=name))
-        self._summary = _action(tr("Summarise"), tr("Summarise {name}", name=name))
-        self._open = _action(tr("Open folder"), tr("Open {name}", name=name))
-        self._locate = _action(tr("Locate…"), tr("Say where {name} is now", name=name))
-        self._rescan = _action(tr("Check now"), tr("Check {name} for changes", name=name))
-        self._options = _action(tr("Options…"), tr("Options for {name}", name=name))
-        self._remove = _action(tr("Remove…"), tr("Remove {name} from the library", name=name))
+        asked, action = self._asked, self._action
+        self._files = _button(
+            tr("Show files"), tr("Show files in {name}", name=name), lambda: self._list_files(False)
+        )
+        self._ask = action(
+            tr("Ask about this"), tr("Ask about {name}", name=name), asked.ask_requested
+        )
+        self._summary = action(
+            tr("Summarise"), tr("Summarise {name}", name=name), asked.summary_requested
+        )
+        self._open = action(tr("Open folder"), tr("Open {name}", name=name), asked.open_requested)
+        self._locate = action(
+            tr("Locate…"), tr("Say where {name} is now", name=name), asked.locate_requested
+        )
+        self._rescan = action(
+            tr("Check now"), tr("Check {name} for changes", name=name), asked.rescan_requested
+        )
+        self._options = action(
+            tr("Options…"), tr("Options for {name}", name=name), asked.options_requested
+        )
+        self._remove = _button(
+            tr("Remove…"),
+            tr("Remove {name} from the library", name=name),
+            lambda: self._show_question(self._question.isHidden()),
+        )
         self._actions = (
             self._files, self._ask, self._summary, self._open, self._locate, self._rescan,
             self._options, self._remove,
@@ -152,33 +168,11 @@ class FolderCard(Card):
     def _build_question(self, name: str) -> QWidget:
         self._question = Card(self, kind="notice", tone="warning")
         text = PlainLabel(_question(self._source, name), wrap=True)
-        self._confirm = TextButton(tr("Remove"), kind="danger")
-        self._keep = TextButton(tr("Keep"))
-        row = QHBoxLayout(self._question)
-        row.setContentsMargins(12, 8, 12, 8)
-        row.addWidget(text, 1)
-        row.addWidget(self._keep)
-        row.addWidget(self._confirm)
+        self._confirm = TextButton(tr("Remove"), kind="danger", then=self._on_confirm_clicked)
+        self._keep = TextButton(tr("Keep"), then=lambda: self._show_question(False))
+        horizontal((text, 1), self._keep, self._confirm, on=self._question, margins=(12, 8, 12, 8))
         self._question.hide()
         return self._question
-
-    def _connect(self) -> None:
-        self._theme.changed.connect(self._paint_icon)
-        self._open.clicked.connect(lambda: self.open_requested.emit(self._source.source_id))
-        self._rescan.clicked.connect(lambda: self.rescan_requested.emit(self._source.source_id))
-        self._options.clicked.connect(lambda: self.options_requested.emit(self._source.source_id))
-        self._files.clicked.connect(
-            lambda: self.files_requested.emit(self._source.source_id, False)
-        )
-        self._ask.clicked.connect(lambda: self.ask_requested.emit(self._source.source_id))
-        self._locate.clicked.connect(lambda: self.locate_requested.emit(self._source.source_id))
-        self._summary.clicked.connect(lambda: self.summary_requested.emit(self._source.source_id))
-        self._failed.clicked.connect(
-            lambda: self.files_requested.emit(self._source.source_id, True)
-        )
-        self._remove.clicked.connect(lambda: self._show_question(self._question.isHidden()))
-        self._keep.clicked.connect(lambda: self._show_question(False))
-        self._confirm.clicked.connect(self._on_confirm_clicked)
 
     @Slot()
     def _paint_icon(self) -> None:
@@ -190,7 +184,13 @@ class FolderCard(Card):
     @Slot()
     def _on_confirm_clicked(self) -> None:
         self._confirm.setEnabled(False)
-        self.remove_confirmed.emit(self._source.source_id)
+        self._asked.remove_confirmed.emit(self._source)
+
+    def _list_files(self, is_failed_only: bool) -> None:
+        self._asked.files_requested.emit(self._source, is_failed_only)
+
+    def _action(self, words: str, name: str, signal: SignalInstance) -> TextButton:
+        return _button(words, name, lambda: signal.emit(self._source))
 
     def _show_question(self, is_visible: bool) -> None:
         shown, hidden = self._question, self._shown
@@ -222,29 +222,21 @@ def _question(source: Source, name: str) -> str:
     )
 
 
-def _action(words: str, name: str) -> TextButton:
-    button = TextButton(words, kind="action")
+def _button(words: str, name: str, then: Callable[[], None]) -> TextButton:
+    button = TextButton(words, kind="action", then=then)
     button.setAccessibleName(name)
     return button
 
 
 class SourceList(QScrollArea):
-    """One FolderCard per source, reused across updates. It forwards the signals of the cards."""
-
-    open_requested = Signal(str)
-    rescan_requested = Signal(str)
-    remove_confirmed = Signal(str)
-    files_requested = Signal(str, bool)
-    options_requested = Signal(str)
-    summary_requested = Signal(str)
-    ask_requested = Signal(str)
-    locate_requested = Signal(str)
+    """One FolderCard per source, reused across updates."""
 
     def __init__(
         self, theme: Theme, model: DocumentModel, stop_before: QWidget, parent: QWidget
     ) -> None:
         """`stop_before` precedes the first card in the Tab order."""
         super().__init__(parent)
+        self.asked = FolderActions(self)
         self._stop_before = stop_before
         self._theme = theme
         self._model = model
@@ -254,10 +246,7 @@ class SourceList(QScrollArea):
         self._to_reveal: FolderCard | None = None
         self._body = QWidget(self)
         self._body.setProperty("kind", "page")
-        self._column = QVBoxLayout(self._body)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(8)
-        self._column.addStretch(1)
+        self._column = vertical(Stretch(), on=self._body, margins=0, spacing=8)
         self.setWidget(self._body)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -320,15 +309,7 @@ class SourceList(QScrollArea):
             self.ensureWidgetVisible(card, 0, 0)
 
     def _add_card(self, source: Source, place: int) -> FolderCard:
-        card = FolderCard(self._theme, source, self._body)
-        card.open_requested.connect(self.open_requested)
-        card.rescan_requested.connect(self.rescan_requested)
-        card.remove_confirmed.connect(self.remove_confirmed)
-        card.files_requested.connect(self.files_requested)
-        card.options_requested.connect(self.options_requested)
-        card.summary_requested.connect(self.summary_requested)
-        card.locate_requested.connect(self.locate_requested)
-        card.ask_requested.connect(self.ask_requested)
+        card = FolderCard(self._theme, source, self.asked)
         card.installEventFilter(self)
         self._cards[source.source_id] = card
         self._column.insertWidget(place, card)

@@ -42,15 +42,7 @@ from PySide6.QtGui import (
     QTextTable,
     QWheelEvent,
 )
-from PySide6.QtWidgets import (
-    QFrame,
-    QSizePolicy,
-    QTextBrowser,
-    QTextEdit,
-    QToolTip,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QTextEdit, QToolTip, QWidget
 
 from desktop_rag.core.claims import Claim
 from desktop_rag.core.conversation import SourceRef
@@ -93,6 +85,7 @@ from desktop_rag.ui.markdown.parsing import Segment, last_block_start, next_segm
 from desktop_rag.ui.markdown.table_widths import TableWidths, tables_in
 from desktop_rag.ui.messages.cited_text import citation_tip
 from desktop_rag.ui.widgets.controls import TextButton, ToolButton, plain_tooltip
+from desktop_rag.ui.widgets.layouts import drop, vertical
 
 _SAID_MS = 2_000
 _GAP_PX = 4
@@ -170,9 +163,7 @@ class CopyButtons(QObject):
     def show_blocks(self, blocks: Sequence[Block]) -> None:
         """Give buttons to these blocks, which are the tables of the document."""
         for _, buttons in self._placed:
-            for button in buttons:
-                button.hide()
-                button.deleteLater()
+            drop(buttons)
         frames = tables_in(self._view.document().rootFrame()) if blocks else []
         pairs = zip(frames, blocks, strict=True) if len(frames) == len(blocks) else ()
         self._placed = [(frame, self._buttons_of(block)) for frame, block in pairs]
@@ -503,11 +494,9 @@ class AnswerBody(QWidget):
     claim_clicked = Signal(int)
     address_clicked = Signal(str)
 
-    def __init__(
-        self, theme: Theme, drawer: FormulaDrawer | None = None, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, theme: Theme, drawer: FormulaDrawer | None = None) -> None:
         """Without a `drawer`, formulas stay source text."""
-        super().__init__(parent)
+        super().__init__()
         self._theme = theme
         self._drawer = drawer
         # Parts waiting for their formulas to be drawn, by position.
@@ -525,16 +514,13 @@ class AnswerBody(QWidget):
         self._connect()
 
     def _build(self) -> None:
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
-        self._show_all = TextButton("", kind="quiet")
+        self._column = vertical(on=self, margins=0, spacing=0)
+        self._show_all = TextButton("", kind="quiet", then=self._on_show_all_clicked)
         self._show_all.hide()
         self._column.addWidget(self._show_all)
         self._timer = QTimer(self, singleShot=True)
 
     def _connect(self) -> None:
-        self._show_all.clicked.connect(self._on_show_all_clicked)
         self._timer.timeout.connect(self._render)
         self._theme.changed.connect(self._on_theme_changed)
         if self._drawer:
@@ -654,9 +640,7 @@ class AnswerBody(QWidget):
         self._shown.append(())
 
     def _drop_views_from(self, position: int) -> None:
-        for view in self._views[position:]:
-            view.hide()
-            view.deleteLater()
+        drop(self._views[position:])
         del self._views[position:], self._shown[position:]
         self._waiting = {place: s for place, s in self._waiting.items() if place < position}
 

@@ -1,13 +1,14 @@
-"""The widget of one answer: it shows a `Turn`, and emits the person's actions. Qt thread."""
+"""The widget of one answer: it shows a `Turn`, and tells what the person does. Qt thread."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
-from PySide6.QtCore import QPoint, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, Qt, SignalInstance, Slot
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from desktop_rag.core.claims import Claim, Verdict
-from desktop_rag.core.conversation import Feedback, Message, MessageState, PastAnswer
+from desktop_rag.core.conversation import Feedback, Message, MessageState, PastAnswer, SourceRef
 from desktop_rag.core.language.translation import count_of, decimal_in_words, told, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
@@ -21,7 +22,7 @@ from desktop_rag.ui.messages.collapsible_parts import (
     CollapsibleThinking,
     CollapsibleUnbacked,
 )
-from desktop_rag.ui.messages.message_model import Phase, Turn, is_of_empty_library
+from desktop_rag.ui.messages.message_model import MessageActions, Phase, Turn, is_of_empty_library
 from desktop_rag.ui.messages.question_item import QuestionButton
 from desktop_rag.ui.widgets.controls import (
     Card,
@@ -36,13 +37,14 @@ from desktop_rag.ui.widgets.controls import (
     set_tip,
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow, WrappingRow
+from desktop_rag.ui.widgets.layouts import Stretch, drop, horizontal, vertical
 
 
 class PastAnswersButton(TextButton):
     """Counts the earlier answers used as examples, and opens their list; hidden without any."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("", parent, kind="quiet")
+    def __init__(self) -> None:
+        super().__init__("", kind="quiet")
         self.setObjectName("remembered")
         self.setAccessibleDescription(tr("Press to see and delete them."))
         self.hide()
@@ -61,27 +63,23 @@ class PastAnswersButton(TextButton):
 class WritingButton(TextButton):
     """Offers a model below an answer that is made of excerpts."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(tr("Written answers…"), parent, kind="quiet")
+    def __init__(self) -> None:
+        super().__init__(tr("Written answers…"), kind="quiet")
         said = tr("Excerpts come without a model. A model writes answers from them.")
         self.setAccessibleDescription(said)
         set_tip(self, said)
 
 
 class FollowUpList(QWidget):
-    """Suggested questions below the last answer; `chosen` carries the pressed one."""
+    """Suggested questions below the last answer; a press asks one."""
 
-    chosen = Signal(str)
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, asked: MessageActions) -> None:
+        super().__init__()
+        self._asked = asked
         self._questions: tuple[str, ...] = ()
         self._buttons: list[QuestionButton] = []
         title = PlainLabel(tr("Ask next"), tone="muted", scale="small")
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 8, 0, 0)
-        self._column.setSpacing(6)
-        self._column.addWidget(title)
+        self._column = vertical(title, on=self, margins=(0, 8, 0, 0), spacing=6)
         self.hide()
 
     def show_questions(self, questions: Sequence[str]) -> None:
@@ -90,12 +88,10 @@ class FollowUpList(QWidget):
         if tuple(questions) == self._questions:
             return
         self._questions = tuple(questions)
-        for button in self._buttons:
-            button.hide()
-            button.deleteLater()
+        drop(self._buttons)
         self._buttons = [QuestionButton(question, "followUp") for question in questions]
         for button in self._buttons:
-            button.clicked.connect(lambda _=False, asked=button.question: self.chosen.emit(asked))
+            button.clicked.connect(partial(self._asked.follow_up_chosen.emit, button.question))
             self._column.addWidget(button)
 
 
@@ -106,16 +102,13 @@ BROKEN_OFF = (MessageState.FAILED, MessageState.CUT)
 class FailureCard(Card):
     """The reason why an answer failed or was cut off, with Retry and other remedies.
 
-    `retry_requested` carries True to show excerpts instead. Its parts are built for the first
-    failure.
+    Its parts are built for the first failure.
     """
 
-    retry_requested = Signal(bool)
-    settings_requested = Signal()
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent, kind="notice", tone="danger")
+    def __init__(self, theme: Theme, asked: MessageActions) -> None:
+        super().__init__(kind="notice", tone="danger")
         self._theme = theme
+        self._asked = asked
         self._is_from_model = self._is_built = False
         self.hide()
 
@@ -123,22 +116,21 @@ class FailureCard(Card):
         self._title = PlainLabel(wrap=True, selectable=True)
         self._title.setObjectName("noticeTitle")
         self._hint = PlainLabel(wrap=True, selectable=True)
-        self._retry = TextButton(tr("Retry"), icon="retry", theme=self._theme)
-        self._excerpts = TextButton(tr("Show excerpts instead"))
-        self._settings = TextButton(tr("Open settings"), kind="quiet")
-        self._retry.clicked.connect(self.retry_requested)
-        self._excerpts.clicked.connect(lambda: self.retry_requested.emit(True))
-        self._settings.clicked.connect(self.settings_requested)
+        asked = self._asked
+        self._retry = TextButton(
+            tr("Retry"), icon="retry", theme=self._theme, then=asked.retry_requested
+        )
+        self._excerpts = TextButton(
+            tr("Show excerpts instead"), then=lambda: asked.retry_requested.emit(True)
+        )
+        self._settings = TextButton(
+            tr("Open settings"), kind="quiet", then=asked.settings_requested
+        )
         # In a narrow chat they don't fit beside each other in every language.
         buttons = FlowRow()
         for button in (self._retry, self._excerpts, self._settings):
             buttons.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(14, 12, 14, 12)
-        column.setSpacing(6)
-        column.addWidget(self._title)
-        column.addWidget(self._hint)
-        column.addLayout(buttons)
+        vertical(self._title, self._hint, buttons, on=self, margins=(14, 12, 14, 12), spacing=6)
         self._is_built = True
 
     def show_failure(self, message: Message) -> None:
@@ -149,8 +141,7 @@ class FailureCard(Card):
         if not self._is_built:
             self._build()
         self._title.setText(told(message.error_title))
-        self._hint.setText(told(message.error_hint))
-        self._hint.setVisible(bool(message.error_hint))
+        self._hint.say(told(message.error_hint))
         # No setting can keep an answer from being cut.
         self._settings.setVisible(message.state is MessageState.FAILED)
         self._is_from_model = bool(message.model) and message.state is MessageState.FAILED
@@ -178,12 +169,11 @@ _WORDS = tr(
 class ModelKnowledgeNotice(Card):
     """Says that an answer is the model's own knowledge; hidden for all others."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent, kind="notice", tone="warning")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(14, 8, 14, 8)
-        row.setSpacing(10)
-        row.addWidget(IconLabel(theme, "info:warning"))
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(kind="notice", tone="warning")
+        row = horizontal(
+            IconLabel(theme, "info:warning"), on=self, margins=(14, 8, 14, 8), spacing=10
+        )
         self._words = PlainLabel(_WORDS, wrap=True)
         row.addWidget(self._words, 1)
         self.hide()
@@ -198,19 +188,13 @@ class ModelKnowledgeNotice(Card):
 
 
 class HiddenAnswerNotice(Card):
-    """Replaces an unsupported answer, until `show_requested`, if the settings hide those."""
+    """Replaces an unsupported answer, until the person asks for it, if the settings hide those."""
 
-    show_requested = Signal()
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent, kind="notice", tone="warning")
+    def __init__(self, show: Callable[[], object]) -> None:
+        super().__init__(kind="notice", tone="warning")
         words = PlainLabel(tr("Answer hidden: your documents do not support any of it."), wrap=True)
-        show = TextButton(tr("Show anyway"), kind="quiet")
-        show.clicked.connect(self.show_requested)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(14, 8, 8, 8)
-        row.addWidget(words, 1)
-        row.addWidget(show)
+        anyway = TextButton(tr("Show anyway"), kind="quiet", then=show)
+        horizontal((words, 1), anyway, on=self, margins=(14, 8, 8, 8))
         self.hide()
 
 
@@ -234,48 +218,53 @@ EXCERPTS_BYLINE = tr("Excerpts from your documents")
 
 
 class AnswerFooter(QWidget):
-    """The row below an answer: its byline, sources and actions, with rarely used ones in a menu.
+    """The row below an answer: its byline, sources and actions, with rarely used ones in a menu."""
 
-    `retry_requested` always carries False: as an answer, not as excerpts.
-    """
-
-    retry_requested = Signal(bool)
-    every_file_requested = Signal()
-    sources_requested = Signal()
-    fork_requested = Signal()
-    rewrite_requested = Signal()
-    offered_requested = Signal()
-    removal_requested = Signal()
-    feedback_given = Signal(object)
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, turn: Turn, asked: MessageActions) -> None:
+        super().__init__()
         self._theme = theme
-        self._turn: Turn | None = None
+        self._turn = turn
+        self._asked = asked
         self._is_last = False
         self._build()
-        self._connect()
 
     def _build(self) -> None:
         # A model's name may be long: it must not widen the window.
         self._byline = ElidedLabel(tone="muted", scale="small")
         self._byline.setObjectName("byline")
-        self._sources = TextButton("", kind="quiet", icon="quote:accent", theme=self._theme)
+        asked, sent = self._asked, self._sent
+        self._sources = TextButton(
+            "",
+            kind="quiet",
+            icon="quote:accent",
+            theme=self._theme,
+            then=sent(asked.sources_requested),
+        )
         set_tip(self._sources, tr("A source is a passage. A file may give several."))
         self._opinions = {
-            opinion: IconButton(self._theme, f"{icon}:muted", name)
+            opinion: IconButton(
+                self._theme, f"{icon}:muted", name, then=partial(self._toggle, opinion)
+            )
             for opinion, (icon, name) in _OPINIONS.items()
         }
-        self._copy = IconButton(self._theme, "copy:muted", tr("Copy answer"))
-        self._rewrite = IconButton(self._theme, "pencil:muted", tr("Rewrite answer"))
-        self._retry = IconButton(self._theme, "retry:muted", tr("Regenerate answer"))
+        self._copy = IconButton(
+            self._theme, "copy:muted", tr("Copy answer"), then=self._on_copy_clicked
+        )
+        self._rewrite = IconButton(
+            self._theme, "pencil:muted", tr("Rewrite answer"), then=sent(asked.rewrite_requested)
+        )
+        self._retry = IconButton(
+            self._theme, "retry:muted", tr("Regenerate answer"), then=asked.retry_requested
+        )
         self._more = IconButton(self._theme, "more:muted", tr("More for this answer"))
         self._more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self._more)
-        self._every_file = menu.addAction(tr("Ask every file"))
-        self._offered = menu.addAction("")
-        self._fork = menu.addAction(tr("Continue in a copy of this chat"))
-        self._remove = menu.addAction(tr("Remove this answer"))
+        self._every_file = menu.addAction(tr("Ask every file"), asked.every_file_requested.emit)
+        self._offered = menu.addAction("", sent(asked.offered_requested))
+        self._fork = menu.addAction(
+            tr("Continue in a copy of this chat"), sent(asked.fork_requested)
+        )
+        self._remove = menu.addAction(tr("Remove this answer"), sent(asked.removal_requested))
         self._more.setMenu(menu)
         actions = [self._rewrite, self._retry, self._copy, self._more]
         self._row = WrappingRow(
@@ -286,27 +275,16 @@ class AnswerFooter(QWidget):
             min_px=0,
             aligns_right=True,
         )
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._row)
+        vertical(self._row, on=self, margins=0)
 
-    def _connect(self) -> None:
-        self._every_file.triggered.connect(self.every_file_requested)
-        self._offered.triggered.connect(self.offered_requested)
-        self._fork.triggered.connect(self.fork_requested)
-        self._remove.triggered.connect(self.removal_requested)
-        self._retry.clicked.connect(self.retry_requested)
-        self._sources.clicked.connect(self.sources_requested)
-        self._rewrite.clicked.connect(self.rewrite_requested)
-        self._copy.clicked.connect(self._on_copy_clicked)
-        for opinion, button in self._opinions.items():
-            button.clicked.connect(lambda _=False, opinion=opinion: self._toggle(opinion))
+    def _sent(self, signal: SignalInstance) -> Callable[[], None]:
+        """Emits the signal with the message on show."""
+        return lambda: signal.emit(self._turn.message)
 
     def offer(self, words: str) -> None:
         """Offer an additional action with stored answers, in these words."""
         self._offered.setText(words)
-        if self._turn:
-            self.show_turn(self._turn, is_last=self._is_last)
+        self.show_turn(self._turn, is_last=self._is_last)
 
     def show_turn(self, turn: Turn, *, is_last: bool) -> None:
         """Show the current state of the answer; the last one can be asked again."""
@@ -345,14 +323,14 @@ class AnswerFooter(QWidget):
             button.setVisible(is_visible)
 
     def _toggle(self, opinion: Feedback) -> None:
-        is_held = self._turn is not None and self._turn.message.feedback is opinion
-        self.feedback_given.emit(Feedback.NONE if is_held else opinion)
+        message = self._turn.message
+        given = Feedback.NONE if message.feedback is opinion else opinion
+        self._asked.feedback_given.emit(message, given)
 
     @Slot()
     def _on_copy_clicked(self) -> None:
-        if self._turn:
-            QGuiApplication.clipboard().setText(self._turn.message.text_with_sources)
-            self._copy.show_as("check:success", tr("Copied"))
+        QGuiApplication.clipboard().setText(self._turn.message.text_with_sources)
+        self._copy.show_as("check:success", tr("Copied"))
 
 
 def _may_ask_every_file(message: Message) -> bool:
@@ -395,38 +373,14 @@ _UNSTORED = tr(
 class AnswerItem(QWidget):
     """An answer: thinking, text, failure, checks, byline and actions."""
 
-    citation_clicked = Signal(object)
-    address_clicked = Signal(str)
-    retry_requested = Signal(bool)
-    every_file_requested = Signal()
-    settings_requested = Signal()
-    folder_requested = Signal()
-    sources_requested = Signal()
-    fork_requested = Signal()
-    rewrite_requested = Signal()
-    offered_requested = Signal()
-    removal_requested = Signal()
-    follow_up_chosen = Signal(str)
-    query_change_requested = Signal(str)
-    view_requested = Signal(object)
-    verification_requested = Signal(object)
-    claim_shown = Signal(QWidget)
-    past_answers_requested = Signal()
-    feedback_given = Signal(object)
-    offer_pressed = Signal(object)
-    writing_requested = Signal()
-
     def __init__(
-        self,
-        theme: Theme,
-        turn: Turn,
-        drawer: FormulaDrawer | None = None,
-        parent: QWidget | None = None,
+        self, theme: Theme, turn: Turn, asked: MessageActions, drawer: FormulaDrawer | None = None
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self._theme = theme
         self._drawer = drawer
         self._turn = turn
+        self._asked = asked
         self._is_last = False
         self._hides_unsupported = self._offers_writing = False
         self._revealed_id = ""
@@ -448,9 +402,9 @@ class AnswerItem(QWidget):
         self._steps = CollapsibleSteps(self._theme)
         self._own_knowledge = ModelKnowledgeNotice(self._theme)
         self._body = AnswerBody(self._theme, self._drawer)
-        self._query = CollapsibleQuery(self._theme)
+        self._query = CollapsibleQuery(self._theme, self._asked)
         self._unbacked = CollapsibleUnbacked(self._theme)
-        self._failure = FailureCard(self._theme)
+        self._failure = FailureCard(self._theme, self._asked)
         # A file's title may be long: it must not widen the window.
         self._status = ElidedLabel(tone="muted")
         self._notes = PlainLabel(tone="muted", scale="small", wrap=True, selectable=True)
@@ -458,65 +412,41 @@ class AnswerItem(QWidget):
         set_tip(self._notes, _COUNTS_SAID)
         self._unstored = PlainLabel(_UNSTORED, tone="warning", wrap=True, selectable=True)
         self._unstored.setObjectName("unstored")
-        self._hidden = HiddenAnswerNotice()
-        self._add = TextButton(tr("Add folder…"))
+        self._hidden = HiddenAnswerNotice(self._on_show_requested)
+        self._add = TextButton(tr("Add folder…"), then=self._asked.folder_requested)
         self._claims = ClaimPanel(self._theme)
-        self._check = TextButton("", kind="quiet")
+        self._check = TextButton("", kind="quiet", then=self._on_check_clicked)
         self._check.setObjectName("claimSummary")
         self._offer = ElidedButton("", kind="quiet")
         self._checking = Spinner(self._theme, tr("Checking the answer against its sources"))
         self._remembered = PastAnswersButton()
         self._write = WritingButton()
-        self._footer = AnswerFooter(self._theme)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 4, 0, 10)
-        column.setSpacing(4)
-        for widget in (
+        self._footer = AnswerFooter(self._theme, self._turn, self._asked)
+        self._follow_ups = FollowUpList(self._asked)
+        left = Qt.AlignmentFlag.AlignLeft
+        vertical(
             self._thinking, self._steps, self._own_knowledge, self._body, self._query,
             self._unbacked, self._status, self._notes, self._unstored, self._failure, self._hidden,
-        ):  # fmt: skip
-            column.addWidget(widget)
-        column.addWidget(self._add, alignment=Qt.AlignmentFlag.AlignLeft)
-        check = QHBoxLayout()
-        check.addWidget(self._checking)
-        check.addWidget(self._check)
-        check.addWidget(self._offer)
-        check.addStretch(1)
-        column.addLayout(check)
-        column.addWidget(self._claims)
-        column.addWidget(self._remembered, alignment=Qt.AlignmentFlag.AlignLeft)
-        column.addWidget(self._write, alignment=Qt.AlignmentFlag.AlignLeft)
-        column.addWidget(self._footer)
-        self._follow_ups = FollowUpList()
-        column.addWidget(self._follow_ups)
+            (self._add, 0, left), horizontal(self._checking, self._check, self._offer, Stretch()),
+            self._claims, (self._remembered, 0, left), (self._write, 0, left), self._footer,
+            self._follow_ups, on=self, margins=(0, 4, 0, 10), spacing=4,
+        )  # fmt: skip
 
     def _connect(self) -> None:
-        self._body.citation_clicked.connect(self.citation_clicked)
-        self._steps.opened.connect(self.citation_clicked)
+        asked = self._asked
+        self._body.citation_clicked.connect(self._on_source_chosen)
+        self._steps.opened.connect(self._on_source_chosen)
         self._body.claim_clicked.connect(self._show_claim)
-        self._check.clicked.connect(self._on_check_clicked)
-        self._offer.clicked.connect(lambda: self.offer_pressed.emit(self._turn.offer))
-        self._add.clicked.connect(self.folder_requested)
-        self._write.clicked.connect(self.writing_requested)
-        self._hidden.show_requested.connect(self._on_show_requested)
-        self._claims.view_requested.connect(self.view_requested)
+        self._body.address_clicked.connect(asked.address_clicked)
+        self._offer.clicked.connect(lambda: asked.offer_pressed.emit(self._turn.offer))
+        self._write.clicked.connect(asked.writing_requested)
+        self._claims.view_requested.connect(asked.view_requested)
         self._claims.verification_requested.connect(
-            lambda: self.verification_requested.emit(self._claims)
+            lambda: asked.verification_requested.emit(self._claims)
         )
-        self._body.address_clicked.connect(self.address_clicked)
-        self._failure.retry_requested.connect(self.retry_requested)
-        self._failure.settings_requested.connect(self.settings_requested)
-        self._footer.retry_requested.connect(self.retry_requested)
-        self._footer.every_file_requested.connect(self.every_file_requested)
-        self._footer.removal_requested.connect(self.removal_requested)
-        self._footer.sources_requested.connect(self.sources_requested)
-        self._footer.fork_requested.connect(self.fork_requested)
-        self._footer.rewrite_requested.connect(self.rewrite_requested)
-        self._footer.offered_requested.connect(self.offered_requested)
-        self._footer.feedback_given.connect(self.feedback_given)
-        self._remembered.clicked.connect(self.past_answers_requested)
-        self._follow_ups.chosen.connect(self.follow_up_chosen)
-        self._query.change_requested.connect(self.query_change_requested)
+        self._remembered.clicked.connect(
+            lambda: asked.past_answers_requested.emit(self._turn.message)
+        )
 
     def mark_words(self, words: str, current: int) -> None:
         """Mark words in the text; `current` is the index of the current hit, or -1."""
@@ -557,8 +487,7 @@ class AnswerItem(QWidget):
         self._status.setVisible(turn.is_live and turn.phase is not Phase.WRITING)
         self._failure.show_failure(message)
         self._unstored.setVisible(message.is_unstored)
-        self._notes.setText(one_line(_notes_in_words(message)))
-        self._notes.setVisible(bool(self._notes.text()))
+        self._notes.say(one_line(_notes_in_words(message)))
         self._remembered.show_past(message.remembered)
         self._show_actions()
         set_property(self, "live", turn.is_live)
@@ -604,7 +533,11 @@ class AnswerItem(QWidget):
     @Slot(int)
     def _show_claim(self, index: int) -> None:
         self._claims.show_claim(index)
-        self.claim_shown.emit(self._claims)
+        self._asked.claim_shown.emit(self._claims)
+
+    @Slot(object)
+    def _on_source_chosen(self, source: SourceRef) -> None:
+        self._asked.citation_clicked.emit(self._turn.message, source)
 
     @Slot()
     def _on_show_requested(self) -> None:

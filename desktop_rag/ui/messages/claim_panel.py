@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.claims import Basis, Claim, Verdict
 from desktop_rag.core.conversation import SourceRef
@@ -19,6 +18,7 @@ from desktop_rag.ui.widgets.controls import (
     PlainLabel,
     TextButton,
 )
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
 Span = tuple[int, int]
@@ -47,8 +47,8 @@ class ClaimPanel(Card):
     verification_requested = Signal()
     view_requested = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._claims: Sequence[Claim] = ()
         self._sources: dict[int, SourceRef] = {}
@@ -63,11 +63,10 @@ class ClaimPanel(Card):
         self._position = PlainLabel(tone="muted", scale="small")
         self._previous = IconButton(self._theme, "chevron-left:muted", tr("Previous sentence"))
         self._next = IconButton(self._theme, "chevron-right:muted", tr("Next sentence"))
-        self._close = IconButton(self._theme, "close:muted", tr("Close"))
-        head = QHBoxLayout()
-        head.addWidget(self._verdict, 1)
-        for widget in (self._position, self._previous, self._next, self._close):
-            head.addWidget(widget)
+        self._close = IconButton(self._theme, "close:muted", tr("Close"), then=self.hide)
+        head = horizontal(
+            (self._verdict, 1), self._position, self._previous, self._next, self._close
+        )
         # A text widget breaks words wider than the column.
         self._readers = ElidedLabel(tone="muted", scale="small")
         self._explanation = MarkedText(self._theme, tr("Result of the check"), role="text")
@@ -75,37 +74,28 @@ class ClaimPanel(Card):
         self._claim = MarkedText(self._theme, tr("Sentence of the answer"))
         self._evidence = MarkedText(self._theme, tr("Evidence in the source"))
         self._source = ElidedLabel(tone="muted", scale="small")
-        sides = QHBoxLayout()
-        sides.setSpacing(18)
+        sides = horizontal(spacing=18)
         title = PlainLabel(tr("The answer says"), tone="muted", scale="small")
         for label, text in ((title, self._claim), (self._source, self._evidence)):
-            side = QVBoxLayout()
-            side.setSpacing(3)
-            side.addWidget(label)
-            side.addWidget(text)
-            side.addStretch(1)
+            side = vertical(label, text, Stretch(), spacing=3)
             sides.addLayout(side, 1)
-        self._view = TextButton(tr("Show in document"), kind="quiet")
+        self._view = TextButton(tr("Show in document"), kind="quiet", then=self._on_view_clicked)
         self._verify = ElidedButton("", kind="quiet")
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._view)
-        buttons.addWidget(self._verify)
-        buttons.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(14, 10, 10, 10)
-        column.setSpacing(8)
-        column.addLayout(head)
-        column.addWidget(self._readers)
-        column.addWidget(self._explanation)
-        column.addWidget(self._reason)
-        column.addLayout(sides)
-        column.addLayout(buttons)
+        vertical(
+            head,
+            self._readers,
+            self._explanation,
+            self._reason,
+            sides,
+            horizontal(self._view, self._verify, Stretch()),
+            on=self,
+            margins=(14, 10, 10, 10),
+            spacing=8,
+        )
 
     def _connect(self) -> None:
         self._previous.clicked.connect(lambda: self.show_claim(self._index - 1))
         self._next.clicked.connect(lambda: self.show_claim(self._index + 1))
-        self._close.clicked.connect(self.hide)
-        self._view.clicked.connect(self._on_view_clicked)
         self._verify.clicked.connect(lambda: self.view_requested.emit(self._place))
 
     @property

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontDatabase
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.conversation import AnswerStep, SourceRef
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.messages.message_model import MessageActions
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, ToolButton, set_tip
+from desktop_rag.ui.widgets.layouts import clear, vertical
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
 _MAX_THINKING_CHARS = 20_000
@@ -45,11 +47,13 @@ class _Collapsible(QWidget):
         self._button.setIconSize(QSize(16, 16))
         self._button.toggled.connect(self._on_toggled)
         self._unfolded = self._content()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 4)
-        column.setSpacing(4)
-        column.addWidget(self._button, alignment=Qt.AlignmentFlag.AlignLeft)
-        column.addWidget(self._unfolded)
+        vertical(
+            (self._button, 0, Qt.AlignmentFlag.AlignLeft),
+            self._unfolded,
+            on=self,
+            margins=(0, 0, 0, 4),
+            spacing=4,
+        )
         self._on_toggled(is_open=False)
 
     @property
@@ -66,8 +70,8 @@ class _Collapsible(QWidget):
 class CollapsibleThinking(_Collapsible):
     """The model's thinking."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "thinking", parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "thinking")
         self._thinking = ""
 
     def show_thinking(self, thinking: str, *, is_thinking: bool) -> None:
@@ -89,12 +93,11 @@ class CollapsibleThinking(_Collapsible):
 
 
 class CollapsibleQuery(_Collapsible):
-    """The database query behind an answer; `change_requested` carries it into the composer."""
+    """The database query behind an answer."""
 
-    change_requested = Signal(str)
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "query", parent)
+    def __init__(self, theme: Theme, asked: MessageActions) -> None:
+        super().__init__(theme, "query")
+        self._asked = asked
 
     def show_queries(self, sources: Sequence[SourceRef], model: str) -> None:
         """Show the queries of these sources, by rule without a model; hidden without any."""
@@ -111,19 +114,18 @@ class CollapsibleQuery(_Collapsible):
         self._query.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         change = TextButton(tr("Change the query…"))
         set_tip(change, tr("Puts it into the field for questions; sent from there, it runs again."))
-        change.clicked.connect(lambda: self.change_requested.emit(self._query.toPlainText()))
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._query)
-        column.addWidget(change, alignment=Qt.AlignmentFlag.AlignLeft)
+        change.clicked.connect(
+            lambda: self._asked.query_change_requested.emit(self._query.toPlainText())
+        )
+        vertical(self._query, (change, 0, Qt.AlignmentFlag.AlignLeft), on=content, margins=0)
         return content
 
 
 class CollapsibleUnbacked(_Collapsible):
     """The sentences of a weak model that no source has."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "unbacked", parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "unbacked")
 
     def show_sentences(self, sentences: Sequence[str]) -> None:
         """Show these sentences; hidden without any."""
@@ -144,8 +146,8 @@ class CollapsibleSteps(_Collapsible):
 
     opened = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "steps", parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "steps")
         self._shown: tuple[AnswerStep, ...] = ()
 
     def show_steps(self, steps: Sequence[AnswerStep], sources: Sequence[SourceRef]) -> None:
@@ -155,9 +157,7 @@ class CollapsibleSteps(_Collapsible):
         if not steps or self._shown == tuple(steps):
             return
         self._shown = tuple(steps)
-        while row := self._rows.takeAt(0):
-            if widget := row.widget():
-                widget.deleteLater()
+        clear(self._rows)
         by_number = {source.n: source for source in sources}
         for step in steps:
             found = next((by_number[n] for n in step.sources if n in by_number), None)
@@ -166,16 +166,13 @@ class CollapsibleSteps(_Collapsible):
     def _content(self) -> QWidget:
         content = QWidget()
         content.setObjectName("stepsList")
-        self._rows = QVBoxLayout(content)
-        self._rows.setContentsMargins(20, 0, 0, 0)
-        self._rows.setSpacing(2)
+        self._rows = vertical(on=content, margins=(20, 0, 0, 0), spacing=2)
         return content
 
     def _row(self, step: AnswerStep, found: SourceRef | None) -> QWidget:
         said = one_line(step.said)
         if found is None:
             return PlainLabel(said, tone="muted", scale="small", selectable=True)
-        row = TextButton(said, kind="quiet")
+        row = TextButton(said, kind="quiet", then=lambda: self.opened.emit(found))
         row.setAccessibleName(tr("{step}. Press to open what was found.", step=said))
-        row.clicked.connect(lambda: self.opened.emit(found))
         return row

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+)
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.conversation import (
     AnswerDone,
@@ -75,6 +83,43 @@ def is_of_empty_library(message: Message) -> bool:
     is_of_others = message.sources or message.nearest or message.model or message.error_title
     is_counted = message.notes is None or message.notes.files or message.notes.rails
     return not (is_of_others or is_counted)
+
+
+class MessageActions(QObject):
+    """What a person does with messages; all messages of a view share one.
+
+    The first value is the Message that is meant, except where something else is named.
+    """
+
+    # With the SourceRef, without one the message.
+    citation_clicked = Signal(object, object)
+    address_clicked = Signal(str)
+    # True for excerpts instead of an answer.
+    retry_requested = Signal(bool)
+    every_file_requested = Signal()
+    settings_requested = Signal()
+    folder_requested = Signal()
+    writing_requested = Signal()
+    sources_requested = Signal(object)
+    edit_requested = Signal(object)
+    # The whole question, and the pressed button.
+    teach_requested = Signal(str, QWidget)
+    attachment_opened = Signal(object)
+    fork_requested = Signal(object)
+    rewrite_requested = Signal(object)
+    removal_requested = Signal(object)
+    offered_requested = Signal(object)
+    past_answers_requested = Signal(object)
+    feedback_given = Signal(object, object)
+    follow_up_chosen = Signal(str)
+    query_change_requested = Signal(str)
+    # A SourceRef to show in its document.
+    view_requested = Signal(object)
+    # The ClaimPanel that wants a passage, and one that opened.
+    verification_requested = Signal(object)
+    claim_shown = Signal(QWidget)
+    # A ModelCheckOffered.
+    offer_pressed = Signal(object)
 
 
 class MessageModel(QAbstractListModel):

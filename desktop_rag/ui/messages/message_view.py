@@ -10,7 +10,7 @@ from datetime import date
 
 from PySide6.QtCore import QMetaObject, QModelIndex, QObject, QRect, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QWidget
 from shiboken6 import isValid
 
 from desktop_rag.core.conversation import Message, Role
@@ -20,9 +20,10 @@ from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.formula_drawing import FormulaDrawer
 from desktop_rag.ui.messages.answer_item import AnswerItem
-from desktop_rag.ui.messages.message_model import MessageModel, Turn
+from desktop_rag.ui.messages.message_model import MessageActions, MessageModel, Turn
 from desktop_rag.ui.messages.question_item import QuestionItem
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, centred, plain_tooltip
+from desktop_rag.ui.widgets.layouts import Stretch, vertical
 
 # Messages take their new heights a few events after a change of width.
 _HELD_MS = 250
@@ -210,33 +211,12 @@ _COLUMN_PX = 780
 class MessageView(QScrollArea):
     """Shows a MessageModel; follows new text only while scrolled to the bottom."""
 
-    citation_clicked = Signal(object, object)
-    address_clicked = Signal(str)
-    retry_requested = Signal(bool)
-    every_file_requested = Signal()
-    settings_requested = Signal()
-    folder_requested = Signal()
-    sources_requested = Signal(object)
-    edit_requested = Signal(object)
-    teach_requested = Signal(str, QWidget)
-    attachment_opened = Signal(object)
-    fork_requested = Signal(object)
-    feedback_given = Signal(object, object)
-    rewrite_requested = Signal(object)
+    # A question, and an answer to it.
     offered_requested = Signal(object, object)
-    removal_requested = Signal(object)
-    follow_up_chosen = Signal(str)
-    query_change_requested = Signal(str)
-    view_requested = Signal(object)
-    verification_requested = Signal(object)
-    past_answers_requested = Signal(object)
-    offer_pressed = Signal(object)
-    writing_requested = Signal()
 
-    def __init__(
-        self, theme: Theme, drawer: FormulaDrawer | None = None, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, drawer: FormulaDrawer | None = None) -> None:
+        super().__init__()
+        self.asked = MessageActions(self)
         self._offered = ""
         self._theme = theme
         self._drawer = drawer
@@ -261,19 +241,24 @@ class MessageView(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._page = page = QWidget()
         page.setProperty("kind", "page")
-        self._earlier = TextButton(tr("Show earlier messages"), kind="quiet")
+        self._earlier = TextButton(
+            tr("Show earlier messages"), kind="quiet", then=self._on_earlier_clicked
+        )
         self._earlier.hide()
-        self._later = TextButton(tr("Show later messages"), kind="quiet")
+        self._later = TextButton(
+            tr("Show later messages"), kind="quiet", then=self._on_later_clicked
+        )
         self._later.hide()
-        self._rows = QVBoxLayout()
-        self._rows.setSpacing(2)
+        self._rows = vertical(spacing=2)
         inner = QWidget()
-        column = QVBoxLayout(inner)
-        column.setContentsMargins(20, 12, 20, 12)
-        column.addWidget(self._earlier, alignment=Qt.AlignmentFlag.AlignHCenter)
-        column.addLayout(self._rows)
-        column.addWidget(self._later, alignment=Qt.AlignmentFlag.AlignHCenter)
-        column.addStretch(1)
+        vertical(
+            (self._earlier, 0, Qt.AlignmentFlag.AlignHCenter),
+            self._rows,
+            (self._later, 0, Qt.AlignmentFlag.AlignHCenter),
+            Stretch(),
+            on=inner,
+            margins=(20, 12, 20, 12),
+        )
         page.setLayout(centred(inner, _COLUMN_PX))
         self.setWidget(page)
         self._newest = NewestButton(self._theme, self)
@@ -289,10 +274,10 @@ class MessageView(QScrollArea):
         self._build_timer.timeout.connect(self._build_rows)
         self._delete_timer.timeout.connect(self._delete_outdated)
         self._render_timer.timeout.connect(self._render_changed)
+        self.asked.offered_requested.connect(self._on_offered_requested)
+        self.asked.claim_shown.connect(self._place.show_widget)
         self._place.moved.connect(self._offer_newest)
         self._place.scrolled.connect(self._on_scrolled)
-        self._earlier.clicked.connect(self._on_earlier_clicked)
-        self._later.clicked.connect(self._on_later_clicked)
         self._newest.clicked.connect(self.scroll_to_end)
         bind(self, "End", tr("Go to the newest message"), self.scroll_to_end, INSIDE)
 
@@ -487,10 +472,7 @@ class MessageView(QScrollArea):
     def _add_item(self, row: int, *, at_end: bool) -> None:
         turn = self._model.turn(row)
         if turn.message.role is Role.USER:
-            item = QuestionItem(self._theme, turn)
-            item.edit_requested.connect(lambda: self.edit_requested.emit(self._message_of(item)))
-            item.teach_requested.connect(self.teach_requested)
-            item.attachment_opened.connect(self.attachment_opened)
+            item = QuestionItem(self._theme, turn, self.asked)
         else:
             item = self._answer_item(row, turn)
         if self._words:
@@ -522,52 +504,21 @@ class MessageView(QScrollArea):
         self._build_rows()
 
     def _answer_item(self, row: int, turn: Turn) -> AnswerItem:
-        item = AnswerItem(self._theme, turn, self._drawer)
-        item.citation_clicked.connect(
-            lambda source: self.citation_clicked.emit(self._message_of(item), source)
-        )
-        item.address_clicked.connect(self.address_clicked)
-        item.retry_requested.connect(self.retry_requested)
-        item.every_file_requested.connect(self.every_file_requested)
-        item.settings_requested.connect(self.settings_requested)
-        item.folder_requested.connect(self.folder_requested)
-        item.feedback_given.connect(
-            lambda feedback: self.feedback_given.emit(self._message_of(item), feedback)
-        )
-        item.offered_requested.connect(self._on_offered_requested)
+        item = AnswerItem(self._theme, turn, self.asked, self._drawer)
         item.offer(self._offered)
-        item.follow_up_chosen.connect(self.follow_up_chosen)
-        item.query_change_requested.connect(self.query_change_requested)
-        item.view_requested.connect(self.view_requested)
-        item.verification_requested.connect(self.verification_requested)
-        item.offer_pressed.connect(self.offer_pressed)
-        item.writing_requested.connect(self.writing_requested)
-        item.claim_shown.connect(self._place.show_widget)
-        for asked, own in (
-            (item.sources_requested, self.sources_requested),
-            (item.fork_requested, self.fork_requested),
-            (item.rewrite_requested, self.rewrite_requested),
-            (item.removal_requested, self.removal_requested),
-            (item.past_answers_requested, self.past_answers_requested),
-        ):
-            asked.connect(lambda own=own: own.emit(self._message_of(item)))
         item.hide_unsupported(is_wanted=self._hides_unsupported)
         item.offer_writing(is_offered=self._offers_writing)
         item.show_as_last(is_last=row == self._model.rowCount() - 1)
         return item
 
-    @Slot()
-    def _on_offered_requested(self) -> None:
-        answer, turns = self._message_of(self.sender()), range(self._model.rowCount())
+    @Slot(object)
+    def _on_offered_requested(self, answer: Message) -> None:
+        turns = range(self._model.rowCount())
         messages = [self._model.turn(row).message for row in turns]
         before = messages[: messages.index(answer)]
         question = next((m for m in reversed(before) if m.role is Role.USER), None)
         if question:
             self.offered_requested.emit(question, answer)
-
-    def _message_of(self, item: QObject) -> Message:
-        row = next(row for row, each in self._items.items() if each is item)
-        return self._model.turn(row).message
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         if event.size().width() != event.oldSize().width():

@@ -1,8 +1,8 @@
 """The widget of a question, and the button that asks a suggested one. Qt thread."""
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QResizeEvent, QTextLayout
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
@@ -10,17 +10,18 @@ from desktop_rag.ui.composer.attachment_strip import SentAttachments
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.word_search import found_spans
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.messages.message_model import Turn
+from desktop_rag.ui.messages.message_model import MessageActions, Turn
 from desktop_rag.ui.widgets.controls import Card, ElidedButton, ElidedLabel, IconButton, PlainLabel
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
 
 class QuestionButton(ElidedButton):
     """Shows a question on two lines at most, as wide as its column."""
 
-    def __init__(self, question: str, kind: str, parent: QWidget | None = None) -> None:
+    def __init__(self, question: str, kind: str) -> None:
         """`kind` is `example` or `followUp`."""
-        super().__init__(question, kind, parent)
+        super().__init__(question, kind)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     @property
@@ -50,47 +51,42 @@ _AROUND_PX = 104
 
 
 class QuestionItem(QWidget):
-    """Shows the question of a `Turn` in a bubble on the right, with its attachments above it.
+    """Shows the question of a `Turn` in a bubble on the right, with its attachments above it."""
 
-    `teach_requested` carries its whole text, and the pressed button.
-    """
-
-    edit_requested = Signal()
-    teach_requested = Signal(str, QWidget)
-    attachment_opened = Signal(object)
-
-    def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._edit = IconButton(theme, "pencil:muted", tr("Edit question"))
-        self._edit.clicked.connect(self.edit_requested)
-        self._teach = IconButton(theme, "plus:muted", tr("Teach this to a topic"))
-        self._teach.clicked.connect(lambda: self.teach_requested.emit(self._text, self._teach))
-        self._text = ""
+    def __init__(self, theme: Theme, turn: Turn, asked: MessageActions) -> None:
+        super().__init__()
+        self._message = turn.message
+        self._edit = IconButton(
+            theme,
+            "pencil:muted",
+            tr("Edit question"),
+            then=lambda: asked.edit_requested.emit(self._message),
+        )
+        self._teach = IconButton(
+            theme,
+            "plus:muted",
+            tr("Teach this to a topic"),
+            then=lambda: asked.teach_requested.emit(self._message.text, self._teach),
+        )
         self._bubble = Card(kind="bubble")
         self._label = PlainLabel(wrap=True, selectable=True)
-        inner = QVBoxLayout(self._bubble)
-        inner.setContentsMargins(14, 9, 14, 9)
-        inner.addWidget(self._label)
+        inner = vertical(self._label, on=self._bubble, margins=(14, 9, 14, 9))
         self._theme = theme
         self._inner = inner
         # Replaces the label, which can't mark words; built on demand.
         self._marked: MarkedText | None = None
         self._attached = SentAttachments(theme)
-        self._attached.opened.connect(self.attachment_opened)
+        self._attached.opened.connect(asked.attachment_opened)
         self._scope = ElidedLabel(tone="muted", scale="small")
         self._scope.setAlignment(Qt.AlignmentFlag.AlignTrailing)
         self._scope.hide()
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(self._teach, alignment=Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(self._edit, alignment=Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(self._bubble)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 10, 0, 6)
-        column.setSpacing(2)
-        column.addWidget(self._attached)
-        column.addWidget(self._scope)
-        column.addLayout(row)
+        row = horizontal(
+            Stretch(),
+            (self._teach, 0, Qt.AlignmentFlag.AlignVCenter),
+            (self._edit, 0, Qt.AlignmentFlag.AlignVCenter),
+            self._bubble,
+        )
+        vertical(self._attached, self._scope, row, on=self, margins=(0, 10, 0, 6), spacing=2)
         self.show_turn(turn)
 
     def mark_words(self, words: str, current: int) -> None:
@@ -112,14 +108,14 @@ class QuestionItem(QWidget):
     def show_turn(self, turn: Turn) -> None:
         """Show the question; only the beginning of a very long one."""
         # Editing forks the conversation, which works for stored questions only.
-        self._edit.setVisible(bool(turn.message.message_id))
+        self._message = message = turn.message
+        self._edit.setVisible(bool(message.message_id))
         self._teach.setVisible(turn.can_teach)
-        self._text = turn.message.text
-        self._attached.show_attachments(turn.message.attachments)
-        scope = turn.message.scope
+        self._attached.show_attachments(message.attachments)
+        scope = message.scope
         self._scope.set_full_text(one_line(scope.in_words()))
         self._scope.setVisible(scope != ALL_DOCUMENTS)
-        text = turn.message.text
+        text = message.text
         hidden = len(text) - _MAX_QUESTION_CHARS
         if hidden > 0:
             text = tr(

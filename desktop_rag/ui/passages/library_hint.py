@@ -1,12 +1,13 @@
 """What a search can't find yet, and why, in one line below the passages. Qt thread."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import Stage
 from desktop_rag.ui.foundation.library_state import LibraryFacts
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.layouts import horizontal
 
 _NO_FOLDER = tr("No folder yet. Add one to ask about its files.")
 _SCANNING = tr("Looking for files. What is found here grows by itself.")
@@ -19,16 +20,12 @@ class LibraryHint(QWidget):
 
     folder_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._label = PlainLabel(tone="muted", scale="small")
         self._label.setWordWrap(True)
-        self._add = TextButton(tr("Add a folder"), kind="primary")
-        self._add.clicked.connect(self.folder_requested)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(14, 0, 4, 0)
-        row.addWidget(self._label, 1)
-        row.addWidget(self._add)
+        self._add = TextButton(tr("Add a folder"), kind="primary", then=self.folder_requested)
+        horizontal((self._label, 1), self._add, on=self, margins=(14, 0, 4, 0))
         self.hide()
 
     @property

@@ -14,6 +14,7 @@ from desktop_rag.ui.foundation.document_kinds import with_head_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import is_right_to_left, one_line, place_in_words
 from desktop_rag.ui.widgets.form_fields import draw_line
+from desktop_rag.ui.widgets.item_list import RowsModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,6 @@ _PADDING_PX = 8
 _GAP_PX = 2
 _RADIUS_PX = 8
 _LINES = 2
-FOUND_ROLE = Qt.ItemDataRole.UserRole + 1
 
 
 class PassagePainter(QStyledItemDelegate):
@@ -63,16 +63,20 @@ class PassagePainter(QStyledItemDelegate):
         super().__init__(parent)
         self._theme = theme
 
+    def found_at(self, index: _Index) -> FoundPassage | None:
+        """The passage at a place of the model."""
+        return index.data(RowsModel.RowRole)
+
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        row = index.data(FOUND_ROLE)
-        has_heading = not isinstance(row, FoundPassage) or bool(row.heading or row.file)
+        row = self.found_at(index)
+        has_heading = row is None or bool(row.heading or row.file)
         heading = _line_px(_bold(option.font)) if has_heading else 0
         height = heading + _LINES * _line_px(option.font) + _GAP_PX + 2 * _PADDING_PX
         return QSize(0, height)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        row = index.data(FOUND_ROLE)
-        if not isinstance(row, FoundPassage):
+        row = self.found_at(index)
+        if row is None:
             return
         painter.save()
         self._paint_background(painter, option)

@@ -2,16 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QRadioButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QRadioButton, QWidget
 
 from desktop_rag.core.domain import Document, Unlocked
 from desktop_rag.core.errors import AppError
@@ -20,6 +12,9 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.forms import open_once
+from desktop_rag.ui.widgets.layouts import Gap, Stretch, horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -45,9 +40,7 @@ class PasswordDialog(QDialog):
     def __init__(self, document: Document, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(tr("Enter password"))
-        self._password = QLineEdit()
-        self._password.setEchoMode(QLineEdit.EchoMode.Password)
-        self._password.setMaxLength(_LONGEST)
+        self._password = QLineEdit(echoMode=QLineEdit.EchoMode.Password, maxLength=_LONGEST)
         self._password.setAccessibleName(tr("Password"))
         self._shows = QCheckBox(tr("Show password"))
         self._session = QRadioButton(tr("Remember it until the app closes"))
@@ -57,34 +50,33 @@ class PasswordDialog(QDialog):
         self._folder.hide()
         self._error = PlainLabel(tone="danger", wrap=True)
         self._error.hide()
-        self._open = TextButton(tr("Open"), kind="primary")
+        self._open = TextButton(tr("Open"), kind="primary", then=self._on_open_clicked)
         self._open.setDefault(True)
         self._open.setEnabled(False)
-        self._cancel = TextButton(tr("Cancel"))
+        self._cancel = TextButton(tr("Cancel"), then=self.reject)
         self._build(document)
         self._password.textChanged.connect(self._on_text_changed)
         self._shows.toggled.connect(self._on_show_toggled)
-        self._open.clicked.connect(self._on_open_clicked)
-        self._cancel.clicked.connect(self.reject)
 
     def _build(self, document: Document) -> None:
-        self._column = column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(8)
-        column.addWidget(ElidedLabel(document.name, scale="heading", tip=str(document.path)))
-        for widget in (self._password, self._shows, self._error):
-            column.addWidget(widget)
-        column.addSpacing(4)
-        for widget in (self._session, _note(_SESSION_NOTE), self._keyring, self._folder):
-            column.addWidget(widget)
-        column.addSpacing(4)
-        column.addWidget(_note(_IN_THE_CLEAR))
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._open)
-        column.addSpacing(6)
-        column.addLayout(buttons)
+        self._column = vertical(
+            ElidedLabel(document.name, scale="heading", tip=str(document.path)),
+            self._password,
+            self._shows,
+            self._error,
+            Gap(4),
+            self._session,
+            note(_SESSION_NOTE),
+            self._keyring,
+            self._folder,
+            Gap(4),
+            note(_IN_THE_CLEAR),
+            Gap(6),
+            horizontal(Stretch(), self._cancel, self._open),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=8,
+        )
         self.setMinimumWidth(_WIDTH_PX)
         self._password.setFocus()
 
@@ -99,8 +91,7 @@ class PasswordDialog(QDialog):
 
     def show_error(self, error: AppError) -> None:
         """Show why the file was not opened; the password can be typed again."""
-        self._error.setText(failure_in_words(error))
-        self._error.show()
+        self._error.say(failure_in_words(error))
         self._set_busy(is_busy=False)
         self._password.selectAll()
         self._password.setFocus()
@@ -134,10 +125,6 @@ class PasswordDialog(QDialog):
         self.submitted.emit(self._password.text(), self._keyring.isChecked(), is_for_folder)
 
 
-def _note(text: str) -> PlainLabel:
-    return PlainLabel(text, tone="muted", scale="small", wrap=True)
-
-
 _NOT_KEPT = Notice(
     tr("The password is remembered until you close the app."),
     tr("No keyring is available on this computer."),
@@ -157,7 +144,6 @@ class PasswordActions(QObject):
     def ask(self, document: Document) -> None:
         """Ask for the password of a document."""
         dialog = PasswordDialog(document, self._page)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
 
         def enter(password: str, keeps: bool, for_folder: bool) -> None:
             def finish(unlocked: Unlocked) -> None:
@@ -178,7 +164,7 @@ class PasswordActions(QObject):
         self._bridge.run(
             dialog, lambda: self._passwords.locked_beside(document), dialog.offer_folder
         )
-        dialog.open()
+        open_once(dialog)
 
     @Slot(object)
     def forget(self, document: Document) -> None:

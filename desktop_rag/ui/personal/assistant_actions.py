@@ -5,26 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import (
-    QAbstractListModel,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    Qt,
-    Signal,
-    SignalInstance,
-    Slot,
-)
+from PySide6.QtCore import QObject, Qt, Signal, SignalInstance, Slot
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import (
-    QDialog,
-    QHBoxLayout,
-    QListView,
-    QMessageBox,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QListView, QMessageBox, QStackedWidget, QWidget
 
 from desktop_rag.core.assistant import Assistant, parse_filters
 from desktop_rag.core.domain import Collection
@@ -44,8 +27,11 @@ from desktop_rag.ui.personal.assistant_documents import (
     RemovedDocuments,
     WishedDocuments,
 )
-from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_question, plain_tooltip
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_question
 from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.forms import open_once
+from desktop_rag.ui.widgets.item_list import Column, RowsModel
+from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 from desktop_rag.ui.widgets.notice_bar import NoticeBar
 
 if TYPE_CHECKING:
@@ -81,53 +67,6 @@ def summary_of(
     return one_line(" · ".join(parts))
 
 
-_Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
-
-
-class AssistantModel(QAbstractListModel):
-    """The assistants in the given order."""
-
-    AssistantRole = Qt.ItemDataRole.UserRole + 1
-
-    def __init__(
-        self, parent: QObject | None = None, rails_title: RailsTitle = _folder_name
-    ) -> None:
-        super().__init__(parent)
-        self._rails_title = rails_title
-        self._assistants: list[Assistant] = []
-        self._collections: Mapping[str, str] = {}
-
-    def rowCount(self, parent: _Index = _ROOT) -> int:
-        return 0 if parent.isValid() else len(self._assistants)
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid():
-            return None
-        assistant = self._assistants[index.row()]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return one_line(assistant.name)
-            case Qt.ItemDataRole.ToolTipRole:
-                summary = summary_of(assistant, self._collections, self._rails_title)
-                return plain_tooltip(f"{one_line(assistant.name)}\n{summary}")
-            case self.AssistantRole:
-                return assistant
-            case _:
-                return None
-
-    def show(self, assistants: Sequence[Assistant], collections: Mapping[str, str]) -> None:
-        """Show these assistants."""
-        self.beginResetModel()
-        self._assistants, self._collections = list(assistants), collections
-        self.endResetModel()
-
-    def row_of(self, assistant_id: str) -> int:
-        """The row of an assistant, or -1."""
-        ids = [assistant.assistant_id for assistant in self._assistants]
-        return ids.index(assistant_id) if assistant_id in ids else -1
-
-
 _WIDTH_PX = 560
 _HEIGHT_PX = 440
 _INTRO = tr(
@@ -155,7 +94,8 @@ class AssistantsDialog(QDialog):
         self.setObjectName("assistantsDialog")
         self.setWindowTitle(tr("Assistants"))
         self._collections: Mapping[str, str] = {}
-        self._model = AssistantModel(self, rails_title)
+        column = Column[Assistant](tr("Name"), lambda each: one_line(each.name), tip=self._tip)
+        self._model = RowsModel([column], self)
         self._notices = NoticeBar(theme)
         self._view = QListView()
         self._view.setObjectName("assistants")
@@ -166,10 +106,10 @@ class AssistantsDialog(QDialog):
         self._view.setUniformItemSizes(True)
         self._summary = note()
         self._new = TextButton(tr("New…"), kind="primary")
-        self._edit = TextButton(tr("Edit…"))
-        self._copy = TextButton(tr("Duplicate"))
+        self._edit = TextButton(tr("Edit…"), then=lambda: self._request(self.edit_requested))
+        self._copy = TextButton(tr("Duplicate"), then=lambda: self._request(self.copy_requested))
         self._delete = TextButton(tr("Delete"), kind="danger")
-        self._close = TextButton(tr("Close"))
+        self._close = TextButton(tr("Close"), then=self.reject)
         self._first = TextButton(tr("New assistant…"), kind="primary", icon="plus:accent_text",
                                  theme=theme)  # fmt: skip
         self._delete_key = QAction(self._view, shortcut=QKeySequence(Qt.Key.Key_Delete))
@@ -183,49 +123,35 @@ class AssistantsDialog(QDialog):
         self._stack = QStackedWidget()
         self._stack.addWidget(self._build_empty())
         self._stack.addWidget(self._build_list())
-        buttons = QHBoxLayout()
-        for button in (self._new, self._edit, self._copy, self._delete):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        buttons.addWidget(self._close)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(10)
-        column.addWidget(PlainLabel(tr("Assistants"), scale="heading"))
-        column.addWidget(self._notices)
-        column.addWidget(self._stack, 1)
-        column.addLayout(buttons)
+        vertical(
+            PlainLabel(tr("Assistants"), scale="heading"),
+            self._notices,
+            (self._stack, 1),
+            horizontal(self._new, self._edit, self._copy, self._delete, Stretch(), self._close),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=10,
+        )
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
     def _build_empty(self) -> QWidget:
         empty = QWidget()
-        column = QVBoxLayout(empty)
-        column.setSpacing(12)
-        column.addStretch(1)
+        column = vertical(Stretch(), on=empty, spacing=12)
         words = PlainLabel(_INTRO, tone="muted", wrap=True)
         words.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        column.addWidget(words)
-        column.addWidget(self._first, alignment=Qt.AlignmentFlag.AlignCenter)
-        column.addStretch(1)
+        fill(column, words, (self._first, 0, Qt.AlignmentFlag.AlignCenter), Stretch())
         return empty
 
     def _build_list(self) -> QWidget:
         panel = QWidget()
-        column = QVBoxLayout(panel)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        column.addWidget(self._view, 1)
-        column.addWidget(self._summary)
+        vertical((self._view, 1), self._summary, on=panel, margins=0, spacing=8)
         return panel
 
     def _connect(self) -> None:
         for button in (self._new, self._first):
             button.clicked.connect(lambda: self.edit_requested.emit(None))
-        self._edit.clicked.connect(lambda: self._request(self.edit_requested))
-        self._copy.clicked.connect(lambda: self._request(self.copy_requested))
         self._delete.clicked.connect(lambda: self._request(self.delete_requested))
         self._delete_key.triggered.connect(lambda: self._request(self.delete_requested))
-        self._close.clicked.connect(self.reject)
         self._view.activated.connect(lambda _index: self._request(self.edit_requested))
         self._view.selectionModel().currentChanged.connect(self._on_current_changed)
 
@@ -235,17 +161,18 @@ class AssistantsDialog(QDialog):
         """Show these assistants; `collections` maps ids to names. The selection is kept."""
         selected, row = self.selected, self._view.currentIndex().row()
         self._collections = collections
-        self._model.show(assistants, collections)
+        self._model.show(assistants)
         self._stack.setCurrentIndex(1 if assistants else 0)
         for button in (self._new, self._edit, self._copy, self._delete):
             button.setVisible(bool(assistants))
-        kept = self._model.row_of(selected.assistant_id) if selected else -1
-        self.select(kept if kept >= 0 else row)
+        ids = [assistant.assistant_id for assistant in assistants]
+        is_kept = selected is not None and selected.assistant_id in ids
+        self.select(ids.index(selected.assistant_id) if selected and is_kept else row)
 
     def select(self, row: int) -> None:
         """Select the assistant in a row, or the nearest row."""
         row = max(0, min(row, self._model.rowCount() - 1))
-        self._view.setCurrentIndex(self._model.index(row))
+        self._view.setCurrentIndex(self._model.index(row, 0))
         self._on_current_changed()
 
     def offer_undo(self, assistant: Assistant, undo: Callable[[], None]) -> None:
@@ -261,13 +188,19 @@ class AssistantsDialog(QDialog):
     @property
     def selected(self) -> Assistant | None:
         """The selected assistant."""
-        return self._view.currentIndex().data(AssistantModel.AssistantRole)
+        index = self._view.currentIndex()
+        return self._model.row_at(index.row()) if index.isValid() else None
+
+    def _summary_of(self, assistant: Assistant) -> str:
+        return summary_of(assistant, self._collections, self._rails_title)
+
+    def _tip(self, assistant: Assistant) -> str:
+        return f"{one_line(assistant.name)}\n{self._summary_of(assistant)}"
 
     @Slot()
     def _on_current_changed(self) -> None:
         selected = self.selected
-        said = summary_of(selected, self._collections, self._rails_title) if selected else ""
-        self._summary.setText(said)
+        self._summary.setText(self._summary_of(selected) if selected else "")
         for button in (self._edit, self._copy, self._delete):
             button.setEnabled(selected is not None)
 
@@ -333,7 +266,7 @@ class AssistantActions(QObject):
         dialog.delete_requested.connect(self._on_delete_requested)
         dialog.finished.connect(self._on_list_closed)
         self._show_list()
-        _open(dialog)
+        open_once(dialog)
 
     @Slot()
     def create(self) -> None:
@@ -387,7 +320,7 @@ class AssistantActions(QObject):
 
         dialog.submitted.connect(save)
         self._connect_documents(dialog, assistant)
-        _open(dialog)
+        open_once(dialog)
 
     def _connect_documents(self, dialog: AssistantDialog, assistant: Assistant) -> None:
         field, documents = dialog.own_documents, self._documents
@@ -478,8 +411,3 @@ class _Saving:
         self._stored = self._documents.with_collection(self._stored, wished)
         self._documents.apply(self._stored, wished)
         return self._stored
-
-
-def _open(dialog: QDialog) -> None:
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.open()

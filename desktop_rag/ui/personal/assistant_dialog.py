@@ -10,15 +10,12 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QDialog,
-    QFileDialog,
     QFrame,
-    QHBoxLayout,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
     QPlainTextEdit,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -40,6 +37,8 @@ from desktop_rag.ui.widgets.form_fields import (
     radio_group,
     selected_value,
 )
+from desktop_rag.ui.widgets.forms import choose_files, choose_folder
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 _ROWS = 4
 _ROW_PX = 26
@@ -83,41 +82,32 @@ class OwnDocumentsField(QWidget):
         self._list.setObjectName("ownDocuments")
         self._list.setAccessibleName(tr("Documents of its own"))
         self._list.setFixedHeight(_ROWS * _ROW_PX + 8)
-        self._files = TextButton(tr("Add files…"))
-        self._folder = TextButton(tr("Add folder…"))
-        self._remove = TextButton(tr("Remove"))
-        self._refresh = TextButton(tr("Refresh"))
-        self._link = QLineEdit()
+        self._files = TextButton(tr("Add files…"), then=self._on_files_clicked)
+        self._folder = TextButton(tr("Add folder…"), then=self._on_folder_clicked)
+        self._remove = TextButton(tr("Remove"), then=self._on_remove_clicked)
+        self._refresh = TextButton(tr("Refresh"), then=self.refresh_requested)
+        self._link = QLineEdit(placeholderText="https://example.org/guide")
         self._link.setAccessibleName(tr("Links"))
-        self._link.setPlaceholderText("https://example.org/guide")
-        self._add_links = TextButton(tr("Add links"))
+        self._add_links = TextButton(tr("Add links"), then=self._on_links_added)
         self._timer = QTimer(self, interval=_STATES_MS)
         self._build()
         self._connect()
         self._show_rows()
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        column.addWidget(self._list)
-        buttons, links = QHBoxLayout(), QHBoxLayout()
-        for button in (self._files, self._folder, self._remove, self._refresh):
+        buttons = (self._files, self._folder, self._remove, self._refresh)
+        for button in (*buttons, self._add_links):
             button.setAutoDefault(False)
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        self._add_links.setAutoDefault(False)
-        links.addWidget(self._link, 1)
-        links.addWidget(self._add_links)
-        column.addLayout(buttons)
-        column.addLayout(links)
+        vertical(
+            self._list,
+            horizontal(*buttons, Stretch()),
+            horizontal((self._link, 1), self._add_links),
+            on=self,
+            margins=0,
+            spacing=6,
+        )
 
     def _connect(self) -> None:
-        self._files.clicked.connect(self._on_files_clicked)
-        self._folder.clicked.connect(self._on_folder_clicked)
-        self._remove.clicked.connect(self._on_remove_clicked)
-        self._refresh.clicked.connect(self.refresh_requested)
-        self._add_links.clicked.connect(self._on_links_added)
         self._link.textChanged.connect(self._show_buttons)
         self._list.currentRowChanged.connect(self._show_buttons)
         self._timer.timeout.connect(self.states_requested)
@@ -180,21 +170,12 @@ class OwnDocumentsField(QWidget):
 
     @Slot()
     def _on_files_clicked(self) -> None:
-        dialog = QFileDialog(self, tr("Add files to the assistant"))
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
-        self._open(dialog)
+        choose_files(self, tr("Add files to the assistant"), self.add_paths)
 
     @Slot()
     def _on_folder_clicked(self) -> None:
-        dialog = QFileDialog(self, tr("Add a folder to the assistant"), str(Path.home()))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        self._open(dialog)
-
-    def _open(self, dialog: QFileDialog) -> None:
-        dialog.filesSelected.connect(self.add_paths)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        title, home = tr("Add a folder to the assistant"), str(Path.home())
+        choose_folder(self, title, lambda path: self.add_paths([path]), start=home)
 
     @Slot(list)
     def add_paths(self, paths: Sequence[str]) -> None:
@@ -303,8 +284,8 @@ class AssistantDialog(QDialog):
         self._retrieval = RetrievalForm()
         self._retrieval.show_retrieval(assistant.retrieval or settings.retrieval)
         self._error = PlainLabel(tone="danger", wrap=True, selectable=True)
-        self._save = TextButton(tr("Save"), kind="primary")
-        self._cancel = TextButton(tr("Cancel"))
+        self._save = TextButton(tr("Save"), kind="primary", then=self._on_saved)
+        self._cancel = TextButton(tr("Cancel"), then=self.reject)
         self._build()
         self._connect()
         self._on_edited()
@@ -319,36 +300,29 @@ class AssistantDialog(QDialog):
         self._instructions.setTabChangesFocus(True)
         lines = self._instructions.fontMetrics().lineSpacing() * _LINES
         self._instructions.setFixedHeight(lines + _MARGIN_PX)
-        self._filters = QLineEdit(assistant.filters)
-        self._filters.setPlaceholderText("type:pdf after:2024")
+        self._filters = QLineEdit(assistant.filters, placeholderText="type:pdf after:2024")
         self._filters_note = note(_FILTERS_NOTE)
 
     def _build(self) -> None:
         body = QWidget()
         body.setProperty("kind", "page")
-        sections = QVBoxLayout(body)
-        sections.setContentsMargins(20, 18, 20, 18)
-        sections.setSpacing(14)
+        sections = vertical(on=body, margins=(20, 18, 20, 18), spacing=14)
         for part in (
             self._build_answers(), self._build_documents(), self._has_retrieval, self._retrieval
         ):  # fmt: skip
             sections.addWidget(part)
         sections.addStretch(1)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
+        scroll = QScrollArea(widgetResizable=True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll.setWidget(body)
-        buttons = QHBoxLayout()
-        buttons.setContentsMargins(20, 0, 20, 0)
-        buttons.addWidget(self._error, 1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._save)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 16)
-        column.setSpacing(12)
-        column.addWidget(scroll, 1)
-        column.addLayout(buttons)
+        vertical(
+            (scroll, 1),
+            horizontal((self._error, 1), self._cancel, self._save, margins=(20, 0, 20, 0)),
+            on=self,
+            margins=(0, 0, 0, 16),
+            spacing=12,
+        )
         self._save.setDefault(True)
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
@@ -380,8 +354,6 @@ class AssistantDialog(QDialog):
         self._instructions.textChanged.connect(self._on_edited)
         self._filters.textChanged.connect(self._on_edited)
         self._has_retrieval.toggled.connect(self._on_edited)
-        self._save.clicked.connect(self._on_saved)
-        self._cancel.clicked.connect(self.reject)
 
     def show_error(self, error: AppError) -> None:
         """Show why the assistant can't be saved."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QWidget
 
 from desktop_rag.core.conversation import Feedback, Interaction, Message, PastAnswer
 from desktop_rag.core.language.translation import tr
@@ -13,6 +13,7 @@ from desktop_rag.ui.foundation.days import moment_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -44,22 +45,18 @@ class PastAnswerCard(Card):
         answer = _start(interaction.answer, _MAX_ANSWER_CHARS) if interaction else ""
         self._answer = PlainLabel(answer, tone="muted", wrap=True, selectable=True)
         self._about = PlainLabel(tone="muted", scale="small", wrap=True)
-        self._delete = TextButton(tr("Delete"), kind="quiet")
+        self._delete = TextButton(tr("Delete"), kind="quiet", then=self._on_delete_clicked)
         self._delete.setAccessibleDescription(past.question)
-        self._undo = TextButton(tr("Undo"), kind="quiet")
+        self._undo = TextButton(tr("Undo"), kind="quiet", then=self._on_undo_clicked)
         self._undo.setAccessibleDescription(past.question)
-        below = QHBoxLayout()
-        below.addWidget(self._about, 1)
-        below.addWidget(self._delete)
-        below.addWidget(self._undo)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(14, 10, 8, 6)
-        column.setSpacing(4)
-        column.addWidget(question)
-        column.addWidget(self._answer)
-        column.addLayout(below)
-        self._delete.clicked.connect(self._on_delete_clicked)
-        self._undo.clicked.connect(self._on_undo_clicked)
+        vertical(
+            question,
+            self._answer,
+            horizontal((self._about, 1), self._delete, self._undo),
+            on=self,
+            margins=(14, 10, 8, 6),
+            spacing=4,
+        )
         self._show(is_deleted=interaction is None)
 
     def _show(self, *, is_deleted: bool) -> None:
@@ -100,33 +97,28 @@ class PastAnswersDialog(QDialog):
         known = {interaction.interaction_id: interaction for interaction in remembered}
         cards = QWidget()
         cards.setProperty("kind", "page")
-        rows = QVBoxLayout(cards)
-        rows.setContentsMargins(0, 0, 0, 0)
-        rows.setSpacing(8)
+        rows = vertical(on=cards, margins=0, spacing=8)
         for past in shown:
             card = PastAnswerCard(past, known.get(past.interaction_id))
             card.delete_requested.connect(self.delete_requested)
             card.restore_requested.connect(self.restore_requested)
             rows.addWidget(card)
         rows.addStretch(1)
-        scroll = QScrollArea()
+        scroll = QScrollArea(widgetResizable=True)
         scroll.setAccessibleName(self.windowTitle())
-        scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(cards)
-        close = TextButton(tr("Close"))
-        close.clicked.connect(self.accept)
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(close)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(10)
-        column.addWidget(PlainLabel(tr("Earlier answers used as examples"), scale="heading"))
-        column.addWidget(scroll, 1)
-        column.addWidget(note(_NOTE))
-        column.addLayout(buttons)
+        close = TextButton(tr("Close"), then=self.accept)
+        vertical(
+            PlainLabel(tr("Earlier answers used as examples"), scale="heading"),
+            (scroll, 1),
+            note(_NOTE),
+            horizontal(Stretch(), close),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=10,
+        )
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
 

@@ -4,15 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSignalBlocker, Signal, Slot
-from PySide6.QtWidgets import (
-    QDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QListWidget,
-    QPlainTextEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QPlainTextEdit, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
@@ -23,6 +15,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -58,53 +51,43 @@ class PromptsDialog(QDialog):
         self._names.setAccessibleName(tr("Prompts"))
         self._names.setObjectName("promptNames")
         self._names.setFixedWidth(_LIST_PX)
-        self._name = QLineEdit()
+        self._name = QLineEdit(maxLength=LONGEST_NAME)
         self._name.setAccessibleName(tr("Name"))
-        self._name.setMaxLength(LONGEST_NAME)
-        self._text = QPlainTextEdit()
+        self._text = QPlainTextEdit(tabChangesFocus=True)
         self._text.setAccessibleName(tr("Prompt"))
-        self._text.setTabChangesFocus(True)
         self._status = PlainLabel(wrap=True)
-        self._undo = TextButton(tr("Undo"), kind="quiet")
-        self._new = TextButton(tr("New prompt"))
-        self._delete = TextButton(tr("Delete"), kind="danger")
-        self._save = TextButton(tr("Save"), kind="primary")
+        self._undo = TextButton(tr("Undo"), kind="quiet", then=self._on_undo_clicked)
+        self._new = TextButton(tr("New prompt"), then=self._on_new_clicked)
+        self._delete = TextButton(tr("Delete"), kind="danger", then=self._on_delete_clicked)
+        self._save = TextButton(tr("Save"), kind="primary", then=self._on_save_clicked)
         self._build()
         self._connect()
         self.show_prompts((), "")
 
     def _build(self) -> None:
-        left = QVBoxLayout()
-        left.addWidget(self._names, 1)
-        left.addWidget(self._new)
-        right = QVBoxLayout()
-        right.setSpacing(6)
-        right.addWidget(PlainLabel(tr("Name")))
-        right.addWidget(self._name)
-        right.addWidget(PlainLabel(tr("Prompt")))
-        right.addWidget(self._text, 1)
-        status = QHBoxLayout()
-        status.addWidget(self._status, 1)
-        status.addWidget(self._undo)
-        right.addLayout(status)
-        both = QHBoxLayout()
-        both.setSpacing(14)
-        both.addLayout(left)
-        both.addLayout(right, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(10)
-        column.addLayout(both, 1)
-        column.addWidget(note(_NOTE))
-        self._back = TextButton(tr("Restore built-in prompts"), kind="quiet")
-        self._folder = TextButton(tr("Open folder"), kind="quiet")
-        self._close = TextButton(tr("Close"))
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._back)
-        buttons.addWidget(self._folder)
-        buttons.addStretch(1)
-        for button in (self._delete, self._close, self._save):
-            buttons.addWidget(button)
+        right = vertical(
+            PlainLabel(tr("Name")),
+            self._name,
+            PlainLabel(tr("Prompt")),
+            (self._text, 1),
+            horizontal((self._status, 1), self._undo),
+            spacing=6,
+        )
+        column = vertical(
+            (horizontal(vertical((self._names, 1), self._new), (right, 1), spacing=14), 1),
+            note(_NOTE),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=10,
+        )
+        self._back = TextButton(
+            tr("Restore built-in prompts"), kind="quiet", then=self.restore_defaults_requested
+        )
+        self._folder = TextButton(tr("Open folder"), kind="quiet", then=self.folder_requested)
+        self._close = TextButton(tr("Close"), then=self.reject)
+        buttons = horizontal(
+            self._back, self._folder, Stretch(), self._delete, self._close, self._save
+        )
         column.addLayout(buttons)
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
@@ -112,13 +95,6 @@ class PromptsDialog(QDialog):
         self._names.currentRowChanged.connect(self._on_row_changed)
         self._name.textChanged.connect(self._show_buttons)
         self._text.textChanged.connect(self._show_buttons)
-        self._new.clicked.connect(self._on_new_clicked)
-        self._save.clicked.connect(self._on_save_clicked)
-        self._delete.clicked.connect(self._on_delete_clicked)
-        self._undo.clicked.connect(self._on_undo_clicked)
-        self._back.clicked.connect(self.restore_defaults_requested)
-        self._folder.clicked.connect(self.folder_requested)
-        self._close.clicked.connect(self.reject)
 
     @property
     def _chosen(self) -> SavedPrompt | None:

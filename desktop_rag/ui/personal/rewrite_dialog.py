@@ -1,12 +1,13 @@
 """A dialog for rewriting an answer. Qt thread."""
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.shortcuts import bind
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 _WIDTH_PX = 640
 _HEIGHT_PX = 460
@@ -26,34 +27,27 @@ class RewriteDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("rewriteDialog")
         self.setWindowTitle(tr("Rewrite answer"))
-        self._text = QPlainTextEdit(text)
+        self._text = QPlainTextEdit(text, tabChangesFocus=True)
         self._text.setAccessibleName(tr("Your answer"))
-        self._text.setTabChangesFocus(True)
-        self._save = TextButton(tr("Save"), kind="primary")
-        self._cancel = TextButton(tr("Cancel"))
-        self._delete = TextButton(tr("Delete"), kind="danger")
+        self._save = TextButton(tr("Save"), kind="primary", then=self._on_submitted)
+        self._cancel = TextButton(tr("Cancel"), then=self.reject)
+        self._delete = TextButton(tr("Delete"), kind="danger", then=self._on_deleted)
         self._build()
         self._delete.setVisible(is_rewritten)
         self._text.textChanged.connect(self._on_text_changed)
-        self._save.clicked.connect(self._on_submitted)
-        self._cancel.clicked.connect(self.reject)
-        self._delete.clicked.connect(self._on_deleted)
         bind(self, "Ctrl+Return", tr("Save the answer"), self._on_submitted)
         self._on_text_changed()
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(8)
-        column.addWidget(PlainLabel(tr("Your answer"), scale="heading"))
-        column.addWidget(self._text, 1)
-        column.addWidget(note(_NOTE))
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._delete)
-        buttons.addStretch(1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._save)
-        column.addLayout(buttons)
+        vertical(
+            PlainLabel(tr("Your answer"), scale="heading"),
+            (self._text, 1),
+            note(_NOTE),
+            horizontal(self._delete, Stretch(), self._cancel, self._save),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=8,
+        )
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
     @Slot()

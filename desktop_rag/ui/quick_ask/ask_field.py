@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question import Question
@@ -16,6 +15,7 @@ from desktop_rag.ui.composer.scope_bar import ScopeBar
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconButton
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 _MAX_SELECTION = 4_000
 _PLACEHOLDER = tr("Ask your documents, or search as you type")
@@ -38,8 +38,8 @@ class AskField(Card):
     stepped = Signal(int)
     copy_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent, kind="composer")
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(kind="composer")
         self._theme = theme
         self._assistant = _NOBODY
         self._is_without_documents = False
@@ -58,15 +58,13 @@ class AskField(Card):
         self.set_busy(False)
 
     def _build(self) -> None:
-        self._send = IconButton(self._theme, "send:accent_text", tr("Ask"))
+        self._send = IconButton(self._theme, "send:accent_text", tr("Ask"), then=self._submit)
         self._send.setObjectName("sendButton")
-        self._stop = IconButton(self._theme, "stop:accent_text", tr("Stop"))
+        self._stop = IconButton(
+            self._theme, "stop:accent_text", tr("Stop"), then=self.stop_requested
+        )
         self._stop.setObjectName("stopButton")
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(self._field, 1)
-        row.addWidget(self._send)
-        row.addWidget(self._stop)
+        row = horizontal((self._field, 1), self._send, self._stop, spacing=8)
         self._assistant_chip, self._assistant_label = self._chip(
             tr("Ask without this assistant"), self._on_assistant_removed
         )
@@ -75,32 +73,29 @@ class AskField(Card):
         self._context_chip, self._context_label = self._chip(
             tr("Remove the selected text"), lambda: self.show_selection("")
         )
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 8, 8, 8)
-        column.setSpacing(6)
-        column.addWidget(self.about)
-        column.addWidget(self._context_chip)
-        column.addLayout(row)
-        column.addWidget(self._assistant_chip)
-        column.addWidget(self._without_chip)
+        vertical(
+            self.about,
+            self._context_chip,
+            row,
+            self._assistant_chip,
+            self._without_chip,
+            on=self,
+            margins=(12, 8, 8, 8),
+            spacing=6,
+        )
 
     def _chip(self, removal: str, on_removed: Callable[[], None]) -> tuple[Card, ElidedLabel]:
         chip = Card(kind="chip")
         label = ElidedLabel(tone="muted", scale="small")
         remove = IconButton(self._theme, "close:muted", removal)
         remove.clicked.connect(on_removed)
-        row = QHBoxLayout(chip)
-        row.setContentsMargins(8, 2, 2, 2)
-        row.addWidget(label, 1)
-        row.addWidget(remove)
+        horizontal((label, 1), remove, on=chip, margins=(8, 2, 2, 2))
         return chip, label
 
     def _connect(self) -> None:
         self._field.entered.connect(self._submit)
         self._field.textChanged.connect(lambda: self.typed.emit(self.text))
         self._field.installEventFilter(self)
-        self._send.clicked.connect(self._submit)
-        self._stop.clicked.connect(self.stop_requested)
         self.names.chosen.connect(self._on_name_chosen)
         self.about.changed.connect(self._on_about_changed)
 

@@ -5,21 +5,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import (
-    QAbstractListModel,
-    QEvent,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    QRect,
-    QSize,
-    Qt,
-    QTimer,
-    Signal,
-    Slot,
-)
+from PySide6.QtCore import QEvent, QModelIndex, QRect, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCursor, QGuiApplication, QHideEvent, QMouseEvent, QRegion, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QListView, QSizeGrip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QListView, QSizeGrip, QWidget
 
 from desktop_rag.core.conversation import Conversation, Feedback, Message, SourceRef
 from desktop_rag.core.domain import Passage
@@ -35,48 +23,24 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.formula_drawing import FormulaDrawer
 from desktop_rag.ui.messages.message_view import MessageView
 from desktop_rag.ui.passages.library_hint import LibraryHint
-from desktop_rag.ui.passages.passage_painter import FOUND_ROLE, FoundPassage, PassagePainter, copied
+from desktop_rag.ui.passages.passage_painter import FoundPassage, PassagePainter, copied
 from desktop_rag.ui.passages.passage_search import PassageSearch
 from desktop_rag.ui.quick_ask.ask_field import AskField
 from desktop_rag.ui.reading.reading_pane import ReadingWindow
 from desktop_rag.ui.viewers.viewer import DocumentSpan, span_of
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_tip
+from desktop_rag.ui.widgets.item_list import Column, RowsModel
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
 
-_Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
-
-
-class PassageModel(QAbstractListModel):
-    """The passages in order, best first."""
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._rows: list[FoundPassage] = []
-
-    def show(self, rows: Sequence[FoundPassage]) -> None:
-        """Replace all rows."""
-        self.beginResetModel()
-        self._rows = list(rows)
-        self.endResetModel()
-
-    def rowCount(self, parent: _Index = _ROOT) -> int:
-        return 0 if parent.isValid() else len(self._rows)
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        row = self._rows[index.row()]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return row.heading
-            case Qt.ItemDataRole.AccessibleTextRole:
-                return f"{row.heading}, {row.file}: {row.piece}"
-            case _ if role == FOUND_ROLE:
-                return row
-            case _:
-                return None
+_COLUMN = Column[FoundPassage](
+    tr("Passages"),
+    lambda found: found.heading,
+    spoken=lambda found: f"{found.heading}, {found.file}: {found.piece}",
+)
 
 
 class PassageList(QListView):
@@ -84,9 +48,9 @@ class PassageList(QListView):
 
     opened = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._model = PassageModel(self)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._model = RowsModel([_COLUMN], self)
         self.setModel(self._model)
         self.setItemDelegate(PassagePainter(theme, self))
         self.setObjectName("passageList")
@@ -103,8 +67,8 @@ class PassageList(QListView):
     @property
     def chosen(self) -> Passage | None:
         """The passage chosen with the arrow keys."""
-        row = self.currentIndex().data(FOUND_ROLE) if self.currentIndex().isValid() else None
-        return row.passage if isinstance(row, FoundPassage) else None
+        index = self.currentIndex()
+        return self._model.row_at(index.row()).passage if index.isValid() else None
 
     @property
     def rows(self) -> int:
@@ -117,20 +81,18 @@ class PassageList(QListView):
         self._model.show([FoundPassage.of(passage, query) for passage in passages])
         for number, passage in enumerate(passages):
             if chosen and passage.chunk_id == chosen.chunk_id:
-                self.setCurrentIndex(self._model.index(number))
+                self.setCurrentIndex(self._model.index(number, 0))
         heights = sum(self.sizeHintForRow(row) for row in range(self.rows))
         self.setFixedHeight(heights + 2 * self.frameWidth())
 
     def step(self, by: int) -> None:
         """Choose the next or the previous passage; before the first, none."""
         row = min(self.currentIndex().row() + by, self.rows - 1)
-        self.setCurrentIndex(self._model.index(row) if row >= 0 else QModelIndex())
+        self.setCurrentIndex(self._model.index(row, 0) if row >= 0 else QModelIndex())
 
     @Slot(QModelIndex)
     def _on_clicked(self, index: QModelIndex) -> None:
-        row = index.data(FOUND_ROLE)
-        if isinstance(row, FoundPassage):
-            self.opened.emit(row.passage)
+        self.opened.emit(self._model.row_at(index.row()).passage)
 
 
 _MARGIN_PX = 16
@@ -224,29 +186,30 @@ class QuickAsk(QWidget):
         self.answer = MessageView(self._theme, FormulaDrawer(self._bridge, self))
         self.hint = LibraryHint()
         self._hint = PlainLabel(_HINT, tone="muted", scale="small")
-        self._new = TextButton(tr("New question"), kind="quiet")
+        self._new = TextButton(tr("New question"), kind="quiet", then=self.begin_anew)
         set_tip(self._new, "Ctrl+N")
-        self._continue = TextButton(tr("Go on in the window"), kind="quiet")
+        self._continue = TextButton(tr("Go on in the window"), kind="quiet", then=self._go_on)
         set_tip(self._continue, "Ctrl+Enter")
-        foot = QHBoxLayout()
-        foot.setContentsMargins(14, 0, 4, 4)
-        foot.addWidget(self._hint, 1)
-        foot.addWidget(self._new)
-        foot.addWidget(self._continue)
-        foot.addWidget(QSizeGrip(self), alignment=Qt.AlignmentFlag.AlignBottom)
+        foot = horizontal(
+            (self._hint, 1),
+            self._new,
+            self._continue,
+            (QSizeGrip(self), 0, Qt.AlignmentFlag.AlignBottom),
+            margins=(14, 0, 4, 4),
+        )
         frame = Card(kind="popup")
-        column = QVBoxLayout(frame)
-        column.setContentsMargins(10, 10, 10, 4)
-        column.setSpacing(6)
-        column.addWidget(self.field)
-        column.addWidget(self._room)
-        column.addWidget(self.passages)
-        column.addWidget(self.answer, 1)
-        column.addWidget(self.hint)
-        column.addLayout(foot)
-        self._outer = outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(frame)
+        vertical(
+            self.field,
+            self._room,
+            self.passages,
+            (self.answer, 1),
+            self.hint,
+            foot,
+            on=frame,
+            margins=(10, 10, 10, 4),
+            spacing=6,
+        )
+        self._outer = vertical(frame, on=self, margins=0)
         self.setFocusProxy(self.field)
 
     def _connect(self) -> None:
@@ -261,21 +224,20 @@ class QuickAsk(QWidget):
         self.field.copy_requested.connect(self._on_copy_requested)
         self._search.found.connect(self._on_found)
         self.passages.opened.connect(self.open_passage)
-        self.answer.citation_clicked.connect(lambda _, source: self._on_view_requested(source))
-        self.answer.view_requested.connect(self._on_view_requested)
-        self.answer.follow_up_chosen.connect(self._on_follow_up)
-        self.answer.query_change_requested.connect(self.field.set_text)
-        self.answer.retry_requested.connect(self._on_retry)
-        self.answer.address_clicked.connect(lambda address: confirm_and_open(address, self))
-        self.answer.settings_requested.connect(self.settings_requested)
+        asked = self.answer.asked
+        asked.citation_clicked.connect(lambda _, source: self._on_view_requested(source))
+        asked.view_requested.connect(self._on_view_requested)
+        asked.follow_up_chosen.connect(self._on_follow_up)
+        asked.query_change_requested.connect(self.field.set_text)
+        asked.retry_requested.connect(self._on_retry)
+        asked.address_clicked.connect(lambda address: confirm_and_open(address, self))
+        asked.settings_requested.connect(self.settings_requested)
         # What needs the window's room goes on there.
-        a = self.answer
+        a = asked
         for signal in (a.sources_requested, a.rewrite_requested, a.edit_requested, a.fork_requested,
                        a.past_answers_requested, a.offered_requested, a.offer_pressed):  # fmt: skip
             signal.connect(lambda *_messages: self._go_on())
-        self.answer.feedback_given.connect(self._on_feedback)
-        self._new.clicked.connect(self.begin_anew)
-        self._continue.clicked.connect(self._go_on)
+        asked.feedback_given.connect(self._on_feedback)
         self.setProperty(PLACE, "Quick ask")
         bind(self, "Esc", tr("Close"), self.close)
         bind(self, "Ctrl+N", tr("New question"), self.begin_anew)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from desktop_rag.core.domain import Document, DocumentState, FileCondition, StoredText
 from desktop_rag.core.errors import AppError
@@ -26,6 +26,7 @@ from desktop_rag.ui.viewers.sheet_grid import SheetGrid, sheet_grids
 from desktop_rag.ui.viewers.viewer import DocumentSpan, Span
 from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton, begin_with_window
 from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.layouts import clear, horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -227,53 +228,56 @@ class ReadingHeader(QWidget):
     text_toggled = Signal(bool)
     close_requested = Signal()
 
-    def __init__(
-        self, theme: Theme, parent: QWidget | None = None, *, is_window: bool = False
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, *, is_window: bool = False) -> None:
+        super().__init__()
         self._file = ""
-        self._back = IconButton(theme, "chevron-left:text", tr("Back (Alt+Left)"))
-        self._forward = IconButton(theme, "chevron-right:text", tr("Forward (Alt+Right)"))
+        self._back = IconButton(
+            theme, "chevron-left:text", tr("Back (Alt+Left)"), then=self.back_requested
+        )
+        self._forward = IconButton(
+            theme, "chevron-right:text", tr("Forward (Alt+Right)"), then=self.forward_requested
+        )
         self._title = ElidedLabel()
         self._title.setObjectName("readingTitle")
         begin_with_window(self._title)
         self._place = ElidedLabel(tone="muted", scale="small", mode=Qt.TextElideMode.ElideLeft)
         self._place.setObjectName("readingPlace")
-        self._find = IconButton(theme, "search:muted", tr("Find in the document (Ctrl+F)"))
-        self._text = IconButton(theme, "file-text:muted", tr("Show as text"))
+        self._find = IconButton(
+            theme, "search:muted", tr("Find in the document (Ctrl+F)"), then=self.find_requested
+        )
+        self._text = IconButton(
+            theme, "file-text:muted", tr("Show as text"), then=self.text_toggled
+        )
         self._text.setCheckable(True)
-        self._ask = IconButton(theme, "chat:muted", tr("Ask about this document"))
-        self._open = IconButton(theme, "open:muted", tr("Open in another program"))
-        self._window = IconButton(theme, "window:muted", tr("Open in a window of its own"))
-        self._details = IconButton(theme, "info:muted", tr("Details"))
+        self._ask = IconButton(
+            theme, "chat:muted", tr("Ask about this document"), then=self.ask_requested
+        )
+        self._open = IconButton(
+            theme, "open:muted", tr("Open in another program"), then=self.open_requested
+        )
+        self._window = IconButton(
+            theme, "window:muted", tr("Open in a window of its own"), then=self.window_requested
+        )
+        self._details = IconButton(theme, "info:muted", tr("Details"), then=self.details_requested)
         self._close = IconButton(theme, "close:muted", tr("Close the document (Esc)"))
         self._top = self._build_top()
         self._tools = FlowRow(spacing=2)
-        below = QHBoxLayout()
-        below.setContentsMargins(6, 0, 0, 0)
-        below.addWidget(self._place, 1)
-        below.addLayout(self._tools)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(6, 6, 6, 4)
-        column.setSpacing(0)
-        column.addLayout(self._top)
-        column.addLayout(self._own_row)
-        column.addLayout(below)
+        vertical(
+            self._top,
+            self._own_row,
+            horizontal((self._place, 1), self._tools, margins=(6, 0, 0, 0)),
+            on=self,
+            margins=(6, 6, 6, 4),
+            spacing=0,
+        )
         self._window.setVisible(not is_window)
         self._connect()
         self.show_history(can_go_back=False, can_go_forward=False)
 
     def _build_top(self) -> QHBoxLayout:
-        top = QHBoxLayout()
-        top.setSpacing(2)
-        top.addWidget(self._back)
-        top.addWidget(self._forward)
-        self._among = QHBoxLayout()
-        self._among.setContentsMargins(4, 0, 0, 0)
-        self._among.addWidget(self._title)
-        self._own_row = QHBoxLayout()
-        self._own_row.setContentsMargins(6, 0, 6, 4)
-        top.addLayout(self._among, 1)
+        self._among = horizontal(self._title, margins=(4, 0, 0, 0))
+        self._own_row = horizontal(margins=(6, 0, 6, 4))
+        top = horizontal(self._back, self._forward, (self._among, 1), spacing=2)
         buttons = (
             self._ask, self._find, self._text, self._open, self._details, self._window, self._close
         )  # fmt: skip
@@ -300,14 +304,6 @@ class ReadingHeader(QWidget):
             row.addWidget(self._title)
 
     def _connect(self) -> None:
-        self._back.clicked.connect(self.back_requested)
-        self._forward.clicked.connect(self.forward_requested)
-        self._find.clicked.connect(self.find_requested)
-        self._text.clicked.connect(self.text_toggled)
-        self._ask.clicked.connect(self.ask_requested)
-        self._open.clicked.connect(self.open_requested)
-        self._window.clicked.connect(self.window_requested)
-        self._details.clicked.connect(self.details_requested)
         self._close.clicked.connect(self.close_requested)
 
     def show_history(self, *, can_go_back: bool, can_go_forward: bool) -> None:
@@ -355,10 +351,7 @@ class ReadingHeader(QWidget):
 
     def show_tools(self, tools: Sequence[QWidget]) -> None:
         """Replace the controls of the content."""
-        while item := self._tools.takeAt(0):
-            if widget := item.widget():
-                widget.hide()
-                widget.deleteLater()
+        clear(self._tools)
         for tool in tools:
             self._tools.addWidget(tool)
             tool.show()

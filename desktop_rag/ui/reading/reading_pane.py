@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from desktop_rag.core.domain import Document, FileCondition, StoredText
 from desktop_rag.core.errors import AppError
@@ -46,6 +46,7 @@ from desktop_rag.ui.viewers.sheet_viewer import SheetViewer
 from desktop_rag.ui.viewers.viewer import DocumentSpan, Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.find_bar import FindBar
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -127,10 +128,8 @@ class ViewerStack(QStackedWidget):
     path_clicked = Signal(str, str)
     pages_failed = Signal(object)
 
-    def __init__(
-        self, bridge: Bridge, library: "Library", theme: Theme, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, bridge: Bridge, library: "Library", theme: Theme) -> None:
+        super().__init__()
         self._bridge = bridge
         self._library = library
         self._theme = theme
@@ -197,24 +196,21 @@ class StateCard(Card):
 
     way_out_chosen = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent, kind="notice")
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(kind="notice")
         self._notice: StateNotice | None = None
         self._title = PlainLabel("", wrap=True, selectable=True)
         self._title.setObjectName("noticeTitle")
         self._hint = PlainLabel("", wrap=True, selectable=True)
-        self._action = TextButton(tr("Show its folder"), kind="quiet")
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(self._title)
-        words.addWidget(self._hint)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 8, 8, 8)
-        row.setSpacing(10)
-        row.addWidget(IconLabel(theme, "info:accent_soft_text"), 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(words, 1)
-        row.addWidget(self._action, 0, Qt.AlignmentFlag.AlignTop)
-        self._action.clicked.connect(self._on_action)
+        self._action = TextButton(tr("Show its folder"), kind="quiet", then=self._on_action)
+        horizontal(
+            (IconLabel(theme, "info:accent_soft_text"), 0, Qt.AlignmentFlag.AlignTop),
+            (vertical(self._title, self._hint, spacing=2), 1),
+            (self._action, 0, Qt.AlignmentFlag.AlignTop),
+            on=self,
+            margins=(12, 8, 8, 8),
+            spacing=10,
+        )
         self.hide()
 
     @property
@@ -227,8 +223,7 @@ class StateCard(Card):
         self._notice = notice
         if notice is not None:
             self._title.setText(notice.title)
-            self._hint.setText(notice.hint)
-            self._hint.setVisible(bool(notice.hint))
+            self._hint.say(notice.hint)
             self._action.setText(WORDS[notice.way_out])
             self._action.setVisible(notice.way_out is not WayOut.NONE)
         self.setVisible(notice is not None)
@@ -381,16 +376,15 @@ class ReadingPane(QWidget):
         self._find = FindBar(self._theme, tr("Find in the document"))
         self._find.hide()
         self._finding = WordFinding(self._bridge, self)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._header)
-        column.addWidget(self._find)
-        state = QHBoxLayout()
-        state.setContentsMargins(10, 0, 10, 0)
-        state.addWidget(self._state)
-        column.addLayout(state)
-        column.addWidget(self._viewers, 1)
+        vertical(
+            self._header,
+            self._find,
+            horizontal(self._state, margins=(10, 0, 10, 0)),
+            (self._viewers, 1),
+            on=self,
+            margins=0,
+            spacing=0,
+        )
 
     def _connect(self) -> None:
         header = self._header
@@ -640,9 +634,7 @@ class ReadingWindow(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(tr("Document"))
         self.pane = ReadingPane(bridge, library, theme, is_window=True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.pane)
+        vertical(self.pane, on=self, margins=0)
         room = parent.screen().availableSize()
         self.resize(min(_WIDTH_PX, room.width()), min(_HEIGHT_PX, room.height()))
         self.pane.close_requested.connect(self.close)

@@ -5,15 +5,7 @@ from dataclasses import replace
 from datetime import date
 
 from PySide6.QtCore import QDate, Signal, Slot
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QDateEdit,
-    QDialog,
-    QGridLayout,
-    QHBoxLayout,
-    QMenu,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QDateEdit, QDialog, QGridLayout, QMenu, QWidget
 
 from desktop_rag.core.language.translation import number_in_words, tr
 from desktop_rag.ui.foundation.theme import Theme
@@ -31,6 +23,7 @@ from desktop_rag.ui.search.filter_choices import (
 )
 from desktop_rag.ui.widgets.controls import MenuButton, PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.layouts import Stretch, drop, horizontal
 from desktop_rag.ui.widgets.removable_chip import RemovableChip
 
 _NOTE = tr("By the date that a file states about itself, else by its last change.")
@@ -48,9 +41,9 @@ class DateDialog(QDialog):
         self._has_first, self._first = _day(tr("From"), tr("First day"), today.addMonths(-1))
         self._has_last, self._last = _day(tr("To"), tr("Last day"), today)
         self._has_first.setChecked(True)
-        self._apply = TextButton(tr("Search"), kind="primary")
+        self._apply = TextButton(tr("Search"), kind="primary", then=self._on_applied)
         self._apply.setDefault(True)
-        self._cancel = TextButton(tr("Cancel"))
+        self._cancel = TextButton(tr("Cancel"), then=self.reject)
         grid = QGridLayout(self)
         grid.setContentsMargins(20, 18, 20, 16)
         grid.setSpacing(8)
@@ -61,13 +54,8 @@ class DateDialog(QDialog):
                 grid.addWidget(widget, row, column)
         grid.setColumnStretch(1, 1)
         grid.addWidget(PlainLabel(_NOTE, tone="muted", scale="small", wrap=True), 2, 0, 1, 2)
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._apply)
+        buttons = horizontal(Stretch(), self._cancel, self._apply)
         grid.addLayout(buttons, 3, 0, 1, 2)
-        self._apply.clicked.connect(self._on_applied)
-        self._cancel.clicked.connect(self.reject)
 
     @Slot()
     def _on_applied(self) -> None:
@@ -108,8 +96,7 @@ class FilterBar(QWidget):
         self._chips: list[RemovableChip] = []
         self._row = FlowRow(self)
         self._buttons = {kind: self._button(kind) for kind in FilterKind}
-        self._clear = TextButton(tr("Clear all filters"), kind="quiet")
-        self._clear.clicked.connect(self.clear)
+        self._clear = TextButton(tr("Clear all filters"), kind="quiet", then=self.clear)
         self._row.addWidget(self._clear)
         self._clear.hide()
         self.setAccessibleName(tr("Filters"))
@@ -224,10 +211,7 @@ class FilterBar(QWidget):
 
     def _show_chips(self) -> None:
         self._row.removeWidget(self._clear)
-        for former in self._chips:
-            self._row.removeWidget(former)
-            former.hide()
-            former.deleteLater()
+        drop(self._chips, of=self._row)
         self._chips = [self._chip(chosen) for chosen in self._filters]
         self._row.addWidget(self._clear)
         self._clear.setVisible(len(self._filters) > 1)

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import (
-    QAbstractListModel,
     QItemSelectionModel,
     QModelIndex,
     QObject,
@@ -21,12 +20,10 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QListView,
     QScrollArea,
     QStyle,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -35,14 +32,14 @@ from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.search_syntax import SEARCH_SYNTAX
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.passages.passage_painter import FOUND_ROLE, FoundPassage, PassagePainter
+from desktop_rag.ui.passages.passage_painter import FoundPassage, PassagePainter
 from desktop_rag.ui.search.found_files import FoundFile, SearchResults, by_id
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import draw_line
+from desktop_rag.ui.widgets.item_list import Column, RowsModel
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
-ROW_ROLE = Qt.ItemDataRole.UserRole + 2
 # Shown below a file at first; the others follow on request.
 _PASSAGES_SHOWN = 3
 
@@ -119,17 +116,17 @@ class MoreRow:
 Row = FileRow | PassageRow | MoreRow
 
 
-class ResultModel(QAbstractListModel):
+class ResultModel(RowsModel[Row]):
     """Results as rows: passages, or files with their passages below."""
 
     def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+        column = Column[Row](tr("Results"), _title, spoken=lambda row: row.words)
+        super().__init__([column], parent)
         self._results = SearchResults()
         self._is_by_file = True
         self._opened: set[str] = set()
-        self._rows: list[Row] = []
 
-    def show(self, results: SearchResults, *, is_by_file: bool) -> None:
+    def show_results(self, results: SearchResults, *, is_by_file: bool) -> None:
         """Replace all rows; files stay expanded while the text is the same."""
         if results.text != self._results.text:
             self._opened.clear()
@@ -141,37 +138,18 @@ class ResultModel(QAbstractListModel):
         self._opened.add(document_id)
         self._reset()
 
-    def row_at(self, index: Index) -> Row | None:
+    def row_of(self, index: Index) -> Row | None:
         """The row at an index."""
-        return self._rows[index.row()] if index.isValid() else None
+        return self.row_at(index.row()) if index.isValid() else None
 
     def rows(self) -> Sequence[Row]:
         """All rows from top to bottom."""
         return self._rows
 
-    def rowCount(self, parent: Index = _ROOT) -> int:
-        return 0 if parent.isValid() else len(self._rows)
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        row = self._rows[index.row()]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return _title(row)
-            case Qt.ItemDataRole.AccessibleTextRole:
-                return row.words
-            case _ if role == FOUND_ROLE:
-                return row.passage if isinstance(row, PassageRow) else None
-            case _ if role == ROW_ROLE:
-                return row
-            case _:
-                return None
-
     def _reset(self) -> None:
-        self.beginResetModel()
         passages = self._results.passages
         by_passage = (PassageRow(found, is_below_file=False) for found in passages)
-        self._rows = list(self._by_file() if self._is_by_file else by_passage)
-        self.endResetModel()
+        self.show(list(self._by_file() if self._is_by_file else by_passage))
 
     def _by_file(self) -> Iterator[Row]:
         for file in self._results.files:
@@ -203,14 +181,18 @@ _DETAILS_PART = 0.4
 class ResultPainter(PassagePainter):
     """Paints names in bold with their folder; passages of a file are indented."""
 
+    def found_at(self, index: Index) -> FoundPassage | None:
+        row = index.data(RowsModel.RowRole)
+        return row.passage if isinstance(row, PassageRow) else None
+
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        if isinstance(index.data(ROW_ROLE), PassageRow):
+        if self.found_at(index):
             return super().sizeHint(option, index)
         height = QFontMetrics(option.font).lineSpacing() + 2 * _PADDING_PX
         return QSize(0, height)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        row = index.data(ROW_ROLE)
+        row = index.data(RowsModel.RowRole)
         painter.save()
         match row:
             case FileRow():
@@ -329,7 +311,7 @@ class ResultList(QListView):
     @property
     def current(self) -> FoundPassage | None:
         """The passage of the current row."""
-        row = self._rows.row_at(self.currentIndex())
+        row = self._rows.row_of(self.currentIndex())
         return row.passage if row else None
 
     @property
@@ -342,10 +324,10 @@ class ResultList(QListView):
 
     def show_results(self, results: SearchResults, *, is_by_file: bool) -> None:
         """Replace the rows; the current one stays current if it is still there."""
-        before, place = self._rows.row_at(self.currentIndex()), self.verticalScrollBar().value()
+        before, place = self._rows.row_of(self.currentIndex()), self.verticalScrollBar().value()
         is_same = results.text == self._results.text
         self._results = results
-        self._rows.show(results, is_by_file=is_by_file)
+        self._rows.show_results(results, is_by_file=is_by_file)
         self._choose_again(before)
         if is_same:
             self.verticalScrollBar().setValue(place)
@@ -367,17 +349,17 @@ class ResultList(QListView):
 
     def _choose(self, row: int) -> None:
         flags = QItemSelectionModel.SelectionFlag.ClearAndSelect
-        self.selectionModel().setCurrentIndex(self._rows.index(row), flags)
+        self.selectionModel().setCurrentIndex(self._rows.index(row, 0), flags)
 
     def currentChanged(self, current: Index, previous: Index) -> None:
         super().currentChanged(current, previous)
-        row = self._rows.row_at(current)
+        row = self._rows.row_of(current)
         self.chosen.emit(row.passage if row else None)
 
     # --- keys and clicks -------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        row = self._rows.row_at(self.currentIndex())
+        row = self._rows.row_of(self.currentIndex())
         if event.key() == Qt.Key.Key_Up and self.currentIndex().row() <= 0:
             self.left.emit()
         elif isinstance(row, MoreRow) and event.key() in {*_ENTER, Qt.Key.Key_Space}:
@@ -399,7 +381,7 @@ class ResultList(QListView):
 
     @Slot(QModelIndex)
     def _on_clicked(self, index: QModelIndex) -> None:
-        row = self._rows.row_at(index)
+        row = self._rows.row_of(index)
         if isinstance(row, MoreRow):
             self._open(row)
 
@@ -435,36 +417,26 @@ class SearchNotice(QScrollArea):
         self._title = PlainLabel(scale="heading", wrap=True)
         self._hint = PlainLabel(tone="muted", wrap=True)
         self._syntax = self._build_syntax()
-        self._folder = TextButton(tr("Add a folder"), kind="primary")
-        self._drop = TextButton(tr("Search without filters"))
-        self._ask = TextButton(tr("Ask it as a question"))
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
-        for button, signal in (
-            (self._folder, self.folder_requested),
-            (self._drop, self.filters_dropped),
-            (self._ask, self.question_requested),
-        ):
-            button.clicked.connect(signal)
-            buttons.addWidget(button)
-        buttons.addStretch(1)
+        self._folder = TextButton(tr("Add a folder"), kind="primary", then=self.folder_requested)
+        self._drop = TextButton(tr("Search without filters"), then=self.filters_dropped)
+        self._ask = TextButton(tr("Ask it as a question"), then=self.question_requested)
         content = QWidget()
         content.setProperty("kind", "page")
         content.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         inner = QWidget()
         # Limited in a row: a column would ask for the height at its own width.
         inner.setMaximumWidth(max(_MOST_PX, _MOST_LINES * self.fontMetrics().height()))
-        row = QHBoxLayout(content)
-        row.setContentsMargins(16, 24, 16, 16)
-        row.addWidget(inner, 1)
-        row.addStretch(0)
-        column = QVBoxLayout(inner)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(10)
-        for widget in (self._title, self._hint, self._syntax):
-            column.addWidget(widget)
-        column.addLayout(buttons)
-        column.addStretch(1)
+        horizontal((inner, 1), Stretch(0), on=content, margins=(16, 24, 16, 16))
+        vertical(
+            self._title,
+            self._hint,
+            self._syntax,
+            horizontal(self._folder, self._drop, self._ask, Stretch(), spacing=8),
+            Stretch(),
+            on=inner,
+            margins=0,
+            spacing=10,
+        )
         self.setWidget(content)
 
     @staticmethod

@@ -13,13 +13,11 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QCompleter,
-    QHBoxLayout,
     QLineEdit,
     QListView,
     QMenu,
     QSplitter,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -63,6 +61,7 @@ from desktop_rag.ui.tags.tag_actions import TagActions
 from desktop_rag.ui.viewers.viewer import DocumentSpan
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, add_clear_button
 from desktop_rag.ui.widgets.flow_row import WrappingRow
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -408,30 +407,21 @@ class SearchPage(QWidget):
             at=1, stretched=0, min_px=_COUNT_PX, spacing=6,
         )  # fmt: skip
         self._by_file.setChecked(True)
-        above = QVBoxLayout(self._above)
-        above.setContentsMargins(18, 16, 18, 8)
-        above.setSpacing(8)
-        above.addWidget(self.field)
-        above.addWidget(self.filters)
-        above.addWidget(status)
+        vertical(
+            self.field, self.filters, status, on=self._above, margins=(18, 16, 18, 8), spacing=8
+        )
         self.results = ResultList(self._theme)
         self._notice = SearchNotice()
         self._stack = QStackedWidget()
         self._stack.addWidget(self._notice)
         self._stack.addWidget(self.results)
         self.side = PreviewSide(self._bridge, self._library, self._theme, opener, self._stack)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._above)
-        column.addWidget(self.side, 1)
-        column.addWidget(self._build_foot())
+        vertical(self._above, (self.side, 1), self._build_foot(), on=self, margins=0, spacing=0)
         self.setFocusProxy(self.field)
 
     def _build_field(self) -> QLineEdit:
-        field = QLineEdit()
+        field = QLineEdit(placeholderText=tr("Search your files"))
         field.setObjectName("searchField")
-        field.setPlaceholderText(tr("Search your files"))
         field.setAccessibleName(tr("Search your files"))
         add_clear_button(field)
         return field
@@ -442,12 +432,15 @@ class SearchPage(QWidget):
         self._open = TextButton(tr("Open"))
         self._open.setAccessibleDescription(tr("Open the chosen file in another program"))
         self._ask = TextButton(tr("Ask about the selection"), kind="primary")
-        row = QHBoxLayout(self._foot)
-        row.setContentsMargins(18, 8, 18, 10)
-        row.setSpacing(8)
-        row.addWidget(ElidedLabel(_KEYS, tone="muted", scale="small"), 1)
-        for button in (self._tags, self._open, self._ask):
-            row.addWidget(button)
+        horizontal(
+            (ElidedLabel(_KEYS, tone="muted", scale="small"), 1),
+            self._tags,
+            self._open,
+            self._ask,
+            on=self._foot,
+            margins=(18, 8, 18, 10),
+            spacing=8,
+        )
         return self._foot
 
     def _connect(self) -> None:

@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.paths import Home, resources_dir
@@ -33,6 +33,7 @@ from desktop_rag.ui.widgets.form_fields import (
     selected_value,
     show_checked,
 )
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 _MODIFIER_KEYS = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta)
 _TONES = {Binding.BOUND: "success", Binding.TAKEN: "danger"}
@@ -64,23 +65,17 @@ class HotkeyField(QWidget):
 
     changed = Signal(str)
 
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, name: str) -> None:
+        super().__init__()
         self._key = _PressedKey(name)
-        self._clear = TextButton(tr("Clear"), kind="quiet")
+        self._clear = TextButton(tr("Clear"), kind="quiet", then=lambda: self._on_pressed(""))
         self._clear.setAccessibleDescription(tr("Use no key for: {name}", name=name))
         self._outcome = PlainLabel(tone="muted", scale="small", wrap=True)
         self._outcome.hide()
-        row = QHBoxLayout()
-        row.addWidget(self._key, 1)
-        row.addWidget(self._clear)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addLayout(row)
-        column.addWidget(self._outcome)
+        vertical(
+            horizontal((self._key, 1), self._clear), self._outcome, on=self, margins=0, spacing=4
+        )
         self._key.pressed.connect(self._on_pressed)
-        self._clear.clicked.connect(lambda: self._on_pressed(""))
 
     @property
     def hotkey(self) -> str:
@@ -101,8 +96,7 @@ class HotkeyField(QWidget):
         self._say(words)
 
     def _say(self, words: str) -> None:
-        self._outcome.setText(words)
-        self._outcome.setVisible(bool(words))
+        self._outcome.say(words)
 
     @Slot(str)
     def _on_pressed(self, text: str) -> None:
@@ -295,7 +289,7 @@ class AboutSection(SettingsSection):
         self._opener = FileOpener(bridge, self)
         self._version = PlainLabel(selectable=True)
         folder = ElidedLabel(str(home.root), mode=Qt.TextElideMode.ElideMiddle)
-        self._open_home = TextButton(tr("Open"))
+        self._open_home = TextButton(tr("Open"), then=lambda: self._opener.open(home.root))
         self._open_home.setAccessibleDescription(tr("Open the app's data folder"))
         self.add_row(tr("Version"), self._version, words=tr("update, release, which version"))
         self.add_row(
@@ -311,7 +305,6 @@ class AboutSection(SettingsSection):
             words=tr("where is my data, storage location, path, disk, log"),
         )
         self.add_note(note(_HOME_NOTE))
-        self._open_home.clicked.connect(lambda: self._opener.open(home.root))
         bridge.run(self, _version, self._version.setText)
 
 

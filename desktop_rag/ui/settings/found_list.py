@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -19,6 +18,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.settings.settings_parts import Found
 from desktop_rag.ui.widgets.controls import PlainLabel
 from desktop_rag.ui.widgets.form_fields import draw_line
+from desktop_rag.ui.widgets.layouts import Stretch, vertical
 
 _FOUND = Qt.ItemDataRole.UserRole
 _WIDTH_PX = 780
@@ -32,8 +32,8 @@ class FoundList(QWidget):
 
     chosen = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
         self._list = QListWidget()
@@ -43,13 +43,15 @@ class FoundList(QWidget):
         self._list.setItemDelegate(_FoundPainter(self._list))
         self._list.setMaximumWidth(_WIDTH_PX)
         self._none = PlainLabel(_NONE, tone="muted", wrap=True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(_SIDE_PX, 18, _SIDE_PX, 0)
-        column.setSpacing(12)
-        column.addWidget(PlainLabel(tr("Found"), scale="title"))
-        column.addWidget(self._none)
-        column.addWidget(self._list, 1)
-        column.addStretch(0)
+        vertical(
+            PlainLabel(tr("Found"), scale="title"),
+            self._none,
+            (self._list, 1),
+            Stretch(0),
+            on=self,
+            margins=(_SIDE_PX, 18, _SIDE_PX, 0),
+            spacing=12,
+        )
         self._list.itemClicked.connect(self.open_current)
         self._list.itemActivated.connect(self.open_current)
 

@@ -7,13 +7,11 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
-    QHBoxLayout,
     QLineEdit,
     QListView,
     QListWidget,
     QListWidgetItem,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -24,6 +22,7 @@ from desktop_rag.ui.settings.parted_page import PartedPage
 from desktop_rag.ui.settings.settings_parts import Found, Part, everything_in, fields_of, search
 from desktop_rag.ui.widgets.controls import PlainLabel, add_clear_button
 from desktop_rag.ui.widgets.form_fields import DropDown
+from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _LEAST_PX, _MOST_PX = 184, 260
@@ -56,16 +55,14 @@ class PageList(QWidget):
         self._names.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._choice = DropDown()
         self._choice.setAccessibleName(title)
-        self._search = QLineEdit()
-        self._search.setPlaceholderText(tr("Search"))
+        self._search = QLineEdit(placeholderText=tr("Search"))
         self._search.setAccessibleName(tr("Search the settings"))
         add_clear_button(self._search)
         self._found = FoundList()
         self._pages = QStackedWidget()
         self._shown = QStackedWidget()
         self._foot = QWidget()
-        self.foot = QVBoxLayout(self._foot)
-        self.foot.setContentsMargins(0, 0, 0, 0)
+        self.foot = vertical(on=self._foot, margins=0)
         self._side, self._bar = QWidget(self), QWidget(self)
         self._lay_out(title)
         self._connect_list()
@@ -74,19 +71,11 @@ class PageList(QWidget):
         self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._side.setProperty("kind", "sidebar")
         self._side.setFixedWidth(_LEAST_PX)
-        self._column = QVBoxLayout(self._side)
-        self._column.setContentsMargins(_MARGIN_PX, 18, _MARGIN_PX, 12)
-        self._column.setSpacing(8)
+        self._column = vertical(on=self._side, margins=(_MARGIN_PX, 18, _MARGIN_PX, 12), spacing=8)
         heading = PlainLabel(title, scale="heading")
         heading.setIndent(8)
-        self._column.addWidget(heading)
-        self._column.addWidget(self._search)
-        self._column.addWidget(self._names, 1)
-        self._column.addWidget(self._foot)
-        self._row = QHBoxLayout(self._bar)
-        self._row.setContentsMargins(18, 14, 18, 0)
-        self._row.addWidget(self._choice)
-        self._row.addStretch(1)
+        fill(self._column, heading, self._search, (self._names, 1), self._foot)
+        self._row = horizontal(self._choice, Stretch(), on=self._bar, margins=(18, 14, 18, 0))
         self._bar.hide()
         self._shown.addWidget(self._pages)
         self._shown.addWidget(self._found)

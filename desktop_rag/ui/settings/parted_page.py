@@ -1,10 +1,11 @@
 """A page of the settings, with its parts below their tabs. Qt thread."""
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QTabBar, QWidget
 
 from desktop_rag.ui.settings.settings_parts import Part
 from desktop_rag.ui.widgets.controls import PlainLabel
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage, put_in_place
 
 _SIDE_PX = 18
@@ -19,37 +20,29 @@ class PartedPage(QWidget):
 
     part_shown = Signal()
 
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, name: str) -> None:
+        super().__init__()
         self.name = name
         self.parts: list[Part] = []
         self._unbuilt: list[Part] = []
         self._actions: dict[QWidget, QWidget] = {}
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
-        self._tabs = QTabBar()
+        self._tabs = QTabBar(expanding=False, drawBase=False)
         self._tabs.setAccessibleName(name)
-        self._tabs.setExpanding(False)
-        self._tabs.setDrawBase(False)
         self._tabs.hide()
         self._widgets = QStackedWidget()
-        self._head = QHBoxLayout()
-        self._head.setContentsMargins(_SIDE_PX, 0, _SIDE_PX, 0)
-        self._head.addWidget(PlainLabel(name, scale="title"))
-        self._head.addStretch(1)
+        self._head = horizontal(
+            PlainLabel(name, scale="title"), Stretch(), margins=(_SIDE_PX, 0, _SIDE_PX, 0)
+        )
         # As high as with actions, so that the title stays where it is.
         self._head.addStrut(_HEAD_PX)
-        beside = QHBoxLayout()
+        beside = horizontal()
         # The words of the first tab stand below the title.
         beside.setContentsMargins(_SIDE_PX - 12, 0, _SIDE_PX, 0)
         beside.addWidget(self._tabs)
         beside.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 14, 0, 0)
-        column.setSpacing(12)
-        column.addLayout(self._head)
-        column.addLayout(beside)
-        column.addWidget(self._widgets, 1)
+        vertical(self._head, beside, (self._widgets, 1), on=self, margins=(0, 14, 0, 0), spacing=12)
         self._tabs.currentChanged.connect(self._on_tab_changed)
 
     def add_part(self, part: Part) -> None:

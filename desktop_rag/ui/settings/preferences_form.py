@@ -104,8 +104,7 @@ class PreferencesForm(SettingsSection):
             _line_of(box).editingFinished.connect(self._on_edited)
         for button in self._lengths.values():
             button.clicked.connect(self._on_edited)
-        prompts = TextButton(tr("Manage prompts…"))
-        prompts.clicked.connect(self.prompts_requested)
+        prompts = TextButton(tr("Manage prompts…"), then=self.prompts_requested)
         self.add_row(
             tr("Prompts"),
             prompts,
@@ -186,8 +185,8 @@ class _IndexForm(SettingsSection):
 
     changed = Signal(object)
 
-    def __init__(self, title: str, parent: QWidget | None) -> None:
-        super().__init__(title, parent=parent)
+    def __init__(self, title: str) -> None:
+        super().__init__(title)
         self._index = IndexSettings()
 
     def _change_to(self, index: IndexSettings) -> None:
@@ -198,8 +197,8 @@ class _IndexForm(SettingsSection):
 class IndexingForm(_IndexForm):
     """Which files are read, and when."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(tr("Files and pictures"), parent)
+    def __init__(self) -> None:
+        super().__init__(tr("Files and pictures"))
         self._pauses_on_battery = QCheckBox(tr("Pause indexing on battery power"))
         self._reads_images = QCheckBox(tr("Read text in scanned pages and images"))
         self._has_ocr = is_ocr_installed()
@@ -262,8 +261,8 @@ class IndexingForm(_IndexForm):
 class AdvancedIndexingForm(_IndexForm):
     """How passages are embedded: what few people ever change."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(tr("Indexing"), parent)
+    def __init__(self) -> None:
+        super().__init__(tr("Indexing"))
         self._makes_windows = QCheckBox(tr("Also search parts of long passages"))
         self._threads = number_field(0, os.cpu_count() or 1, 1, tr(" threads"))
         self._threads.setSpecialValueText(tr("Automatic"))
@@ -324,8 +323,8 @@ class TranscriptionForm(SettingsSection):
 
     changed = Signal(object)
 
-    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget | None = None) -> None:
-        super().__init__(tr("Transcription"), _INTRO, parent)
+    def __init__(self, bridge: Bridge, chat: "Chat") -> None:
+        super().__init__(tr("Transcription"), _INTRO)
         self._bridge = bridge
         self._chat = chat
         self._value = TranscriptionSettings()
@@ -338,11 +337,10 @@ class TranscriptionForm(SettingsSection):
         self._dialects = radio_group(self, tr("Kind of server"), DIALECTS)
         self._key = KeyField(bridge, chat, self)
         self._model = QLineEdit()
-        self._language = QLineEdit()
-        self._language.setPlaceholderText(tr("Detected by the server"))
+        self._language = QLineEdit(placeholderText=tr("Detected by the server"))
         self._largest = number_field(0, 10_000, 5, " MB")
         self._largest.setSpecialValueText(tr("Any size"))
-        self._test = TextButton(tr("Test"), kind="primary")
+        self._test = TextButton(tr("Test"), kind="primary", then=self._on_test_clicked)
         self._report = ReportCard(self)
         self._add_rows()
         self._connect()
@@ -393,7 +391,6 @@ class TranscriptionForm(SettingsSection):
         self._consent.toggled.connect(self._on_edited)
         for button in self._dialects.values():
             button.toggled.connect(self._on_edited)
-        self._test.clicked.connect(self._on_test_clicked)
 
     def show_transcription(self, value: TranscriptionSettings) -> None:
         """Show these settings without emitting `changed`."""

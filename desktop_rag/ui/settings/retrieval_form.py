@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QHBoxLayout, QSlider, QWidget
+from PySide6.QtWidgets import QSlider, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import LaterSources, RetrievalSettings, Room
@@ -15,6 +15,7 @@ from desktop_rag.ui.widgets.form_fields import (
     selected_value,
     turn_if_focused,
 )
+from desktop_rag.ui.widgets.layouts import horizontal
 
 _HUNDRED = 100
 _ROOM_NOTE = tr(
@@ -67,11 +68,13 @@ class RetrievalForm(SettingsSection):
         self.add_note(note(_ROOM_NOTE))
         # Both ends of the slider stay beside it.
         ends = QWidget()
-        line = QHBoxLayout(ends)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.addWidget(PlainLabel(tr("Words"), tone="muted"))
-        line.addWidget(self._balance)
-        line.addWidget(PlainLabel(tr("Meaning"), tone="muted"))
+        horizontal(
+            PlainLabel(tr("Words"), tone="muted"),
+            self._balance,
+            PlainLabel(tr("Meaning"), tone="muted"),
+            on=ends,
+            margins=0,
+        )
         self.add_row(
             tr("Search by"),
             ends,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QMessageBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QMessageBox, QWidget
 
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.paths import Home
@@ -48,6 +48,7 @@ from desktop_rag.ui.widgets.form_fields import (
     selected_value,
     show_checked,
 )
+from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
@@ -62,20 +63,14 @@ _QUESTION = tr(
 class MemoryField(QWidget):
     """Shows the number of remembered answers, to delete them all."""
 
-    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, bridge: Bridge, chat: "Chat") -> None:
+        super().__init__()
         self._bridge = bridge
         self._memory = chat.memory
         self._count = 0
         self._label = PlainLabel(tone="muted")
-        self._delete = TextButton(tr("Delete all…"))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(12)
-        row.addWidget(self._label)
-        row.addWidget(self._delete)
-        row.addStretch(1)
-        self._delete.clicked.connect(self._on_delete_clicked)
+        self._delete = TextButton(tr("Delete all…"), then=self._on_delete_clicked)
+        horizontal(self._label, self._delete, Stretch(), on=self, margins=0, spacing=12)
         self._show(0)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -211,10 +206,9 @@ class AssistantsSection(SettingsSection):
 
     requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(ASSISTANTS, _ASSISTANTS_NOTE, parent)
-        manage = TextButton(tr("Manage assistants…"))
-        manage.clicked.connect(self.requested)
+    def __init__(self) -> None:
+        super().__init__(ASSISTANTS, _ASSISTANTS_NOTE)
+        manage = TextButton(tr("Manage assistants…"), then=self.requested)
         self.add_row("", manage, words=_ROLE_WORDS)
 
 
@@ -232,15 +226,8 @@ class SettingsPage(PageList):
 
     shortcuts_requested = Signal()
 
-    def __init__(
-        self,
-        bridge: Bridge,
-        chat: "Chat",
-        settings: EditedSettings,
-        home: Home,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(tr("Settings"), PAGES, parent)
+    def __init__(self, bridge: Bridge, chat: "Chat", settings: EditedSettings, home: Home) -> None:
+        super().__init__(tr("Settings"), PAGES)
         self._bridge, self._chat = bridge, chat
         self._settings = settings
         self._models = ModelsForm(bridge, chat)
@@ -321,14 +308,18 @@ class SettingsPage(PageList):
         self.list_page(ASSISTANTS, is_listed=False)
         self._saved = PlainLabel(tone="muted", wrap=True)
         self._saved.setIndent(8)
-        self._undo = TextButton(tr("Undo"), kind="quiet")
+        self._undo = TextButton(tr("Undo"), kind="quiet", then=self._on_undo_clicked)
         self._forgetting = QTimer(self, singleShot=True, interval=_UNDO_MS)
-        shortcuts = TextButton(tr("Keyboard shortcuts"), kind="quiet")
+        shortcuts = TextButton(
+            tr("Keyboard shortcuts"), kind="quiet", then=self.shortcuts_requested
+        )
         set_tip(shortcuts, tr("Keyboard shortcuts (F1)"))
-        shortcuts.clicked.connect(self.shortcuts_requested)
-        self.foot.addWidget(shortcuts, 0, Qt.AlignmentFlag.AlignLeft)
-        self.foot.addWidget(self._saved)
-        self.foot.addWidget(self._undo, 0, Qt.AlignmentFlag.AlignLeft)
+        fill(
+            self.foot,
+            (shortcuts, 0, Qt.AlignmentFlag.AlignLeft),
+            self._saved,
+            (self._undo, 0, Qt.AlignmentFlag.AlignLeft),
+        )
         self._show_undo()
 
     def _connect(self) -> None:
@@ -347,7 +338,6 @@ class SettingsPage(PageList):
             ("activity", self._activity),
         ):
             form.changed.connect(partial(self._edit_section, name))
-        self._undo.clicked.connect(self._on_undo_clicked)
         # What is undone has to be in view.
         self._forgetting.timeout.connect(self._forget)
         self.page_shown.connect(self._forget)

@@ -5,16 +5,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QStringListModel, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import (
-    QCompleter,
-    QDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QListWidget,
-    QListWidgetItem,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCompleter, QDialog, QLineEdit, QListWidget, QListWidgetItem, QWidget
 
 from desktop_rag.core.domain import LONGEST_TAG, Document, distinct_tags, typed_tags
 from desktop_rag.core.errors import AppError
@@ -28,6 +19,8 @@ from desktop_rag.ui.widgets.controls import (
     add_clear_button,
     plain_tooltip,
 )
+from desktop_rag.ui.widgets.forms import open_once
+from desktop_rag.ui.widgets.layouts import Gap, Stretch, horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -65,7 +58,7 @@ class TagDialog(QDialog):
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         self._field.setCompleter(completer)
-        self._add = TextButton(tr("Add"))
+        self._add = TextButton(tr("Add"), then=self._take_typed)
         self._add.setAutoDefault(False)
         self._tags = QListWidget()
         self._tags.setAccessibleName(tr("Tags"))
@@ -74,20 +67,14 @@ class TagDialog(QDialog):
         self._stated = PlainLabel(tone="muted", scale="small", wrap=True)
         self._error = PlainLabel(tone="danger", wrap=True)
         self._error.hide()
-        self._save = TextButton(tr("Save"), kind="primary")
+        self._save = TextButton(tr("Save"), kind="primary", then=self._on_saved)
         self._save.setDefault(True)
-        self._cancel = TextButton(tr("Cancel"))
+        self._cancel = TextButton(tr("Cancel"), then=self.reject)
         self._build(documents)
         self._show(documents)
         self._field.textEdited.connect(self._on_edited)
-        self._add.clicked.connect(self._take_typed)
-        self._save.clicked.connect(self._on_saved)
-        self._cancel.clicked.connect(self.reject)
 
     def _build(self, documents: Sequence[Document]) -> None:
-        self._column = column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(8)
         several = tr(
             "Tags of {count_of}", count_of=count_of(len(documents), tr("file"), tr("files"))
         )
@@ -96,26 +83,25 @@ class TagDialog(QDialog):
             if len(documents) > 1
             else tr("Tags of {one_line}", one_line=one_line(documents[0].name))
         )
-        column.addWidget(ElidedLabel(title, scale="heading"))
-        row = QHBoxLayout()
-        row.addWidget(self._field, 1)
-        row.addWidget(self._add)
-        column.addLayout(row)
-        for widget in (self._tags, self._none, self._stated, self._error):
-            column.addWidget(widget)
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._save)
-        column.addSpacing(6)
-        column.addLayout(buttons)
+        self._column = vertical(
+            ElidedLabel(title, scale="heading"),
+            horizontal((self._field, 1), self._add),
+            self._tags,
+            self._none,
+            self._stated,
+            self._error,
+            Gap(6),
+            horizontal(Stretch(), self._cancel, self._save),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=8,
+        )
         self.setMinimumWidth(_WIDTH_PX)
         self._field.setFocus()
 
     def show_error(self, error: AppError) -> None:
         """Say why nothing was saved."""
-        self._error.setText(failure_in_words(error))
-        self._error.show()
+        self._error.say(failure_in_words(error))
         self._save.setEnabled(True)
         self._fit()
 
@@ -234,7 +220,6 @@ class TagActions(QObject):
         if not documents:
             return
         dialog = TagDialog(documents, names, self._page)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         ids, tags = [document.document_id for document in documents], self._library.tags
 
         def finish(count: int) -> None:
@@ -251,4 +236,4 @@ class TagActions(QObject):
             )
 
         dialog.submitted.connect(submit)
-        dialog.open()
+        open_once(dialog)

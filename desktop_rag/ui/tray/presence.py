@@ -225,7 +225,6 @@ _LATER = tr("You can change this later in the settings.")
 class Closing(QObject):
     """Decides what closing the window does: stay in the background, or quit. Asks once."""
 
-    stayed = Signal()
     quit_requested = Signal()
 
     def __init__(
@@ -246,7 +245,7 @@ class Closing(QObject):
         """Act on the person closing the window."""
         match self._settings().background.when_closed:
             case WhenClosed.STAY:
-                self._stay()
+                self._window.hide()
             case WhenClosed.QUIT:
                 self.quit_requested.emit()
             case WhenClosed.ASK:
@@ -280,10 +279,6 @@ class Closing(QObject):
         background = replace(settings.background, when_closed=choice)
         self._change_settings(replace(settings, background=background))
         self.close()
-
-    def _stay(self) -> None:
-        self._window.hide()
-        self.stayed.emit()
 
 
 # The popup is built once the window has drawn, so that neither waits for the other.

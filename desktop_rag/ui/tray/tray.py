@@ -171,8 +171,7 @@ class Tray(QObject):
     # --- the menu --------------------------------------------------------------------------------
 
     def _build_menu(self) -> None:
-        self._state_line = QAction(self)
-        self._state_line.setEnabled(False)
+        self._state_line = QAction(self, enabled=False)
         self._pause = QAction(self)
         self._pause.triggered.connect(self._on_pause_toggled)
         self._pictures = QAction(self)

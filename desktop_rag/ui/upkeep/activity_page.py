@@ -3,12 +3,10 @@
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QDate,
     QLocale,
     QModelIndex,
@@ -21,7 +19,7 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QFileDialog, QLineEdit, QWidget
+from PySide6.QtWidgets import QButtonGroup, QLineEdit, QWidget
 
 from desktop_rag.activity.activity import EventFilter, FoundEvents, Totals, as_csv, as_json_lines
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Outcome
@@ -49,72 +47,51 @@ from desktop_rag.ui.widgets.controls import (
     PlainLabel,
     TextButton,
     add_clear_button,
-    plain_tooltip,
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.form_fields import DropDown
-from desktop_rag.ui.widgets.forms import ask_first
-from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
+from desktop_rag.ui.widgets.forms import ask_first, save_as
+from desktop_rag.ui.widgets.item_list import Column, ColumnTable, RowsModel
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
     from desktop_rag.activity.activity import Activity
 
-Index = QModelIndex | QPersistentModelIndex
-NO_INDEX = QModelIndex()
-EVENT_ROLE = Qt.ItemDataRole.UserRole
+_Index = QModelIndex | QPersistentModelIndex
+_ROOT = QModelIndex()
 _BATCH = 200
 
 
-class ActivityColumn(IntEnum):
-    """The columns in order."""
-
-    TIME = 0
-    KIND = 1
-    EVENT = 2
-    DETAILS = 3
-
-
-_HEADERS = {
-    ActivityColumn.TIME: tr("Time"),
-    ActivityColumn.KIND: tr("Kind"),
-    ActivityColumn.EVENT: tr("Event"),
-    ActivityColumn.DETAILS: tr("Details"),
-}
-
-
-class ActivityModel(QAbstractTableModel):
+class ActivityModel(RowsModel[ActivityEvent]):
     """The found events, loaded while scrolling; new ones go on top without touching the others."""
 
     def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+        columns = (
+            Column[ActivityEvent](
+                tr("Time"), lambda event: time_of_day(event.at), ["30 Nov 23:59"]
+            ),
+            Column(tr("Kind"), kind_of, [tr("Endpoint call")], colour_of=_colour_of),
+            Column(tr("Event"), self._event_text, share=52, tip=self._event_text),
+            Column(tr("Details"), _detail_text, share=48, tip=_detail_text),
+        )
+        super().__init__(columns, parent)
         self._events: list[ActivityEvent] = []
         self._chat_titles: Mapping[str, str] = {}
         self._loaded = 0
 
-    @property
-    def chat_titles(self) -> Mapping[str, str]:
-        """The titles of the chats that exist, by id."""
-        return self._chat_titles
-
-    def show(self, found: FoundEvents) -> None:
+    def show_found(self, found: FoundEvents) -> None:
         """Replace all events."""
-        self.beginResetModel()
         self._events, self._chat_titles = list(found.events), found.chat_titles
         self._loaded = min(_BATCH, len(self._events))
-        self.endResetModel()
+        self.show(self._events)
 
     def prepend(self, event: ActivityEvent) -> None:
         """Put a new event on top."""
-        self.beginInsertRows(NO_INDEX, 0, 0)
+        self.beginInsertRows(_ROOT, 0, 0)
         self._events.insert(0, event)
         self._loaded += 1
         self.endInsertRows()
-
-    def event_at(self, row: int) -> ActivityEvent:
-        """The event in this row."""
-        return self._events[row]
 
     def row_of(self, event: ActivityEvent) -> int | None:
         """The row of an event, after loading it and all above; None if it is not listed."""
@@ -128,56 +105,36 @@ class ActivityModel(QAbstractTableModel):
         """The title of the event's chat, "" when that is gone."""
         return one_line(self._chat_titles.get(event.chat_id, ""))
 
-    def rowCount(self, parent: Index = NO_INDEX) -> int:
+    def rowCount(self, parent: _Index = _ROOT) -> int:
         return 0 if parent.isValid() else self._loaded
 
-    def columnCount(self, parent: Index = NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(ActivityColumn)
-
-    def canFetchMore(self, parent: Index) -> bool:
+    def canFetchMore(self, parent: _Index) -> bool:
         return not parent.isValid() and self._loaded < len(self._events)
 
-    def fetchMore(self, parent: Index) -> None:
+    def fetchMore(self, parent: _Index) -> None:
         if not parent.isValid():
             self._load(self._loaded + _BATCH)
 
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        is_header = orientation == Qt.Orientation.Horizontal
-        if is_header and role == Qt.ItemDataRole.DisplayRole:
-            return _HEADERS[ActivityColumn(section)]
-        return None
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid():
-            return None
-        event, column = self._events[index.row()], ActivityColumn(index.column())
-        if role == EVENT_ROLE:
-            return event
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._text(event, column)
-        if role == Qt.ItemDataRole.ToolTipRole and column > ActivityColumn.KIND:
-            return plain_tooltip(self._text(event, column))
-        return None
-
-    def _text(self, event: ActivityEvent, column: ActivityColumn) -> str:
-        match column:
-            case ActivityColumn.TIME:
-                return time_of_day(event.at)
-            case ActivityColumn.KIND:
-                return kind_of(event)
-            case ActivityColumn.EVENT:
-                return one_line(title_of(event, self.chat_title(event)))
-            case ActivityColumn.DETAILS:
-                return one_line(detail_of(event))
+    def _event_text(self, event: ActivityEvent) -> str:
+        return one_line(title_of(event, self.chat_title(event)))
 
     def _load(self, count: int) -> None:
         end = min(count, len(self._events))
         if end > self._loaded:
-            self.beginInsertRows(NO_INDEX, self._loaded, end - 1)
+            self.beginInsertRows(_ROOT, self._loaded, end - 1)
             self._loaded = end
             self.endInsertRows()
+
+
+def _detail_text(event: ActivityEvent) -> str:
+    return one_line(detail_of(event))
+
+
+def _colour_of(event: ActivityEvent) -> str:
+    """The colour role of an event; errors and refusals stand out."""
+    if event.outcome is Outcome.FAILED:
+        return "danger"
+    return "warning" if event.kind is EventKind.REFUSED else "muted"
 
 
 def time_of_day(moment: float, now: float | None = None) -> str:
@@ -191,40 +148,18 @@ def time_of_day(moment: float, now: float | None = None) -> str:
     return f"{day} {then:%H:%M}"
 
 
-_PADDING_PX = 26
-_SAMPLE_TEXTS = {ActivityColumn.TIME: "30 Nov 23:59", ActivityColumn.KIND: tr("Endpoint call")}
-_EVENT_SHARE = 0.52
 _LEAST_HEIGHT_PX = 180
 _DETAILS_HEIGHT_PX = 116
 _MOST_QUESTION_CHARS = 100
 _NOTHING_CHOSEN = tr("Choose an event to see its details.")
 
 
-def _role_of(index: QModelIndex | QPersistentModelIndex) -> str:
-    """The colour role of an event; errors and refusals stand out."""
-    event: ActivityEvent = index.data(EVENT_ROLE)
-    if event.outcome is Outcome.FAILED:
-        return "danger"
-    return "warning" if event.kind is EventKind.REFUSED else "muted"
+class ActivityTable(ColumnTable):
+    """One row per event, the newest first."""
 
-
-class ActivityTable(RowTable):
-    """One row per event, the newest first. `chosen` carries the current event, or None."""
-
-    chosen = Signal(object)
-
-    def __init__(self, theme: Theme, model: ActivityModel, parent: QWidget | None = None) -> None:
-        super().__init__(theme, model, parent)
+    def __init__(self, theme: Theme, model: ActivityModel, parent: QWidget) -> None:
+        super().__init__(theme, model, tr("Events"), parent)
         self._events = model
-        self.setAccessibleName(tr("Events"))
-        self.setItemDelegateForColumn(ActivityColumn.KIND, RoleDelegate(theme, _role_of, self))
-        self.selectionModel().currentRowChanged.connect(self._on_current_changed)
-
-    @property
-    def chosen_event(self) -> ActivityEvent | None:
-        """The event of the current row."""
-        index = self.currentIndex()
-        return self._events.event_at(index.row()) if index.isValid() else None
 
     def choose(self, event: ActivityEvent | None) -> None:
         """Make this event's row the current one, without scrolling to it."""
@@ -238,20 +173,6 @@ class ActivityTable(RowTable):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(super().minimumSizeHint().width(), _LEAST_HEIGHT_PX)
-
-    def _fit_columns(self) -> None:
-        room = self.viewport().width()
-        for column, sample in _SAMPLE_TEXTS.items():
-            width = self.fontMetrics().horizontalAdvance(sample) + _PADDING_PX
-            self.setColumnWidth(column, width)
-            room -= width
-        event_px = max(0, int(room * _EVENT_SHARE))
-        self.setColumnWidth(ActivityColumn.EVENT, event_px)
-        self.setColumnWidth(ActivityColumn.DETAILS, max(0, room - event_px))
-
-    @Slot(QModelIndex, QModelIndex)
-    def _on_current_changed(self, current: QModelIndex, _before: QModelIndex) -> None:
-        self.chosen.emit(self._events.event_at(current.row()) if current.isValid() else None)
 
 
 class ActivityDetails(Card):
@@ -458,8 +379,8 @@ class ActivityPage(ScrolledPage):
 
     def _on_found(self, found: FoundEvents) -> None:
         self._job = None
-        chosen, place = self._table.chosen_event, self._table.verticalScrollBar().value()
-        self._model.show(found)
+        chosen, place = self._table.current, self._table.verticalScrollBar().value()
+        self._model.show_found(found)
         self._totals = found.totals
         self._table.choose(chosen)
         self._table.verticalScrollBar().setValue(place)
@@ -503,7 +424,7 @@ class ActivityPage(ScrolledPage):
         if event and title:
 
             def show(question: str) -> None:
-                if self._table.chosen_event == event:
+                if self._table.current == event:
                     self._details.show_question(question)
 
             self._bridge.run(self, lambda: self._activity.question_of(event), show)
@@ -512,16 +433,14 @@ class ActivityPage(ScrolledPage):
 
     @Slot()
     def _on_export_clicked(self) -> None:
-        dialog = QFileDialog(self, tr("Export activity"))
-        dialog.setObjectName("exportDialog")
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilters(list(_FORMS))
-        dialog.selectFile("activity.csv")
-        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(_FORMS[chosen]))
-        dialog.setDefaultSuffix("csv")
-        dialog.fileSelected.connect(lambda path: self.export(Path(path)))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        save_as(
+            self,
+            tr("Export activity"),
+            "activity.csv",
+            _FORMS,
+            lambda path: self.export(Path(path)),
+            name="exportDialog",
+        )
 
     def export(self, path: Path) -> None:
         """Write the matching events in the format of the file's extension."""

@@ -9,15 +9,7 @@ from typing import TypeVar
 
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QDialog,
-    QFileDialog,
-    QHBoxLayout,
-    QScrollArea,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QHBoxLayout, QScrollArea, QWidget
 
 from desktop_rag.backup.backups import Backups, Tell
 from desktop_rag.backup.contents import BackupContents, Imported, Snapshot, in_words
@@ -31,8 +23,8 @@ from desktop_rag.ui.foundation.days import written_day
 from desktop_rag.ui.foundation.wording import one_line, size_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note
-from desktop_rag.ui.widgets.forms import choose_file
-from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
+from desktop_rag.ui.widgets.forms import choose_file, save_as
+from desktop_rag.ui.widgets.layouts import Stretch, clear, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _WIDTH_PX = 520
@@ -204,9 +196,7 @@ class BackupPage(ScrolledPage):
     def _on_read(self, found: tuple[Sequence[Snapshot], Sequence[Collection]]) -> None:
         snapshots, self._collections = found
         self._last.setText(_written(snapshots[0]) if snapshots else tr("None yet"))
-        while item := self._row_column.takeAt(0):
-            if widget := item.widget():
-                widget.deleteLater()
+        clear(self._row_column)
         for snapshot in snapshots:
             button = self._restore_button(snapshot)
             self._row_column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
@@ -240,14 +230,14 @@ class BackupPage(ScrolledPage):
 
     def _ask_where(self, name: str, collection: Collection | None) -> None:
         kept = "".join(c if c.isalnum() or c in " -_" else " " for c in name)
-        dialog = QFileDialog(self, tr("Back up"), acceptMode=QFileDialog.AcceptMode.AcceptSave)
-        dialog.setObjectName("backupDialog")
-        dialog.setNameFilter(_FILTER)
-        dialog.setDefaultSuffix(ENDING.removeprefix("."))
-        dialog.selectFile(f"{' '.join(kept.split())[:60] or 'backup'}{ENDING}")
-        dialog.fileSelected.connect(lambda path: self.back_up(Path(path), collection))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        save_as(
+            self,
+            tr("Back up"),
+            f"{' '.join(kept.split())[:60] or 'backup'}{ENDING}",
+            {_FILTER: ENDING.removeprefix(".")},
+            lambda path: self.back_up(Path(path), collection),
+            name="backupDialog",
+        )
 
     def back_up(self, file: Path, collection: Collection | None = None) -> None:
         """Write a backup to this file."""

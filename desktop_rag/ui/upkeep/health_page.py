@@ -14,7 +14,7 @@ from desktop_rag.diagnosis.home_repair import RepairRequest
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel, TextButton, plain_question
-from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
+from desktop_rag.ui.widgets.layouts import Stretch, clear, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _NEEDED = tr(
@@ -44,14 +44,13 @@ class RepairCard(Card):
         self._is_needed = False
         self._text = PlainLabel(_NEEDED, wrap=True)
         self.arrange = TextButton(tr("Repair at next start…"), then=self._on_arrange_clicked)
-        self.take_back = TextButton(tr("Do not repair"))
+        self.take_back = TextButton(tr("Do not repair"), then=lambda: self._arrange(False))
         vertical(
             self._text,
             horizontal(self.arrange, self.take_back, Stretch()),
             on=self,
             margins=(16, 12, 16, 12),
         )
-        self.take_back.clicked.connect(lambda: self._arrange(False))
         self._show_state(False)
         bridge.run(self, lambda: request.is_made, self._show_state)
 
@@ -195,9 +194,7 @@ class HealthPage(ScrolledPage):
     @Slot()
     def _on_check_clicked(self) -> None:
         self._findings.clear()
-        while item := self._rows.takeAt(0):
-            if row := item.widget():
-                row.deleteLater()
+        clear(self._rows)
         self.repair.show_needed(False)
         self._job = self._bridge.stream(
             self, self._diagnose, self._add, self._on_finished, self._on_failed

@@ -20,7 +20,7 @@ from PySide6.QtGui import (
     QTextCursor,
     QTextLayout,
 )
-from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from desktop_rag.core.domain import StoredText
 from desktop_rag.core.language.translation import tr
@@ -28,6 +28,7 @@ from desktop_rag.core.parsed import ColourSpan
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
+from desktop_rag.ui.widgets.layouts import vertical
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -282,8 +283,6 @@ class CodeViewer(Viewer):
         self._stored: StoredText | None = None
         self._lines = CodeLines((0,), 1, (), 0)
         self._waiting: deque[str] = deque()
-        self._cited: Span = NO_WORDS
-        self._hits = Hits()
         self._target: Span | None = None
         self._loaded_to = 0
         self._job: Job | None = None
@@ -291,9 +290,7 @@ class CodeViewer(Viewer):
         self._left = Event()
         self.code = CodeEditor(theme)
         self.setFocusProxy(self.code)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.code)
+        vertical(self.code, on=self, margins=0)
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._add_some)
         self.code.cursorPositionChanged.connect(self._on_cursor_moved)
@@ -320,15 +317,8 @@ class CodeViewer(Viewer):
     def leave(self) -> None:
         self._left.set()
 
-    def show_span(self, span: Span) -> None:
-        self._cited = span
-        self._go_to(span)
-
-    def show_hits(self, hits: Hits) -> None:
-        self._hits = hits
-        self.code.mark(self._cited, hits)
-        if hits.current_span is not None:
-            self._go_to(hits.current_span)
+    def _mark(self) -> None:
+        self.code.mark(self._cited, self._hits)
 
     def _show_lines(self, lines: CodeLines, target: Span) -> None:
         self._lines, self._target = lines, target
@@ -374,7 +364,7 @@ class CodeViewer(Viewer):
             return
         if self._loaded_to > self._target[1] + _SLICE_CHARS or not self._waiting:
             span, self._target = self._target, None
-            self.code.mark(self._cited, self._hits)
+            self._mark()
             self.code.scroll_to(span)
 
     def _on_coloured(self, colours: tuple[ColourSpan, ...]) -> None:

@@ -14,8 +14,9 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import literal, one_line
 from desktop_rag.ui.viewers.page_source import section_source
 from desktop_rag.ui.viewers.page_viewer import PageViewer
-from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
+from desktop_rag.ui.viewers.viewer import Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
+from desktop_rag.ui.widgets.layouts import clear, vertical
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
 _MAX_SHOWN_CHARS = 300
@@ -52,8 +53,6 @@ class MailViewer(Viewer):
         self._head: list[HeadLine] = []
         self._values: list[MarkedText] = []
         self._body_start = 0
-        self._cited: Span = NO_WORDS
-        self._hits = Hits()
         self.body = PageViewer(bridge, theme)
         self.body.page.setAccessibleName(tr("Message"))
         self.body.address_clicked.connect(self.address_clicked)
@@ -65,11 +64,7 @@ class MailViewer(Viewer):
         self._grid.setHorizontalSpacing(14)
         self._grid.setVerticalSpacing(3)
         self._grid.setColumnStretch(1, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._card)
-        column.addWidget(self.body, 1)
+        vertical(self._card, (self.body, 1), on=self, margins=0, spacing=0)
 
     def show_document(self, stored: StoredText, cited: Span) -> None:
         """Show a message at these words."""
@@ -96,10 +91,7 @@ class MailViewer(Viewer):
         self.body.show_hits(Hits(hits.words, hits.spans) if is_in_head else hits)
 
     def _fill_head(self, parts: Sequence[Document]) -> None:
-        while item := self._grid.takeAt(0):
-            if widget := item.widget():
-                widget.hide()
-                widget.deleteLater()
+        clear(self._grid)
         self._values.clear()
         for number, line in enumerate(self._head):
             row = 0 if line.name == "Subject" else number + 1
@@ -117,8 +109,7 @@ class MailViewer(Viewer):
         self._card.setVisible(bool(self._head or parts))
 
     def _buttons(self, parts: Sequence[Document]) -> QVBoxLayout:
-        column = QVBoxLayout()
-        column.setSpacing(2)
+        column = vertical(spacing=2)
         for part in parts[:_MAX_PARTS]:
             button = TextButton(literal(one_line(part.part)), kind="quiet",
                                 icon="attach:accent", theme=self._theme)  # fmt: skip

@@ -24,7 +24,7 @@ from PySide6.QtGui import (
     QTextFormat,
     QTextOption,
 )
-from PySide6.QtWidgets import QTextBrowser, QTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QTextBrowser, QTextEdit, QWidget
 
 from desktop_rag.core.domain import StoredText
 from desktop_rag.core.language.translation import tr
@@ -43,6 +43,7 @@ from desktop_rag.ui.markdown.markdown_html import MarkdownStyle, linked_path
 from desktop_rag.ui.viewers.page_source import PageSource, Piece, section_source
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import IconButton, PlainLabel
+from desktop_rag.ui.widgets.layouts import vertical
 
 if TYPE_CHECKING:
     from desktop_rag.ui.markdown.formula_drawing import Drawing
@@ -372,8 +373,6 @@ class PageViewer(Viewer):
         self._bridge = bridge
         self._theme = theme
         self._source: PageSource | None = None
-        self._cited: Span = NO_WORDS
-        self._hits = Hits()
         self._target: Span | None = None
         # The chapters on the page are [first, last).
         self._first = self._last = self._home = 0
@@ -381,9 +380,7 @@ class PageViewer(Viewer):
         self._waiting: deque[tuple[Piece, bool]] = deque()
         self.page = PageBrowser(theme)
         self.setFocusProxy(self.page)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.page)
+        vertical(self.page, on=self, margins=0)
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._lay_out)
         self.page.verticalScrollBar().valueChanged.connect(self._on_scrolled)
@@ -401,15 +398,8 @@ class PageViewer(Viewer):
         self._source, self._cited, self._hits = source, cited, Hits()
         self._begin_at(cited)
 
-    def show_span(self, span: Span) -> None:
-        self._cited = span
-        self._go_to(span)
-
-    def show_hits(self, hits: Hits) -> None:
-        self._hits = hits
-        self.page.mark(self._cited, hits)
-        if hits.current_span is not None:
-            self._go_to(hits.current_span)
+    def _mark(self) -> None:
+        self.page.mark(self._cited, self._hits)
 
     # --- loading ---------------------------------------------------------------------------------
 
@@ -417,7 +407,7 @@ class PageViewer(Viewer):
         covered = self.page.covered
         if covered is not None and covered[0] <= span[0] < covered[1]:
             self._target = None
-            self.page.mark(self._cited, self._hits)
+            self._mark()
             self.page.scroll_to(span)
         else:
             self._begin_at(span)
@@ -433,7 +423,7 @@ class PageViewer(Viewer):
         self._target = span
         self._home = self._first = self._last = self._source.chapter_at(span[0])
         self.page.begin(self._source.text)
-        self.page.mark(self._cited, self._hits)
+        self._mark()
         self._load(self._home, below=True)
 
     def _load(self, chapter: int, *, below: bool) -> None:
@@ -514,15 +504,11 @@ class SlidesViewer(Viewer):
         self._stored: StoredText | None = None
         self._slides: list[tuple[int, Span]] = []
         self._shown = -1
-        self._cited: Span = NO_WORDS
-        self._hits = Hits()
         self.slide = PageViewer(bridge, theme)
         self.slide.page.setAccessibleName(tr("Slide"))
         self.slide.page.setProperty("paper", "slide")
         self.setFocusProxy(self.slide)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.slide)
+        vertical(self.slide, on=self, margins=0)
         self._previous = IconButton(theme, "chevron-left:text", tr("Previous slide"))
         self._next = IconButton(theme, "chevron-right:text", tr("Next slide"))
         self._number = PlainLabel("", tone="muted")

@@ -25,7 +25,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QMenu, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QMenu, QSpinBox, QWidget
 
 from desktop_rag.core.domain import StoredText
 from desktop_rag.core.errors import AppError
@@ -36,6 +36,7 @@ from desktop_rag.ui.foundation.shortcuts import FOCUSED, INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import IconButton, PlainLabel, TextButton
+from desktop_rag.ui.widgets.layouts import vertical
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -136,7 +137,6 @@ class PageCanvas(QAbstractScrollArea):
     """
 
     moved = Signal()
-    zoom_changed = Signal(float)
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -193,7 +193,6 @@ class PageCanvas(QAbstractScrollArea):
         if zoom != self._zoom:
             self._zoom = zoom
             self._lay_out()
-            self.zoom_changed.emit(zoom)
 
     # --- selection -------------------------------------------------------------------------------
 
@@ -437,8 +436,6 @@ class PagesViewer(Viewer):
         self._stored: StoredText | None = None
         self._starts: list[int] = []
         self._count = 0
-        self._cited: Span = NO_WORDS
-        self._hits = Hits()
         # Where to scroll once the page with the words is drawn: at its cited words, or its hit.
         self._target: tuple[int, int | None] | None = None
         self._drawn: OrderedDict[int, _Drawn] = OrderedDict()
@@ -450,9 +447,7 @@ class PagesViewer(Viewer):
     def _build(self) -> None:
         self.canvas = PageCanvas(self._theme)
         self.setFocusProxy(self.canvas)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.canvas)
+        vertical(self.canvas, on=self, margins=0)
         self._previous = IconButton(self._theme, "chevron-up:text", tr("Previous page"))
         self._next = IconButton(self._theme, "chevron-down:text", tr("Next page"))
         self._number = QSpinBox()
@@ -499,14 +494,10 @@ class PagesViewer(Viewer):
         wish = self._wish(self._page_of(cited[0]))
         self._draw(replace(wish, with_sizes=True, with_words=False))
 
-    def show_span(self, span: Span) -> None:
-        self._cited = span
-        self._go_to(self._page_of(span[0]), None)
-
     def show_hits(self, hits: Hits) -> None:
         self._hits = hits
         if (hit := self._current_hit()) is not None:
-            self._go_to(*hit)
+            self._go_to_page(*hit)
         self._show_pictures()
         self._draw_next()
 
@@ -521,7 +512,10 @@ class PagesViewer(Viewer):
         drawn = self._drawn.get(self._page_of(self._cited[0]))
         return drawn is not None and bool(drawn.picture.cited)
 
-    def _go_to(self, page: int, hit: int | None) -> None:
+    def _go_to(self, span: Span) -> None:
+        self._go_to_page(self._page_of(span[0]), None)
+
+    def _go_to_page(self, page: int, hit: int | None) -> None:
         self._target = page, hit
         if not self._count:
             return

@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
     QTabBar,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -32,6 +31,7 @@ from desktop_rag.ui.foundation.wording import literal, one_line
 from desktop_rag.ui.viewers.sheet_grid import Cell, SheetGrid, is_within
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import plain_tooltip
+from desktop_rag.ui.widgets.layouts import vertical
 
 _Index = QModelIndex | QPersistentModelIndex
 _KEPT_ROWS = 500
@@ -163,13 +163,8 @@ class SheetViewer(Viewer):
         self._theme = theme
         self._grids: Sequence[SheetGrid] = ()
         self._model: SheetModel | None = None
-        self._cited: Span = NO_WORDS
-        self._hits = Hits()
-        self._tabs = QTabBar()
+        self._tabs = QTabBar(expanding=False, usesScrollButtons=True, drawBase=False)
         self._tabs.setAccessibleName(tr("Sheets"))
-        self._tabs.setExpanding(False)
-        self._tabs.setUsesScrollButtons(True)
-        self._tabs.setDrawBase(False)
         self.table = SheetTable()
         self.table.setAccessibleName(tr("Cells"))
         self.table.setObjectName("sheet")
@@ -181,11 +176,7 @@ class SheetViewer(Viewer):
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         rows.setDefaultSectionSize(self.fontMetrics().height() + _ROW_PADDING_PX)
         self.setFocusProxy(self.table)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.table, 1)
-        column.addWidget(self._tabs)
+        vertical((self.table, 1), self._tabs, on=self, margins=0, spacing=0)
         self._tabs.currentChanged.connect(self._show_sheet)
         theme.changed.connect(self.table.viewport().update)
 
@@ -201,17 +192,6 @@ class SheetViewer(Viewer):
         self._tabs.setVisible(len(grids) > 1)
         self._show_sheet(0)
         self.show_span(cited)
-
-    def show_span(self, span: Span) -> None:
-        self._cited = span
-        self._mark()
-        self._go_to(span)
-
-    def show_hits(self, hits: Hits) -> None:
-        self._hits = hits
-        self._mark()
-        if hits.current_span is not None:
-            self._go_to(hits.current_span)
 
     def _go_to(self, span: Span) -> None:
         sheet = next((n for n, grid in enumerate(self._grids) if grid.holds(span[0])), None)

@@ -83,12 +83,29 @@ class Viewer(QWidget):
     part_opened = Signal(str)
     path_clicked = Signal(str, str)
 
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._cited: Span = NO_WORDS
+        self._hits = Hits()
+
     def show_span(self, span: Span) -> None:
         """Scroll to these words and mark them; an empty span scrolls only."""
-        raise NotImplementedError
+        self._cited = span
+        self._mark()
+        self._go_to(span)
 
     def show_hits(self, hits: Hits) -> None:
         """Mark these places and scroll to the current one; without hits, remove the marks."""
+        self._hits = hits
+        self._mark()
+        if hits.current_span is not None:
+            self._go_to(hits.current_span)
+
+    def _mark(self) -> None:
+        """Mark the cited words and the hits."""
+
+    def _go_to(self, span: Span) -> None:
+        """Scroll to these words."""
         raise NotImplementedError
 
     def leave(self) -> None:

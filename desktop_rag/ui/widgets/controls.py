@@ -226,16 +226,8 @@ class IconButton(ToolButton):
     `then` is called when it is pressed.
     """
 
-    def __init__(
-        self,
-        theme: Theme,
-        icon: str,
-        name: str,
-        parent: QWidget | None = None,
-        *,
-        then: Pressed | None = None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, icon: str, name: str, *, then: Pressed | None = None) -> None:
+        super().__init__()
         if then:
             self.clicked.connect(then)
         self.setAutoRaise(True)
@@ -415,9 +407,9 @@ _TURN_DEGREES = 360
 class Spinner(QWidget):
     """A small turning arc; it stands still where the desktop asks for less motion."""
 
-    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, name: str) -> None:
         """`name` says what is going on."""
-        super().__init__(parent)
+        super().__init__()
         self._theme = theme
         self._angle = 0
         self.setFixedSize(_SIZE_PX, _SIZE_PX)

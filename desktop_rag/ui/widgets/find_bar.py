@@ -20,9 +20,9 @@ class FindBar(QWidget):
     stepped = Signal(int)
     closed = Signal()
 
-    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, name: str) -> None:
         """`name` says what the field does, such as `Find in the document`."""
-        super().__init__(parent)
+        super().__init__()
         self._words = ""
         self.field = QLineEdit(placeholderText=name)
         self.field.setAccessibleName(name)
@@ -31,7 +31,7 @@ class FindBar(QWidget):
         self._count.setAccessibleName(tr("Number of hits"))
         previous = IconButton(theme, "chevron-up:text", tr("Previous hit"))
         following = IconButton(theme, "chevron-down:text", tr("Next hit"))
-        close = IconButton(theme, "close:muted", tr("Close the search"))
+        close = IconButton(theme, "close:muted", tr("Close the search"), then=self.closed)
         horizontal(
             (self.field, 1),
             self._count,
@@ -48,7 +48,6 @@ class FindBar(QWidget):
         self.field.installEventFilter(self)
         previous.clicked.connect(lambda: self._step(-1))
         following.clicked.connect(lambda: self._step(1))
-        close.clicked.connect(self.closed)
 
     def begin(self) -> None:
         """Let the person type; earlier words are selected."""

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDoubleSpinBox,
     QGridLayout,
-    QHBoxLayout,
     QLineEdit,
     QRadioButton,
     QSlider,
@@ -24,7 +23,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.ui.foundation.wording import isolated
 from desktop_rag.ui.widgets.controls import Card, PlainLabel
 from desktop_rag.ui.widgets.flow_row import FlowRow
-from desktop_rag.ui.widgets.layouts import vertical
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 _LABEL_WIDTH_PX = 150
 _TEXT_MARGIN_PX = 7
@@ -288,13 +287,6 @@ def _named_row(label: str, fields: Sequence[QWidget], words: str) -> FormRow:
     return FormRow(name, " ".join(dict.fromkeys(filter(None, others))), fields)
 
 
-def fit_height(window: QWidget, width_px: int) -> None:
-    """Resize a dialog to this width and the height its wrapped texts and rows need there."""
-    layout = window.layout()
-    needed_px = layout.totalHeightForWidth(width_px) if layout else 0
-    window.resize(width_px, max(needed_px, window.sizeHint().height()))
-
-
 def _row_of(fields: Sequence[QWidget], spacing_px: int, *, is_wide: bool) -> QWidget:
     """Fields side by side; they wrap unless one fills the row."""
     holder = QWidget()
@@ -303,13 +295,9 @@ def _row_of(fields: Sequence[QWidget], spacing_px: int, *, is_wide: bool) -> QWi
         for field in fields:
             flow.addWidget(field)
         return holder
-    row = QHBoxLayout(holder)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(spacing_px)
-    for position, field in enumerate(fields):
-        row.addWidget(field, 1 if is_wide and position == 0 else 0)
-    if not is_wide:
-        row.addStretch(1)
+    first, *others = fields
+    end = () if is_wide else (Stretch(),)
+    horizontal((first, int(is_wide)), *others, *end, on=holder, margins=0, spacing=spacing_px)
     return holder
 
 

@@ -1,6 +1,6 @@
 """Rows with buttons, dialogs with a form, and questions that come before something. Qt thread."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent
@@ -10,7 +10,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, plain_question
-from desktop_rag.ui.widgets.layouts import Gap, Stretch, horizontal, vertical
+from desktop_rag.ui.widgets.layouts import Gap, Stretch, clear, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ContentScroll
 
 # A button of a row: its text, its accessible name, and what it does.
@@ -26,10 +26,7 @@ class RowList(QWidget):
 
     def show_rows(self, rows: Iterable[QWidget], none: str = "") -> None:
         """Show these in place of those before; `none` says that there are none."""
-        while item := self._column.takeAt(0):
-            if widget := item.widget():
-                widget.hide()
-                widget.deleteLater()
+        clear(self._column)
         for row in rows:
             self._column.addWidget(row)
         if none and not self._column.count():
@@ -67,9 +64,9 @@ class FormDialog(QDialog):
         self.setMinimumWidth(width_px)
         self._error = PlainLabel(tone="danger", wrap=True)
         self._error.hide()
-        self._send = TextButton(send or tr("Save"), kind="primary")
+        self._send = TextButton(send or tr("Save"), kind="primary", then=self._on_send_clicked)
         self._send.setDefault(True)
-        self._leave = TextButton(tr("Cancel"))
+        self._leave = TextButton(tr("Cancel"), then=self.reject)
         self._scroll = ContentScroll(inside)
         self.buttons = horizontal(Stretch(), self._leave, self._send)
         self.column = vertical(
@@ -81,8 +78,6 @@ class FormDialog(QDialog):
             margins=(20, 18, 20, 16),
             spacing=8,
         )
-        self._send.clicked.connect(self._on_send_clicked)
-        self._leave.clicked.connect(self.reject)
 
     def value(self) -> object:
         """What the form says now."""
@@ -117,7 +112,18 @@ def choose_file(
     dialog.setObjectName(name)
     if filters:
         dialog.setNameFilters(filters)
-    _open(dialog, take)
+    dialog.fileSelected.connect(take)
+    open_once(dialog)
+
+
+def choose_files(
+    parent: QWidget, title: str, take: Callable[[list[str]], object], *, name: str = ""
+) -> None:
+    """Let the person choose files that exist; `take` gets their paths."""
+    dialog = QFileDialog(parent, title, fileMode=QFileDialog.FileMode.ExistingFiles)
+    dialog.setObjectName(name)
+    dialog.filesSelected.connect(take)
+    open_once(dialog)
 
 
 def choose_folder(
@@ -127,12 +133,37 @@ def choose_folder(
     dialog = QFileDialog(parent, title, start, fileMode=QFileDialog.FileMode.Directory)
     dialog.setObjectName(name)
     dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-    _open(dialog, take)
-
-
-def _open(dialog: QFileDialog, take: Callable[[str], object]) -> None:
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.fileSelected.connect(take)
+    open_once(dialog)
+
+
+def save_as(
+    parent: QWidget,
+    title: str,
+    proposed: str,
+    kinds: Mapping[str, str],
+    take: Callable[[str], object],
+    *,
+    name: str = "",
+) -> None:
+    """Let the person choose a file to write; `take` gets its path.
+
+    `kinds` are the filters with the ending that each adds to a name without one; the first is the
+    usual one.
+    """
+    dialog = QFileDialog(parent, title, acceptMode=QFileDialog.AcceptMode.AcceptSave)
+    dialog.setObjectName(name)
+    dialog.setNameFilters(list(kinds))
+    dialog.setDefaultSuffix(next(iter(kinds.values())))
+    dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(kinds[chosen]))
+    dialog.selectFile(proposed)
+    dialog.fileSelected.connect(take)
+    open_once(dialog)
+
+
+def open_once(dialog: QDialog) -> None:
+    """Open a dialog that is deleted once it is closed."""
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.open()
 
 

@@ -28,8 +28,7 @@ class ImageView(QDialog):
             picture = QPixmap.fromImage(QImage.fromData(image.data))
             max_size = QGuiApplication.primaryScreen().availableSize() * _SCREEN_SHARE
             label.setPixmap(_scaled_down(picture, max_size))
-        close = TextButton(tr("Close"))
-        close.clicked.connect(self.close)
+        close = TextButton(tr("Close"), then=self.close)
         column.addWidget(close, alignment=Qt.AlignmentFlag.AlignRight)
 
 

@@ -1,6 +1,6 @@
 """Layouts declared by what stands in them, in order. Qt thread."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -72,6 +72,22 @@ def fill(layout: QBoxLayout, *parts: Part) -> None:
                 layout.addLayout(part)
             case QWidget():
                 layout.addWidget(part)
+
+
+def clear(layout: QLayout) -> None:
+    """Take all widgets out of a layout, and delete them."""
+    while item := layout.takeAt(0):
+        if widget := item.widget():
+            drop([widget])
+
+
+def drop(widgets: Iterable[QWidget], *, of: QLayout | None = None) -> None:
+    """Hide widgets at once, and delete them; they leave the layout `of` at once."""
+    for widget in widgets:
+        if of is not None:
+            of.removeWidget(widget)
+        widget.hide()
+        widget.deleteLater()
 
 
 def _arranged(

@@ -17,8 +17,6 @@ _MAX_NOTICES = 3
 _WIDTH_PX = 520
 OFFER_MS = 12_000
 _ICONS = {"danger": "error:danger_soft_text", "": "info:accent_soft_text"}
-# Below the line that heads a page, whose buttons and choices stay in reach.
-_BELOW_HEADS_PX = 58
 
 
 class NoticeCard(Card):
@@ -45,8 +43,7 @@ class NoticeCard(Card):
         self._title.setObjectName("noticeTitle")
         self._hint = PlainLabel(told(notice.hint), wrap=True, selectable=True)
         self.action_button = TextButton(action, kind="quiet")
-        close = IconButton(theme, "close:muted", tr("Dismiss"))
-        close.clicked.connect(self.closed)
+        close = IconButton(theme, "close:muted", tr("Dismiss"), then=self.closed)
         words = vertical(self._title, self._hint, spacing=2)
         row = horizontal(on=self, margins=(12, 8, 8, 8), spacing=10)
         align = Qt.AlignmentFlag.AlignTop if notice.hint else Qt.AlignmentFlag.AlignVCenter
@@ -78,8 +75,8 @@ class NoticeBar(QWidget):
 
     shown = Signal(object, bool)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._cards: list[NoticeCard] = []
         self._column = vertical(on=self, margins=(12, 10, 12, 4), spacing=6)

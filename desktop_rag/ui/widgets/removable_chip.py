@@ -33,8 +33,7 @@ class RemovableChip(Card):
         super().__init__(parent, kind="chip")
         text = one_line(text)
         self._label = ElidedLabel(text, mode=Qt.TextElideMode.ElideMiddle)
-        self._close = IconButton(theme, "close:muted", removal)
-        self._close.clicked.connect(self.removed)
+        self._close = IconButton(theme, "close:muted", removal, then=self.removed)
         row = horizontal(on=self, margins=(8 if icon else 10, 1, 1, 1), spacing=5)
         if icon:
             row.addWidget(IconLabel(theme, icon, self, size_px=_ICON_PX))

@@ -77,8 +77,8 @@ _SHARE_OF_SCREEN = 0.9
 class ContentScroll(QScrollArea):
     """The content of a dialog; it scrolls only where the screen has no room for it."""
 
-    def __init__(self, content: QWidget, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, content: QWidget) -> None:
+        super().__init__()
         self._content = content
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)

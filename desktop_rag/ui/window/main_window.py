@@ -13,7 +13,6 @@ from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
-    QHBoxLayout,
     QHeaderView,
     QLineEdit,
     QMainWindow,
@@ -21,7 +20,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -50,6 +48,7 @@ from desktop_rag.ui.widgets.controls import (
     add_clear_button,
     press_by_enter,
 )
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 from desktop_rag.ui.widgets.notice_bar import NoticeBar
 from desktop_rag.ui.window.window_pages import (
     CHAT,
@@ -123,8 +122,8 @@ _STEPS = 1000
 class StatusStrip(QPushButton):
     """A line with the library's progress and a small bar, repainted five times a second at most."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("statusStrip")
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._progress = IndexProgress()
@@ -136,12 +135,9 @@ class StatusStrip(QPushButton):
         self._bar.setFixedWidth(120)
         for child in (self._label, self._beside, self._bar):
             child.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(14, 0, 14, 0)
-        row.setSpacing(12)
-        row.addWidget(self._label, 1)
-        row.addWidget(self._beside)
-        row.addWidget(self._bar)
+        horizontal(
+            (self._label, 1), self._beside, self._bar, on=self, margins=(14, 0, 14, 0), spacing=12
+        )
         self._repaint = QTimer(self, singleShot=True, interval=_REPAINT_MS)
         self._repaint.timeout.connect(self._show)
         self.show_beside("")
@@ -166,8 +162,7 @@ class StatusStrip(QPushButton):
 
     def show_beside(self, words: str) -> None:
         """Say what else goes on in the background; "" for nothing."""
-        self._beside.setText(words)
-        self._beside.setVisible(bool(words))
+        self._beside.say(words)
 
     def show_progress(self, progress: IndexProgress) -> None:
         """Show this progress: after a short delay, or at once when the stage changes."""
@@ -200,13 +195,11 @@ class ShortcutsDialog(QDialog):
         self.setWindowTitle(tr("Keyboard shortcuts"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(560, min(640, parent.height()))
-        self._field = QLineEdit(self)
-        self._field.setPlaceholderText(tr("Search by words or keys"))
+        self._field = QLineEdit(self, placeholderText=tr("Search by words or keys"))
         self._field.setAccessibleName(tr("Search shortcuts"))
         add_clear_button(self._field)
-        self._tree = QTreeWidget(self)
+        self._tree = QTreeWidget(self, columnCount=2)
         self._tree.setAccessibleName(tr("Shortcuts"))
-        self._tree.setColumnCount(2)
         self._tree.setHeaderLabels([tr("What it does"), tr("Keys")])
         self._tree.setRootIsDecorated(False)
         self._tree.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
@@ -214,13 +207,14 @@ class ShortcutsDialog(QDialog):
         self._tree.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self._none = PlainLabel(_NONE, self, tone="muted")
         self._none.hide()
-        close = TextButton(tr("Close"), self)
-        close.clicked.connect(self.close)
-        column = QVBoxLayout(self)
-        column.addWidget(self._field)
-        column.addWidget(self._tree, 1)
-        column.addWidget(self._none)
-        column.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
+        close = TextButton(tr("Close"), self, then=self.close)
+        vertical(
+            self._field,
+            (self._tree, 1),
+            self._none,
+            (close, 0, Qt.AlignmentFlag.AlignRight),
+            on=self,
+        )
         for place, group in groupby(shortcuts, key=lambda shortcut: shortcut.place):
             head = QTreeWidgetItem(self._tree, [place])
             head.setFirstColumnSpanned(True)
@@ -368,16 +362,9 @@ class MainWindow(QMainWindow):
         self._rail = NavigationRail(self._theme)
         self._notices = NoticeBar(self._theme)
         self._strip = StatusStrip()
-        above = QHBoxLayout()
-        above.setSpacing(0)
-        above.addWidget(self._rail)
-        above.addLayout(self._notices.over(self.pages), 1)
+        above = horizontal(self._rail, (self._notices.over(self.pages), 1), spacing=0)
         frame = QWidget()
-        column = QVBoxLayout(frame)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(above, 1)
-        column.addWidget(self._strip)
+        vertical((above, 1), self._strip, on=frame, margins=0, spacing=0)
         self.setCentralWidget(frame)
         self._notices.raise_()
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QStackedWidget, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice, ProgressChanged
@@ -22,6 +22,7 @@ from desktop_rag.ui.foundation.shortcuts import PLACE
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import ToolButton, set_property, set_tip
+from desktop_rag.ui.widgets.layouts import vertical
 from desktop_rag.ui.widgets.scrolled_page import put_in_place
 
 if TYPE_CHECKING:
@@ -52,17 +53,15 @@ class NavigationRail(QWidget):
 
     page_chosen = Signal(int)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self.setObjectName("rail")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self._group = QButtonGroup(self)
         self._current = 0
-        column = QVBoxLayout(self)
-        column.setContentsMargins(7, 10, 7, 10)
-        column.setSpacing(4)
+        column = vertical(on=self, margins=(7, 10, 7, 10), spacing=4)
         for position, (name, icon) in enumerate(PAGES):
             button = self._button(name, icon)
             set_tip(button, tr("{name} (Ctrl+{value})", name=name, value=position + 1))

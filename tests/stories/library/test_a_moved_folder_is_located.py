@@ -17,7 +17,7 @@ def test_the_folder_is_elsewhere(person: Person, papers: Path, tmp_path: Path) -
     person.clicks("Say where papers is now")
     person.waits_until(lambda: bool(person.window.findChildren(QFileDialog)))
     [dialog] = person.window.findChildren(QFileDialog)
-    dialog.filesSelected.emit([str(goal)])
+    dialog.fileSelected.emit(str(goal))
     dialog.reject()
     person.sees(str(goal))
     person.sees("● Watched")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QPageLayout, QPageSize, QPdfWriter, QTextDocument
-from PySide6.QtWidgets import QDialog, QFileDialog, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
@@ -47,7 +47,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note, number_field
-from desktop_rag.ui.widgets.forms import FormDialog, ask_first, choose_file
+from desktop_rag.ui.widgets.forms import FormDialog, ask_first, choose_file, open_once, save_as
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 if TYPE_CHECKING:
@@ -240,6 +240,14 @@ _PROPOSED = 10
 _NEW = QuestionSet("", "")
 
 
+_REPORTS = {
+    "HTML (*.html)": "html",
+    "PDF (*.pdf)": "pdf",
+    "CSV (*.csv)": "csv",
+    "JSONL (*.jsonl)": "jsonl",
+}
+
+
 class ExperimentActions(QObject):
     """`said` carries a sentence for the page, `failed` an AppError, `made` the id of a new set.
 
@@ -285,7 +293,6 @@ class ExperimentActions(QObject):
     def write_set(self, edited: QuestionSet) -> None:
         """Let the person change a set, or write a new one."""
         dialog = SetDialog(edited, self._window)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
 
         def save(written: QuestionSet) -> None:
             def work() -> QuestionSet:
@@ -300,7 +307,7 @@ class ExperimentActions(QObject):
             self._bridge.run(dialog, work, finish, dialog.show_error)
 
         dialog.submitted.connect(save)
-        dialog.open()
+        open_once(dialog)
 
     def add_from_chats(self, into: QuestionSet | None) -> None:
         """Make or extend a set by the questions with feedback."""
@@ -404,10 +411,9 @@ class ExperimentActions(QObject):
                 lambda set_ups: self.experiments.estimate(question_set, set_ups), self._window,
                 self._begun.pop(question_set.set_id, ()),
             )  # fmt: skip
-            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             dialog.submitted.connect(begin)
             dialog.endpoint_requested.connect(leave)
-            dialog.open()
+            open_once(dialog)
 
         def leave(set_ups: list[SetUp]) -> None:
             self._begun[question_set.set_id] = set_ups
@@ -430,7 +436,6 @@ class ExperimentActions(QObject):
         """Show the answers of the `chosen` runs to a question beside each other."""
         dialog = AnswersDialog(matrix, rows, at, chosen, self._theme, self._window)
         dialog.set_correctable(is_wanted=not question_set.is_measured)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         said, correct = tr("Expected from the next run on."), self.experiments.correct
         dialog.corrected.connect(
             lambda question_id, text: self.run(
@@ -438,7 +443,7 @@ class ExperimentActions(QObject):
             )
         )
         self._let_read(dialog)
-        dialog.open()
+        open_once(dialog)
 
     def _let_read(self, dialog: AnswersDialog | JudgingDialog) -> None:
         reading = DialogReading(self._bridge, self._library, self._theme, dialog)
@@ -460,12 +465,11 @@ class ExperimentActions(QObject):
             chosen = self._drawn(matrix, run_ids, list(by_id), plan)
             chosen_tasks = [by_id[each] for each in chosen]
             dialog = JudgingDialog(set_id, chosen_tasks, self._theme, self._window)
-            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             dialog.judged.connect(
                 lambda judgement: self.run(lambda: self.experiments.judge(judgement))
             )
             self._let_read(dialog)
-            dialog.open()
+            open_once(dialog)
 
         self._start_judging(len(tasks), None, begin)
 
@@ -521,11 +525,6 @@ class ExperimentActions(QObject):
 
     def save_report(self, results: SetResults) -> None:
         """Let the person choose a file, whose ending decides the format."""
-        dialog = QFileDialog(self._window, tr("Save a report"))
-        dialog.setObjectName("reportDialog")
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilters(["HTML (*.html)", "PDF (*.pdf)", "CSV (*.csv)", "JSONL (*.jsonl)"])
-        dialog.setDefaultSuffix("html")
 
         def save(name: str) -> None:
             file, words = Path(name), tr("Saved: {name}", name=Path(name).name)
@@ -534,6 +533,4 @@ class ExperimentActions(QObject):
             else:
                 self.run(lambda: write_report(results, file), words)
 
-        dialog.fileSelected.connect(save)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        save_as(self._window, tr("Save a report"), "", _REPORTS, save, name="reportDialog")

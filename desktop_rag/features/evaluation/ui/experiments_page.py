@@ -349,7 +349,7 @@ class ExperimentsPage(QWidget):
         self._sets.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
-        self._edit = TextButton(tr("Edit…"))
+        self._edit = TextButton(tr("Edit…"), then=lambda: self._with_set(self._actions.write_set))
         self._more = TextButton(tr("Add questions"))
         self._more.setMenu(self._set_menu(is_new=False))
         self._delete = TextButton(tr("Delete"), kind="danger")
@@ -424,7 +424,6 @@ class ExperimentsPage(QWidget):
         self._bridge.hear(SetsChanged, self._on_sets_changed)
         self._bridge.hear(RunWentOn, self._on_run_went_on)
         self._sets.activated.connect(self._on_set_chosen)
-        self._edit.clicked.connect(lambda: self._with_set(self._actions.write_set))
         self._delete.clicked.connect(lambda: self._with_set(self._actions.delete))
         self._ask.clicked.connect(lambda: self._with_set(self._actions.ask))
         self._runs.itemSelectionChanged.connect(self._on_runs_chosen)

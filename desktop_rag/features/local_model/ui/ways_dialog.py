@@ -238,8 +238,7 @@ class WaysDialog(QDialog):
         self.notified.emit(Notice(title, hint))
 
     def _show_fault(self, error: AppError) -> None:
-        self._fault.setText(failure_in_words(error))
-        self._fault.show()
+        self._fault.say(failure_in_words(error))
 
     @Slot()
     def _on_file_clicked(self) -> None:

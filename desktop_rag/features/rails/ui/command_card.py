@@ -17,7 +17,7 @@ from desktop_rag.features.rails.commands.command import Command, CommandsChanged
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, centred
-from desktop_rag.ui.widgets.layouts import horizontal, vertical
+from desktop_rag.ui.widgets.layouts import clear, horizontal, vertical
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,8 +47,8 @@ class CommandCard(Card):
         self._details.setColumnStretch(1, 1)
         self._state = PlainLabel(wrap=True)
         self._outcome = literal_text(tr("Outcome"))
-        self._agree = TextButton(tr("Do it"))
-        self._decline = TextButton(tr("Don't"))
+        self._agree = TextButton(tr("Do it"), then=lambda: self._decide(is_agreed=True))
+        self._decline = TextButton(tr("Don't"), then=lambda: self._decide(is_agreed=False))
         self._undo = TextButton(tr("Undo"), then=self._on_undo_clicked)
         buttons = horizontal()
         for button in (self._agree, self._decline, self._undo):
@@ -65,8 +65,6 @@ class CommandCard(Card):
             margins=(14, 12, 14, 12),
             spacing=6,
         )
-        self._agree.clicked.connect(lambda: self._decide(is_agreed=True))
-        self._decline.clicked.connect(lambda: self._decide(is_agreed=False))
         self.hide()
 
     def show_command(self, command: Command | None) -> None:
@@ -96,10 +94,7 @@ class CommandCard(Card):
         self.show_command(self._command)
 
     def _show_details(self, command: Command) -> None:
-        while item := self._details.takeAt(0):
-            if widget := item.widget():
-                widget.hide()
-                widget.deleteLater()
+        clear(self._details)
         for row, (name, value) in enumerate(command.details):
             label = PlainLabel(one_line(name), tone="muted", scale="small")
             field = literal_text(name)

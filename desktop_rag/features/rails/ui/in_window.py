@@ -76,7 +76,7 @@ class _Parts(QObject):
         CommandActions(app.bridge, lambda: self._services.commands, page)
         teaching = Teaching(app.bridge, lambda: self._services.assistants, page)
         page.assistants.choice.chosen.connect(teaching.choose)
-        page.messages.teach_requested.connect(teaching.show_menu)
+        page.messages.asked.teach_requested.connect(teaching.show_menu)
         teaching.follow(page.sessions.current.model)
         page.sessions.shown.connect(lambda session: teaching.follow(session.model))
         teaching.taught.connect(page.undo_offered)

@@ -28,7 +28,7 @@ from desktop_rag.ui.messages.cited_text import CitedText
 from desktop_rag.ui.viewers.viewer import DocumentSpan
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note
-from desktop_rag.ui.widgets.forms import FormDialog, choose_folder
+from desktop_rag.ui.widgets.forms import FormDialog, choose_folder, open_once
 from desktop_rag.ui.widgets.item_list import ItemList
 from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
@@ -376,11 +376,10 @@ class NotesPage(ScrolledPage):
             self._said.setText(tr("The note says the same as before."))
         else:
             dialog = ChangeDialog(draft.page.topic, draft.changes, self._theme, self.window())
-            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             dialog.accepted_changes.connect(lambda headings: self._save(draft, headings))
             reading = DialogReading(self._bridge, self._library, self._theme, dialog)
             dialog.read_requested.connect(reading.read)
-            dialog.open()
+            open_once(dialog)
 
     def _save(self, draft: "NoteDraft", headings: Sequence[str]) -> None:
         def finish(path: Path) -> None:

@@ -31,6 +31,7 @@ from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note, show_checked
 from desktop_rag.ui.widgets.forms import FormDialog, RowAction, RowList, ask_first, row_of
+from desktop_rag.ui.widgets.layouts import clear
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _USERS_INTRO = tr(
@@ -77,8 +78,7 @@ class UsersSection(SettingsSection):
         self._new.setEnabled(bool(self._without_rule()))
 
     def _on_failed(self, error: AppError) -> None:
-        self._fault.setText(failure_in_words(error))
-        self._fault.show()
+        self._fault.say(failure_in_words(error))
 
     def _row_of(self, rule: AccessRule) -> QWidget:
         name = self._name_of(rule)
@@ -186,9 +186,7 @@ class UsageSection(SettingsSection):
     def _show_usage(self, figures: UsageFigures) -> None:
         whole = figures.whole
         self._whole.setText(_in_words(whole) if whole.requests else tr("Nothing was asked."))
-        while item := self._lines.takeAt(0):
-            if widget := item.widget():
-                widget.deleteLater()
+        clear(self._lines)
         self._figures.setVisible(bool(figures.tokens))
         if not figures.tokens:
             return

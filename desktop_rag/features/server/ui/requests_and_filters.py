@@ -3,19 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from enum import IntEnum
-from typing import Any
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    QSize,
-    Qt,
-    QTimer,
-    Slot,
-)
+from PySide6.QtCore import QSize, Qt, QTimer, Slot
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
@@ -34,90 +23,15 @@ from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, add_clear_button
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note
 from desktop_rag.ui.widgets.forms import RowList, ask_first
-from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
+from desktop_rag.ui.widgets.item_list import Column, ColumnTable, RowsModel
 from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 
-Index = QModelIndex | QPersistentModelIndex
-NO_INDEX = QModelIndex()
-KIND_ROLE = Qt.ItemDataRole.UserRole
-
-
-class RequestColumn(IntEnum):
-    """The columns in order."""
-
-    TIME = 0
-    TOKEN = 1
-    REQUEST = 2
-    RESULT = 3
-    SECONDS = 4
-
-
-_HEADERS = {
-    RequestColumn.TIME: tr("Time"),
-    RequestColumn.TOKEN: tr("Token"),
-    RequestColumn.REQUEST: tr("Request"),
-    RequestColumn.RESULT: tr("Result"),
-    RequestColumn.SECONDS: tr("Seconds"),
-}
 RESULTS = {
     RequestKind.ANSWER: tr("Answered"),
     RequestKind.REFUSED: tr("Refused"),
     RequestKind.ERROR: tr("Error"),
     RequestKind.OTHER: tr("Done"),
 }
-
-
-class RequestModel(QAbstractTableModel):
-    """Requests as a table, the newest first."""
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._records: Sequence[RequestRecord] = ()
-
-    def show(self, records: Sequence[RequestRecord]) -> None:
-        """Replace all rows."""
-        self.beginResetModel()
-        self._records = records
-        self.endResetModel()
-
-    def record_at(self, row: int) -> RequestRecord:
-        """The request of a row."""
-        return self._records[row]
-
-    def rowCount(self, parent: Index = NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(self._records)
-
-    def columnCount(self, parent: Index = NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(RequestColumn)
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return _HEADERS[RequestColumn(section)]
-        return None
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        record = self._records[index.row()]
-        if role == KIND_ROLE:
-            return record.kind
-        if role != Qt.ItemDataRole.DisplayRole:
-            return None
-        return _text(record, RequestColumn(index.column()))
-
-
-def _text(record: RequestRecord, column: RequestColumn) -> str:
-    match column:
-        case RequestColumn.TIME:
-            return f"{datetime.fromtimestamp(record.at):%d %b %H:%M:%S}"
-        case RequestColumn.TOKEN:
-            return one_line(record.token) or tr("none")
-        case RequestColumn.REQUEST:
-            return one_line(record.question or record.model or f"{record.method} {record.path}")
-        case RequestColumn.RESULT:
-            return RESULTS[record.kind]
-        case RequestColumn.SECONDS:
-            return decimal_in_words(record.ms / 1000, 2)
 
 
 def facts_of(record: RequestRecord) -> str:
@@ -147,35 +61,37 @@ def facts_of(record: RequestRecord) -> str:
 _SIZE = QSize(840, 540)
 _MOST = 1_000
 _TYPING_MS = 200
-_PADDING_PX = 26
 _DETAIL_LINES = 7
 _ROLES = {RequestKind.REFUSED: "warning", RequestKind.ERROR: "danger"}
-_SAMPLES = {
-    RequestColumn.TIME: "30 Nov 23:59:59",
-    RequestColumn.TOKEN: tr("A usual name"),
-    RequestColumn.RESULT: tr("Answered"),
-    RequestColumn.SECONDS: tr("Seconds"),
-}
+_USUAL_NAME = tr("A usual name")
+_COLUMNS = (
+    Column[RequestRecord](
+        tr("Time"),
+        lambda record: f"{datetime.fromtimestamp(record.at):%d %b %H:%M:%S}",
+        ["30 Nov 23:59:59"],
+    ),
+    Column[RequestRecord](
+        tr("Token"), lambda record: one_line(record.token) or tr("none"), [_USUAL_NAME]
+    ),
+    Column[RequestRecord](
+        tr("Request"),
+        lambda record: one_line(
+            record.question or record.model or f"{record.method} {record.path}"
+        ),
+        share=1,
+        least=_USUAL_NAME,
+    ),
+    Column[RequestRecord](
+        tr("Result"),
+        lambda record: RESULTS[record.kind],
+        [tr("Answered")],
+        colour_of=lambda record: _ROLES.get(record.kind, "muted"),
+    ),
+    Column[RequestRecord](
+        tr("Seconds"), lambda record: decimal_in_words(record.ms / 1000, 2), [tr("Seconds")]
+    ),
+)
 _DELETE = tr("Delete the log of all requests?\n\nUsage is counted anew. This can't be undone.")
-
-
-class RequestTable(RowTable):
-    """One row per request."""
-
-    def __init__(self, theme: Theme, model: RequestModel, parent: QWidget) -> None:
-        super().__init__(theme, model, parent)
-        self.setAccessibleName(tr("Requests"))
-        delegate = RoleDelegate(theme, _role_of, self)
-        self.setItemDelegateForColumn(RequestColumn.RESULT, delegate)
-
-    def _fit_columns(self) -> None:
-        room = self.viewport().width()
-        for column, sample in _SAMPLES.items():
-            width = self.fontMetrics().horizontalAdvance(sample) + _PADDING_PX
-            self.setColumnWidth(column, width)
-            room -= width
-        least = self.fontMetrics().horizontalAdvance(_SAMPLES[RequestColumn.TOKEN])
-        self.setColumnWidth(RequestColumn.REQUEST, max(least, room))
 
 
 class RequestsDialog(QDialog):
@@ -197,8 +113,8 @@ class RequestsDialog(QDialog):
         self._records = records
         self._job: Job | None = None
         self._kind, self._token, self._words = self._filters(tokens)
-        self._model = RequestModel(self)
-        self._table = RequestTable(theme, self._model, self)
+        self._model = RowsModel(_COLUMNS, self)
+        self._table = ColumnTable(theme, self._model, tr("Requests"), self)
         self._details = QPlainTextEdit(self, readOnly=True)
         self._details.setAccessibleName(tr("Details of the request"))
         self._details.setFixedHeight(_DETAIL_LINES * self.fontMetrics().lineSpacing())
@@ -242,7 +158,7 @@ class RequestsDialog(QDialog):
         self._words.textChanged.connect(self._typing.start)
         self._kind.currentIndexChanged.connect(self._refresh)
         self._token.currentIndexChanged.connect(self._refresh)
-        self._table.selectionModel().currentRowChanged.connect(self._on_current_changed)
+        self._table.chosen.connect(self._on_chosen)
 
     @Slot()
     def _refresh(self) -> None:
@@ -262,10 +178,9 @@ class RequestsDialog(QDialog):
         self._table.set_empty_text(tr("No request matches."))
         self._delete.setEnabled(bool(records))
 
-    @Slot(QModelIndex, QModelIndex)
-    def _on_current_changed(self, current: QModelIndex, _before: QModelIndex) -> None:
-        shown = facts_of(self._model.record_at(current.row())) if current.isValid() else ""
-        self._details.setPlainText(shown)
+    @Slot(object)
+    def _on_chosen(self, record: RequestRecord | None) -> None:
+        self._details.setPlainText(facts_of(record) if record else "")
 
     @Slot()
     def _on_delete_clicked(self) -> None:
@@ -273,10 +188,6 @@ class RequestsDialog(QDialog):
 
     def _forget(self) -> None:
         self._bridge.run(self, self._records.log.delete_all, lambda _nothing: self._refresh())
-
-
-def _role_of(index: QModelIndex | QPersistentModelIndex) -> str:
-    return _ROLES.get(index.data(KIND_ROLE), "muted")
 
 
 _INTRO = tr(
@@ -348,13 +259,12 @@ class FiltersSection(SettingsSection):
         models.setPlaceholderText(tr("All models"))
         models.setAccessibleName(tr("Models that {name} is for", name=shown))
         models.setEnabled(place is not None)
-        earlier = TextButton(tr("Earlier"), kind="quiet")
+        earlier = TextButton(tr("Earlier"), kind="quiet", then=lambda: self._move(place))
         earlier.setAccessibleName(tr("Let requests pass {name} earlier", name=shown))
         earlier.setEnabled(bool(place))
         fill(line, (box, 1, Qt.AlignmentFlag.AlignLeft), (models, 1), earlier)
         box.toggled.connect(lambda is_on: self._use(name, place, is_on=is_on))
         models.editingFinished.connect(lambda: self._limit(place, name, models.text().strip()))
-        earlier.clicked.connect(lambda: self._move(place))
         return row
 
     # --- what the person changes -------------------------------------------------------------

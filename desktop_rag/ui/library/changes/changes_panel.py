@@ -1,23 +1,13 @@
 """What changed today: files added, changed, moved, removed or failed. Qt thread."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    Qt,
-    QTimer,
-    Signal,
-    Slot,
-)
+from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QWidget
 
 from desktop_rag.core.language.translation import number_in_words, told, tr
 from desktop_rag.core.library_events import FileChange, FileChangeKind
@@ -26,30 +16,14 @@ from desktop_rag.ui.foundation.days import clock_in_words
 from desktop_rag.ui.foundation.shortcuts import FOCUSED, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line, value_in_words
-from desktop_rag.ui.widgets.controls import TextButton, plain_tooltip
+from desktop_rag.ui.widgets.controls import TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.form_fields import DropDown
-from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
+from desktop_rag.ui.widgets.item_list import Column, ColumnTable, RowsModel
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
-
-CHANGE_ROLE = Qt.ItemDataRole.UserRole
-_Index = QModelIndex | QPersistentModelIndex
-_NO_INDEX = QModelIndex()
-
-
-class ChangeColumn(IntEnum):
-    """The columns from left to right."""
-
-    WHEN = 0
-    CHANGE = 1
-    NAME = 2
-    FOLDER = 3
-    REASON = 4
-
-
-_TITLES = (tr("When"), tr("Change"), tr("Name"), tr("Folder"), tr("Reason"))
 
 
 class ChangeRow(NamedTuple):
@@ -69,79 +43,6 @@ def rows_of(changes: Iterable[FileChange]) -> list[ChangeRow]:
     return [_row(change) for change in latest.values()]
 
 
-def counts_of(rows: Sequence[ChangeRow]) -> Mapping[FileChangeKind, int]:
-    """The number of files of each kind of change."""
-    return Counter(row.change.kind for row in rows)
-
-
-class ChangesModel(QAbstractTableModel):
-    """The newest change first; `show_kind` limits it to one kind."""
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._rows: Sequence[ChangeRow] = ()
-        self._shown: Sequence[ChangeRow] = ()
-        self._kind: FileChangeKind | None = None
-
-    def set_rows(self, rows: Sequence[ChangeRow]) -> None:
-        """Replace all rows."""
-        self._rows = rows
-        self.show_kind(self._kind)
-
-    def show_kind(self, kind: FileChangeKind | None) -> None:
-        """Show the changes of one kind, or all."""
-        self.beginResetModel()
-        self._kind = kind
-        self._shown = [row for row in self._rows if kind in {None, row.change.kind}]
-        self.endResetModel()
-
-    def change_at(self, position: int) -> FileChange:
-        """The change shown in this row."""
-        return self._shown[position].change
-
-    def rowCount(self, parent: _Index = _NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(self._shown)
-
-    def columnCount(self, parent: _Index = _NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(ChangeColumn)
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        if orientation == Qt.Orientation.Vertical or not 0 <= section < len(_TITLES):
-            return None
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return Qt.AlignmentFlag.AlignLeading | Qt.AlignmentFlag.AlignVCenter
-        return _TITLES[section] if role == Qt.ItemDataRole.DisplayRole else None
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid():
-            return None
-        row = self._shown[index.row()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return _text(row, index.column())
-        if role == Qt.ItemDataRole.ToolTipRole:
-            is_reason = index.column() == ChangeColumn.REASON
-            return plain_tooltip(
-                told(row.change.reason) if is_reason else one_line(row.change.name)
-            )
-        return row.change if role == CHANGE_ROLE else None
-
-
-def _text(row: ChangeRow, column: int) -> str:
-    match column:
-        case ChangeColumn.WHEN:
-            return row.when
-        case ChangeColumn.CHANGE:
-            return value_in_words(row.change.kind, begins=True)
-        case ChangeColumn.NAME:
-            return row.name
-        case ChangeColumn.FOLDER:
-            return row.folder
-        case _:
-            return one_line(told(row.change.reason))
-
-
 def _row(change: FileChange) -> ChangeRow:
     at = clock_in_words(change.at)
     if "://" in change.name:
@@ -158,13 +59,6 @@ _REFRESH_MS = 1000
 _PADDING_PX = 34
 _DAYS = {tr("Today"): 0, tr("Since yesterday"): 1, tr("Last 7 days"): 6}
 _PERIODS = {0: tr("today"), 1: tr("since yesterday"), 6: tr("in the last 7 days")}
-_SAMPLES = {
-    ChangeColumn.WHEN: tr("Wed 23:59"),
-    ChangeColumn.NAME: "a name of a usual length.pdf",
-    ChangeColumn.FOLDER: "a folder/of another",
-    ChangeColumn.REASON: tr("Not read: it is protected."),
-}
-_SHARES = {ChangeColumn.NAME: 3, ChangeColumn.FOLDER: 3, ChangeColumn.REASON: 2}
 _ROLES = {
     FileChangeKind.ADDED: "success",
     FileChangeKind.CHANGED: "accent",
@@ -173,31 +67,45 @@ _ROLES = {
 }
 
 
-class ChangesTable(RowTable):
-    """One row per file and kind of change."""
+def _name_tip(row: ChangeRow) -> str:
+    return one_line(row.change.name)
 
-    def __init__(self, theme: Theme, model: ChangesModel, parent: QWidget | None = None) -> None:
-        super().__init__(theme, model, parent)
+
+# The kinds of change are shown whole; names and reasons share the rest, and give way.
+_COLUMNS = (
+    Column[ChangeRow](tr("When"), lambda row: row.when, [tr("Wed 23:59")], tip=_name_tip),
+    Column[ChangeRow](
+        tr("Change"),
+        lambda row: value_in_words(row.change.kind, begins=True),
+        [value_in_words(kind, begins=True) for kind in FileChangeKind],
+        tip=_name_tip,
+        colour_of=lambda row: _ROLES.get(row.change.kind, "muted"),
+    ),
+    Column[ChangeRow](
+        tr("Name"), lambda row: row.name, ["a name of a usual length.pdf"], 3, tip=_name_tip
+    ),
+    Column[ChangeRow](
+        tr("Folder"), lambda row: row.folder, ["a folder/of another"], 3, tip=_name_tip
+    ),
+    Column[ChangeRow](
+        tr("Reason"),
+        lambda row: one_line(told(row.change.reason)),
+        [tr("Not read: it is protected.")],
+        2,
+        tip=lambda row: told(row.change.reason),
+    ),
+)
+
+
+class ChangesTable(ColumnTable):
+    """One row per file and kind of change, the newest first."""
+
+    def __init__(self, theme: Theme, model: RowsModel[ChangeRow], parent: QWidget) -> None:
+        super().__init__(theme, model, tr("Changed files"), parent, padding_px=_PADDING_PX)
         # Styled as the table of files.
         self.setObjectName("files")
-        self.setAccessibleName(tr("Changed files"))
-        self.setItemDelegateForColumn(
-            ChangeColumn.CHANGE,
-            RoleDelegate(
-                theme, lambda index: _ROLES.get(index.data(CHANGE_ROLE).kind, "muted"), self
-            ),
-        )
-
-    def _fit_columns(self) -> None:
-        """Show the kinds of change whole; names and reasons share the rest, and give way."""
-        text_px = self.fontMetrics().horizontalAdvance
-        kinds = [value_in_words(kind, begins=True) for kind in FileChangeKind]
-        samples = {**_SAMPLES, ChangeColumn.CHANGE: max(kinds, key=text_px)}
-        needed = {column: text_px(samples[column]) + _PADDING_PX for column in ChangeColumn}
-        room = self.viewport().width() - sum(needed.values())
-        for column, its_px in needed.items():
-            share = _SHARES.get(column, 0) * room // sum(_SHARES.values())
-            self.setColumnWidth(column, max(_PADDING_PX, its_px + share))
+        sides = Qt.AlignmentFlag.AlignLeading | Qt.AlignmentFlag.AlignVCenter
+        self.horizontalHeader().setDefaultAlignment(sides)
 
 
 class ChangesPanel(QWidget):
@@ -211,7 +119,8 @@ class ChangesPanel(QWidget):
         super().__init__(parent)
         self._bridge = bridge
         self._library = library
-        self._model = ChangesModel(self)
+        self._model = RowsModel(_COLUMNS, self)
+        self._rows: Sequence[ChangeRow] = ()
         self._job: Job | None = None
         self._chips: dict[FileChangeKind | None, TextButton] = {}
         self._refresh = QTimer(self, singleShot=True, interval=_REFRESH_MS)
@@ -241,19 +150,12 @@ class ChangesPanel(QWidget):
             self._period.addItem(words, days)
         self._table = ChangesTable(theme, self._model, self)
         self._table.set_empty_text(tr("Reading…"))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(10)
         chips = FlowRow()
         for chip in self._chips.values():
             chips.addWidget(chip)
-        head = QHBoxLayout()
-        head.setSpacing(6)
-        head.addLayout(chips, 1)
-        head.addWidget(self._period, 0, Qt.AlignmentFlag.AlignTop)
-        column.addLayout(head)
-        column.addWidget(self._table, 1)
-        group.buttonClicked.connect(self._on_kind_chosen)
+        head = horizontal((chips, 1), (self._period, 0, Qt.AlignmentFlag.AlignTop), spacing=6)
+        vertical(head, (self._table, 1), on=self, margins=0, spacing=10)
+        group.buttonClicked.connect(self._show_chosen)
         self._period.currentIndexChanged.connect(self._read)
         self._table.doubleClicked.connect(self._on_opened)
         bind(
@@ -274,15 +176,16 @@ class ChangesPanel(QWidget):
         self._job = self._bridge.run(self, read, self._show)
 
     def _show(self, rows: list[ChangeRow]) -> None:
-        self._model.set_rows(rows)
-        counts = counts_of(rows)
+        self._rows = rows
+        counts = Counter(row.change.kind for row in rows)
         for kind, chip in self._chips.items():
-            chip.setText(_words(kind, len(rows) if kind is None else counts.get(kind, 0)))
-        self._show_emptiness()
+            chip.setText(_words(kind, len(rows) if kind is None else counts[kind]))
+        self._show_chosen()
 
-    @Slot(QAbstractButton)
-    def _on_kind_chosen(self, chosen: QAbstractButton) -> None:
-        self._model.show_kind(next(kind for kind, chip in self._chips.items() if chip is chosen))
+    @Slot()
+    def _show_chosen(self) -> None:
+        chosen = next(kind for kind, chip in self._chips.items() if chip.isChecked())
+        self._model.show([row for row in self._rows if chosen in {None, row.change.kind}])
         self._show_emptiness()
 
     def _show_emptiness(self) -> None:
@@ -292,7 +195,7 @@ class ChangesPanel(QWidget):
 
     @Slot(QModelIndex)
     def _on_opened(self, index: QModelIndex) -> None:
-        change = self._model.change_at(index.row())
+        change = self._model.row_at(index.row()).change
         if change.kind is not FileChangeKind.REMOVED:
             self.read_requested.emit(change.document_id)
 

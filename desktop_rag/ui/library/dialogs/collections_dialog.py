@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QButtonGroup,
     QDialog,
-    QHBoxLayout,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
@@ -23,6 +22,7 @@ from desktop_rag.ui.endpoints.model_field import MODEL_NOTE, ModelField
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, plain_tooltip
 from desktop_rag.ui.widgets.form_fields import DropDown, note, number_field, show_number
+from desktop_rag.ui.widgets.layouts import Gap, Stretch, fill, horizontal, vertical
 
 _MIN_ROWS = 3
 _ROW_PX = 26
@@ -100,7 +100,7 @@ class CollectionsDialog(QDialog):
         self.setWindowTitle(tr("Collections"))
         self._collections = list(collections)
         self._members = MemberList(collections, sources, self)
-        self._new = TextButton(tr("New collection"), kind="quiet")
+        self._new = TextButton(tr("New collection"), kind="quiet", then=self._on_new)
         self._chosen = DropDown()
         self._chosen.addItems([one_line(c.name) for c in collections])
         self._chosen.setAccessibleName(tr("Collection"))
@@ -119,93 +119,76 @@ class CollectionsDialog(QDialog):
         self._hosts.setAccessibleName(tr("Hosts of the local network"))
         height = self._hosts.fontMetrics().lineSpacing() * _LINES + _MARGIN_PX
         self._hosts.setFixedHeight(height)
-        self._save = TextButton(tr("Save"), kind="primary")
-        self._close = TextButton(tr("Close"))
+        self._save = TextButton(tr("Save"), kind="primary", then=self._on_saved)
+        self._close = TextButton(tr("Close"), then=self.reject)
         self._remove = TextButton(tr("Remove…"), kind="danger")
         self._build()
         self._chosen.currentIndexChanged.connect(self._show)
-        self._new.clicked.connect(self._on_new)
-        self._save.clicked.connect(self._on_saved)
-        self._close.clicked.connect(self.reject)
         self._remove.clicked.connect(self._question.show)
-        self._confirm.clicked.connect(self._on_removed)
         self._keep.clicked.connect(self._question.hide)
         self._show()
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(8)
-        chosen = QHBoxLayout()
-        chosen.addWidget(self._chosen, 1)
-        chosen.addWidget(self._new)
-        column.addLayout(chosen)
-        halves = QHBoxLayout()
-        halves.setSpacing(24)
-        halves.addLayout(self._build_members(), 1)
-        halves.addLayout(self._build_settings(), 1)
-        column.addLayout(halves, 1)
-        column.addWidget(self._build_question())
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._remove)
-        buttons.addStretch(1)
-        buttons.addWidget(self._close)
-        buttons.addWidget(self._save)
-        column.addSpacing(6)
-        column.addLayout(buttons)
+        vertical(
+            horizontal((self._chosen, 1), self._new),
+            (horizontal((self._build_members(), 1), (self._build_settings(), 1), spacing=24), 1),
+            self._build_question(),
+            Gap(6),
+            horizontal(self._remove, Stretch(), self._close, self._save),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=8,
+        )
         self._save.setDefault(True)
         self.resize(_WIDTH_PX, self.sizeHint().height())
 
     def _build_members(self) -> QVBoxLayout:
-        column = QVBoxLayout()
-        column.setSpacing(8)
-        column.addWidget(PlainLabel(tr("Name")))
-        column.addWidget(self._name)
-        column.addWidget(PlainLabel(tr("Folders, files and links in it")))
-        column.addWidget(self._members, 1)
-        column.addWidget(self._members.note)
-        return column
+        return vertical(
+            PlainLabel(tr("Name")),
+            self._name,
+            PlainLabel(tr("Folders, files and links in it")),
+            (self._members, 1),
+            self._members.note,
+            spacing=8,
+        )
 
     def _build_settings(self) -> QVBoxLayout:
-        column = QVBoxLayout()
-        column.setSpacing(8)
-        column.addWidget(PlainLabel(tr("Split documents")))
+        column = vertical(PlainLabel(tr("Split documents")), spacing=8)
         for button in self._methods.values():
             self._group.addButton(button)
             column.addWidget(button)
-        column.addWidget(PlainLabel(tr("Overlap between passages")))
-        column.addWidget(self._overlap)
-        column.addWidget(
-            note(tr("Documents are split again in the background, without reading the files again. "
-                 "Until a document is ready, its old passages are used."))
-        )  # fmt: skip
-        column.addWidget(PlainLabel(tr("Embedding model")))
-        model = QHBoxLayout()
-        for position, field in enumerate(self._model.fields):
-            model.addWidget(field, 0 if position else 1)
-        column.addLayout(model)
+        split_again = tr(
+            "Documents are split again in the background, without reading the files again. "
+            "Until a document is ready, its old passages are used."
+        )
+        first, *others = self._model.fields
         again = tr(
             "Documents are embedded again in the background; until all are done, search uses the"
             " old model."
         )
-        column.addWidget(note(f"{MODEL_NOTE} {again}"))
-        column.addWidget(PlainLabel(tr("Hosts of the local network")))
-        column.addWidget(self._hosts)
-        column.addWidget(note(tr("One per line. Links may name them besides public addresses.")))
-        column.addStretch(1)
+        fill(
+            column,
+            PlainLabel(tr("Overlap between passages")),
+            self._overlap,
+            note(split_again),
+            PlainLabel(tr("Embedding model")),
+            horizontal((first, 1), *others),
+            note(f"{MODEL_NOTE} {again}"),
+            PlainLabel(tr("Hosts of the local network")),
+            self._hosts,
+            note(tr("One per line. Links may name them besides public addresses.")),
+            Stretch(),
+        )
         return column
 
     def _build_question(self) -> QWidget:
         self._question = Card(self, kind="notice", tone="warning")
-        self._confirm = TextButton(tr("Remove"), kind="danger")
+        self._confirm = TextButton(tr("Remove"), kind="danger", then=self._on_removed)
         self._keep = TextButton(tr("Keep"))
-        row = QHBoxLayout(self._question)
         text = tr(
             "Remove this collection with its folders and links? Your files stay where they are."
         )
-        row.addWidget(PlainLabel(text, wrap=True), 1)
-        row.addWidget(self._keep)
-        row.addWidget(self._confirm)
+        horizontal((PlainLabel(text, wrap=True), 1), self._keep, self._confirm, on=self._question)
         self._question.hide()
         return self._question
 

@@ -14,11 +14,9 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
     QFrame,
-    QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -37,6 +35,7 @@ from desktop_rag.ui.foundation.wording import (
 from desktop_rag.ui.library.collection_field import CollectionField
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note, number_field, show_number
+from desktop_rag.ui.widgets.layouts import Stretch, clear, fill, horizontal, vertical
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -109,18 +108,15 @@ class RulesForm(QWidget):
         show_number(self._largest, rules.max_file_mb)
 
     def _build(self, *, has_patterns: bool) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        column.addWidget(self._gitignore)
-        column.addWidget(self._hidden)
+        column = vertical(self._gitignore, self._hidden, on=self, margins=0, spacing=6)
         if has_patterns:
-            column.addWidget(PlainLabel(tr("Exclude")))
-            column.addWidget(self._patterns)
-            column.addWidget(note(tr("One pattern per line, as in a .gitignore file.")))
-        column.addWidget(self._keeps_files)
-        column.addWidget(PlainLabel(tr("Maximum file size")))
-        column.addWidget(self._largest)
+            fill(
+                column,
+                PlainLabel(tr("Exclude")),
+                self._patterns,
+                note(tr("One pattern per line, as in a .gitignore file.")),
+            )
+        fill(column, self._keeps_files, PlainLabel(tr("Maximum file size")), self._largest)
 
     @Slot()
     def _on_edited(self) -> None:
@@ -133,30 +129,30 @@ _MAX_FORMATS = 6
 class PreviewPanel(Card):
     """Shows a FolderPreview: files, indexing time and excluded files; or that they are counted."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._headline = PlainLabel(scale="heading", wrap=True)
         self._details = PlainLabel(tone="muted", wrap=True)
         self._left_out = PlainLabel(tr("Excluded"), scale="small")
-        self._list = QVBoxLayout()
-        self._list.setSpacing(8)
+        self._list = vertical(spacing=8)
         body = QWidget()
         body.setLayout(self._list)
         self._list.setContentsMargins(0, 0, 0, 0)
-        self._scroll = QScrollArea()
-        self._scroll.setWidgetResizable(True)
+        self._scroll = QScrollArea(widgetResizable=True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setWidget(body)
         self._scroll.setAccessibleName(tr("Excluded files"))
         self._scroll.setObjectName("leftOut")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 14, 16, 14)
-        column.setSpacing(8)
-        column.addWidget(self._headline)
-        column.addWidget(self._details)
-        column.addWidget(self._left_out)
-        column.addWidget(self._scroll, 1)
+        vertical(
+            self._headline,
+            self._details,
+            self._left_out,
+            (self._scroll, 1),
+            on=self,
+            margins=(16, 14, 16, 14),
+            spacing=8,
+        )
 
     def show_counting(self) -> None:
         """Show that the files are being counted."""
@@ -197,10 +193,7 @@ class PreviewPanel(Card):
         self._headline.setText(headline)
         self._details.setText(details)
         self._left_out.hide()
-        while item := self._list.takeAt(0):
-            if widget := item.widget():
-                widget.hide()
-                widget.deleteLater()
+        clear(self._list)
 
 
 def _formats_in_words(by_format: dict[str, int]) -> str:
@@ -254,16 +247,18 @@ class FolderDialog(QDialog):
         self._base.setPlaceholderText("https://example.org/guide/")
         self._base.setAccessibleName(tr("Address of the site"))
         self._preview = PreviewPanel()
-        self._confirm = TextButton(tr("Save") if source else tr("Add folder"), kind="primary")
-        self._cancel_button = TextButton(tr("Cancel"))
+        self._confirm = TextButton(
+            tr("Save") if source else tr("Add folder"),
+            kind="primary",
+            then=self._on_confirm_clicked,
+        )
+        self._cancel_button = TextButton(tr("Cancel"), then=self.reject)
         name = one_line(path.name or str(path))
         self.setWindowTitle(
             tr("Options for {name}", name=name) if source else tr("Add {name}", name=name)
         )
         self._build(is_new=source is None)
         self._confirm.setDefault(True)
-        self._confirm.clicked.connect(self._on_confirm_clicked)
-        self._cancel_button.clicked.connect(self.reject)
         self._rules.changed.connect(self._count)
         self._count()
 
@@ -272,31 +267,27 @@ class FolderDialog(QDialog):
         super().done(result)
 
     def _build(self, *, is_new: bool) -> None:
-        left = QVBoxLayout()
-        left.setSpacing(8)
+        left = vertical(spacing=8)
         if is_new:
             left.addWidget(PlainLabel(tr("Collection")))
             left.addWidget(self._collection)
         left.addWidget(self._rules)
         if not is_new:
-            left.addWidget(PlainLabel(tr("Address of the site")))
-            left.addWidget(self._base)
-            left.addWidget(note(tr("For a folder that mirrors a site: its sources link there.")))
+            fill(
+                left,
+                PlainLabel(tr("Address of the site")),
+                self._base,
+                note(tr("For a folder that mirrors a site: its sources link there.")),
+            )
         left.addStretch(1)
-        columns = QHBoxLayout()
-        columns.setSpacing(20)
-        columns.addLayout(left, 2)
-        columns.addWidget(self._preview, 3)
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(self._cancel_button)
-        buttons.addWidget(self._confirm)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(20, 18, 20, 16)
-        outer.setSpacing(14)
-        outer.addWidget(ElidedLabel(one_line(str(self._path)), scale="heading"))
-        outer.addLayout(columns, 1)
-        outer.addLayout(buttons)
+        vertical(
+            ElidedLabel(one_line(str(self._path)), scale="heading"),
+            (horizontal((left, 2), (self._preview, 3), spacing=20), 1),
+            horizontal(Stretch(), self._cancel_button, self._confirm),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=14,
+        )
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
     @Slot()

@@ -4,15 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QPlainTextEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.crawling import CrawlReport, CrawlState
 from desktop_rag.core.domain import Collection, Source, WebLinks
@@ -23,6 +15,7 @@ from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.library.collection_field import CollectionField
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import DropDown, note, number_field
+from desktop_rag.ui.widgets.layouts import Gap, Stretch, fill, horizontal, vertical
 
 _MOST_STEPS = 100
 _USUAL_STEPS = 3
@@ -32,13 +25,12 @@ _INDENT_PX = 24
 class FollowForm(QWidget):
     """Edits whether links of pages are followed, and how far."""
 
-    def __init__(self, links: WebLinks, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, links: WebLinks) -> None:
+        super().__init__()
         self._follows = QCheckBox(tr("Follow links"))
         self._depth = number_field(1, _MOST_STEPS, 1, tr(" steps"))
         self._depth.setAccessibleName(tr("Steps from the address"))
-        self._path = QLineEdit()
-        self._path.setPlaceholderText(tr("the folder of the address"))
+        self._path = QLineEdit(placeholderText=tr("the folder of the address"))
         self._path.setAccessibleName(tr("Only below this path"))
         self._fields = QWidget()
         self._build()
@@ -56,20 +48,13 @@ class FollowForm(QWidget):
         return replace(links, follow_depth=self._depth.value(), path_limit=path)
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        column.addWidget(self._follows)
-        inner = QVBoxLayout(self._fields)
-        inner.setContentsMargins(_INDENT_PX, 0, 0, 0)
-        inner.setSpacing(6)
+        column = vertical(self._follows, on=self, margins=0, spacing=6)
+        inner = vertical(on=self._fields, margins=(_INDENT_PX, 0, 0, 0), spacing=6)
         for label, field in (
             (tr("Steps from the address"), self._depth),
             (tr("Only below this path"), self._path),
         ):
-            row = QHBoxLayout()
-            row.addWidget(PlainLabel(label), 1)
-            row.addWidget(field, 2)
+            row = horizontal((PlainLabel(label), 1), (field, 2))
             inner.addLayout(row)
         text = tr(
             "Pages of the same site are read, one after the other, unless it asks programs not to."
@@ -92,33 +77,30 @@ class CrawlPanel(Card):
 
     stop_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._summary = PlainLabel(wrap=True)
-        self._stop = TextButton(tr("Stop"))
+        self._stop = TextButton(tr("Stop"), then=self.stop_requested)
         self._counts = PlainLabel(tone="muted", scale="small", wrap=True)
         self._title = PlainLabel(tr("Not read"), scale="small")
-        self._refused = QPlainTextEdit()
-        self._refused.setReadOnly(True)
-        self._refused.setTabChangesFocus(True)
+        self._refused = QPlainTextEdit(
+            readOnly=True, tabChangesFocus=True, lineWrapMode=QPlainTextEdit.LineWrapMode.NoWrap
+        )
         self._refused.setAccessibleName(tr("Addresses that were not read"))
-        self._refused.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         height = self._refused.fontMetrics().lineSpacing() * _LINES + _MARGIN_PX
         self._refused.setFixedHeight(height)
         self._build()
-        self._stop.clicked.connect(self.stop_requested)
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(14, 10, 14, 10)
-        column.setSpacing(6)
-        row = QHBoxLayout()
-        row.addWidget(self._summary, 1)
-        row.addWidget(self._stop, 0, Qt.AlignmentFlag.AlignTop)
-        column.addLayout(row)
-        column.addWidget(self._counts)
-        column.addWidget(self._title)
-        column.addWidget(self._refused)
+        vertical(
+            horizontal((self._summary, 1), (self._stop, 0, Qt.AlignmentFlag.AlignTop)),
+            self._counts,
+            self._title,
+            self._refused,
+            on=self,
+            margins=(14, 10, 14, 10),
+            spacing=6,
+        )
 
     def show_report(self, report: CrawlReport) -> None:
         """Show the progress or the result."""
@@ -214,32 +196,29 @@ class LinksDialog(QDialog):
         self._panel = CrawlPanel()
         self._panel.hide()
         self._panel.stop_requested.connect(self.stop_requested)
-        self._confirm = TextButton(self._action, kind="primary")
-        self._cancel = TextButton(tr("Cancel"))
-        self._build()
         self._error = PlainLabel(tone="danger", wrap=True)
         self._error.hide()
-        self._column.insertWidget(2, self._error)
+        self._confirm = TextButton(self._action, kind="primary", then=self._on_confirm_clicked)
+        self._cancel = TextButton(tr("Cancel"), then=self.reject)
+        self._build()
         self._confirm.setDefault(True)
         self._confirm.setEnabled(source is not None)
         self._addresses.textChanged.connect(self._on_text_changed)
-        self._confirm.clicked.connect(self._on_confirm_clicked)
-        self._cancel.clicked.connect(self.reject)
 
     def _build(self) -> None:
-        self._column = column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(8)
-        column.addWidget(PlainLabel(tr("Addresses"), scale="heading"))
-        column.addWidget(self._addresses, 1)
-        column.addWidget(
-            note(
-                tr(
-                    "One per line. A sitemap or feed adds all pages it lists. Pages are downloaded"
-                    " by this computer, from public addresses and from hosts of the local network"
-                    " that the collection allows."
-                )
-            )
+        hint = tr(
+            "One per line. A sitemap or feed adds all pages it lists. Pages are downloaded by this"
+            " computer, from public addresses and from hosts of the local network that the"
+            " collection allows."
+        )
+        column = vertical(
+            PlainLabel(tr("Addresses"), scale="heading"),
+            (self._addresses, 1),
+            self._error,
+            note(hint),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=8,
         )
         for label, field in (
             (tr("Page limit"), self._limit),
@@ -247,21 +226,18 @@ class LinksDialog(QDialog):
             (tr("Collection"), self._collection),
         ):
             title = PlainLabel(label)
-            row = QHBoxLayout()
-            row.addWidget(title, 1)
-            row.addWidget(field, 2)
+            row = horizontal((title, 1), (field, 2))
             column.addLayout(row)
             if field is self._collection and self._source:
                 title.hide()
                 field.hide()
-        column.addWidget(self._follow)
-        column.addWidget(self._panel)
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._confirm)
-        column.addSpacing(6)
-        column.addLayout(buttons)
+        fill(
+            column,
+            self._follow,
+            self._panel,
+            Gap(6),
+            horizontal(Stretch(), self._cancel, self._confirm),
+        )
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
     def show_report(self, report: CrawlReport) -> None:
@@ -292,8 +268,7 @@ class LinksDialog(QDialog):
         )
 
     def _show_problem(self, text: str, action: str) -> None:
-        self._error.setText(text)
-        self._error.show()
+        self._error.say(text)
         self._confirm.setText(action)
         self._confirm.setEnabled(True)
         self._addresses.setFocus()

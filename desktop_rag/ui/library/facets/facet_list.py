@@ -5,15 +5,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QFrame,
-    QHBoxLayout,
-    QScrollArea,
-    QSizePolicy,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QFrame, QScrollArea, QSizePolicy, QWidget
 
 from desktop_rag.core.language.translation import number_in_words, tr
 from desktop_rag.ui.foundation.theme import Theme
@@ -27,6 +19,7 @@ from desktop_rag.ui.widgets.controls import (
     set_property,
     set_tip,
 )
+from desktop_rag.ui.widgets.layouts import Stretch, drop, fill, horizontal, vertical
 
 # A longer list is shown on request.
 _MOST_VALUES = 9
@@ -109,19 +102,13 @@ class FacetSection(QWidget):
         self._values: Sequence[FacetValue] = ()
         self._boxes: dict[str, FacetBox] = {}
         self._is_whole = False
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(5)
+        self._column = vertical(on=self, margins=0, spacing=5)
         title = PlainLabel(value_in_words(facet, begins=True), tone="muted", scale="small")
         title.setObjectName("facetTitle")
         self.setAccessibleName(value_in_words(facet, begins=True))
-        self._rows = QVBoxLayout()
-        self._rows.setSpacing(5)
-        self._more = TextButton(tr("Show all"), kind="more")
-        self._more.clicked.connect(self._on_more)
-        self._column.addWidget(title)
-        self._column.addLayout(self._rows)
-        self._column.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
+        self._rows = vertical(spacing=5)
+        self._more = TextButton(tr("Show all"), kind="more", then=self._on_more)
+        fill(self._column, title, self._rows, (self._more, 0, Qt.AlignmentFlag.AlignLeft))
 
     @property
     def stops(self) -> Sequence[QWidget]:
@@ -152,13 +139,9 @@ class FacetSection(QWidget):
         for value in shown:
             box = former.pop(value.value, None) or self._make(value)
             self._boxes[value.value] = box
-            row = QHBoxLayout()
-            row.setContentsMargins(_INDENT_PX * value.depth, 0, 0, 0)
-            row.addWidget(box)
+            row = horizontal(box, margins=(_INDENT_PX * value.depth, 0, 0, 0))
             self._rows.addLayout(row)
-        for box in former.values():
-            box.hide()
-            box.deleteLater()
+        drop(former.values())
         if focused in self._boxes:
             self._boxes[focused].setFocus()
         is_long = len(self._values) > _MOST_VALUES + 1
@@ -199,9 +182,7 @@ class FacetList(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         body = QWidget(self)
         body.setProperty("kind", "page")
-        self._column = QVBoxLayout(body)
-        self._column.setContentsMargins(0, 0, 10, 0)
-        self._column.setSpacing(16)
+        self._column = vertical(on=body, margins=(0, 0, 10, 0), spacing=16)
         self._sections: dict[Facet, FacetSection] = {}
         for facet in Facet:
             section = FacetSection(facet, body)
@@ -284,14 +265,8 @@ class ActiveFilters(QWidget):
         self._shown: tuple[ActiveFilter, ...] = ()
         self._chips: list[FilterChip] = []
         self._others = PlainLabel("", tone="muted", scale="small")
-        self._clear = TextButton(tr("Clear filters"), kind="quiet")
-        self._clear.clicked.connect(self.cleared)
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(6)
-        self._row.addWidget(self._others)
-        self._row.addWidget(self._clear)
-        self._row.addStretch(1)
+        self._clear = TextButton(tr("Clear filters"), kind="quiet", then=self.cleared)
+        self._row = horizontal(self._others, self._clear, Stretch(), on=self, margins=0, spacing=6)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.hide()
 
@@ -304,9 +279,7 @@ class ActiveFilters(QWidget):
 
     def _rebuild(self) -> None:
         had_focus = any(chip.hasFocus() for chip in self._chips)
-        for chip in self._chips:
-            chip.hide()
-            chip.deleteLater()
+        drop(self._chips)
         self._chips = []
         before: QWidget | None = None
         for position, shown in enumerate(self._shown[:_MOST_CHIPS]):

@@ -23,7 +23,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QWidget
 
 from desktop_rag.core.language.translation import count_of, number_in_words, tr
 from desktop_rag.ui.foundation.bridge import ClickWatch
@@ -41,6 +41,7 @@ from desktop_rag.ui.library.facets.facet_values import (
 )
 from desktop_rag.ui.widgets.controls import ElidedButton, TextButton, plain_tooltip, press_by_enter
 from desktop_rag.ui.widgets.flow_row import WrappingRow
+from desktop_rag.ui.widgets.layouts import drop, horizontal, vertical
 
 
 class Area(NamedTuple):
@@ -344,9 +345,7 @@ class StateLegend(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._buttons: dict[StateGroup, _StateButton] = {}
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(4)
+        row = horizontal(on=self, margins=0, spacing=4)
         for state in StateGroup:
             button = _StateButton(value_in_words(state, begins=True), "action", self)
             button.setIconSize(_SWATCH)
@@ -417,9 +416,7 @@ class PictureCanvas(QWidget):
         self._arrange()
 
     def _rebuild(self, parts: tuple[Part, ...]) -> None:
-        for widget in (*self._titles, *(tile for tiles in self._tiles for tile in tiles)):
-            widget.hide()
-            widget.deleteLater()
+        drop((*self._titles, *(tile for tiles in self._tiles for tile in tiles)))
         self._titles, self._tiles = [], []
         for place, group in enumerate(parts):
             title = ElidedButton(group.label, "action", self)
@@ -496,10 +493,7 @@ class LibraryPicture(QWidget):
         self._canvas.chosen.connect(
             lambda part: self.filter_chosen.emit(self._filter(dict(part.chosen)))
         )
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        column.addWidget(
+        vertical(
             WrappingRow(
                 [*self._choices.values(), gap],
                 [self._legend],
@@ -507,9 +501,12 @@ class LibraryPicture(QWidget):
                 stretched=2,
                 min_px=0,
                 spacing=6,
-            )
+            ),
+            (self._canvas, 1),
+            on=self,
+            margins=0,
+            spacing=8,
         )
-        column.addWidget(self._canvas, 1)
 
     @Slot()
     def _on_counts_changed(self) -> None:

@@ -198,7 +198,7 @@ def test_opens_with_double_click_and_return(
     view = table(panel)
     place = view.visualRect(view.model().index(1, Column.NAME)).center()
     opened: list[object] = []
-    panel.view_requested.connect(opened.append)
+    panel.table.view_requested.connect(opened.append)
     qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
     if is_key:
         qtbot.keyClick(view, Qt.Key.Key_Return)
@@ -223,7 +223,7 @@ def test_menu_of_a_row(panel: DocumentsPanel, qtbot: QtBot) -> None:
     assert QGuiApplication.clipboard().text() == "/docs/papers/c.pdf"
     actions["Copy reason"].trigger()
     assert QGuiApplication.clipboard().text() == "Encrypted."
-    with qtbot.waitSignal(panel.folder_requested) as told:
+    with qtbot.waitSignal(panel.table.folder_requested) as told:
         actions["Show in folder"].trigger()
     assert told.args == [DOCUMENTS[2]]
     menu.close()
@@ -243,10 +243,10 @@ def test_an_encoding_is_chosen_for_a_text(panel: DocumentsPanel, qtbot: QtBot) -
     assert isinstance(inner, QMenu)
     assert inner.title() == "Text encoding"
     choices = {action.text(): action for action in inner.actions()}
-    with qtbot.waitSignal(panel.encoding_chosen) as told:
+    with qtbot.waitSignal(panel.table.encoding_chosen) as told:
         choices["Central European: DOS 852"].trigger()
     assert told.args == [[letter], "cp852"]
-    with qtbot.waitSignal(panel.encoding_chosen) as told:
+    with qtbot.waitSignal(panel.table.encoding_chosen) as told:
         choices["Found by itself"].trigger()
     assert told.args == [[letter], ""]
     menu.close()

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.domain import DocumentState, Source, SourceState
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.library.source_list import FolderCard
+from desktop_rag.ui.library.source_list import FolderActions, FolderCard
 from tests.unit.ui.rooms import button, texts
 
 SOURCE = Source("papers", "c", Path("/docs/a<img src=&#47;dev&#47;zero>"), 0.0)
@@ -20,8 +20,13 @@ COUNTS = DocumentCounts({DocumentState.SEARCHABLE: 4, DocumentState.FAILED: 2})
 
 
 @pytest.fixture
-def card(qtbot: QtBot, theme: Theme) -> FolderCard:
-    card = FolderCard(theme, SOURCE)
+def asked(theme: Theme) -> FolderActions:
+    return FolderActions(theme)
+
+
+@pytest.fixture
+def card(qtbot: QtBot, theme: Theme, asked: FolderActions) -> FolderCard:
+    card = FolderCard(theme, SOURCE, asked)
     qtbot.addWidget(card)
     card.resize(900, 60)
     card.show_source(SOURCE, "Work", COUNTS)
@@ -50,16 +55,16 @@ def test_an_offline_source_can_only_be_listed_and_removed(card: FolderCard) -> N
 @pytest.mark.parametrize(
     ("name", "signal", "args"),
     [
-        (f"Open {NAME}", "open_requested", ["papers"]),
-        (f"Check {NAME} for changes", "rescan_requested", ["papers"]),
-        (f"Show files in {NAME}", "files_requested", ["papers", False]),
-        ("Show 2 failed", "files_requested", ["papers", True]),
+        (f"Open {NAME}", "open_requested", [SOURCE]),
+        (f"Check {NAME} for changes", "rescan_requested", [SOURCE]),
+        (f"Show files in {NAME}", "files_requested", [SOURCE, False]),
+        ("Show 2 failed", "files_requested", [SOURCE, True]),
     ],
 )
 def test_buttons_emit_their_signals(
-    card: FolderCard, qtbot: QtBot, name: str, signal: str, args: list[object]
+    card: FolderCard, asked: FolderActions, qtbot: QtBot, name: str, signal: str, args: list[object]
 ) -> None:
-    with qtbot.waitSignal(getattr(card, signal)) as told:
+    with qtbot.waitSignal(getattr(asked, signal)) as told:
         qtbot.mouseClick(button(card, name), Qt.MouseButton.LeftButton)
     assert told.args == args
 
@@ -69,20 +74,24 @@ def test_without_failures_there_is_nothing_to_show(card: FolderCard) -> None:
     assert not button(card, "Show 0 failed").isVisible()
 
 
-def test_removing_asks_for_confirmation_with_keep_focused(card: FolderCard, qtbot: QtBot) -> None:
+def test_removing_asks_for_confirmation_with_keep_focused(
+    card: FolderCard, asked: FolderActions, qtbot: QtBot
+) -> None:
     button(card, f"Remove {NAME} from the library").click()
     assert button(card, "Keep").hasFocus()
     assert any(f"Remove “{NAME}” from the library?" in text for text in texts(card))
-    with qtbot.waitSignal(card.remove_confirmed) as told:
+    with qtbot.waitSignal(asked.remove_confirmed) as told:
         button(card, "Remove").click()
-    assert told.args == ["papers"]
+    assert told.args == [SOURCE]
     assert not button(card, "Remove").isEnabled()
 
 
 @pytest.mark.parametrize("is_key", [True, False])
-def test_removing_is_cancelled(card: FolderCard, qtbot: QtBot, is_key: bool) -> None:
-    told: list[str] = []
-    card.remove_confirmed.connect(told.append)
+def test_removing_is_cancelled(
+    card: FolderCard, asked: FolderActions, qtbot: QtBot, is_key: bool
+) -> None:
+    told: list[object] = []
+    asked.remove_confirmed.connect(told.append)
     button(card, f"Remove {NAME} from the library").click()
     if is_key:
         qtbot.keyClick(button(card, "Keep"), Qt.Key.Key_Escape)

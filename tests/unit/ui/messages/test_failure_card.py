@@ -6,6 +6,7 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.conversation import Message, MessageState, Role
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.answer_item import FailureCard
+from desktop_rag.ui.messages.message_model import MessageActions
 from desktop_rag.ui.widgets.controls import TextButton
 
 FAILED = Message(
@@ -16,7 +17,7 @@ FAILED = Message(
 
 @pytest.mark.parametrize("width", [240, 320, 700])
 def test_every_way_out_is_within_the_card(theme: Theme, qtbot: QtBot, width: int) -> None:
-    card = FailureCard(theme)
+    card = FailureCard(theme, MessageActions(theme))
     qtbot.addWidget(card)
     card.show_failure(FAILED)
     card.offer_retry(is_offered=True)

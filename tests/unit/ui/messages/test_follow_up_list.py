@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.ui.messages.answer_item import FollowUpList
+from desktop_rag.ui.messages.message_model import MessageActions
 from desktop_rag.ui.messages.question_item import QuestionButton
 from tests.servers.chat_server import ChatServer
 from tests.unit.ui.chat_room import ANSWER, Room, ask, click, use
@@ -31,7 +32,8 @@ def test_a_click_asks_a_follow_up_question(room: Room, server: ChatServer, qtbot
 
 
 def test_a_question_is_shown_literally_and_elided(qtbot: QtBot, theme: object) -> None:
-    questions = FollowUpList()
+    asked = MessageActions()
+    questions = FollowUpList(asked)
     qtbot.addWidget(questions)
     long = "Why & when <b>is</b> " + "the lamp of the tall lighthouse " * 12 + "lit?"
     questions.show_questions([long, "Who?"])
@@ -42,7 +44,7 @@ def test_a_question_is_shown_literally_and_elided(qtbot: QtBot, theme: object) -
     assert first.text().startswith("Why && when <b>is</b> the")
     assert first.text().endswith("…")
     assert "&lt;b&gt;is&lt;/b&gt;" in first.toolTip()
-    with qtbot.waitSignal(questions.chosen) as chosen:
+    with qtbot.waitSignal(asked.follow_up_chosen) as chosen:
         first.click()
     assert chosen.args == [" ".join(long.split())]
 
@@ -50,7 +52,7 @@ def test_a_question_is_shown_literally_and_elided(qtbot: QtBot, theme: object) -
 def test_a_question_that_is_too_long_for_a_line_goes_on_in_a_second(
     qtbot: QtBot, theme: object
 ) -> None:
-    questions = FollowUpList()
+    questions = FollowUpList(MessageActions())
     qtbot.addWidget(questions)
     questions.show_questions(["What does “volunteer-handbook.pdf” say about “Your first duties”?"])
     questions.resize(330, 200)
@@ -63,7 +65,7 @@ def test_a_question_that_is_too_long_for_a_line_goes_on_in_a_second(
 
 
 def test_without_questions_the_list_is_hidden(qtbot: QtBot) -> None:
-    questions = FollowUpList()
+    questions = FollowUpList(MessageActions())
     qtbot.addWidget(questions)
     questions.show_questions(["Who?"])
     questions.show_questions([])

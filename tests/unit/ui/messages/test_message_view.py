@@ -123,15 +123,15 @@ def test_copy_gives_the_markdown_with_the_cited_sources(view: MessageView, qtbot
 def test_a_failed_answer_shows_the_error_and_retry(view: MessageView, qtbot: QtBot) -> None:
     load(view, [QUESTION, FAILED], qtbot)
     assert {"The server <b>refused</b>.", "Start it."} <= set(labels(view))
-    with qtbot.waitSignal(view.retry_requested):
+    with qtbot.waitSignal(view.asked.retry_requested):
         button(view, "Retry").click()
-    with qtbot.waitSignal(view.settings_requested):
+    with qtbot.waitSignal(view.asked.settings_requested):
         button(view, "Open settings").click()
 
 
 def test_a_stopped_answer_can_be_asked_for_again(view: MessageView, qtbot: QtBot) -> None:
     load(view, [QUESTION, replace(ANSWER, state=MessageState.STOPPED)], qtbot)
-    with qtbot.waitSignal(view.retry_requested):
+    with qtbot.waitSignal(view.asked.retry_requested):
         button(view, "Regenerate answer").click()
 
 
@@ -139,10 +139,10 @@ def test_a_click_on_sources_or_a_citation_carries_the_message(
     view: MessageView, qtbot: QtBot
 ) -> None:
     load(view, [QUESTION, ANSWER], qtbot)
-    with qtbot.waitSignal(view.sources_requested) as asked:
+    with qtbot.waitSignal(view.asked.sources_requested) as asked:
         button(view, "1 source").click()
     assert asked.args == [ANSWER]
-    with qtbot.waitSignal(view.citation_clicked) as clicked:
+    with qtbot.waitSignal(view.asked.citation_clicked) as clicked:
         view.findChildren(SegmentView)[0].citation_clicked.emit(ANSWER.sources[0])
     assert clicked.args == [ANSWER, ANSWER.sources[0]]
 
@@ -162,7 +162,7 @@ def test_search_notes_are_shown_under_the_answer(view: MessageView, qtbot: QtBot
 def test_the_nearest_passages_are_shown_when_asked_for(view: MessageView, qtbot: QtBot) -> None:
     refused = replace(ANSWER, sources=(), nearest=(SOURCE,))
     load(view, [QUESTION, refused], qtbot)
-    with qtbot.waitSignal(view.sources_requested) as asked:
+    with qtbot.waitSignal(view.asked.sources_requested) as asked:
         button(view, "Show the nearest passages").click()
     assert asked.args == [refused]
 
@@ -196,7 +196,7 @@ def test_steps_are_shown_as_they_happen_and_folded_afterwards(
     assert "Calculated 1 + 1 = 2" not in labels(view)
     button(view, "Looked further: 2 steps").click()
     assert "Calculated 1 + 1 = 2" in labels(view)
-    with qtbot.waitSignal(view.citation_clicked) as told:
+    with qtbot.waitSignal(view.asked.citation_clicked) as told:
         button(view, "Searched “<b>why</b>”: 1 passage").click()
     assert told.args is not None
     assert told.args[1] == SOURCE
@@ -299,7 +299,7 @@ def test_that_there_are_no_documents_is_no_answer_to_rate(view: MessageView, qtb
     load(view, [QUESTION, replace(nothing, notes=SearchNotes())], qtbot)
     names = {b.accessibleName() for b in view.findChildren(QAbstractButton) if b.isVisible()}
     assert not names & {"Good answer", "Bad answer", "Rewrite answer"}
-    with qtbot.waitSignal(view.folder_requested):
+    with qtbot.waitSignal(view.asked.folder_requested):
         button(view, "Add folder…").click()
     load(view, [QUESTION, replace(nothing, notes=SearchNotes(files=FileCounts(0, 0)))], qtbot)
     names = {b.accessibleName() for b in view.findChildren(QAbstractButton) if b.isVisible()}
@@ -363,7 +363,7 @@ def test_a_cut_answer_can_be_asked_for_again(view: MessageView, qtbot: QtBot) ->
              if b.isVisible()]  # fmt: skip
     assert "Open settings" not in shown
     assert "Regenerate answer" not in shown
-    with qtbot.waitSignal(view.retry_requested):
+    with qtbot.waitSignal(view.asked.retry_requested):
         button(view, "Retry").click()
 
 

@@ -22,7 +22,7 @@ from desktop_rag.core.settings import AnswerSettings
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.answer_item import AnswerItem, PastAnswersButton
-from desktop_rag.ui.messages.message_model import Turn
+from desktop_rag.ui.messages.message_model import MessageActions, Turn
 from desktop_rag.ui.personal.memory_actions import MemoryActions, PastAnswersDialog
 from desktop_rag.ui.settings.settings_page import AnswersForm, MemoryField
 from tests.unit.ui.rooms import button, make_chat, opened_store, texts
@@ -67,14 +67,15 @@ def dialog(chat: Chat, bridge: Bridge, theme: Theme, qtbot: QtBot) -> PastAnswer
 
 def test_the_button_is_visible_only_for_answers_with_examples(theme: Theme, qtbot: QtBot) -> None:
     message = Message("m", "c", Role.ASSISTANT, "At dusk.", 1.0)
-    item = AnswerItem(theme, Turn(message))
+    actions = MessageActions(theme)
+    item = AnswerItem(theme, Turn(message), actions)
     qtbot.addWidget(item)
     item.show()
     line = item.findChildren(PastAnswersButton)[0]
     assert not line.isVisible()
     item.show_turn(Turn(replace(message, remembered=(past("a"),))))
     assert button(item, "Guided by 1 earlier answer").isVisible()
-    with qtbot.waitSignal(item.past_answers_requested):
+    with qtbot.waitSignal(actions.past_answers_requested):
         button(item, "Guided by 1 earlier answer").click()
 
 

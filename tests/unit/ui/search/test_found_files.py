@@ -80,27 +80,27 @@ def test_sorted_by_date_the_newest_file_comes_first_and_shows_its_day() -> None:
 def test_many_passages_of_a_file_follow_on_request() -> None:
     model = ResultModel()
     found = results(*(passage(n, "a") for n in range(6)), passage(9, "b"))
-    model.show(found, is_by_file=True)
+    model.show_results(found, is_by_file=True)
     kinds = [type(row) for row in model.rows()]
     assert kinds == [FileRow, *3 * [PassageRow], MoreRow, FileRow, PassageRow]
-    assert model.data(model.index(4)) == "Show 3 more passages"
+    assert model.data(model.index(4, 0)) == "Show 3 more passages"
     model.open_file("a")
     assert [type(row) for row in model.rows()].count(PassageRow) == 7
     # Found again while typing on: the file stays as it is; for other words it is closed again.
-    model.show(replace(found), is_by_file=True)
+    model.show_results(replace(found), is_by_file=True)
     assert model.rowCount() == 9
-    model.show(replace(found, text="lamps"), is_by_file=True)
+    model.show_results(replace(found, text="lamps"), is_by_file=True)
     assert model.rowCount() == 7
 
 
 def test_one_passage_more_is_shown_at_once() -> None:
     model = ResultModel()
-    model.show(results(*(passage(n, "a") for n in range(4))), is_by_file=True)
+    model.show_results(results(*(passage(n, "a") for n in range(4))), is_by_file=True)
     assert [type(row) for row in model.rows()] == [FileRow, *4 * [PassageRow]]
 
 
 def test_a_screen_reader_hears_the_whole_row() -> None:
     model = ResultModel()
-    model.show(results(passage(1, "a.md", "Oil")), is_by_file=True)
-    heard = [model.data(model.index(n), Qt.ItemDataRole.AccessibleTextRole) for n in range(2)]
+    model.show_results(results(passage(1, "a.md", "Oil")), is_by_file=True)
+    heard = [model.data(model.index(n, 0), Qt.ItemDataRole.AccessibleTextRole) for n in range(2)]
     assert heard == ["a.md, /docs, 1 passage", "Oil: the lamp is lit"]

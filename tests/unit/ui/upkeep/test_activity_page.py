@@ -136,15 +136,15 @@ def test_new_events_come_on_top_and_keep_the_selection(room: Room, qtbot: QtBot)
         room.log.append(new)
         six = ("Endpoint call", "Feedback", "Question", "Endpoint call", "Error", "Settings")
         room.waits_for(*six)
-    assert room.table.chosen_event == CALL
+    assert room.table.current == CALL
     room.sees("6 events · 1 question in 4.0 s · 2 calls in 3.5 s, 1,000 tokens in, 50 out")
     button(room.page, "Endpoint calls").click()
     room.waits_for("Endpoint call", "Endpoint call")
-    assert room.table.chosen_event == CALL
+    assert room.table.current == CALL
     room.log.append(ActivityEvent(NOW, EventKind.SETTINGS, detail="x"))
     room.log.append(ActivityEvent(NOW + 1, EventKind.CALL, Purpose.TEST, model="llama"))
     room.waits_for("Endpoint call", "Endpoint call", "Endpoint call")
-    assert room.table.chosen_event == CALL
+    assert room.table.current == CALL
 
 
 def test_a_hidden_page_reads_when_it_is_shown(room: Room, qtbot: QtBot) -> None:
@@ -218,14 +218,14 @@ def test_rows_are_loaded_as_one_scrolls(qtbot: QtBot) -> None:
     model = ActivityModel()
     QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
     events = [ActivityEvent(NOW - n, EventKind.NOTICE, f"n{n}") for n in range(1_000)]
-    model.show(FoundEvents(events, {}))
+    model.show_found(FoundEvents(events, {}))
     assert model.rowCount() == 200
     model.fetchMore(model.index(-1, -1))
     assert model.rowCount() == 400
     assert model.row_of(events[700]) == 700
     assert model.rowCount() == 701
     model.prepend(ActivityEvent(NOW + 1, EventKind.NOTICE, "new"))
-    assert (model.rowCount(), model.event_at(0).subject) == (702, "new")
+    assert (model.rowCount(), model.row_at(0).subject) == (702, "new")
     assert model.row_of(ActivityEvent(NOW, EventKind.NOTICE, "gone")) is None
     while model.canFetchMore(model.index(-1, -1)):
         model.fetchMore(model.index(-1, -1))
