@@ -61,7 +61,7 @@ def _refuse_google_api(host: str, path: str) -> None:
     if host == _GOOGLE and not path.rstrip("/").endswith("/openai") and "/openai/" not in path:
         raise AppError(
             "This is the address of Google's own API.",
-            f"Enter the one that speaks OpenAI's: https://{_GOOGLE}/v1beta/openai",
+            "Enter the one that speaks OpenAI's: https://generativelanguage.googleapis.com/v1beta/openai",
         )
 
 

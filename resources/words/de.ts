@@ -8238,6 +8238,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Zeile {number} von {path} kann nicht gelesen werden.</translation>
     </message>
     <message>
+        <source>Make one above the chat, or with `assistant add`.</source>
+        <translation>Legen Sie einen über dem Chat an, oder mit `assistant add`.</translation>
+    </message>
+    <message>
         <source>Make one under Compare models in Settings.</source>
         <translation>Legen Sie eine unter „Modelle vergleichen“ in den Einstellungen an.</translation>
     </message>
@@ -9980,6 +9984,10 @@ Was kostet der Eintritt?</translation>
         <translation>Geben Sie den Schlüssel für {host} in den Einstellungen noch einmal ein.</translation>
     </message>
     <message>
+        <source>Enter the one that speaks OpenAI&apos;s: https://generativelanguage.googleapis.com/v1beta/openai</source>
+        <translation>Geben Sie die ein, die jene von OpenAI spricht: https://generativelanguage.googleapis.com/v1beta/openai</translation>
+    </message>
+    <message>
         <source>Enter your key for {host} in Settings.</source>
         <translation>Geben Sie in den Einstellungen Ihren Schlüssel für {host} ein.</translation>
     </message>
@@ -10560,6 +10568,10 @@ Was kostet der Eintritt?</translation>
         <translation>Die Wörter allein sagen es nicht, und mehr wird in dieser Sprache nicht geprüft.</translation>
     </message>
     <message>
+        <source>Its words alone don&apos;t tell, and its source has no sentences to read.</source>
+        <translation>Seine Wörter allein sagen es nicht, und in seiner Quelle stehen keine Sätze, die sich lesen lassen.</translation>
+    </message>
+    <message>
         <source>Keys are kept in: {name}.</source>
         <translation>Schlüssel liegen in: {name}.</translation>
     </message>
@@ -10606,10 +10618,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Make a new one first, or remove the folder.</source>
         <translation>Legen Sie zuerst eine neue an, oder entfernen Sie den Ordner.</translation>
-    </message>
-    <message>
-        <source>Make one in the window, above the chat.</source>
-        <translation>Legen Sie im Fenster einen an, über dem Chat.</translation>
     </message>
     <message>
         <source>Makes things up: answered {share} right. It adds to excerpts what they back.</source>
@@ -12518,6 +12526,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>This is not the address of a web page.</source>
         <translation>Das ist keine Adresse einer Webseite.</translation>
+    </message>
+    <message>
+        <source>This is the address of Google&apos;s own API.</source>
+        <translation>Das ist die Adresse der eigenen API von Google.</translation>
     </message>
     <message>
         <source>This keyboard has no such key.</source>
