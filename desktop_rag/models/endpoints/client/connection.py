@@ -4,6 +4,7 @@ It sends nothing about this computer, uses the system's proxy, follows no redire
 bodies and limits their size.
 """
 
+import threading
 import urllib.request
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -141,6 +142,7 @@ _SENT_HEADERS = frozenset(
 _NO_KEY = "none"
 # A header for our transport, never sent: the path of the list of models, if not the usual one.
 LIST_PATH = "desktop-rag-list-path"
+_IMPORTING = threading.Lock()
 
 
 def open_client(endpoint: EndpointSettings, key: str, interruption: Interruption) -> "OpenAI":
@@ -149,7 +151,9 @@ def open_client(endpoint: EndpointSettings, key: str, interruption: Interruption
     Raises:
         AppError: for an address, key or proxy that cannot be used.
     """
-    from openai import OpenAI
+    # Two threads that import it at once may each see a part of it.
+    with _IMPORTING:
+        from openai import OpenAI
 
     base_url = normalise_base_url(endpoint.base_url)
     key = key.strip()
