@@ -16,7 +16,7 @@ from typing import Any, cast
 log = logging.getLogger(__name__)
 
 _MOST_PIXELS = 1 << 20
-_LONGEST_FILE_NAME = 80
+_LONGEST_FILE_NAME = 60
 
 
 def file_name_of(title: str) -> str:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
 
 from desktop_rag.core.conversation import Conversation, Message, ModelCheckOffered
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.own_files import persons_mask
+from desktop_rag.core.files.own_files import file_name_of, persons_mask
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.question import Question
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
 _FORMS = {"Markdown (*.md)": "md", "Web page (*.html)": "html", "JSON (*.json)": "json"}
-_MAX_NAME = 60
 
 Copied = Callable[[Conversation, list[Message]], None]
 
@@ -204,7 +203,7 @@ class ConversationActions(QObject):
         save_as(
             self._window,
             tr("Export chat"),
-            f"{_file_name(conversation)}.md",
+            f"{file_name_of(title_of(conversation))}.md",
             _FORMS,
             lambda path: self.export(conversation, Path(path)),
             name="exportDialog",
@@ -252,8 +251,3 @@ class ConversationActions(QObject):
             return conversation, self._history.messages(conversation.conversation_id)
 
         self._bridge.run(self, work, lambda result: copied(*result))
-
-
-def _file_name(conversation: Conversation) -> str:
-    kept = "".join(c if c.isalnum() or c in " -_" else " " for c in title_of(conversation))
-    return " ".join(kept.split())[:_MAX_NAME].strip() or "chat"
