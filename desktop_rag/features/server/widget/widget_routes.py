@@ -105,10 +105,7 @@ def _told(each: AnswerEvent | AnswerChanged, run: AnswerRun) -> dict[str, Any] |
     """An event in the form of the wire; None for one that says nothing to a reader."""
     match each:
         case SourcesFound():
-            found = [
-                source_json(source, (), run.address, sees_paths=run.sees_paths)
-                for source in each.sources
-            ]
+            found = [_source(source, run) for source in each.sources]
             notes = each.notes.in_words() if each.notes else ""
             return {"type": "sources", "sources": found, "notes": notes}
         case TextDelta():
@@ -133,10 +130,7 @@ def _source(source: SourceRef, run: AnswerRun) -> dict[str, Any]:
 
 def _answer(message: Message, run: AnswerRun) -> dict[str, Any]:
     fault = " ".join(part for part in (message.error_title, message.error_hint) if part)
-    nearest = [
-        source_json(source, (), run.address, sees_paths=run.sees_paths)
-        for source in message.nearest
-    ]
+    nearest = [_source(source, run) for source in message.nearest]
     told = {"answer_id": message.message_id, "fault": fault, "nearest": nearest}
     return extension(message, run.address, sees_paths=run.sees_paths) | told
 
