@@ -220,8 +220,8 @@ def test_an_answer_to_the_person_goes_first(services: app.Services, server: Chat
     questions_of(services).add(QUESTION)
     runner = threading.Thread(target=runner_of(services).check)
     runner.start()
-    while not server.chats:
-        threading.Event().wait(0.01)
+    # Before that, the server may not have read how it is to answer.
+    assert server.has_sent.wait(30)
     server.mode = "answer"
     persons = services.chat.ask("When is the lamp lit?", cancel=threading.Event())
     events = list(persons)
@@ -240,8 +240,8 @@ def test_closing_gives_a_run_up_and_it_is_due_again(
     questions_of(services).add(QUESTION)
     runner_of(services).start()
     runner_of(services).wake()
-    while not server.chats:
-        threading.Event().wait(0.01)
+    # Before that, the server may not have read how it is to answer.
+    assert server.has_sent.wait(30)
     server.mode = "answer"
     again = start()
     assert answers(again) == []
