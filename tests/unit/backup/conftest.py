@@ -15,6 +15,7 @@ from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.opening import open_engine
 from tests.unit.backup.filled_library import Place, fill
 
+OpenHome = Callable[[Home], Place]
 OpenPlace = Callable[[str], Place]
 
 
@@ -68,7 +69,7 @@ def good_backup(filled_library: FilledLibrary) -> Path:
 
 
 @pytest.fixture
-def open_home() -> Iterator[Callable[[Home], Place]]:
+def open_home() -> Iterator[OpenHome]:
     """Opens the library of a home."""
     with ExitStack() as stack:
 
@@ -79,13 +80,13 @@ def open_home() -> Iterator[Callable[[Home], Place]]:
 
 
 @pytest.fixture
-def open_place(open_home: Callable[[Home], Place], tmp_path: Path) -> OpenPlace:
+def open_place(open_home: OpenHome, tmp_path: Path) -> OpenPlace:
     """Opens the library of a home of this name."""
     return lambda name: open_home(Home(tmp_path / name))
 
 
 @pytest.fixture
-def full(filled_library: FilledLibrary, open_home: Callable[[Home], Place]) -> Place:
+def full(filled_library: FilledLibrary, open_home: OpenHome) -> Place:
     """A library with everything, prompts, a rewrite and settings, of the test alone."""
     return open_home(filled_library.restored())
 

@@ -197,7 +197,7 @@ def test_a_file_that_has_tags_here_gets_those_it_lacks(
     full: Place, empty: Place, file: Path
 ) -> None:
     land = empty.engine.sources.add_collection("Land")
-    fields = empty.home.root.parent / "documents" / "land"
+    fields = full.home.root.parent / "documents" / "land"
     tag(
         empty.engine,
         empty.engine.sources.add_source(fields, land.collection_id),

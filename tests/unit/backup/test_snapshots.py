@@ -19,7 +19,7 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.store.opening import open_engine
-from tests.unit.backup.conftest import OpenPlace
+from tests.unit.backup.conftest import OpenHome, OpenPlace
 from tests.unit.backup.filled_library import Place, shown, texts
 
 pytestmark = pytest.mark.slow
@@ -189,12 +189,12 @@ def two_days(full: Place, snapshots: Snapshots, clock: Clock) -> list[Snapshot]:
 
 
 def test_a_library_that_is_gone_comes_back(
-    full: Place, snapshots: Snapshots, clock: Clock, open_place: OpenPlace
+    full: Place, snapshots: Snapshots, clock: Clock, open_home: OpenHome
 ) -> None:
     two_days(full, snapshots, clock)
     before, files = shown(full), texts(full.home)
     lose(full)
-    again = open_place("full")
+    again = open_home(full.home)
     [notice] = restored(again)
     assert (shown(again), texts(again.home)) == (before, files)
     assert again.home.settings.exists()
@@ -204,14 +204,14 @@ def test_a_library_that_is_gone_comes_back(
 
 
 def test_a_damaged_snapshot_is_passed_over(
-    full: Place, snapshots: Snapshots, clock: Clock, open_place: OpenPlace
+    full: Place, snapshots: Snapshots, clock: Clock, open_home: OpenHome
 ) -> None:
     newest, _ = two_days(full, snapshots, clock)
     content = bytearray(newest.file.read_bytes())
     content[len(content) // 2] ^= 0xFF
     newest.file.write_bytes(content)
     lose(full)
-    again = open_place("full")
+    again = open_home(full.home)
     done, passed = restored(again)
     assert "23 November 2026" in done.title
     assert "24 November 2026 was passed over" in passed.title
@@ -219,27 +219,27 @@ def test_a_damaged_snapshot_is_passed_over(
 
 
 def test_a_library_that_was_emptied_stays_empty(
-    full: Place, snapshots: Snapshots, open_place: OpenPlace
+    full: Place, snapshots: Snapshots, open_home: OpenHome
 ) -> None:
     snapshots.make()
     for chat in full.engine.conversations.all():
         full.engine.conversations.set_deleted(chat.conversation_id, True)
     full.engine.conversations.purge_deleted()
     full.engine.close()
-    again = open_place("full")
+    again = open_home(full.home)
     assert restored(again) == []
     assert again.engine.conversations.all() == []
 
 
 def test_the_journal_comes_before_a_snapshot(
-    full: Place, snapshots: Snapshots, open_place: OpenPlace
+    full: Place, snapshots: Snapshots, open_home: OpenHome
 ) -> None:
     snapshots.make()
     change(full)
     before = shown(full)
     full.engine.close()
     (full.home.root / "library.duckdb").unlink()
-    again = open_place("full")
+    again = open_home(full.home)
     assert restored(again) == []
     assert shown(again)["chats"] == before["chats"]
 

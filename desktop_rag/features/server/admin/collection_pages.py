@@ -94,52 +94,55 @@ class CollectionAdmin:
              when(s.added_at))
             for s in own
         ]  # fmt: skip
-        chunking = collection.chunking
-        body = stacked(
-            section(
-                "Sources",
-                table(("Source", "State", "Documents", "Added"), rows, empty="No sources yet."),
-                form(visit, f"{path}/look", tag("p", button("Look for changes now"))),
-                form(
-                    visit, f"{path}/folder",
-                    form_field("Folder of this computer", "folder", required=True, hint=_FOLDER),
-                    tag("p", button("Add folder")),
-                ),
-                form(
-                    visit, f"{path}/links",
-                    text_area("Web pages", "urls", hint=_LINKS),
-                    form_field("Most pages", "pages", "100", kind="number", min=1, max=10_000),
-                    tag("p", button("Add web pages")),
-                ),
+        body = stacked(self._sources(visit, path, rows), self._settings(visit, path, collection))
+        return Shown(collection.name, body)
+
+    def _sources(self, visit: Visit, path: str, rows: Sequence[Sequence[Child]]) -> Html:
+        return section(
+            "Sources",
+            table(("Source", "State", "Documents", "Added"), rows, empty="No sources yet."),
+            form(visit, f"{path}/look", tag("p", button("Look for changes now"))),
+            form(
+                visit, f"{path}/folder",
+                form_field("Folder of this computer", "folder", required=True, hint=_FOLDER),
+                tag("p", button("Add folder")),
             ),
-            section(
-                "Settings",
-                form(
-                    visit, f"{path}/cutting",
-                    select("Pieces follow", "method", _METHODS, chunking.method),
-                    form_field("Tokens of a piece (0: as the model takes)", "most",
-                               str(chunking.max_tokens), kind="number", min=0, max=8192),
-                    form_field("Tokens repeated in the next", "overlap",
-                               str(chunking.overlap_tokens), kind="number", min=0, max=128),
-                    select("Embedding model", "embedder", self._embedders(), collection.embedder),
-                    note("Documents follow in the background; until then the old pieces answer."),
-                    tag("p", button("Save")),
-                ),
-                form(
-                    visit, path,
-                    form_field("Name", "name", collection.name, required=True, maxlength=80),
-                    tag("p", button("Rename")),
-                ),
-                form(
-                    visit, f"{path}/hosts",
-                    text_area("Hosts of the local network that its links may name", "hosts",
-                              "\n".join(collection.intranet_hosts), hint=_HOSTS),
-                    tag("p", button("Save")),
-                ),
-                tag("p", tag("a", "Remove this collection…", href=f"{path}/remove")),
+            form(
+                visit, f"{path}/links",
+                text_area("Web pages", "urls", hint=_LINKS),
+                form_field("Most pages", "pages", "100", kind="number", min=1, max=10_000),
+                tag("p", button("Add web pages")),
             ),
         )  # fmt: skip
-        return Shown(collection.name, body)
+
+    def _settings(self, visit: Visit, path: str, collection: Collection) -> Html:
+        chunking = collection.chunking
+        return section(
+            "Settings",
+            form(
+                visit, f"{path}/cutting",
+                select("Pieces follow", "method", _METHODS, chunking.method),
+                form_field("Tokens of a piece (0: as the model takes)", "most",
+                           str(chunking.max_tokens), kind="number", min=0, max=8192),
+                form_field("Tokens repeated in the next", "overlap",
+                           str(chunking.overlap_tokens), kind="number", min=0, max=128),
+                select("Embedding model", "embedder", self._embedders(), collection.embedder),
+                note("Documents follow in the background; until then the old pieces answer."),
+                tag("p", button("Save")),
+            ),
+            form(
+                visit, path,
+                form_field("Name", "name", collection.name, required=True, maxlength=80),
+                tag("p", button("Rename")),
+            ),
+            form(
+                visit, f"{path}/hosts",
+                text_area("Hosts of the local network that its links may name", "hosts",
+                          "\n".join(collection.intranet_hosts), hint=_HOSTS),
+                tag("p", button("Save")),
+            ),
+            tag("p", tag("a", "Remove this collection…", href=f"{path}/remove")),
+        )  # fmt: skip
 
     @page(_PATH, "POST")
     def _add(self, visit: Visit) -> Moved:
