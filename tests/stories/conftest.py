@@ -238,11 +238,15 @@ class Person:
 
     def field(self, name: str) -> QWidget:
         """The visible field with this accessible name."""
+        return next(self.fields(name))
+
+    def fields(self, name: str) -> Iterator[QWidget]:
+        """The visible fields with this accessible name; none while a row is made anew."""
         kinds = (QLineEdit, QPlainTextEdit, QTextEdit, QComboBox)
         fields = [w for kind in kinds for w in self.place.findChildren(kind)]
         found = (w for w in fields if w.isVisible() and w.accessibleName() == name)
         # The line of an editable list has the name of the list.
-        return next(w for w in found if not isinstance(w.parent(), QComboBox))
+        return (w for w in found if not isinstance(w.parent(), QComboBox))
 
     def typed(self, name: str) -> str:
         """The text of the question field with this accessible name."""

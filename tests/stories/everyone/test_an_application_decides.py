@@ -107,7 +107,7 @@ def test_a_filter_of_an_installed_package_is_used(person: Person, package: None)
 
     # One for some models does not see other requests.
     limit = "Models that closed is for"
-    person.waits_until(lambda: person.field(limit).isEnabled())
+    person.waits_until(lambda: any(field.isEnabled() for field in person.fields(limit)))
     person.types(limit, "collection:*\t")
     person.waits_until(lambda: models(address, secret)[0] == 200)
     assert person.app.window.settings.value.server.filters == ("closed=collection:*",)
