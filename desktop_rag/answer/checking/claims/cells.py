@@ -18,7 +18,6 @@ from desktop_rag.core.language.languages import function_words
 
 _GAP = regex.compile(r"\t+| {2,}")
 _RULE = regex.compile(r"[\s|:+=–—-]*")
-_BEFORE_HEAD = regex.compile(r"^Columns: ")
 _LEAST_ROWS, _LINES_ABOVE = 3, 3
 _MOST_WAYS = 120
 _LIMITS = frozenset(("before", "after", "until", "bis", "under", "without", "against"))
@@ -92,8 +91,6 @@ def _cells(line: str) -> tuple[str, ...]:
 def _table(rows: Sequence[Row], text: str) -> Table:
     """The table; its head has an empty first cell where its own is left out."""
     head, *others = rows
-    first = _BEFORE_HEAD.sub("", head.cells[0])
-    head = Row(head.start, head.end, (first, *head.cells[1:]))
     if all(len(row.cells) == len(head.cells) + 1 for row in others):
         head = Row(head.start, head.end, ("", *head.cells))
     lines = [line for line in text[: head.start].splitlines() if line.strip()]

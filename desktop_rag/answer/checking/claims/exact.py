@@ -77,7 +77,10 @@ def _from_table(
 def _of_column(
     claim: str, tokens: Sequence[ClaimToken], sources: Mapping[int, SourceIndex]
 ) -> CheckedClaim | None:
-    """The claim with the sum or the mean of a column as the only figure that no source has."""
+    """The claim with the sum or the mean of a column as the only figure that no source has.
+
+    Of the result of a query only: another source may be a piece of a table, with another sum.
+    """
     lists = word_lists()
     words = {token.word for token in tokens}
     unknown = unknown_figures(claim, sources)
@@ -86,7 +89,7 @@ def _of_column(
     if len(unknown) != 1 or unknown[0].date or is_negated or not is_total:
         return None
     for number, index in sources.items():
-        for columns in index.columns:
+        for columns in (each for each in index.columns if each.is_whole):
             for values in columns.numbers():
                 total = sum(values, Decimal(0))
                 made = total / len(values) if words & lists.averaging else total

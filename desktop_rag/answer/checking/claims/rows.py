@@ -153,12 +153,16 @@ def _place(cell: str, claim: str) -> Span | None:
 
 @dataclass(slots=True)
 class _Reading:
-    """A claim read as a row: the columns that it says, and the words and figures that are left."""
+    """A claim read as a row: the columns that it says, and the words and figures that are left.
+
+    With others that the claim lists, none is the first of all.
+    """
 
     row: Row
     table: Columns
     tokens: Sequence[ClaimToken]
     left: list[ClaimToken]
+    is_listed: bool
     unread: list[Quantity] = field(default_factory=list[Quantity])
     names: set[int] = field(default_factory=set[int])
     figures: set[int] = field(default_factory=set[int])
@@ -235,9 +239,12 @@ class _Reading:
     def _read_extreme(self) -> bool:
         """True when the row is told to be the first by a column, and is; of all rows only."""
         kinds = table_words().kinds
+        if self.is_listed:
+            return False
         for kind, is_day in (("high", False), ("low", False), ("late", True), ("early", True)):
             said = [token for token in self.left if token.word in kinds[kind]]
-            column = self._ranked(is_day=is_day) if len(said) == 1 else None
+            is_alone = len(said) == 1 and not self._is_one_of(said[0])
+            column = self._ranked(is_day=is_day) if is_alone else None
             if column is None:
                 continue
             ranks = {row: _rank(self.table.figures[row][column]) for row in self.table.rows}
@@ -250,6 +257,13 @@ class _Reading:
             self.left = [token for token in self.left if token not in said]
             return True
         return False
+
+    def _is_one_of(self, token: ClaimToken) -> bool:
+        """True for "one of the largest", which several rows can be."""
+        before = [t.word for t in self.tokens if t.start < token.start][-2:-1]
+        lists = word_lists()
+        parts = lists.circumstances | lists.relations.keys() | lists.determiners
+        return any(word in parts for word in before)
 
     def _ranked(self, *, is_day: bool) -> int | None:
         """The column by which rows are compared: one that is said, else the only one."""
@@ -343,7 +357,8 @@ def _best(
     """The row of which the claim says most; None where two say as much."""
     found: list[_Reading] = []
     for row in rows:
-        reading = _Reading(row, table, tokens, [t for t in tokens if t.is_content])
+        left = [token for token in tokens if token.is_content]
+        reading = _Reading(row, table, tokens, left, is_listed=len(rows) == 1)
         reading.read_names(claim)
         reading.read_figures(claim)
         found.append(reading)

@@ -210,3 +210,10 @@ R-18 | Halden AG | 11527.97
 )
 def test_the_sum_and_the_mean_of_a_column_are_computed(claim: str, verdict: Verdict) -> None:
     assert ClaimChecker().check(claim, [OPEN_INVOICES]).verdict is verdict
+
+
+def test_the_sum_of_a_piece_is_not_that_of_the_table() -> None:
+    """A model that adds up the rows that it was shown is wrong about all."""
+    piece = OPEN_INVOICES.partition("\n")[2]
+    said = "Together all invoices amount to EUR 91,468.32 net."
+    assert ClaimChecker().check(said, [piece]).verdict is not Verdict.SUPPORTED

@@ -6,7 +6,7 @@ from desktop_rag.answer.checking.claims.checker import ClaimChecker
 from desktop_rag.core.claims import Basis, Verdict
 
 INVOICES = """
-Columns: Invoice | Customer | Date | Net EUR | VAT EUR | Paid
+Invoice | Customer | Date | Net EUR | VAT EUR | Paid
 INV-2025-030 | Solveig Robotics AS | 2025-08-10 | 5532.76 | 0 | no
 INV-2025-031 | Meridian Foods AG | 2025-08-13 | 62000 | 0 | yes
 INV-2025-032 | Kranich Verlag | 2025-09-16 | 4932.31 | 937.14 | yes
@@ -90,6 +90,10 @@ WRONG = [
 ]  # fmt: skip
 # What the rows alone don't say, or not for sure.
 OPEN = [
+    (OPEN_INVOICES, "The largest are R-12 and R-06."),
+    (OPEN_INVOICES, "R-06 is one of the largest invoices."),
+    (OPEN_INVOICES, "R-18 gehört zu den größten."),
+    (OPEN_INVOICES, "R-06 ist eine der größten."),
     (PLAN, "The new website starts on 29 May 2026 and is due on 2 February 2026."),
     (PLAN, "The server move is due before 27 February 2026."),
     (PLAN, "Server move (EUR 12,500) and Phone system (EUR 9,900) are planned."),
