@@ -322,7 +322,7 @@ class AnswerService:
         self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None
     ) -> Iterator[AnswerEvent]:
         self._add_hints(draft, request)
-        if request.named and not model:
+        if request.named and request.named.names and not model:
             yield from self._named.outline(draft, request, is_comparison=not request.is_summary)
         else:
             draft.has_several_steps = True
