@@ -3336,6 +3336,10 @@ Die vollständige Adresse lautet:
         <translation>Modelldatei wählen…</translation>
     </message>
     <message>
+        <source>All models…</source>
+        <translation>Alle Modelle…</translation>
+    </message>
+    <message>
         <source>Find one</source>
         <translation>Eines suchen</translation>
     </message>
@@ -3356,12 +3360,88 @@ Die vollständige Adresse lautet:
         <translation>{size}, gefunden in {program}.</translation>
     </message>
     <message>
+        <source>None yet.</source>
+        <translation>Noch keine.</translation>
+    </message>
+    <message>
+        <source>To fetch from {host}</source>
+        <translation>Von {host} zu holen</translation>
+    </message>
+    <message>
+        <source>Kept in {folder}</source>
+        <translation>Abgelegt in {folder}</translation>
+    </message>
+    <message>
+        <source>On this computer; the fetched ones take {size}</source>
+        <translation>Auf diesem Computer; die geholten belegen {size}</translation>
+    </message>
+    <message>
+        <source>Use {name}</source>
+        <translation>{name} verwenden</translation>
+    </message>
+    <message>
         <source>Use it</source>
         <translation>Verwenden</translation>
     </message>
     <message>
         <source>Fetch it</source>
         <translation>Herunterladen</translation>
+    </message>
+    <message>
+        <source>Fetch {name}</source>
+        <translation>{name} holen</translation>
+    </message>
+    <message>
+        <source>Delete “{name}”?
+
+{size} become free.</source>
+        <translation>„{name}“ löschen?
+
+{size} werden frei.</translation>
+    </message>
+    <message>
+        <source>Take “{name}” off the list?
+
+Its file stays.</source>
+        <translation>„{name}“ von der Liste nehmen?
+
+Die Datei bleibt.</translation>
+    </message>
+    <message>
+        <source>Delete what was fetched of “{name}”?
+
+{size} become free.</source>
+        <translation>Den geholten Teil von „{name}“ löschen?
+
+{size} werden frei.</translation>
+    </message>
+    <message>
+        <source>Remove model</source>
+        <translation>Modell entfernen</translation>
+    </message>
+    <message>
+        <source>found in {program}</source>
+        <translation>gefunden in {program}</translation>
+    </message>
+    <message>
+        <source>too large for the memory that is free</source>
+        <translation>zu groß für den freien Arbeitsspeicher</translation>
+    </message>
+    <message>
+        <source>writes {count:.0f} tokens a second</source>
+        <translation>schreibt {count:.0f} Tokens je Sekunde</translation>
+    </message>
+    <message>
+        <source>about {size:.1f} GB</source>
+        <translation>etwa {size:.1f} GB</translation>
+    </message>
+    <message>
+        <source>for {size:.0f} GB of memory</source>
+        <translation>für {size:.0f} GB Arbeitsspeicher</translation>
+    </message>
+    <message>
+        <source>makes things up</source>
+        <translation>erfindet Dinge</translation>
     </message>
     <message>
         <source>Ask again for a written answer. It is loaded and examined meanwhile.</source>

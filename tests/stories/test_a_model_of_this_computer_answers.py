@@ -4,7 +4,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QApplication, QFileDialog
 
 from desktop_rag.features.local_model.fetcher import HOST_VARIABLE
 from desktop_rag.models.endpoint_address import OWN_ADDRESS
@@ -138,3 +138,43 @@ def test_a_model_dropped_on_any_page_answers(person: Person, tmp_path: Path, pag
     person.waits_until(lambda: models.endpoint.base_url == OWN_ADDRESS)
     person.sees("lamp writes your answers from now on.")
     assert person.app.services.library.sources.all() == []
+
+
+@pytest.mark.slow
+def test_a_model_of_the_list_is_used_fetched_in_part_and_removed(
+    person: Person, papers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = person.app.services.home.local_models
+    own.mkdir(parents=True)
+    write_model(own / "mine.gguf")
+    host = ModelHost((own / "mine.gguf").read_bytes())
+    host.most = host.size // 2
+    monkeypatch.setenv(HOST_VARIABLE, host.url)
+    person.drops(papers)
+    person.sees("2 searchable")
+    person.presses("Ctrl+1")
+    person.asks(QUESTION)
+    person.clicks("Written answers…")
+    ways = person.in_the_dialog()
+    ways.clicks("All models…")
+    person.waits_until(lambda: QApplication.activeModalWidget() is not ways.place)
+    every = person.in_the_dialog()
+    every.sees("the fetched ones take ")
+    every.sees(f"To fetch from {host.url.removeprefix('http://')}")
+    every.clicks("Fetch Llama 3.2 3B")
+    person.waits_until(lambda: host.sent_bytes >= host.most)
+    ways.clicks("Pause")
+    ways.sees("Continue")
+
+    ways.clicks("All models…")
+    person.waits_until(lambda: QApplication.activeModalWidget() is not ways.place)
+    every = person.in_the_dialog()
+    for name, is_gone in (
+        ("mine", lambda: not list(own.glob("mine.gguf"))),
+        ("Llama 3.2 3B", lambda: not list(own.iterdir())),
+    ):
+        every.clicks(f"Remove {name}")
+        every.in_the_dialog().clicks("Remove")
+        person.waits_until(is_gone)
+    every.sees("None yet.")
+    host.close()

@@ -3,7 +3,6 @@
 A download goes on while the dialog is closed; its model answers once it is there.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,16 +14,17 @@ from PySide6.QtWidgets import QDialog, QProgressBar, QWidget
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.library_events import Notice
-from desktop_rag.features.local_model.catalogue import Suggestion
+from desktop_rag.features.local_model.catalogue import OfferedModel, Suggestion
 from desktop_rag.features.local_model.downloads import Download, DownloadChanged, DownloadState
 from desktop_rag.features.local_model.local_models import LocalModel, LocalModels
 from desktop_rag.features.local_model.model_list import ModelState, ModelStateChanged
+from desktop_rag.features.local_model.ui.models_dialog import ModelsDialog, breakable, in_words
 from desktop_rag.models.endpoints.endpoint_check import LocalServer
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line, size_in_words
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.file_drop import FileDrop
-from desktop_rag.ui.widgets.forms import choose_file
+from desktop_rag.ui.widgets.forms import choose_file, open_once
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 _WIDTH_PX = 520
@@ -85,6 +85,7 @@ class WaysDialog(QDialog):
         self._file = TextButton(
             tr("Choose a model file…"), kind="quiet", then=self._on_file_clicked
         )
+        self._all = TextButton(tr("All models…"), kind="quiet", then=self._on_all_clicked)
         self._programs = PlainLabel(_PROGRAMS, wrap=True)
         self._program = TextButton(tr("Find one"), then=self._on_program_clicked)
         self._others = TextButton(tr("Choose in Settings…"), then=self._on_others_clicked)
@@ -93,7 +94,7 @@ class WaysDialog(QDialog):
         service = [PlainLabel(_SERVICE, wrap=True)]
         vertical(
             PlainLabel(_INTRO, wrap=True),
-            _card(tr("On this computer"), here, [self._press, self._file]),
+            _card(tr("On this computer"), here, [self._press, self._file, self._all]),
             _card(running, [self._programs], [self._program]),
             _card(tr("An online service"), service, [self._others]),
             Stretch(),
@@ -131,6 +132,7 @@ class WaysDialog(QDialog):
         can_run = offer is not None and offer.is_installed
         self._press.setVisible(can_run)
         self._file.setVisible(can_run)
+        self._all.setVisible(can_run)
         self._bar.setVisible(can_run and bool(offer and offer.download))
         if offer is None:
             self._words.setText(tr("Looking for models on this computer…"))
@@ -153,8 +155,7 @@ class WaysDialog(QDialog):
 
     def _show_suggestion(self, suggestion: Suggestion) -> None:
         model, place = suggestion.model, self._models.downloads
-        # A long path may be broken behind each folder.
-        folder = str(place.folder).replace(os.sep, f"{os.sep}\u200b")
+        folder = breakable(place.folder)
         words = tr(
             "{name}: {size:.1f} GB from {host}, about {minutes} min at 100 Mbit/s, licence:"
             " {licence}. It is kept in {folder}.",
@@ -165,7 +166,7 @@ class WaysDialog(QDialog):
         self._press.setText(tr("Fetch it"))
 
     def _show_download(self, download: Download) -> None:
-        self._words.setText(_in_words(download))
+        self._words.setText(in_words(download))
         self._bar.setValue(round(_PARTS * download.done_bytes / max(1, download.total_bytes)))
         is_running = download.state is DownloadState.RUNNING
         self._press.setText(tr("Pause") if is_running else tr("Continue"))
@@ -182,18 +183,23 @@ class WaysDialog(QDialog):
             name = offer.download.model.name
             self._bridge.run(self, lambda: downloads.pause(name), lambda _nothing: None)
         elif offer.download or not offer.found:
-            model = offer.download.model if offer.download else offer.suggestion.model
-            self._bridge.run(
-                self, lambda: downloads.fetch(model), lambda _n: None, self._show_fault
-            )
+            self._start(offer.download.model if offer.download else offer.suggestion.model)
         else:
-            name = offer.found.name
-            self._run(lambda: self._models.use(name))
+            self._start(offer.found)
+
+    @Slot(object)
+    def _start(self, model: LocalModel | OfferedModel) -> None:
+        """Use a model of this computer, or fetch one."""
+        if isinstance(model, LocalModel):
+            self._run(lambda: self._models.use(model.name))
+        else:
+            fetch = self._models.downloads.fetch
+            self._bridge.run(self, lambda: fetch(model), lambda _n: None, self._show_fault)
 
     def _on_download_changed(self, event: DownloadChanged) -> None:
         download = event.download
         is_running = download.state is DownloadState.RUNNING
-        self.progressed.emit(_in_words(download) if is_running else "")
+        self.progressed.emit(in_words(download) if is_running else "")
         if download.state is DownloadState.FAILED and not self.isVisible():
             self.notified.emit(Notice(download.title, download.hint))
         if download.state is DownloadState.DONE:
@@ -249,14 +255,16 @@ class WaysDialog(QDialog):
         choose_file(self, title, give, name="modelFileDialog", filters=[_FILES])
 
     @Slot()
+    def _on_all_clicked(self) -> None:
+        dialog = ModelsDialog(self._bridge, self._models, self)
+        dialog.picked.connect(self._start)
+        dialog.finished.connect(self._refresh)
+        open_once(dialog)
+
+    @Slot()
     def _on_others_clicked(self) -> None:
         self.hide()
         self.settings_requested.emit()
-
-
-def _in_words(download: Download) -> str:
-    done, total = size_in_words(download.done_bytes), size_in_words(download.total_bytes)
-    return tr("{name}: {done} of {total}", name=download.model.name, done=done, total=total)
 
 
 def _card(title: str, parts: Sequence[QWidget], buttons: Sequence[TextButton]) -> Card:
