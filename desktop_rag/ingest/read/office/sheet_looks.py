@@ -6,6 +6,7 @@ XML of ODS workbooks. Runs in the parser process.
 """
 
 import datetime
+import locale
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -87,7 +88,7 @@ def workbook_formats(package: OfficePackage, main: str) -> dict[int, str]:
 
 def telling_formats(codes: Iterable[str]) -> dict[int, str]:
     """Those of the formats that show more than digits, by their place."""
-    return {n: code for n, code in enumerate(codes) if _sections(code) or _date_parts(code)}
+    return {n: code for n, code in enumerate(codes) if _sections(code) or _date_parts(code)[1]}
 
 
 def show_of(code: str) -> Show:
@@ -261,40 +262,53 @@ _DATE_PART = re.compile(
     r"|(?P<place>y+|m+|d+|h+|s+|AM/PM|A/P)|(?P<sign>[ ,./:;@-])|(?P<other>.)",
     re.IGNORECASE | re.DOTALL,
 )
-# Names of months and days are in the language of the format; those of others aren't known here.
-_ENGLISH = {"409", "809", "1009", "0c09", "1409", "f800", "f400"}
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-)  # fmt: skip
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+# Names of months and days are in the language of the format, by its Windows code.
+_ENGLISH = "en"
+_ANY_LANGUAGE = {"f800", "f400"}
 _SHORT, _HALF = 3, 12
 
 
 @cache
-def _date_parts(code: str) -> tuple[tuple[bool, str], ...]:
-    """Literals, and places as (True, letters); none of any other format."""
+def _date_parts(code: str) -> tuple[str, tuple[tuple[bool, str], ...]]:
+    """The language; literals, and places as (True, letters), none of any other format."""
     parts: list[tuple[bool, str]] = []
-    is_english = True
+    language = _ENGLISH
     for part in _DATE_PART.finditer(code.partition(";")[0]):
         kind, text = part.lastgroup, part[part.lastgroup] if part.lastgroup else ""
         if kind == "other":
-            return ()
+            return "", ()
         if kind == "language":
-            is_english = text.lower().lstrip("0") in _ENGLISH
+            language = _language(text)
         elif text != "@":
             parts.append((kind == "place", text.lower() if kind == "place" else text))
     places = {text for is_place, text in parts if is_place}
-    has_names = any(len(text) >= _SHORT and text[0] in "md" for text in places)
+    # Spreadsheets shorten the names of other languages in ways of their own.
+    is_short = any(len(text) == _SHORT and text[0] in "md" for text in places)
     has_day = any(text[0] in "yd" for text in places)
-    return tuple(_with_minutes(parts)) if has_day and (is_english or not has_names) else ()
+    is_known = bool(language) and (language == _ENGLISH or not is_short)
+    return language, tuple(_with_minutes(parts)) if has_day and is_known else ()
+
+
+def _language(code: str) -> str:
+    """The language of a code such as 407, as `de`; "" for an unknown one."""
+    if code.lower() in _ANY_LANGUAGE:
+        return _ENGLISH
+    # Above its last four digits are the kinds of calendar and of digits.
+    language = locale.windows_locale.get(int(code, 16) & 0xFFFF, "").partition("_")[0]
+    # Loading babel takes as long as reading a small sheet.
+    from babel.localedata import exists
+
+    return language if exists(language) else ""
 
 
 def _date_shown(value: datetime.date, code: str) -> str:
     """A date as its format shows it; "" for formats of anything else."""
-    parts = _date_parts(code)
+    language, parts = _date_parts(code)
     is_half = (True, "am/pm") in parts
-    shown = (_place(value, text, is_half=is_half) if is_place else text for is_place, text in parts)
+    shown = (
+        _place(value, text, language, is_half=is_half) if is_place else text
+        for is_place, text in parts
+    )
     return " ".join("".join(shown).split())
 
 
@@ -311,7 +325,7 @@ def _with_minutes(parts: list[tuple[bool, str]]) -> Iterator[tuple[bool, str]]:
             yield False, text
 
 
-def _place(value: datetime.date, letters: str, *, is_half: bool) -> str:
+def _place(value: datetime.date, letters: str, language: str, *, is_half: bool) -> str:
     moment = datetime.datetime.combine(value, getattr(value, "time", datetime.time)())
     size = len(letters)
     if letters in ("am/pm", "a/p"):
@@ -319,13 +333,23 @@ def _place(value: datetime.date, letters: str, *, is_half: bool) -> str:
     if letters[0] == "y":
         return str(moment.year) if size >= _SHORT else f"{moment.year % 100:02}"
     if letters[0] in "md" and size >= _SHORT:
-        name = _MONTHS[moment.month - 1] if letters[0] == "m" else _DAYS[moment.weekday()]
+        name = _name_of(moment, letters[0], language)
         return name if size > _SHORT else name[:_SHORT]
     hour = (moment.hour - 1) % _HALF + 1 if is_half else moment.hour
     count = {
         "m": moment.month, "d": moment.day, "h": hour, "i": moment.minute, "s": moment.second,
     }[letters[0]]  # fmt: skip
     return f"{count:02}" if size > 1 else str(count)
+
+
+def _name_of(moment: datetime.datetime, letter: str, language: str) -> str:
+    """The name of the month or of the day of the week."""
+    from babel import Locale
+
+    known = Locale.parse(language)
+    if letter == "m":
+        return known.months["format"]["wide"][moment.month]
+    return known.days["format"]["wide"][moment.weekday()]
 
 
 def _shown(value: Value, code: str) -> str:
