@@ -25,7 +25,7 @@ from desktop_rag.cli.terminal import (
     say,
     waiting_for,
 )
-from desktop_rag.core.domain import Document, Source, SourceRules, WebLinks
+from desktop_rag.core.domain import WHOLE_FOLDER, Document, Source, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError, WrongPasswordError
 from desktop_rag.core.library_events import SourceScanned
 from desktop_rag.ingest.library import Library
@@ -255,14 +255,15 @@ def _add(library: Library, arguments: argparse.Namespace) -> set[str]:
     name = arguments.collection
     collection_id = library.collections.find_or_add(name).collection_id if name else ""
     known = [s for s in library.sources.all() if collection_id in ("", s.collection_id)]
-    encodings = {".": arguments.encoding} if arguments.encoding else {}
-    rules = SourceRules(
-        arguments.gitignore, arguments.hidden, tuple(arguments.exclude), encodings=encodings
-    )
+    encoding = arguments.encoding or ""
+    rules = SourceRules(arguments.gitignore, arguments.hidden, tuple(arguments.exclude))
+    rules = rules.with_encoding(encoding, WHOLE_FOLDER)
     paths, urls = _asked(arguments)
     for each in paths:
         found = next((source for source in known if source.path == each), None)
         source = found or library.sources.add(each, collection_id, rules)
+        if encoding and found and found.rules.encodings.get(WHOLE_FOLDER) != encoding:
+            library.exclusions.choose_folder_encoding(found.source_id, encoding)
         if base := arguments.base_address:
             library.sources.set_base_address(source.source_id, base)
     addresses, refresh = tuple(urls), max(0.0, arguments.refresh)

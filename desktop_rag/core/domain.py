@@ -6,7 +6,7 @@ epoch.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -124,14 +124,17 @@ class SourceState(StrEnum):
     OFFLINE = "offline"
 
 
+WHOLE_FOLDER = "."
+
+
 @dataclass(frozen=True, slots=True)
 class SourceRules:
     """Exclusions a person adds for a folder, on top of the built-in ones.
 
     `excluded` holds .gitignore patterns relative to the folder, `excluded_files` paths of single
     files in it, with slashes; `.` is a source that is a file itself. `max_file_mb` 0 means the
-    limit from the settings. `encodings` of texts by such paths are the person's choice; that of `.`
-    is for all others.
+    limit from the settings. `encodings` of texts by such paths are the person's choice; that of
+    `WHOLE_FOLDER` is for all others.
     """
 
     uses_gitignore: bool = False
@@ -143,7 +146,13 @@ class SourceRules:
 
     def encoding_of(self, name: str) -> str:
         """The encoding chosen for a file by its path in the folder; "" if there is none."""
-        return self.encodings.get(name) or self.encodings.get(".", "")
+        return self.encodings.get(name) or self.encodings.get(WHOLE_FOLDER, "")
+
+    def with_encoding(self, encoding: str, *names: str) -> "SourceRules":
+        """With this encoding for files by their paths, or for `WHOLE_FOLDER`; "" forgets theirs."""
+        others = {n: e for n, e in self.encodings.items() if n not in names}
+        chosen = dict.fromkeys(sorted(names), encoding) if encoding else {}
+        return replace(self, encodings=others | chosen)
 
 
 @dataclass(frozen=True, slots=True)

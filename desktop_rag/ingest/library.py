@@ -14,6 +14,7 @@ from pathlib import Path
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.domain import (
     EXCLUDED,
+    WHOLE_FOLDER,
     WRONG_PASSWORD,
     Collection,
     Document,
@@ -219,10 +220,22 @@ class LibraryExclusions:
                 if not its or not source.is_on_disk:
                     continue
                 names = {_name_in(source, path) for path in its}
-                others = {n: e for n, e in source.rules.encodings.items() if n not in names}
-                chosen = dict.fromkeys(sorted(names), encoding) if encoding else {}
-                rules = replace(source.rules, encodings=others | chosen)
+                rules = source.rules.with_encoding(encoding, *names)
                 self._sources.set_rules(source.source_id, rules)
+        return self._read_again(files)
+
+    def choose_folder_encoding(self, source_id: str, encoding: str) -> int:
+        """As `choose_encoding`, for all files of a folder that have none of their own."""
+        with self._lock:
+            [source] = [each for each in self._sources.sources() if each.source_id == source_id]
+            rules = source.rules.with_encoding(encoding, WHOLE_FOLDER)
+            self._sources.set_rules(source_id, rules)
+        rows = self._documents.documents(source_id)
+        texts = [d for d in rows if d.may_lack_encoding and d.can_be_read_again and not d.parent_id]
+        others = [d for d in texts if _name_in(source, d.path) not in rules.encodings]
+        return self._read_again(others)
+
+    def _read_again(self, files: Sequence[Document]) -> int:
         self._rules_changed()
         waiting = self._documents.requeue([d.document_id for d in files])
         self._changed(waiting)

@@ -1758,6 +1758,10 @@ Die vollständige Adresse lautet:
         <translation>{name} hinzufügen</translation>
     </message>
     <message>
+        <source>Encoding of texts that do not name theirs</source>
+        <translation>Kodierung von Texten, die ihre nicht nennen</translation>
+    </message>
+    <message>
         <source>For a folder that mirrors a site: its sources link there.</source>
         <translation>Für einen Ordner, der eine Website spiegelt: Seine Quellen verlinken dorthin.</translation>
     </message>

@@ -1,4 +1,4 @@
-"""The menu of encodings for texts that do not name theirs. Qt thread."""
+"""Choices of an encoding for texts that do not name theirs. Qt thread."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -6,6 +6,7 @@ from functools import partial
 from PySide6.QtWidgets import QMenu
 
 from desktop_rag.core.language.translation import tr
+from desktop_rag.ui.widgets.form_fields import DropDown
 
 
 def add_encodings(menu: QMenu, choose: Callable[[str], None]) -> None:
@@ -13,9 +14,27 @@ def add_encodings(menu: QMenu, choose: Callable[[str], None]) -> None:
     inner = menu.addMenu(tr("Text encoding"))
     inner.addAction(tr("Found by itself"), partial(choose, ""))
     inner.addSeparator()
+    for shown, name in _choices():
+        inner.addAction(shown, partial(choose, name))
+
+
+def encoding_field(chosen: str) -> DropDown:
+    """A closed list of the encodings; its data are their names."""
+    field = DropDown()
+    field.setAccessibleName(tr("Text encoding"))
+    field.addItem(tr("Found by itself"), "")
+    for shown, name in _choices():
+        field.addItem(shown, name)
+    if field.findData(chosen) < 0:
+        field.addItem(chosen, chosen)
+    field.setCurrentIndex(field.findData(chosen))
+    return field
+
+
+def _choices() -> Iterator[tuple[str, str]]:
     for letters, encodings in _offered():
         for shown, name in encodings.items():
-            inner.addAction(f"{letters}: {shown}", partial(choose, name))
+            yield f"{letters}: {shown}", name
 
 
 def _offered() -> Iterator[tuple[str, dict[str, str]]]:

@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.crawling import CrawlReport
-from desktop_rag.core.domain import Collection, Source, SourceRules, WebLinks
+from desktop_rag.core.domain import WHOLE_FOLDER, Collection, Source, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import Notice
@@ -230,6 +230,9 @@ class SourceActions(QObject):
                     library.sources.set_base_address(source_id, base)
                 if rules != source.rules:
                     library.sources.set_rules(source_id, rules)
+                encoding = rules.encodings.get(WHOLE_FOLDER, "")
+                if encoding != source.rules.encodings.get(WHOLE_FOLDER, ""):
+                    library.exclusions.choose_folder_encoding(source_id, encoding)
 
             self._run(apply)
 

@@ -78,3 +78,23 @@ def test_a_folder_can_have_an_encoding(services: Services, tmp_path: Path) -> No
         DOUBTFUL, "Źródło w Łodzi",
     )  # fmt: skip
     assert named(services, "old.txt").reason == ""
+
+
+@pytest.mark.slow
+def test_a_folder_that_is_there_gets_an_encoding(services: Services, tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    for name in ("a.txt", "b.txt", "own.txt"):
+        (folder / name).write_bytes(f"{DOUBTFUL} {name}".encode("cp852"))
+    read(services, folder)
+    services.library.exclusions.choose_encoding([named(services, "own.txt").document_id], "cp1250")
+    assert services.library.indexing.wait_until_idle(QUIET_S)
+    [source] = services.library.sources.all()
+    own = text_of(services, "own.txt")
+    assert services.library.exclusions.choose_folder_encoding(source.source_id, "cp852") == 2
+    assert services.library.indexing.wait_until_idle(QUIET_S)
+    assert text_of(services, "a.txt") == f"{DOUBTFUL} a.txt"
+    assert text_of(services, "own.txt") == own != f"{DOUBTFUL} own.txt"
+    services.library.exclusions.choose_folder_encoding(source.source_id, "")
+    [source] = services.library.sources.all()
+    assert source.rules.encodings == {"own.txt": "cp1250"}

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_rag.core.domain import Collection, Source, SourceRules
+from desktop_rag.core.domain import WHOLE_FOLDER, Collection, Source, SourceRules
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, number_in_words, told, tr
 from desktop_rag.core.library_events import FolderPreview, LeftOut
@@ -33,6 +33,7 @@ from desktop_rag.ui.foundation.wording import (
     title_of,
 )
 from desktop_rag.ui.library.collection_field import CollectionField
+from desktop_rag.ui.library.encoding_menu import encoding_field
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note, number_field, show_number
 from desktop_rag.ui.widgets.layouts import Stretch, clear, fill, horizontal, vertical
@@ -246,6 +247,7 @@ class FolderDialog(QDialog):
         self._base = QLineEdit(source.base_address if source else "")
         self._base.setPlaceholderText("https://example.org/guide/")
         self._base.setAccessibleName(tr("Address of the site"))
+        self._encoding = encoding_field(rules.encodings.get(WHOLE_FOLDER, ""))
         self._preview = PreviewPanel()
         self._confirm = TextButton(
             tr("Save") if source else tr("Add folder"),
@@ -275,6 +277,8 @@ class FolderDialog(QDialog):
         if not is_new:
             fill(
                 left,
+                PlainLabel(tr("Encoding of texts that do not name theirs")),
+                self._encoding,
                 PlainLabel(tr("Address of the site")),
                 self._base,
                 note(tr("For a folder that mirrors a site: its sources link there.")),
@@ -307,5 +311,6 @@ class FolderDialog(QDialog):
 
     @Slot()
     def _on_confirm_clicked(self) -> None:
-        self.submitted.emit(self._collection.name, self._rules.rules, self._base.text().strip())
+        rules = self._rules.rules.with_encoding(self._encoding.currentData(), WHOLE_FOLDER)
+        self.submitted.emit(self._collection.name, rules, self._base.text().strip())
         self.accept()

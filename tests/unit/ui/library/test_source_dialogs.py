@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.domain import SourceRules, WebLinks
+from desktop_rag.core.domain import WHOLE_FOLDER, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.ingest.library import Library
@@ -179,6 +179,24 @@ def test_the_site_that_a_folder_mirrors_is_set_and_a_wrong_address_is_told(
         qtbot.waitUntil(lambda: not parent.findChildren(FolderDialog))
     with pytest.raises(AppError):
         library.sources.set_base_address(source.source_id, "file:///etc")
+
+
+def test_the_encoding_of_a_folder_is_chosen_and_found_by_itself_again(
+    bridge: Bridge, library: Library, parent: QWidget, folder: Path, qtbot: QtBot
+) -> None:
+    library.sources.add(folder)
+    actions = SourceActions(bridge, library, parent)
+    for shown, expected in (
+        ("Central European: DOS 852", {WHOLE_FOLDER: "cp852"}),
+        ("Found by itself", {}),
+    ):
+        actions.edit(library.sources.all()[0])
+        dialog = parent.findChildren(FolderDialog)[-1]
+        field(dialog, QComboBox, "Text encoding").setCurrentText(shown)
+        with qtbot.waitSignal(actions.changed):
+            button(dialog, "Save").click()
+        assert library.sources.all()[0].rules.encodings == expected
+        qtbot.waitUntil(lambda: not parent.findChildren(FolderDialog))
 
 
 def test_an_invalid_address_is_shown_in_the_dialog_and_nothing_typed_is_lost(
