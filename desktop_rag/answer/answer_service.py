@@ -41,7 +41,7 @@ from desktop_rag.answer.prompting.prompt import (
     instructions_for,
     with_instructions,
 )
-from desktop_rag.answer.search.question_terms import MissingName, without_names
+from desktop_rag.answer.search.question_terms import MissingName, is_written_out, without_names
 from desktop_rag.answer.small_talk import reply_to
 from desktop_rag.answer.sources.attachments import AttachedSources, Attachments
 from desktop_rag.answer.sources.question_rewriting import (
@@ -500,7 +500,8 @@ class AnswerService:
         around = surroundings_of(self._documents, draft.sources, older)
         meaning = self.finder.meaning_of(asked)
         is_told_where = bool(request.named or request.attached_ids) and not is_doubtful
-        names = self.finder.reader.named_things(asked)
+        named, texts = self.finder.reader.named_things(asked), [s.text for s in draft.sources]
+        names = [name for name in named if not is_written_out(" ".join(name), texts)]
         across = in_other_languages(asked, meaning, around)
         apart = self._apart(names, request, draft.sources, across)
         bare = without_names(asked, names)
@@ -511,7 +512,7 @@ class AnswerService:
         is_about_name = is_bare and len(apart) < len(draft.sources)
         doubt = Doubt(apart, bare if is_clear else "", is_doubtful)
         at_home = [source for source in draft.sources if source.document_id in draft.home]
-        texts = [
+        said = [
             excerpts(
                 asked, sources, meaning, _previous_answer(draft, request), around,
                 asks_how_many=bool(counting_language(asked)) or asks_how_much(asked),
@@ -520,7 +521,7 @@ class AnswerService:
             )
             for sources in (at_home, [s for s in draft.sources if s not in at_home]) if sources
         ]  # fmt: skip
-        text = "\n\n".join(filter(None, texts))
+        text = "\n\n".join(filter(None, said))
         if not text and (piece := nearest_piece(asked, draft.sources, meaning, around)):
             [source] = [source for source in draft.sources if source.n == piece.n]
             name = PurePath(source.path).name or source.title
@@ -538,7 +539,7 @@ class AnswerService:
         document none. In another language, as `across`, a name that is a word may be another one,
         unless a document has it.
         """
-        missing = self._missing(request)
+        missing = self._missing(request, sources)
         if any(name.is_certain for name in missing):
             return frozenset(source.n for source in sources)
         held = cache(self._plain_text)
@@ -558,10 +559,12 @@ class AnswerService:
         names = (f"{d.path} {d.title}" for d in self._documents.get([document_id]))
         return " ".join([*names, text]).casefold()
 
-    def _missing(self, request: AnswerRequest) -> list[MissingName]:
-        """The names of the question that no passage has, and no name of a file."""
+    def _missing(self, request: AnswerRequest, sources: Sequence[SourceRef]) -> list[MissingName]:
+        """The names of the question that no passage has, nor writes out, and no name of a file."""
         readable = request.setup.reach.readable
         found = self.finder.reader.missing_names(request.question, readable)
+        texts = [source.text for source in sources]
+        found = [name for name in found if not is_written_out(name.text, texts)]
         # Whether there is such a file is not for everyone to know.
         return [n for n in found if readable or not self._names.completing(n.text, 1)]
 
@@ -665,7 +668,7 @@ class AnswerService:
         else:
             why = Refusal.NOTHING_FOUND if counts.total else Refusal.NOTHING_THERE
         is_all = why in {Refusal.NOTHING_RELEVANT, Refusal.NOTHING_FOUND} and not request.named
-        missing = self._missing(request) if is_all else []
+        missing = self._missing(request, draft.nearest) if is_all else []
         names = [quoted(name.text) for name in missing]
         said = [not_there(names, *written_in) if names else refusal(why, *written_in)]
         if draft.nearest_said:

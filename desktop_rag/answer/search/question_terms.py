@@ -1,7 +1,7 @@
 """The search terms of a question: its content words, spelling corrected. Any thread."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -181,6 +181,7 @@ _ARTICLE = re.compile(
     r"d(?:er|ie|as|e[mns])|(?:[kms]?ein|unser|ihr|welch|all|jed|viel)\w{0,2}|zu[mr]|[ai]m|vom|beim"
 )
 _LEAST_FORM = 5
+_ACRONYM_LETTERS = range(2, 7)
 _MOST_CODES = 50
 
 
@@ -208,6 +209,17 @@ def named_things(text: str, is_known: Callable[[str], bool]) -> list[tuple[str, 
         goes_on = (is_name or is_code) and written.endswith(word)
         before = word.casefold()
     return found
+
+
+def is_written_out(name: str, texts: Iterable[str]) -> bool:
+    """True when capitalised words of a text begin with the letters of an acronym, in their order.
+
+    Up to two small words may stand between them: MIT, Massachusetts Institute of Technology.
+    """
+    if not (name.isalpha() and name.isupper() and len(name) in _ACRONYM_LETTERS):
+        return False
+    long = re.compile(r"\b" + r"\w*[\s-]+(?:[a-z]+\s+){0,2}".join(name) + r"\w")
+    return any(map(long.search, texts))
 
 
 def without_names(text: str, names: Sequence[Sequence[str]]) -> str:

@@ -13,6 +13,7 @@ FILES = {
 
 The mill grinds 12 tons of rye. It is run by Petra Holm, who lives in Narvik.
 The wheel was mended after the flood of 2018 by Sander Joinery for 9,300 euro.
+The mill was sold by the United Rye Traders of Bergen in 1990.
 Sacks arrive on Mondays before ten. The fire policy is with Astor, number AS-41-07.
 """,
     "piet.txt": """Piet's birthday is on 3 July. He hates cheese and works as a baker in Delft.
@@ -37,6 +38,7 @@ def indexed(open_indexed: OpenIndexed) -> Services:
         ("policy", "AS-41-07"),
         ("Who repaired the wheel?", "Sander Joinery"),
         ("How much rye?", "12 tons"),
+        ("When did the URT sell the mill?", "1990"),
         ("What colour is his boat?", "green"),
         ("Wie alt ist der Apfelbaum?", "2011"),
         ("Wie viel fasst die Tonne?", "200"),
