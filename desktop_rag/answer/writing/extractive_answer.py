@@ -325,7 +325,14 @@ def _is_about(
             for c, share, near in zip(pieces, shares, similar.tolist(), strict=True)
         )
 
-    return has(question, _ABOUT) and (not doubt.bare or has(doubt.bare, _ABOUT_BARE))
+    # What is asked of a row may be under any name of a column.
+    is_row = any(c.unit.cells and _is_asked_for(c.unit.cells[0], question) for c in pieces)
+    return has(question, _ABOUT) and (is_row or not doubt.bare or has(doubt.bare, _ABOUT_BARE))
+
+
+def _is_asked_for(cell: str, question: str) -> bool:
+    said = content_words(cell)
+    return any(map(str.isalpha, said)) and said <= content_words(question)
 
 
 def _held_share(asked: Collection[str], held: Collection[str]) -> float:

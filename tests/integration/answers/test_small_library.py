@@ -73,6 +73,12 @@ def test_what_is_not_there_is_said_before_the_nearest(
     assert any(f"**{name}**: " in answer.text for name in FILES)
 
 
+def test_a_row_answers_what_is_asked_of_its_name(open_indexed: OpenIndexed) -> None:
+    services = open_indexed({"prices.csv": "Product,Price\nTarvex,40\n"})
+    assert "| Tarvex | 40 [1] |" in ask(services, "What does Tarvex cost?").text
+    assert not ask(services, "What does Molvex cost?").sources
+
+
 def test_a_part_of_a_question_without_an_answer_is_not_left_out(indexed: Services) -> None:
     answer = ask(indexed, "Who repaired the wheel, and who painted the door of the Bergström barn?")
     assert "Sander Joinery" in answer.text
