@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from desktop_rag.answer.counting.counting_words import CountingQuestion, content_words
 from desktop_rag.answer.counting.record_names import is_alike
 from desktop_rag.answer.counting.record_structures import ReadDocument, plain_line
-from desktop_rag.answer.sources.source_finder import SourceFinder
+from desktop_rag.answer.sources.source_finder import SHEET_FORMATS, SourceFinder
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.answer_texts import AnswerTexts
 from desktop_rag.core.domain import Document, DocumentState
@@ -137,20 +137,23 @@ class CountedSets:
         self._documents = documents
         self._names = names
 
-    def of(self, request: AnswerRequest, words: Sequence[str]) -> CountedSet | None:
-        """The set that a request is limited to, or that is named by one of the `words`.
+    def of(self, request: AnswerRequest, called: Sequence[str]) -> CountedSet | None:
+        """The set that a request is limited to, or that is named by one of the words, `called`.
 
-        None when there is nothing to read, too much, or only spreadsheets, which are queried.
+        None when there is nothing to read, too much, or only spreadsheets, which are queried; also
+        where no place is named and a spreadsheet is called by one of the words.
         """
         names = given = self._limits(request)
         query = Query("", excluded=request.query.excluded, filters=request.query.filters)
         if not names:
-            query, names = self._named_by(words, query, request)
+            query, names = self._named_by(called, query, request)
         most = MOST_FILES if names else _MOST_UNLIMITED
         found = self._finder.every_file(query, most + 1, request.setup.reach)
         if not found or len(found) > most:
             return None
         rows = self._documents.get([passage.document_id for passage in found])
+        if not names and any(_is_sheet_of(row, called) for row in rows):
+            return None
         read = self._read(sorted(rows, key=lambda d: (str(d.path), d.part)))
         if not read:
             return None
@@ -229,6 +232,12 @@ class CountedSets:
             and not row.part
             and homes.intersection(row.path.parents)
         )
+
+
+def _is_sheet_of(row: Document, called: Sequence[str]) -> bool:
+    names = words(row.path.stem.casefold())
+    is_sheet = row.path.suffix[1:].lower() in SHEET_FORMATS
+    return is_sheet and any(is_alike(w, name) for w in called for name in names)
 
 
 def _is_of_folders(request: AnswerRequest, query: Query) -> bool:

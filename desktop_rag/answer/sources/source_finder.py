@@ -74,7 +74,7 @@ _NEAREST = 3
 _READ_DEPTH = 60
 _PART_DEPTH = 20
 _NAMED_DEPTH = 40
-_SHEETS = ("csv", "ods", "tsv", "xls", "xlsx")
+SHEET_FORMATS = ("csv", "ods", "tsv", "xls", "xlsx")
 
 
 class SourceFinder:
@@ -189,7 +189,7 @@ class SourceFinder:
         self, query: Query, settings: RetrievalSettings, reach: SearchScope
     ) -> tuple[SourceRef, ...]:
         """The passages of spreadsheets and CSV files that fit best, relevant or not."""
-        filters = replace(query.filters, types=query.filters.types or _SHEETS)
+        filters = replace(query.filters, types=query.filters.types or SHEET_FORMATS)
         found = self.look_up(
             replace(query, filters=filters), settings, limit=_PART_DEPTH, reach=reach
         )

@@ -79,6 +79,14 @@ def test_a_row_answers_what_is_asked_of_its_name(open_indexed: OpenIndexed) -> N
     assert not ask(services, "What does Molvex cost?").sources
 
 
+def test_rows_are_counted_in_the_sheet_that_has_their_name(open_indexed: OpenIndexed) -> None:
+    sheet = "Date,Amount\n" + "".join(f"2025-01-{n:02},{n}\n" for n in range(1, 10))
+    rows = "| Kind | 2022 |\n|---|---|\n| Rent | 3 |\n| Pay | 4 |\n"
+    report = f"# Operating expenses\n\n{rows}"
+    services = open_indexed({"expenses 2025.csv": sheet, "report.md": report})
+    assert "**9**" in ask(services, "How many expenses are there in the list?").text
+
+
 def test_a_part_of_a_question_without_an_answer_is_not_left_out(indexed: Services) -> None:
     answer = ask(indexed, "Who repaired the wheel, and who painted the door of the Bergström barn?")
     assert "Sander Joinery" in answer.text
