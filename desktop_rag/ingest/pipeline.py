@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from desktop_rag.core.domain import Collection, Document, DocumentState
 from desktop_rag.core.errors import AppError, DiskError
@@ -16,7 +15,11 @@ from desktop_rag.core.pictures import PICTURES_WAIT, TO_HAVE_THEM_READ
 from desktop_rag.core.recordings import is_recording_name
 from desktop_rag.core.settings import IndexSettings, TranscriptionSettings
 from desktop_rag.core.text import rough_token_counts
-from desktop_rag.ingest.background.background_thread import BackgroundThread, PipelineCallbacks
+from desktop_rag.ingest.background.background_thread import (
+    BackgroundPart,
+    BackgroundThread,
+    PipelineCallbacks,
+)
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.chunking.rechunker import Rechunker
@@ -43,7 +46,7 @@ from desktop_rag.store.contract.search import Upkeep
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
 
 
-class PostingsMaintenance:
+class PostingsMaintenance(BackgroundPart):
     """Merges postings while the library is idle, to keep search fast. Owns one named thread."""
 
     def __init__(
@@ -57,28 +60,10 @@ class PostingsMaintenance:
             failed=failed,
         )  # fmt: skip
 
-    def start(self) -> None:
-        """Begin with what an earlier run left."""
-        self._background.start()
-
-    def close(self) -> None:
-        """Wait for the current run, which is one transaction."""
-        self._background.close()
-
-    def set_paused(self, is_paused: bool) -> None:
-        """Begin no new run, or resume."""
-        self._background.set_paused(is_paused)
-
     def request(self) -> None:
         """All other work is done: run the upkeep if it is due."""
-        with self._background.condition:
-            self._is_due = True
-        self._background.wake()
-
-    @property
-    def is_idle(self) -> bool:
-        """True when no upkeep is known to be due."""
-        return self._background.is_idle
+        self._is_due = True
+        self.wake()
 
     def _work(self) -> None:
         self._is_due = False
@@ -124,16 +109,6 @@ class LibraryStores:
     def findable(self) -> Findable:
         """What questions may find."""
         return self.joined or Findable(self.documents, self.sources)
-
-
-class _Part(Protocol):
-    """A part with a thread of its own."""
-
-    def start(self) -> None: ...
-    def close(self) -> None: ...
-    def set_paused(self, is_paused: bool) -> None: ...
-    @property
-    def is_idle(self) -> bool: ...
 
 
 class Pipeline:
@@ -187,7 +162,7 @@ class Pipeline:
         parts = (scanner, links, sent, self.indexer, self.rechunker, self._maintenance)
         self.picture_reader = self._make_picture_reader(make_parser(), priority)
         others = (self.embedding, self.transcriber, self.picture_reader)
-        self._parts: list[_Part] = [*parts, *(part for part in others if part)]
+        self._parts: list[BackgroundPart] = [*parts, *(part for part in others if part)]
 
     def _make_transcriber(self, kit: RecordingKit, priority: AnswerPriority) -> Transcriber:
         return Transcriber(

@@ -11,14 +11,14 @@ from desktop_rag.core.domain import Collection, Document
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Chunk, ParsedDocument
 from desktop_rag.core.places import places_from_json
-from desktop_rag.ingest.background.background_thread import BackgroundThread
+from desktop_rag.ingest.background.background_thread import BackgroundPart, BackgroundThread
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
 
 _PAGE = 50
 
 
-class Rechunker:
+class Rechunker(BackgroundPart):
     """Finds and rechunks documents whose chunking differs from their collection's settings."""
 
     def __init__(
@@ -50,32 +50,10 @@ class Rechunker:
             may_work=may_run, failed=failed,
         )  # fmt: skip
 
-    def start(self) -> None:
-        """Continue with the work left by an earlier run."""
-        self._background.start()
-
-    def close(self) -> None:
-        """Stop after the current document; the next start finds the rest."""
-        self._background.close()
-
-    def wake(self) -> None:
-        """Check for work: documents may be outdated, or the indexer may be idle."""
-        self._background.wake()
-
     def request(self) -> None:
         """The settings changed: look for outdated documents."""
-        with self._background.condition:
-            self._is_due = True
-        self._background.wake()
-
-    def set_paused(self, is_paused: bool) -> None:
-        """Pause after the current document, or resume."""
-        self._background.set_paused(is_paused)
-
-    @property
-    def is_idle(self) -> bool:
-        """True when there is nothing to rechunk, or nothing for now."""
-        return self._background.is_idle
+        self._is_due = True
+        self.wake()
 
     def _work(self) -> None:
         self._is_due = False

@@ -22,7 +22,7 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.parsed import Chunk, embedded_text
 from desktop_rag.core.text import sentences
 from desktop_rag.core.waits import Backoff
-from desktop_rag.ingest.background.background_thread import BackgroundThread
+from desktop_rag.ingest.background.background_thread import BackgroundPart, BackgroundThread
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.embedding.embedder_registry import (
     Assigned,
@@ -293,7 +293,7 @@ _PAGE = 4096
 _WRITE = 128
 
 
-class EmbeddingQueue:
+class EmbeddingQueue(BackgroundPart):
     """Embeds what has no vector yet, whenever the files that wait have been read."""
 
     def __init__(
@@ -328,27 +328,22 @@ class EmbeddingQueue:
             failed=failed, became_idle=became_idle,
         )  # fmt: skip
 
-    def start(self) -> None:
-        """Begin with what lacks vectors from before."""
-        self._background.start()
-
     def close(self) -> None:
         """Stop after the batch under way; the rest is found again at the next start."""
         self._backoff.close()
-        self._background.close()
+        super().close()
 
     def wake(self) -> None:
         """There may be chunks without vectors, or room to work."""
-        with self._background.condition:
-            self._is_due = True
-        self._background.wake()
+        self._is_due = True
+        super().wake()
 
     def set_paused(self, is_paused: bool) -> None:
         """Pause after the current batch, or resume, also with models that did not answer."""
         if not is_paused and self._backoff.active():
             self._backoff.reset()
             self.wake()
-        self._background.set_paused(is_paused)
+        super().set_paused(is_paused)
 
     def set_makes_windows(self, is_wanted: bool) -> None:
         """Embed the windows of passages too, or drop their vectors."""
@@ -381,11 +376,6 @@ class EmbeddingQueue:
         except EmbedderFaultError as error:
             self._backoff.begin(index.spec, error)
             return False
-
-    @property
-    def is_idle(self) -> bool:
-        """True when nothing is known to be left to embed now."""
-        return self._background.is_idle
 
     @property
     def is_backing_off(self) -> bool:

@@ -1,6 +1,5 @@
 """What is made of the words, codes and statuses of refusals."""
 
-
 import pytest
 
 from desktop_rag.core.waits import wait_s_in
