@@ -29,7 +29,7 @@ from desktop_rag.ingest.web.page_address import PageRefused, RefusalKind, normal
 from desktop_rag.ingest.web.page_type import PDF, drop_folders_but, stat_of
 from desktop_rag.ingest.web.sitemap_walk import (
     FoundSitemap,
-    SitemapError,
+    ListError,
     SitemapPages,
     SitemapWalk,
     refuse_list,
@@ -148,7 +148,7 @@ class RefreshPass:
         limit = self.crawler.limits.page_bytes
         try:
             content = unpacked(page.body, limit)
-        except SitemapError as exc:
+        except ListError as exc:
             raise PageRefused(RefusalKind.UNFIT, f"The sitemap can't be read: {exc}.") from exc
         if feed := feed_in(url, page, content):
             self._feeds.append(feed)
