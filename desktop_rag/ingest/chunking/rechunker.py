@@ -8,10 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from desktop_rag.core.domain import Collection, Document
-from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Chunk, ParsedDocument
 from desktop_rag.core.places import places_from_json
-from desktop_rag.ingest.background.background_thread import BackgroundPart, BackgroundThread
+from desktop_rag.ingest.background.background_thread import (
+    BackgroundPart,
+    BackgroundThread,
+    PipelineCallbacks,
+)
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
 
@@ -30,24 +33,22 @@ class Rechunker(BackgroundPart):
         may_run: Callable[[], bool],
         is_held: Callable[[], bool],
         embed: Callable[[Sequence[Chunk], Collection, str], bool],
-        changed: Callable[[Sequence[Document]], None],
-        failed: Callable[[AppError], None],
+        callbacks: PipelineCallbacks,
     ) -> None:
         """`embed` makes the vectors that chunks lack; False if interrupted.
 
         While `is_held`, because a model does not respond, pending work does not count as busy.
-        `changed` receives documents with new chunks, `failed` the error when the store fails.
         """
         self._documents = documents
         self._cutter = cutter
         self._collections = collections
         self._may_run = may_run
         self._embed = embed
-        self._changed = changed
+        self._changed = callbacks.documents_changed
         self._is_due = True
         self._background = BackgroundThread(
             "rechunk", self._work, has_work=lambda: self._is_due and not is_held(),
-            may_work=may_run, failed=failed,
+            may_work=may_run, failed=callbacks.failed,
         )  # fmt: skip
 
     def request(self) -> None:

@@ -22,7 +22,11 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.parsed import Chunk, embedded_text
 from desktop_rag.core.text import sentences
 from desktop_rag.core.waits import Backoff
-from desktop_rag.ingest.background.background_thread import BackgroundPart, BackgroundThread
+from desktop_rag.ingest.background.background_thread import (
+    BackgroundPart,
+    BackgroundThread,
+    PipelineCallbacks,
+)
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.embedding.embedder_registry import (
     Assigned,
@@ -304,13 +308,10 @@ class EmbeddingQueue(BackgroundPart):
         *,
         may_run: Callable[[], bool],
         changed: Callable[[list[str]], None],
-        became_idle: Callable[[], None],
-        notify: Callable[[Notice], None],
-        failed: Callable[[AppError], None],
+        callbacks: PipelineCallbacks,
     ) -> None:
         """`may_run` is true while no file is being read. On this thread `changed` gets the ids of
-        documents that became searchable by meaning or no longer are, `became_idle` is called when
-        nothing is left, `notify` when a model can't be used, and `failed` on a store's error.
+        documents that became searchable by meaning or no longer are.
         """
         self._embedders = embedders
         self._chunks = embedders.chunks
@@ -320,12 +321,12 @@ class EmbeddingQueue(BackgroundPart):
         self._meter = meter
         self._changed = changed
         self._is_due = True
-        self._backoff = EmbedderBackoff(notify, self.wake)
+        self._backoff = EmbedderBackoff(callbacks.notify, self.wake)
         # (model, documents) that were checked for missing vectors.
         self._opened: set[tuple[int, Coverage]] = set()
         self._background = BackgroundThread(
             "embedding", self._work, has_work=lambda: self._is_due, may_work=may_run,
-            failed=failed, became_idle=became_idle,
+            failed=callbacks.failed, became_idle=callbacks.became_idle,
         )  # fmt: skip
 
     def close(self) -> None:
