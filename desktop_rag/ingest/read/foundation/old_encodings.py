@@ -20,7 +20,7 @@ from desktop_rag.core.paths import resources_dir
 # Of a long text, as much of its lines with characters beyond ASCII.
 _SAMPLE_BYTES = 3_000
 # Worths are logarithms of likelihood: a letter that is ten times as frequent is worth one more.
-_PERCENT, _LEAST_WEIGHT = 1.4, 0.1
+_PERCENT = 1.4
 _MARK, _SIGN, _STRANGE, _BROKEN = 0.5, 0.1, -1.5, -2.5
 # Only lines with letters beyond ASCII are looked at, so that rare ones are less rare there.
 _SHARE = 5
@@ -178,12 +178,10 @@ def _kind(text: str, place: int) -> _Kind:
             return _Kind.BROKEN  # no word mixes alphabets
         if before == letter == after:
             return _Kind.BROKEN  # a line that was drawn
-        if letter.isupper():
-            if not after.islower() and (before.isupper() or after.isupper()):
-                return _Kind.LETTER  # in capitals it is a letter like another
-            return _Kind.MISPLACED if before.isalpha() else _Kind.LETTER
-        is_in_capitals = after.isupper() or (text[place - 2 : place].isupper() and not is_inside)
-        return _Kind.MISPLACED if is_in_capitals and letter != "ß" else _Kind.LETTER
+        # In capitals it is a letter like another.
+        is_among_capitals = not after.islower() and (before.isupper() or after.isupper())
+        is_misplaced = letter.isupper() and before.isalpha() and not is_among_capitals
+        return _Kind.MISPLACED if is_misplaced else _Kind.LETTER
     is_drawn = unicodedata.category(letter)[0] in "CS" and letter not in _MARKS
     is_broken = (is_inside and letter != "’") or (is_drawn and is_beside)
     return _Kind.BROKEN if is_broken else _Kind.SIGN
@@ -291,10 +289,7 @@ def _languages() -> Iterator[_Language]:
         share = math.sqrt(_SHARE * fields["share"])
         parts = fields["parts"].casefold().split()
         shares = _shares(list(dict.fromkeys(fields["letters"].lower())))
-        weights = {
-            letter: max(_PERCENT + math.log10(share * part), _LEAST_WEIGHT)
-            for letter, part in shares.items()
-        }
+        weights = {letter: _PERCENT + math.log10(share * part) for letter, part in shares.items()}
         yield _Language(
             code,
             weights,
