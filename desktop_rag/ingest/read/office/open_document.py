@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from itertools import repeat
 
 from desktop_rag.ingest.read.foundation.addresses import behind
-from desktop_rag.ingest.read.foundation.blocks import BlockWriter
+from desktop_rag.ingest.read.foundation.blocks import BlockWriter, is_for_layout
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encryption import encrypted_for_good, open_archive
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
@@ -183,7 +183,6 @@ def comment_text(annotation: Element) -> str:
 
 _FOOTERS = {"footer", "header", "date-time"}
 _BORDER = " | "
-_MAX_CELL_PARAGRAPHS = 5
 
 
 def read_text(source: SourceFile, draft: DocumentDraft) -> str:
@@ -314,8 +313,7 @@ class _TextReader:
         for row, is_header in rows_of(table):
             cells = list(cells_of(row))
             texts = [list(paragraphs_of(cell)) for cell in cells]
-            # One cell, or pages of text in a cell: a table made for layout.
-            if len(cells) == 1 or max(map(len, texts), default=0) > _MAX_CELL_PARAGRAPHS:
+            if is_for_layout(texts):
                 for cell in cells:
                     self.write(cell)
                 continue

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from desktop_rag.ingest.read.foundation.addresses import address_of_field, behind
-from desktop_rag.ingest.read.foundation.blocks import BlockWriter, counted
+from desktop_rag.ingest.read.foundation.blocks import BlockWriter, counted, is_for_layout
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import open_archive
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks, lowered, raised
@@ -168,7 +168,6 @@ _NOTE_PARTS = {"footnoteReference": "/footnotes", "endnoteReference": "/endnotes
 # Drawings in parts of their own, and the attribute that names the part.
 _DRAWN = {"chart": "id", "relIds": "dm"}
 _LINKS, _IN_FIELDS = ("{*}hyperlink", "{*}fldSimple", "{*}instrText"), ("{*}fldChar", "{*}t")
-_MAX_CELL_PARAGRAPHS = 5
 _MAX_COLUMNS = 60
 _PAGES = (".htm", ".html", ".xhtml", ".mht")
 
@@ -318,8 +317,7 @@ class _Reader:
             found = _ParagraphExtras()
             cells = list(_parts(row, "tc"))
             paragraphs = [list(_paragraphs(cell, found)) for cell in cells]
-            # One cell, or pages of text in a cell: a table made for layout.
-            if len(cells) == 1 or max(map(len, paragraphs), default=0) > _MAX_CELL_PARAGRAPHS:
+            if is_for_layout(paragraphs):
                 for cell in cells:
                     self._write(cell)
                 continue
