@@ -1,7 +1,7 @@
 """Web links with everything they need: the real store, indexer and parser process."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from desktop_rag.core.domain import Document, DocumentState, Source, WebLinks
@@ -13,7 +13,7 @@ from desktop_rag.core.text import rough_token_counts
 from desktop_rag.ingest.background.background_thread import PipelineCallbacks
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
-from desktop_rag.ingest.indexing.indexer import Indexer, IndexerCallbacks, OwnKinds
+from desktop_rag.ingest.indexing.indexer import Indexer, OwnKinds
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.pictures.pictures import Pictures
 from desktop_rag.ingest.recordings.recordings import Recordings
@@ -60,13 +60,6 @@ class Room:
         self.documents = stores.documents
         self.sources = stores.sources
         self.web_pages = WebPageStore(self.database)
-        self.indexer = Indexer(
-            self.documents, ParserProcess(), DocumentChunker(rough_token_counts, 256),
-            lambda _: ChunkSettings(), ProgressMeter(has_embedder=False),
-            share=FairShare(AnswerPriority()),
-            kinds=_own_kinds(home.sent),
-            callbacks=IndexerCallbacks(lambda _: None, lambda: None, self.heard.stopped.append),
-        )  # fmt: skip
         callbacks = PipelineCallbacks(
             self.heard.changed.extend,
             lambda _, summary: self.heard.scanned.append(summary),
@@ -74,6 +67,13 @@ class Room:
             self.heard.told.append,
             self.heard.stopped.append,
         )
+        self.indexer = Indexer(
+            self.documents, ParserProcess(), DocumentChunker(rough_token_counts, 256),
+            lambda _: ChunkSettings(), ProgressMeter(has_embedder=False),
+            share=FairShare(AnswerPriority()),
+            kinds=_own_kinds(home.sent),
+            callbacks=replace(callbacks, documents_changed=lambda _: None),
+        )  # fmt: skip
         self.links = LinkRefresher(
             self.documents, self.sources, self.web_pages, self.indexer, callbacks,
             folder=self.pages, web=access, clock=lambda: self.now,

@@ -337,11 +337,7 @@ def _unfinished(documents: int) -> list[str]:
 
 
 def _by_state(counts: Sequence[DocumentCounts]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for of in counts:
-        for state, count in of.by_state.items():
-            total[state.value] = total.get(state.value, 0) + count
-    return total
+    return {state.value: n for state, n in DocumentCounts.sum_of(counts).by_state.items()}
 
 
 def passage_json(path: Path, passage: Chunk) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Events of the library: progress, changes and notices. Frozen values."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -68,6 +69,14 @@ class DocumentCounts:
     """The number of documents in each state, of one source or of all."""
 
     by_state: dict[DocumentState, int] = field(default_factory=dict[DocumentState, int])
+
+    @classmethod
+    def sum_of(cls, counts: Iterable["DocumentCounts"]) -> "DocumentCounts":
+        """The numbers of several sources together."""
+        total = Counter[DocumentState]()
+        for each in counts:
+            total.update(each.by_state)
+        return cls(dict(total))
 
     @property
     def total(self) -> int:

@@ -8,6 +8,7 @@ import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -144,15 +145,13 @@ class LibraryPasswords:
         return self._read_again(paths)
 
     def _check(self, path: Path, password: str) -> None:
-        parser = self._make_parser()
-        try:
-            parser.check_password(path, password)
-        except ParseFailed as failed:
-            if failed.title == WRONG_PASSWORD:
-                raise WrongPasswordError from failed
-            raise
-        finally:
-            parser.close()
+        with closing(self._make_parser()) as parser:
+            try:
+                parser.check_password(path, password)
+            except ParseFailed as failed:
+                if failed.title == WRONG_PASSWORD:
+                    raise WrongPasswordError from failed
+                raise
 
     def _locked_below(self, place: Path) -> set[Path]:
         skipped = self._store.documents(state=DocumentState.SKIPPED)
@@ -519,11 +518,8 @@ class Library:
 
     def cut(self, path: Path, chunking: ChunkSettings, cancel: threading.Event) -> Sequence[Chunk]:
         """The passages that a file would have; none is stored. ParseFailed when it has no text."""
-        parser = self._make_parser()
-        try:
+        with closing(self._make_parser()) as parser:
             document = parser.parse(path, cancel=cancel)
-        finally:
-            parser.close()
         return self._pipeline.chunker.cut(document, chunking).chunks
 
     def _callbacks(self) -> PipelineCallbacks:
@@ -540,7 +536,7 @@ class Library:
     def _make_attacher(self, catalogue: Catalogue) -> Attacher:
         pipeline, stores = self._pipeline, self._stores
         return Attacher(
-            stores.documents, stores.sources, self._make_parser, pipeline.chunker,
+            stores.documents, stores.sources, self._make_parser(), pipeline.chunker,
             collection=catalogue.default_collection, stored=pipeline.wake_embedding,
         )  # fmt: skip
 
@@ -585,7 +581,7 @@ class Library:
         """End the processes that read files, unless at work; they start again when needed."""
         self._pipeline.indexer.release()
         self._pipeline.picture_reader.release()
-        self._pipeline.scans.release()
+        self._pipeline.scans.links.release()
         self._pages.release()
         self._attacher.release()
 
@@ -649,8 +645,5 @@ class Library:
 
 def sandbox_report(make_parser: Callable[[], ParserProcess]) -> SandboxReport:
     """The report of `Library.sandbox_report`, without a library."""
-    parser = make_parser()
-    try:
+    with closing(make_parser()) as parser:
         return report_on(parser.guards())
-    finally:
-        parser.close()

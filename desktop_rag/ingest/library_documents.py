@@ -106,11 +106,7 @@ class LibraryDocuments:
         if source_id:
             known = any(s.source_id == source_id for s in self._catalogue.sources())
             return self._now(source_id, self._store.counts(source_id) if known else _NONE)
-        total: dict[DocumentState, int] = {}
-        for counts in self.counts_by_source().values():
-            for state, count in counts.by_state.items():
-                total[state] = total.get(state, 0) + count
-        return DocumentCounts(total)
+        return DocumentCounts.sum_of(self.counts_by_source().values())
 
     def counts_by_source(self) -> dict[str, DocumentCounts]:
         """The numbers of each own source, by its id: one query, however many there are."""
@@ -273,16 +269,16 @@ class LibraryDocuments:
 
     def _now(self, source_id: str, counts: DocumentCounts) -> DocumentCounts:
         """The stored counts of a source with its state now: all its documents share that."""
-        by_state: dict[DocumentState, int] = {}
-        for stored, count in counts.by_state.items():
-            state = self._state(source_id, stored)
-            by_state[state] = by_state.get(state, 0) + count
-        return DocumentCounts(by_state)
+        if not counts.by_state or not self._is_offline(source_id):
+            return counts
+        return DocumentCounts({DocumentState.OFFLINE: sum(counts.by_state.values())})
 
     def _state(self, source_id: str, stored: DocumentState) -> DocumentState:
         """The stored state, or OFFLINE while the source can't be reached."""
-        is_offline = self._catalogue.state(source_id) is SourceState.OFFLINE
-        return DocumentState.OFFLINE if is_offline else stored
+        return DocumentState.OFFLINE if self._is_offline(source_id) else stored
+
+    def _is_offline(self, source_id: str) -> bool:
+        return self._catalogue.state(source_id) is SourceState.OFFLINE
 
 
 _PROGRESS_S = 0.2

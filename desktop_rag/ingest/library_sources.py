@@ -83,15 +83,15 @@ class LibrarySources:
         The collection says which hosts of the local network may be named. Takes seconds. AppError
         for a text that is no address.
         """
-        return self._scans.refused_links(links.urls, collection_id, cancel)
+        return self._scans.links.refused(links.urls, collection_id, cancel)
 
     def crawls(self) -> dict[str, CrawlReport]:
         """The report on fetching each source of links, so far or at the end, by the source's id."""
-        return self._scans.reports
+        return self._scans.links.reports
 
     def stop_crawl(self, source_id: str) -> None:
         """End the fetching of a source of links; what was read stays."""
-        self._scans.stop(source_id)
+        self._scans.links.stop(source_id)
         self.publish_changed()
 
     def locate(self, source_id: str, path: Path) -> Source:

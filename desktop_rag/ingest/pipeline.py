@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from desktop_rag.core.domain import Collection, Document, DocumentState
 from desktop_rag.core.errors import AppError, DiskError
@@ -16,13 +15,17 @@ from desktop_rag.core.pictures import PICTURES_WAIT, TO_HAVE_THEM_READ
 from desktop_rag.core.recordings import is_recording_name
 from desktop_rag.core.settings import IndexSettings, TranscriptionSettings
 from desktop_rag.core.text import rough_token_counts
-from desktop_rag.ingest.background.background_thread import BackgroundThread, PipelineCallbacks
+from desktop_rag.ingest.background.background_thread import (
+    BackgroundPart,
+    BackgroundThread,
+    PipelineCallbacks,
+)
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.chunking.rechunker import Rechunker
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.embedding.embedding_queue import EmbeddingQueue
-from desktop_rag.ingest.indexing.indexer import READERS, Indexer, IndexerCallbacks, OwnKinds
+from desktop_rag.ingest.indexing.indexer import READERS, Indexer, OwnKinds
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.pictures.picture_reader import PictureReader
 from desktop_rag.ingest.pictures.pictures import Pictures
@@ -43,7 +46,7 @@ from desktop_rag.store.contract.search import Upkeep
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
 
 
-class PostingsMaintenance:
+class PostingsMaintenance(BackgroundPart):
     """Merges postings while the library is idle, to keep search fast. Owns one named thread."""
 
     def __init__(
@@ -57,28 +60,10 @@ class PostingsMaintenance:
             failed=failed,
         )  # fmt: skip
 
-    def start(self) -> None:
-        """Begin with what an earlier run left."""
-        self._background.start()
-
-    def close(self) -> None:
-        """Wait for the current run, which is one transaction."""
-        self._background.close()
-
-    def set_paused(self, is_paused: bool) -> None:
-        """Begin no new run, or resume."""
-        self._background.set_paused(is_paused)
-
     def request(self) -> None:
         """All other work is done: run the upkeep if it is due."""
-        with self._background.condition:
-            self._is_due = True
-        self._background.wake()
-
-    @property
-    def is_idle(self) -> bool:
-        """True when no upkeep is known to be due."""
-        return self._background.is_idle
+        self._is_due = True
+        self.wake()
 
     def _work(self) -> None:
         self._is_due = False
@@ -126,16 +111,6 @@ class LibraryStores:
         return self.joined or Findable(self.documents, self.sources)
 
 
-class _Part(Protocol):
-    """A part with a thread of its own."""
-
-    def start(self) -> None: ...
-    def close(self) -> None: ...
-    def set_paused(self, is_paused: bool) -> None: ...
-    @property
-    def is_idle(self) -> bool: ...
-
-
 class Pipeline:
     """The way from sources to searchable documents. Its parts are used directly."""
 
@@ -157,7 +132,10 @@ class Pipeline:
         # Recordings are read or refused by what transcribes them now.
         self.rules = rules = replace(rules, recordings=self.recordings.refusal)
         self._documents = documents = stores.documents
-        self._callbacks = callbacks
+        # The last part that becomes idle makes room for the rechunker and the maintenance.
+        self._callbacks = callbacks = replace(callbacks, became_idle=self._on_idle)
+        # A file that came back is not read again, but may lack vectors.
+        on_disk = replace(callbacks, documents_changed=self._on_content_changed)
         self.embedders = embedders
         self.searchable_at = 0.0
         embedder = embedders.embedder if embedders else None
@@ -166,11 +144,7 @@ class Pipeline:
         self.sent = SentFolders(stores.sent)
         parser = make_parser()
         self.pictures = Pictures(stores.pictures, self.meter, are_read=parser.reads_pictures)
-        self.indexer = self._make_indexer(parser, catalogue, priority)
-        # The last part that becomes idle makes room for the rechunker and the maintenance.
-        callbacks = replace(callbacks, became_idle=self._on_idle)
-        # A file that came back is not read again, but may lack vectors.
-        on_disk = replace(callbacks, documents_changed=self._on_content_changed)
+        self.indexer = self._make_indexer(parser, catalogue, priority, on_disk)
         scanner = Scanner(documents, stores.sources, self.indexer, rules, on_disk, recheck_times)
         links = LinkRefresher(
             documents, stores.sources, stores.web_pages, self.indexer, callbacks,
@@ -179,7 +153,7 @@ class Pipeline:
         sent = SentCheck(documents, self.sent, self.indexer, callbacks)
         self.scans = SourceScans(scanner, links, sent, forgotten=self._forget_content)
         self.embedding = self._make_embedding(embedders, priority) if embedders else None
-        self.rechunker = self._make_rechunker(catalogue)
+        self.rechunker = self._make_rechunker(catalogue, on_disk)
         self._maintenance = PostingsMaintenance(
             stores.upkeep, self._is_all_embedded, callbacks.failed
         )
@@ -187,20 +161,19 @@ class Pipeline:
         parts = (scanner, links, sent, self.indexer, self.rechunker, self._maintenance)
         self.picture_reader = self._make_picture_reader(make_parser(), priority)
         others = (self.embedding, self.transcriber, self.picture_reader)
-        self._parts: list[_Part] = [*parts, *(part for part in others if part)]
+        self._parts: list[BackgroundPart] = [*parts, *(part for part in others if part)]
 
     def _make_transcriber(self, kit: RecordingKit, priority: AnswerPriority) -> Transcriber:
         return Transcriber(
             self.recordings, kit, self._documents, self.indexer.submit,
             share=FairShare(priority), may_run=lambda: self.indexer.is_idle,
-            callbacks=replace(self._callbacks, became_idle=self._on_idle),
+            callbacks=self._callbacks,
         )  # fmt: skip
 
-    def _make_rechunker(self, catalogue: Catalogue) -> Rechunker:
+    def _make_rechunker(self, catalogue: Catalogue, callbacks: PipelineCallbacks) -> Rechunker:
         return Rechunker(
             self._documents, self.chunker, catalogue.collections, may_run=self._may_rechunk,
-            is_held=self._is_backing_off, embed=self._embed_chunks,
-            changed=self._on_content_changed, failed=self._callbacks.failed,
+            is_held=self._is_backing_off, embed=self._embed_chunks, callbacks=callbacks,
         )  # fmt: skip
 
     def _make_picture_reader(
@@ -208,20 +181,21 @@ class Pipeline:
     ) -> PictureReader:
         return PictureReader(
             self.pictures, parser, self._documents, self.indexer, self.meter,
-            priority=priority, may_run=self._may_read_pictures,
-            callbacks=replace(self._callbacks, became_idle=self._on_idle),
+            priority=priority, may_run=self._may_read_pictures, callbacks=self._callbacks,
         )  # fmt: skip
 
     def _make_indexer(
-        self, parser: ParserProcess, catalogue: Catalogue, priority: AnswerPriority
+        self,
+        parser: ParserProcess,
+        catalogue: Catalogue,
+        priority: AnswerPriority,
+        callbacks: PipelineCallbacks,
     ) -> Indexer:
         return Indexer(
             self._documents, parser, self.chunker, catalogue.chunking_of, self.meter,
             share=FairShare(priority),
             kinds=OwnKinds(self.sent, self.recordings, self.pictures, catalogue.source),
-            callbacks=IndexerCallbacks(
-                self._on_content_changed, self._on_searchable, self._callbacks.failed
-            ),
+            callbacks=replace(callbacks, became_idle=self._on_searchable),
         )  # fmt: skip
 
     def _make_embedding(
@@ -230,8 +204,7 @@ class Pipeline:
         return EmbeddingQueue(
             embedders, priority, self.meter,
             may_run=lambda: self.indexer.is_idle, changed=self._on_embedded,
-            became_idle=self._on_idle, notify=self._callbacks.notify,
-            failed=self._callbacks.failed,
+            callbacks=self._callbacks,
         )  # fmt: skip
 
     # --- lifetime --------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 Any worker thread; reading the system's proxy may take a moment. Opens no connection.
 """
 
+import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -13,6 +14,8 @@ from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.domain import Collection, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.paths import resources_dir
+from desktop_rag.core.records import checked
 from desktop_rag.core.settings import Settings
 from desktop_rag.models.embedding.remote_embedder import endpoint_of, is_address
 from desktop_rag.models.endpoint_address import OWN_ADDRESS, is_numeric, is_this_computer
@@ -42,12 +45,22 @@ class Place(StrEnum):
     NOWHERE = ""
 
 
+class ConnectionState(StrEnum):
+    """The state of a kind of connection by the settings."""
+
+    ON = "on"
+    ON_REQUEST = "only when you ask"
+    OFF = "off"
+    NEVER = "never"
+
+
 @dataclass(frozen=True, slots=True)
 class ConnectionKind:
     """One kind of connection: `recipient`, what is `sent`, and the `occasion`, in full sentences.
 
     `switch` says how to turn it off or on, `place` where. `modules`, relative to the package, are
-    those that open the connection; a test fails when any other module could.
+    those that open the connection; a test fails when any other module could. It has a `state` where
+    that is always the same.
     """
 
     kind_id: str
@@ -57,413 +70,23 @@ class ConnectionKind:
     sent: str
     occasion: str
     switch: str
-    place: Place = Place.NOWHERE
     modules: tuple[str, ...] = ()
+    place: Place = Place.NOWHERE
+    state: ConnectionState | None = None
 
 
-_CLIENT = "models.endpoints.client"
-# Also those that the app never makes.
-KINDS: tuple[ConnectionKind, ...] = (
-    ConnectionKind(
-        "answers",
-        tr("Answers"),
-        Reach.NETWORK,
-        tr("The endpoint you chose for answers."),
-        tr(
-            "Your question, the chat so far, the passages found for it, attached files and"
-            " pictures, earlier answers as examples, the instructions of the assistant, your wishes"
-            " for style, and the key of the endpoint."
-        ),
-        tr("When you ask a question."),
-        tr("Remove the endpoint, or choose excerpts above the chat."),
-        Place.MODEL,
-        (
-            f"{_CLIENT}.connection",
-            f"{_CLIENT}.endpoint_requests",
-            f"{_CLIENT}.endpoint_errors",
-            f"{_CLIENT}.interruptible_sockets",
-            f"{_CLIENT}.chat_client",
-            "answer.endpoints.chat_models",
-        ),
-    ),
-    ConnectionKind(
-        "helper",
-        tr("Background tasks"),
-        Reach.NETWORK,
-        tr("The endpoint of the helper model, or else the one for answers."),
-        tr(
-            "Short requests with parts of your question, the chat, the sources and the answer: to"
-            " rewrite a follow-up question, suggest questions, query a table, and, where you chose"
-            " it, check sentences."
-        ),
-        tr("Before and after an answer of a model."),
-        tr("Suggestions and checks with the model are switched under Answers."),
-        Place.HELPER,
-        ("answer.endpoints.chat_models",),
-    ),
-    ConnectionKind(
-        "assistants",
-        tr("Assistants with a model of their own"),
-        Reach.NETWORK,
-        tr("The endpoint that an assistant names, if it is one of yours."),
-        tr("The same as for answers."),
-        tr("When you ask that assistant."),
-        tr("Choose another model for the assistant, or remove the endpoint."),
-        Place.MODEL,
-        ("answer.endpoints.chat_models",),
-    ),
-    ConnectionKind(
-        "examination",
-        tr("Measuring a model"),
-        Reach.NETWORK,
-        tr("Each endpoint with a model in use."),
-        tr("Sample text of common words and a small red picture; none of your data."),
-        tr("Once for each model, in the background, and again when you press Measure again."),
-        tr("Remove the endpoint."),
-        Place.MODEL,
-        ("answer.endpoints.chat_models", "models.endpoints.examination"),
-    ),
-    ConnectionKind(
-        "endpoint-test",
-        tr("Testing an endpoint"),
-        Reach.NETWORK,
-        tr("The endpoint in the form."),
-        tr("A request for its list of models and one sample question."),
-        tr("When you press Test, choose a helper model, or run desktop-rag doctor."),
-        tr("It happens only on request."),
-        Place.MODEL,
-        ("models.endpoints.endpoint_check",),
-    ),
-    ConnectionKind(
-        "embeddings",
-        tr("Embeddings"),
-        Reach.NETWORK,
-        tr("The endpoint chosen as embedding model, for all documents or for a collection."),
-        tr("The text of all documents it embeds, your questions, and the key of the endpoint."),
-        tr("While documents are indexed, and when you ask or search."),
-        tr("Choose the built-in model or a folder as embedding model."),
-        Place.INDEXING,
-        ("models.embedding.joined_embedding", "models.embedding.remote_embedder"),
-    ),
-    ConnectionKind(
-        "transcription",
-        tr("Transcription"),
-        Reach.NETWORK,
-        tr("The transcription server you chose."),
-        tr("Your recordings with their file names, and the key of the server."),
-        tr("While recordings are indexed, and when you press Test."),
-        tr("Remove the address of the server."),
-        Place.TRANSCRIPTION,
-        ("models.transcription_client",),
-    ),
-    ConnectionKind(
-        "web-pages",
-        tr("Web pages you added"),
-        Reach.NETWORK,
-        tr(
-            "The sites of your links, and public sites they redirect to; of the local network only"
-            " hosts that a collection allows."
-        ),
-        tr("Requests for robots.txt, sitemaps and pages, with the name of the app; no cookies."),
-        tr("When you add links, on their schedule, and when you refresh them."),
-        tr("Remove the links, or choose to fetch them only on request."),
-        Place.LIBRARY,
-        ("ingest.web.crawler", "ingest.web.transport"),
-    ),
-    ConnectionKind(
-        "names",
-        tr("Looking up host names"),
-        Reach.NETWORK,
-        tr("The name server of this computer."),
-        tr("The host names of the addresses above; never those in your documents."),
-        tr("Before a connection to one of them."),
-        tr("Use numeric addresses, or none."),
-        Place.NOWHERE,
-        ("ingest.web.transport", f"{_CLIENT}.interruptible_sockets"),
-    ),
-    ConnectionKind(
-        "proxy",
-        tr("The proxy of this computer"),
-        Reach.NETWORK,
-        tr("The proxy that the system or the environment names for an endpoint."),
-        tr("The address of the endpoint; for http:// addresses everything that is sent to it."),
-        tr(
-            "With every request to an endpoint on another computer. Web pages are"
-            " fetched without it."
-        ),
-        tr("Change the proxy of the system, or name the endpoint in NO_PROXY."),
-        Place.NOWHERE,
-        (f"{_CLIENT}.connection",),
-    ),
-    ConnectionKind(
-        "links",
-        tr("Opening links and files"),
-        Reach.NETWORK,
-        tr("Your browser, or the program that your desktop uses for the file."),
-        tr("The address or the path, to that program, which may open connections of its own."),
-        tr("When you click a link and confirm its address, or open a file."),
-        tr("It happens only on request."),
-        Place.NOWHERE,
-        (
-            "ui.documents.external_viewer",
-            "ui.documents.document_opener",
-            "features.server.ui.programs_page",
-        ),
-    ),
-    ConnectionKind(
-        "local-servers",
-        tr("Finding model servers"),
-        Reach.COMPUTER,
-        tr("The usual ports of model servers on this computer."),
-        tr("A request for the list of models, without a key."),
-        tr("When you press Find running servers."),
-        tr("It happens only on request."),
-        Place.MODEL,
-        ("models.endpoints.endpoint_check",),
-    ),
-    ConnectionKind(
-        "keyring",
-        tr("The keyring"),
-        Reach.COMPUTER,
-        tr("The key store of the system; on Linux over D-Bus."),
-        tr(
-            "Keys of endpoints, passwords of files and of the shared library, and the secrets of"
-            " the bot for Matrix rooms, when they are saved, read or removed."
-        ),
-        tr("When an endpoint is used, an encrypted file is read, or a key or password is changed."),
-        tr("Without a keyring, keys and passwords are kept until the app ends."),
-        Place.NOWHERE,
-        (
-            "features.matrix.room_client",
-            "models.system_keyring",
-            "features.shared_library.library_access",
-        ),
-    ),
-    ConnectionKind(
-        "running-app",
-        tr("The running app"),
-        Reach.COMPUTER,
-        tr("The open window, over a socket that only you can use."),
-        tr("Commands such as ask or search, and their results."),
-        tr("When you use the command line or start the app again while the window is open."),
-        tr("It is part of the app."),
-        Place.NOWHERE,
-        ("running_app",),
-    ),
-    ConnectionKind(
-        "server",
-        tr("The local server"),
-        Reach.NETWORK,
-        tr(
-            "Programs that ask with a token you made: on this computer, or wherever the address you"
-            " chose can be reached from."
-        ),
-        tr("Answers with their passages, lists of documents and their texts, as the token allows."),
-        tr("When such a program asks. The server is off until you turn it on."),
-        tr("Turn it off, or revoke the token."),
-        Place.SERVER,
-        (
-            "features.server.server",
-            "features.server.network.certificates",
-            "features.server.network.listening",
-            "features.server.worker_events",
-            "features.server.responses",
-            "features.server.guards.request_guard",
-            "features.server.mcp_server.library_mcp",
-            "features.server.mcp_programs.connection_check",
-        ),
-    ),
-    ConnectionKind(
-        "library-server",
-        tr("The library on a server"),
-        Reach.NETWORK,
-        tr("The PostgreSQL server that you named in the settings file."),
-        tr(
-            "All that a library holds: texts of documents, passages, vectors, chats, and the words"
-            " of your questions."
-        ),
-        tr("Whenever the library is read or changed. There is no server until you name one."),
-        tr("Remove `engine` under [store] from the settings file: the library is a file again."),
-        Place.NOWHERE,
-        (
-            "features.shared_library.postgres.database.read_replica",
-            "features.shared_library.postgres.database.rights",
-            "features.shared_library.postgres.database.server_connection",
-            "features.shared_library.postgres.database.server_database",
-            "features.shared_library.postgres.database.server_schema",
-            "features.shared_library.postgres.postgres_engine",
-            "features.shared_library.postgres.server_check",
-        ),
-    ),
-    ConnectionKind(
-        "shared-library",
-        tr("The shared library"),
-        Reach.NETWORK,
-        tr("The PostgreSQL server that you named as shared library."),
-        tr(
-            "The name of the role and its password. For each question that may find its documents:"
-            " the words searched for, the vector of the question and the filters. No document of"
-            " yours."
-        ),
-        tr(
-            "When you press Test or Connect; once it is connected, at each question and once a"
-            " minute."
-        ),
-        tr("Press Disconnect."),
-        Place.SHARED_LIBRARY,
-        ("features.shared_library.postgres.server_check",),
-    ),
-    ConnectionKind(
-        "rails-actions",
-        tr("Actions of your own in rails"),
-        Reach.NETWORK,
-        tr(
-            "Whatever the Python file you chose and confirmed contacts;"
-            " the app's own contact nobody."
-        ),
-        tr("What that file sends: it is a program of yours, and gets what its flows give it."),
-        tr("When a conversation through these rails calls such an action."),
-        tr("Leave the file out: desktop-rag rails run without --actions."),
-        Place.NOWHERE,
-        ("features.rails.actions.action_calls", "features.rails.actions.own_actions"),
-    ),
-    ConnectionKind(
-        "registered-programs",
-        tr("Programs that you registered"),
-        Reach.NETWORK,
-        tr("Whatever the program contacts; the app itself contacts nobody."),
-        tr("What that program sends. It is given its arguments, and no key of the app's."),
-        tr("When you agree to a command that runs it."),
-        tr("Don't agree, or remove it in Settings, under Commands."),
-        Place.NOWHERE,
-        ("features.rails.commands.commands",),
-    ),
-    ConnectionKind(
-        "rights",
-        tr("Rights of users of other applications"),
-        Reach.NETWORK,
-        tr("The address of the application that you named for a collection."),
-        tr(
-            "The token with which its user asks, and for each document of that collection its id,"
-            " its path below the folder you added, and its address; no text."
-        ),
-        tr("When a program asks the local server for such a user."),
-        tr("Remove the rule of the collection: desktop-rag access remove."),
-        Place.NOWHERE,
-        ("features.server.access.rights_address",),
-    ),
-    ConnectionKind(
-        "matrix",
-        tr("The bot for Matrix rooms"),
-        Reach.NETWORK,
-        tr("The homeserver of the account you made for it, and the local server that it asks."),
-        tr(
-            "To the homeserver: answers with the titles and addresses of their sources, in the"
-            " rooms on your list. To the local server: questions, what came before them in their"
-            " thread, messages to be summarised, and tokens that say for whom."
-        ),
-        tr("While desktop-rag matrix runs, and when you log it in."),
-        tr("End it, or take rooms off the list: desktop-rag matrix deny."),
-        Place.NOWHERE,
-        (
-            "features.matrix.room_client",
-            "features.matrix.bot_run",
-            "features.matrix.growing_message",
-            "features.matrix.library_server",
-        ),
-    ),
-    ConnectionKind(
-        "parser",
-        tr("The process that reads files"),
-        Reach.COMPUTER,
-        tr("A process of the app without network access, where the system offers that."),
-        tr("The opened file, and its text back."),
-        tr("While files are indexed, attached or shown."),
-        tr("It is part of the app."),
-        Place.NOWHERE,
-        ("ingest.parsing.parser_process", "ingest.parsing.protocol"),
-    ),
-    ConnectionKind(
-        "local-model",
-        tr("The model on this computer"),
-        Reach.COMPUTER,
-        tr("A process of the app that runs a model, with a key of its own for each start."),
-        tr(
-            "What an endpoint for answers or background tasks is sent. Nothing leaves the computer."
-        ),
-        tr("When a model on this computer is used. It ends some minutes after the last request."),
-        tr("Choose another endpoint, or remove the model."),
-        Place.MODEL,
-        ("features.local_model.model_server", "features.local_model.model_child"),
-    ),
-    ConnectionKind(
-        "model-download",
-        tr("Fetching a model"),
-        Reach.NETWORK,
-        tr("huggingface.co, or the host that HF_ENDPOINT names, and the store it points to."),
-        tr("The name of the file. Nothing of yours."),
-        tr("When you press the button that names the host, the size and the folder."),
-        tr("Don't press it."),
-        Place.MODEL,
-        ("features.local_model.fetcher",),
-    ),
-    ConnectionKind(
-        "desktop",
-        tr("Your desktop"),
-        Reach.COMPUTER,
-        tr("The display, the input method, the tray, and the screen reader if one runs."),
-        tr(
-            "The contents of the window, the keys you chose for the quick ask, and notifications,"
-            " which hold no text of documents."
-        ),
-        tr(
-            "While the app runs, made by Qt as for any program with a window; for a notification"
-            " without a tray; and when doctor asks whether there is a tray."
-        ),
-        tr("Use the command line. Keys are cleared in the settings."),
-        Place.NOWHERE,
-        ("desktop.bus_notifier", "desktop.hotkeys.portal_hotkeys", "diagnosis.session_bus"),
-    ),
-    ConnectionKind(
-        "telemetry",
-        tr("Usage reports"),
-        Reach.NEVER,
-        tr("Nobody."),
-        tr("Nothing. The reports of libraries are switched off before they are loaded."),
-        tr("Never."),
-        tr("There is nothing to switch."),
-    ),
-    ConnectionKind(
-        "updates",
-        tr("Updates"),
-        Reach.NEVER,
-        tr("Nobody."),
-        tr("Nothing. The app neither looks for new versions nor fetches them."),
-        tr("Never."),
-        tr("There is nothing to switch."),
-    ),
-    ConnectionKind(
-        "downloads",
-        tr("Extensions"),
-        Reach.NEVER,
-        tr("Nobody."),
-        tr(
-            "Nothing. Models for search come with the app or from a folder of yours; libraries and"
-            " the database fetch no parts of their own."
-        ),
-        tr("Never."),
-        tr("There is nothing to switch."),
-    ),
-)
+KIND_TEXTS = ("name", "recipient", "sent", "occasion", "switch")
+KIND_TABLE = "privacy/connections.toml"
 
 
-class ConnectionState(StrEnum):
-    """The state of a kind of connection by the settings."""
+def _kinds() -> tuple[ConnectionKind, ...]:
+    rows = tomllib.loads((resources_dir() / KIND_TABLE).read_text(encoding="utf-8"))["connections"]
+    for row in rows:
+        row.update(zip(KIND_TEXTS, map(tr, map(row.get, KIND_TEXTS)), strict=True))
+    return tuple(checked(ConnectionKind, row, KIND_TABLE) for row in rows)
 
-    ON = "on"
-    ON_REQUEST = "only when you ask"
-    OFF = "off"
-    NEVER = "never"
+
+KINDS = _kinds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -511,7 +134,10 @@ class Facts:
 
 def connections(facts: Facts) -> tuple[Connection, ...]:
     """Every kind of connection in the order of the table, with its present state."""
-    return tuple(Connection(kind, *_FOUND[kind.kind_id](facts)) for kind in KINDS)
+    return tuple(
+        Connection(kind, *((kind.state, ()) if kind.state else _FOUND[kind.kind_id](facts)))
+        for kind in KINDS
+    )
 
 
 _Found = tuple[ConnectionState, tuple[str, ...]]
@@ -624,10 +250,6 @@ def _site(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
-def _steady(state: ConnectionState) -> Callable[[Facts], _Found]:
-    return lambda _facts: (state, ())
-
-
 _FOUND: dict[str, Callable[[Facts], _Found]] = {
     "answers": _answers,
     "helper": _helper,
@@ -639,22 +261,10 @@ _FOUND: dict[str, Callable[[Facts], _Found]] = {
     "web-pages": _web_pages,
     "names": _names,
     "proxy": _proxy,
-    "links": _steady(ConnectionState.ON_REQUEST),
     "local-servers": lambda _facts: _on_request(USUAL.values()),
-    "keyring": _steady(ConnectionState.ON),
     "server": _server,
     "rights": _rights,
     "library-server": _library_server,
     "shared-library": _shared_library,
-    "matrix": _steady(ConnectionState.ON_REQUEST),
-    "rails-actions": _steady(ConnectionState.ON_REQUEST),
-    "registered-programs": _steady(ConnectionState.ON_REQUEST),
-    "running-app": _steady(ConnectionState.ON),
-    "parser": _steady(ConnectionState.ON),
-    "model-download": _steady(ConnectionState.ON_REQUEST),
     "local-model": _local_model,
-    "desktop": _steady(ConnectionState.ON),
-    "telemetry": _steady(ConnectionState.NEVER),
-    "updates": _steady(ConnectionState.NEVER),
-    "downloads": _steady(ConnectionState.NEVER),
 }

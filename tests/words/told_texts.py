@@ -11,10 +11,12 @@ import ast
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from desktop_rag.models.connection_states import KIND_TABLE, KIND_TEXTS
 from tests.words.told_modules import Function, Module, place_name, read_modules
 
 ROOT = Path(__file__).parents[2]
@@ -110,12 +112,19 @@ def told_texts() -> list[str]:
     return _Reading().texts()
 
 
+def table_texts() -> set[str]:
+    """What the table of connections tells: a window translates it whole."""
+    rows = tomllib.loads((ROOT / "resources" / KIND_TABLE).read_text(encoding="utf-8"))
+    return {row[name] for row in rows["connections"] for name in KIND_TEXTS}
+
+
 def write_lists(source: Path) -> None:
-    """Write the list of the app, and a source file of the same texts for Qt's tools."""
+    """Write the list of the app, and a source file for Qt's tools, with the texts of tables too."""
     texts = told_texts()
     LIST.write_text(json.dumps(texts, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
     source.parent.mkdir(parents=True, exist_ok=True)
-    lines = (f"tr({json.dumps(text, ensure_ascii=False)})\n" for text in texts)
+    every = [*texts, *sorted(table_texts())]
+    lines = (f"tr({json.dumps(text, ensure_ascii=False)})\n" for text in every)
     source.write_text("".join(lines), encoding="utf-8")
 
 

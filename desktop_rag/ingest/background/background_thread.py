@@ -134,6 +134,33 @@ class BackgroundThread:
         self._failed(error)
 
 
+class BackgroundPart:
+    """A part of the pipeline, which works on a thread of its own. Any thread."""
+
+    _background: BackgroundThread
+
+    def start(self) -> None:
+        """Begin to work, also on what an earlier run left."""
+        self._background.start()
+
+    def close(self) -> None:
+        """End the work under way; the next start finds the rest. Idempotent."""
+        self._background.close()
+
+    def wake(self) -> None:
+        """Check again for work."""
+        self._background.wake()
+
+    def set_paused(self, is_paused: bool) -> None:
+        """Pause after the piece of work under way, or resume."""
+        self._background.set_paused(is_paused)
+
+    @property
+    def is_idle(self) -> bool:
+        """True when nothing is left to do now and nothing is being done."""
+        return self._background.is_idle
+
+
 @dataclass(frozen=True, slots=True)
 class PipelineCallbacks:
     """Functions that the parts of the pipeline call on their threads when something happens.

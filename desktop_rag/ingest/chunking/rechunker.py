@@ -8,17 +8,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from desktop_rag.core.domain import Collection, Document
-from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Chunk, ParsedDocument
 from desktop_rag.core.places import places_from_json
-from desktop_rag.ingest.background.background_thread import BackgroundThread
+from desktop_rag.ingest.background.background_thread import (
+    BackgroundPart,
+    BackgroundThread,
+    PipelineCallbacks,
+)
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
 
 _PAGE = 50
 
 
-class Rechunker:
+class Rechunker(BackgroundPart):
     """Finds and rechunks documents whose chunking differs from their collection's settings."""
 
     def __init__(
@@ -30,52 +33,28 @@ class Rechunker:
         may_run: Callable[[], bool],
         is_held: Callable[[], bool],
         embed: Callable[[Sequence[Chunk], Collection, str], bool],
-        changed: Callable[[Sequence[Document]], None],
-        failed: Callable[[AppError], None],
+        callbacks: PipelineCallbacks,
     ) -> None:
         """`embed` makes the vectors that chunks lack; False if interrupted.
 
         While `is_held`, because a model does not respond, pending work does not count as busy.
-        `changed` receives documents with new chunks, `failed` the error when the store fails.
         """
         self._documents = documents
         self._cutter = cutter
         self._collections = collections
         self._may_run = may_run
         self._embed = embed
-        self._changed = changed
+        self._changed = callbacks.documents_changed
         self._is_due = True
         self._background = BackgroundThread(
             "rechunk", self._work, has_work=lambda: self._is_due and not is_held(),
-            may_work=may_run, failed=failed,
+            may_work=may_run, failed=callbacks.failed,
         )  # fmt: skip
-
-    def start(self) -> None:
-        """Continue with the work left by an earlier run."""
-        self._background.start()
-
-    def close(self) -> None:
-        """Stop after the current document; the next start finds the rest."""
-        self._background.close()
-
-    def wake(self) -> None:
-        """Check for work: documents may be outdated, or the indexer may be idle."""
-        self._background.wake()
 
     def request(self) -> None:
         """The settings changed: look for outdated documents."""
-        with self._background.condition:
-            self._is_due = True
-        self._background.wake()
-
-    def set_paused(self, is_paused: bool) -> None:
-        """Pause after the current document, or resume."""
-        self._background.set_paused(is_paused)
-
-    @property
-    def is_idle(self) -> bool:
-        """True when there is nothing to rechunk, or nothing for now."""
-        return self._background.is_idle
+        self._is_due = True
+        self.wake()
 
     def _work(self) -> None:
         self._is_due = False

@@ -440,10 +440,8 @@ class MeaningReadiness:
             return DocumentCounts({state: states.count(state) for state in set(states)})
         if scope.collection_ids is None:
             return self._documents.counts(readable=scope.readable)
-        found: dict[DocumentState, int] = {}
-        for source in self._sources.sources():
-            if source.collection_id in scope.collection_ids:
-                own = self._documents.counts(source.source_id, scope.readable).by_state
-                for state, count in own.items():
-                    found[state] = found.get(state, 0) + count
-        return DocumentCounts(found)
+        return DocumentCounts.sum_of(
+            self._documents.counts(source.source_id, scope.readable)
+            for source in self._sources.sources()
+            if source.collection_id in scope.collection_ids
+        )

@@ -22,7 +22,11 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.parsed import Chunk, embedded_text
 from desktop_rag.core.text import sentences
 from desktop_rag.core.waits import Backoff
-from desktop_rag.ingest.background.background_thread import BackgroundThread
+from desktop_rag.ingest.background.background_thread import (
+    BackgroundPart,
+    BackgroundThread,
+    PipelineCallbacks,
+)
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.embedding.embedder_registry import (
     Assigned,
@@ -293,7 +297,7 @@ _PAGE = 4096
 _WRITE = 128
 
 
-class EmbeddingQueue:
+class EmbeddingQueue(BackgroundPart):
     """Embeds what has no vector yet, whenever the files that wait have been read."""
 
     def __init__(
@@ -304,13 +308,10 @@ class EmbeddingQueue:
         *,
         may_run: Callable[[], bool],
         changed: Callable[[list[str]], None],
-        became_idle: Callable[[], None],
-        notify: Callable[[Notice], None],
-        failed: Callable[[AppError], None],
+        callbacks: PipelineCallbacks,
     ) -> None:
         """`may_run` is true while no file is being read. On this thread `changed` gets the ids of
-        documents that became searchable by meaning or no longer are, `became_idle` is called when
-        nothing is left, `notify` when a model can't be used, and `failed` on a store's error.
+        documents that became searchable by meaning or no longer are.
         """
         self._embedders = embedders
         self._chunks = embedders.chunks
@@ -320,35 +321,30 @@ class EmbeddingQueue:
         self._meter = meter
         self._changed = changed
         self._is_due = True
-        self._backoff = EmbedderBackoff(notify, self.wake)
+        self._backoff = EmbedderBackoff(callbacks.notify, self.wake)
         # (model, documents) that were checked for missing vectors.
         self._opened: set[tuple[int, Coverage]] = set()
         self._background = BackgroundThread(
             "embedding", self._work, has_work=lambda: self._is_due, may_work=may_run,
-            failed=failed, became_idle=became_idle,
+            failed=callbacks.failed, became_idle=callbacks.became_idle,
         )  # fmt: skip
-
-    def start(self) -> None:
-        """Begin with what lacks vectors from before."""
-        self._background.start()
 
     def close(self) -> None:
         """Stop after the batch under way; the rest is found again at the next start."""
         self._backoff.close()
-        self._background.close()
+        super().close()
 
     def wake(self) -> None:
         """There may be chunks without vectors, or room to work."""
-        with self._background.condition:
-            self._is_due = True
-        self._background.wake()
+        self._is_due = True
+        super().wake()
 
     def set_paused(self, is_paused: bool) -> None:
         """Pause after the current batch, or resume, also with models that did not answer."""
         if not is_paused and self._backoff.active():
             self._backoff.reset()
             self.wake()
-        self._background.set_paused(is_paused)
+        super().set_paused(is_paused)
 
     def set_makes_windows(self, is_wanted: bool) -> None:
         """Embed the windows of passages too, or drop their vectors."""
@@ -381,11 +377,6 @@ class EmbeddingQueue:
         except EmbedderFaultError as error:
             self._backoff.begin(index.spec, error)
             return False
-
-    @property
-    def is_idle(self) -> bool:
-        """True when nothing is known to be left to embed now."""
-        return self._background.is_idle
 
     @property
     def is_backing_off(self) -> bool:

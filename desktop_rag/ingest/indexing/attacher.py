@@ -33,24 +33,23 @@ class Attacher:
         self,
         documents: DocumentStore,
         sources: SourceStore,
-        make_parser: Callable[[], ParserProcess],
+        parser: ParserProcess,
         cutter: DocumentChunker,
         *,
         collection: Callable[[], Collection],
         stored: Callable[[], None],
     ) -> None:
-        """`make_parser` makes the parser process when the first file is attached.
+        """The `parser` is for attached files alone.
 
         Files are chunked and embedded with the settings of `collection`; `stored` is called when
         there are passages without vectors.
         """
         self._documents = documents
         self._sources = sources
-        self._make_parser = make_parser
+        self._parser = parser
         self._cutter = cutter
         self._collection = collection
         self._stored = stored
-        self._parser: ParserProcess | None = None
         self._reading = threading.Lock()
         self._closing = threading.Event()
         self._source_ids = set(sources.attached_ids())
@@ -63,9 +62,7 @@ class Attacher:
     def release(self) -> None:
         """End the parser process once nothing is being read; the next file starts another."""
         with self._reading:
-            if self._parser is not None:
-                self._parser.close()
-                self._parser = None
+            self._parser.close()
 
     def has(self, document: Document) -> bool:
         """True when the document was attached to a chat. Cheap."""
@@ -108,7 +105,6 @@ class Attacher:
         try:
             if cancel.is_set():
                 raise Cancelled
-            self._parser = self._parser or self._make_parser()
             return self._parser.parse(path, cancel=cancel)
         finally:
             self._reading.release()

@@ -8,7 +8,7 @@ documents: a commit waits for the disk, and thousands of small files would spend
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
@@ -18,7 +18,11 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.files.file_state import hash_of, stat_of
 from desktop_rag.core.parsed import Chunk, ChunkSettings, EncodingHints, ParsedDocument
 from desktop_rag.core.pictures import waiting_words
-from desktop_rag.ingest.background.background_thread import BackgroundThread
+from desktop_rag.ingest.background.background_thread import (
+    BackgroundPart,
+    BackgroundThread,
+    PipelineCallbacks,
+)
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.chunking.indexing_outcome import indexing_outcome_of
@@ -113,17 +117,6 @@ class _ChangedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class IndexerCallbacks:
-    """Called on the indexer's thread: `changed` with stored batches and documents being read,
-    `became_idle` when nothing waits any more, `failed` with the error that pauses reading.
-    """
-
-    changed: Callable[[Sequence[Document]], None]
-    became_idle: Callable[[], None]
-    failed: Callable[[AppError], None]
-
-
-@dataclass(frozen=True, slots=True)
 class OwnKinds:
     """What is known besides the files: of sent documents, recordings, pictures and sources."""
 
@@ -133,7 +126,7 @@ class OwnKinds:
     source_of: Callable[[str], Source | None] = lambda _source_id: None
 
 
-class Indexer:
+class Indexer(BackgroundPart):
     """The queue of documents to read, and the thread that reads them."""
 
     def __init__(
@@ -146,7 +139,7 @@ class Indexer:
         *,
         share: FairShare,
         kinds: OwnKinds,
-        callbacks: IndexerCallbacks,
+        callbacks: PipelineCallbacks,
     ) -> None:
         """`chunking_of` gives the chunk settings of a source; `share` makes way for answers."""
         self._recordings = kinds.recordings
@@ -161,7 +154,7 @@ class Indexer:
         self._meter = meter
         self._share = share
         self._reported_at = 0.0
-        self._changed = callbacks.changed
+        self._changed = callbacks.documents_changed
         self._queue: dict[str, None] = {}
         self._taken: dict[str, None] = {}
         self._elsewhere: dict[str, None] = {}  # claimed by another process, which may die
@@ -170,13 +163,9 @@ class Indexer:
             became_idle=callbacks.became_idle, failed=callbacks.failed,
         )  # fmt: skip
 
-    def start(self) -> None:
-        """Begin to read what waits."""
-        self._background.start()
-
     def close(self) -> None:
         """Stop now; documents not stored yet are still waiting in the store."""
-        self._background.close()
+        super().close()
         self._parser.close()
 
     def submit(self, document_ids: Iterable[str], *, unless_taken: bool = False) -> None:
@@ -190,7 +179,7 @@ class Indexer:
             fresh = [i for i in document_ids if i not in left_alone]
             self._queue.update(dict.fromkeys(fresh))
             self._meter.set_files_left(self._left)
-        self._background.wake()
+        self.wake()
 
     def withdraw(self, document_ids: Iterable[str]) -> None:
         """Take documents out of the queue, because they are gone or to be skipped."""
@@ -199,18 +188,9 @@ class Indexer:
                 self._queue.pop(document_id, None)
             self._meter.set_files_left(self._left)
 
-    def set_paused(self, is_paused: bool) -> None:
-        """Pause after the current file, or resume."""
-        self._background.set_paused(is_paused)
-
     def release(self) -> None:
         """End the parser process unless it is needed; the next file starts another."""
         self._background.while_idle(self._parser.close)
-
-    @property
-    def is_idle(self) -> bool:
-        """True when nothing waits and nothing is being read."""
-        return self._background.is_idle
 
     @property
     def _left(self) -> int:

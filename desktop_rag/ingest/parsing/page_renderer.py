@@ -14,11 +14,10 @@ T = TypeVar("T")
 
 
 class _OneAtATime:
-    """A parser process that starts with the first request."""
+    """A parser process, for any thread."""
 
-    def __init__(self, make_parser: Callable[[], ParserProcess]) -> None:
-        self._make_parser = make_parser
-        self._parser: ParserProcess | None = None
+    def __init__(self, parser: ParserProcess) -> None:
+        self._parser = parser
         self._asking = threading.Lock()
         self._closing = threading.Event()
 
@@ -28,16 +27,13 @@ class _OneAtATime:
 
     def release(self) -> None:
         with self._asking:
-            if self._parser is not None:
-                self._parser.close()
-                self._parser = None
+            self._parser.close()
 
     def ask(self, ask: Callable[[ParserProcess], T]) -> T | None:
         """The answer; None after `close`."""
         with self._asking:
             if self._closing.is_set():
                 return None
-            self._parser = self._parser or self._make_parser()
             return ask(self._parser)
 
 
@@ -45,7 +41,7 @@ class PageRenderer:
     """Draws pages and colours code. A page never waits for the colours of a long file."""
 
     def __init__(self, make_parser: Callable[[], ParserProcess]) -> None:
-        self._pages, self._code = _OneAtATime(make_parser), _OneAtATime(make_parser)
+        self._pages, self._code = _OneAtATime(make_parser()), _OneAtATime(make_parser())
 
     def close(self) -> None:
         """End the parser processes, for good."""

@@ -16,7 +16,11 @@ from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError, Cancelled, DiskFullError
 from desktop_rag.core.files.file_state import stat_of
 from desktop_rag.core.pictures import PictureHold, PictureText
-from desktop_rag.ingest.background.background_thread import BackgroundThread, PipelineCallbacks
+from desktop_rag.ingest.background.background_thread import (
+    BackgroundPart,
+    BackgroundThread,
+    PipelineCallbacks,
+)
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 from desktop_rag.ingest.parsing.protocol import PictureWish
@@ -50,7 +54,7 @@ class _Reading:
     kept_at: float = field(default_factory=time.monotonic)
 
 
-class PictureReader:
+class PictureReader(BackgroundPart):
     """The thread that reads pictures, in a parser process of its own."""
 
     def __init__(
@@ -83,31 +87,14 @@ class PictureReader:
             failed=callbacks.failed, became_idle=callbacks.became_idle,
         )  # fmt: skip
 
-    def start(self) -> None:
-        """Begin to read what waits, also from before."""
-        self._background.start()
-
     def close(self) -> None:
         """End the picture under way; what is known of its file is kept."""
-        self._background.close()
+        super().close()
         self._parser.close()
-
-    def set_paused(self, is_paused: bool) -> None:
-        """Pause after the current picture, or resume."""
-        self._background.set_paused(is_paused)
-
-    def wake(self) -> None:
-        """Check for work."""
-        self._background.wake()
 
     def release(self) -> None:
         """End the parser process unless it is needed."""
         self._background.while_idle(self._end_process)
-
-    @property
-    def is_idle(self) -> bool:
-        """True when nothing waits that may be read now."""
-        return self._background.is_idle
 
     def _has_work(self) -> bool:
         waiting = self._pictures.waiting

@@ -21,7 +21,11 @@ from desktop_rag.core.errors import AppError, Cancelled, without_quotation
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.recordings import Transcript, joined
 from desktop_rag.core.waits import Backoff
-from desktop_rag.ingest.background.background_thread import BackgroundThread, PipelineCallbacks
+from desktop_rag.ingest.background.background_thread import (
+    BackgroundPart,
+    BackgroundThread,
+    PipelineCallbacks,
+)
 from desktop_rag.ingest.parsing.parser_process import ParseFailed
 from desktop_rag.ingest.recordings.recordings import WAITING, RecordingKit, Recordings
 from desktop_rag.models.answer_priority import FairShare
@@ -146,7 +150,7 @@ _OF_THE_FILE = frozenset({Fault.TOO_LARGE, Fault.REJECTED, Fault.UNREADABLE, Fau
 _EMPTY = ParseFailed("no text", "No speech was found in the recording")
 
 
-class Transcriber:
+class Transcriber(BackgroundPart):
     """The queue of recordings without a transcript, and the thread that asks for them."""
 
     def __init__(
@@ -179,29 +183,12 @@ class Transcriber:
         )  # fmt: skip
         recordings.on_awaited(self._add)
 
-    def start(self) -> None:
-        """Begin to transcribe."""
-        self._background.start()
-
     def close(self) -> None:
         """End the request under way; what is known of its recording is kept."""
         self._background.closing.set()
         self._stop.set()
         self._set_timer(0.0)
-        self._background.close()
-
-    def set_paused(self, is_paused: bool) -> None:
-        """Pause after the current piece, or resume."""
-        self._background.set_paused(is_paused)
-
-    @property
-    def is_idle(self) -> bool:
-        """True when nothing waits that could be transcribed now."""
-        return self._background.is_idle
-
-    def wake(self) -> None:
-        """Check again for work."""
-        self._background.wake()
+        super().close()
 
     def reset(self) -> None:
         """Ask at once after a change of settings; the indexer looks at all that waits again."""
@@ -217,7 +204,7 @@ class Transcriber:
     def _add(self, document: Document) -> None:
         with self._background.condition:
             self._queue[document.document_id] = document
-        self._background.wake()
+        self.wake()
 
     def _has_due(self) -> bool:
         return bool(self._queue) and not self._backoff.left_s

@@ -21,6 +21,7 @@ from desktop_rag.core.files.file_state import hash_of
 from desktop_rag.core.library_events import ChangeSummary
 from desktop_rag.core.pictures import waiting_words
 from desktop_rag.ingest.background.background_thread import (
+    BackgroundPart,
     BackgroundThread,
     PipelineCallbacks,
     Ticker,
@@ -333,7 +334,7 @@ Parts = frozenset[Path] | None
 _MOST_PLACES = 5_000
 
 
-class Scanner:
+class Scanner(BackgroundPart):
     """A queue of places to scan, the thread that scans them, and the rows it writes."""
 
     def __init__(
@@ -364,13 +365,13 @@ class Scanner:
 
     def start(self) -> None:
         """Begin to scan."""
-        self._background.start()
+        super().start()
         self._rechecks.start()
 
     def close(self) -> None:
         """Stop the current scan; changes not stored yet are found again at the next start."""
         self._rechecks.close()
-        self._background.close()
+        super().close()
 
     def request(self, source: Source, parts: Parts = None) -> None:
         """Scan the whole source, or only at and below these places."""
@@ -378,7 +379,7 @@ class Scanner:
             _, before = self._queue.get(source.source_id, (source, frozenset[Path]()))
             merged = None if parts is None or before is None else before.union(parts)
             self._queue[source.source_id] = source, merged
-        self._background.wake()
+        self.wake()
 
     def forget(self, source_id: str) -> None:
         """Remove the source and its documents from the store; its files are not touched."""
@@ -390,10 +391,6 @@ class Scanner:
         self._indexer.withdraw([d.document_id for d in gone])
         self._sources.remove_source(source_id)
         self._changed([replace(d, state=DocumentState.GONE) for d in gone])
-
-    def set_paused(self, is_paused: bool) -> None:
-        """Pause after the current scan, or resume."""
-        self._background.set_paused(is_paused)
 
     @property
     def is_idle(self) -> bool:

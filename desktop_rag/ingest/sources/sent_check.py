@@ -5,18 +5,20 @@ backup or a repair some rows are missing, or stand for what is gone.
 """
 
 import logging
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import Document, DocumentState, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.file_state import stat_of
 from desktop_rag.core.library_events import ChangeSummary
 from desktop_rag.core.sent_document import SentDocument
-from desktop_rag.ingest.background.background_thread import BackgroundThread, PipelineCallbacks
+from desktop_rag.ingest.background.background_thread import (
+    BackgroundPart,
+    BackgroundThread,
+    PipelineCallbacks,
+)
 from desktop_rag.ingest.indexing.indexer import Indexer
 from desktop_rag.ingest.scanning.scanner import Scanner
 from desktop_rag.ingest.sent_files import SentFolders
@@ -48,7 +50,7 @@ def with_address(sent: SentDocument) -> Callable[[Document], Document]:
     return lambda row: replace(row, url=sent.url)
 
 
-class SentCheck:
+class SentCheck(BackgroundPart):
     """A queue of sources to look at, and the thread that does."""
 
     def __init__(
@@ -68,28 +70,11 @@ class SentCheck:
             failed=callbacks.failed, became_idle=callbacks.became_idle,
         )  # fmt: skip
 
-    def start(self) -> None:
-        """Begin to look at what is requested."""
-        self._background.start()
-
-    def close(self) -> None:
-        """Stop after the source under way. Idempotent."""
-        self._background.close()
-
-    def set_paused(self, is_paused: bool) -> None:
-        """Pause after the source under way, or resume."""
-        self._background.set_paused(is_paused)
-
-    @property
-    def is_idle(self) -> bool:
-        """True when no source waits and none is looked at."""
-        return self._background.is_idle
-
     def request(self, source: Source) -> None:
         """Look at a source now."""
         with self._background.condition:
             self._queue[source.source_id] = source
-        self._background.wake()
+        self.wake()
 
     def forget(self, source_id: str) -> None:
         """Delete what was sent to a removed source."""
@@ -190,47 +175,28 @@ class SourceScans:
         forgotten: Callable[[], None],
     ) -> None:
         """`forgotten` is called when the documents of a source are gone."""
+        self.links = links
         self._forgotten = forgotten
         self._scanner = scanner
-        self._links = links
         self._sent = sent
 
     def request(self, source: Source, places: frozenset[Path] | None = None) -> None:
         """Compare a source, or only these places of it, with the disk or the web."""
         if source.links is not None:
-            self._links.request(source)
+            self.links.request(source)
         elif source.program:
             self._sent.request(source)
         else:
             self._scanner.request(source, places)
 
-    def refused_links(
-        self, urls: Sequence[str], collection_id: str, cancel: threading.Event
-    ) -> list[tuple[str, str]]:
-        """Those of the first addresses that can't be fetched now, with their reasons."""
-        return self._links.refused(urls, collection_id, cancel)
-
-    @property
-    def reports(self) -> dict[str, CrawlReport]:
-        """The report on fetching each source of links, so far or at the end, by its id."""
-        return self._links.reports
-
-    def stop(self, source_id: str) -> None:
-        """End the fetching of a source of links where it is."""
-        self._links.stop(source_id)
-
-    def release(self) -> None:
-        """End the process that reads links, unless it is at work."""
-        self._links.release()
-
     def forget(self, source_id: str) -> None:
         """Remove a source and all its documents from the store."""
         self._scanner.forget(source_id)
-        self._links.forget(source_id)
+        self.links.forget(source_id)
         self._sent.forget(source_id)
         self._forgotten()
 
     @property
     def is_idle(self) -> bool:
         """True when no scan is due or running."""
-        return self._scanner.is_idle and self._links.is_idle and self._sent.is_idle
+        return self._scanner.is_idle and self.links.is_idle and self._sent.is_idle

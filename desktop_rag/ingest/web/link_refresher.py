@@ -15,6 +15,7 @@ from desktop_rag.core.domain import DocumentState, Source, WebLinks
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ingest.background.background_thread import (
+    BackgroundPart,
     BackgroundThread,
     PipelineCallbacks,
     Ticker,
@@ -28,7 +29,7 @@ from desktop_rag.ingest.web.page_address import PageRefused, RefusalKind, normal
 from desktop_rag.ingest.web.page_type import PDF, drop_folders_but, stat_of
 from desktop_rag.ingest.web.sitemap_walk import (
     FoundSitemap,
-    SitemapError,
+    ListError,
     SitemapPages,
     SitemapWalk,
     refuse_list,
@@ -147,7 +148,7 @@ class RefreshPass:
         limit = self.crawler.limits.page_bytes
         try:
             content = unpacked(page.body, limit)
-        except SitemapError as exc:
+        except ListError as exc:
             raise PageRefused(RefusalKind.UNFIT, f"The sitemap can't be read: {exc}.") from exc
         if feed := feed_in(url, page, content):
             self._feeds.append(feed)
@@ -240,35 +241,14 @@ class RefreshRun:
 
 
 # Each address takes a request or two, and up to the time limit of a page.
-MOST_CHECKED = 5
-
-
-def refused_links(
-    urls: Sequence[str], web: WebAccess, cancel: Event, intranet: IntranetHosts = NO_HOSTS
-) -> list[tuple[str, str]]:
-    """The addresses among the first MOST_CHECKED that can't be fetched, each with its reason.
-
-    Raises:
-        AppError: when a text is no address.
-        Cancelled: soon after `cancel` was set.
-    """
-    refused: list[tuple[str, str]] = []
-    with web.crawler(cancel, intranet) as crawler:
-        for url in parse_links("\n".join(urls))[:MOST_CHECKED]:
-            try:
-                crawler.fetch(url)
-            except PageRefused as refusal:
-                refused.append((url, refusal.reason))
-    return refused
-
-
+_MOST_CHECKED = 5
 _HOUR_S = 3600.0
 _CHECK_S = 30.0
 # The retry delay when nothing was reachable, much shorter than the schedule.
 _RETRY_S = 900.0
 
 
-class LinkRefresher:
+class LinkRefresher(BackgroundPart):
     """A queue of sources to refresh, and the thread that refreshes them."""
 
     def __init__(
@@ -294,7 +274,7 @@ class LinkRefresher:
         self._callbacks = callbacks
         self._folder = folder
         self._web = web or WebAccess()
-        self._reader = LinkReader(self._web.make_parser)
+        self._reader = LinkReader(self._web.make_parser())
         self._clock = clock
         self._queue: dict[str, Source] = {}
         self._forgotten: set[str] = set()
@@ -314,7 +294,7 @@ class LinkRefresher:
         """Queue fetched pages that were not read yet, and refresh the sources that are due."""
         self._is_sweep_due = True
         self.check_schedule()
-        self._background.start()
+        super().start()
         self._ticker.start()
 
     def close(self) -> None:
@@ -322,7 +302,7 @@ class LinkRefresher:
         self._ticker.close()
         self._background.closing.set()
         self._stop_run("")
-        self._background.close()
+        super().close()
         for run in self._held.values():
             run.close()
         self._held.clear()
@@ -331,17 +311,18 @@ class LinkRefresher:
     def refused(
         self, urls: Sequence[str], collection_id: str, cancel: Event
     ) -> list[tuple[str, str]]:
-        """Those of the first addresses that can't be fetched now; see `refused_links`."""
-        return refused_links(urls, self._web, cancel, self._intranet_of(collection_id))
+        """The first addresses that can't be fetched now, each with its reason.
 
-    def set_paused(self, is_paused: bool) -> None:
-        """Pause after the current page, or resume."""
-        self._background.set_paused(is_paused)
-
-    @property
-    def is_idle(self) -> bool:
-        """True when nothing is queued and nothing is being fetched."""
-        return self._background.is_idle
+        AppError when a text is no address, Cancelled soon after `cancel` was set.
+        """
+        refused: list[tuple[str, str]] = []
+        with self._web.crawler(cancel, self._intranet_of(collection_id)) as crawler:
+            for url in parse_links("\n".join(urls))[:_MOST_CHECKED]:
+                try:
+                    crawler.fetch(url)
+                except PageRefused as refusal:
+                    refused.append((url, refusal.reason))
+        return refused
 
     def release(self) -> None:
         """End the process that reads links, unless it is at work; it starts again when needed."""
@@ -361,7 +342,7 @@ class LinkRefresher:
         assert source.links is not None, "a source of links"
         with self._background.condition:
             self._queue[source.source_id] = source
-        self._background.wake()
+        self.wake()
 
     def forget(self, source_id: str) -> None:
         """Delete the files of a removed source and stop fetching it."""
@@ -370,7 +351,7 @@ class LinkRefresher:
             self._forgotten.add(source_id)
             self._is_sweep_due = True
         self._stop_run(source_id)
-        self._background.wake()
+        self.wake()
 
     def stop(self, source_id: str) -> None:
         """End the fetching of a source where it is; what was read stays, until the next time."""
@@ -399,7 +380,7 @@ class LinkRefresher:
         with self._background.condition:
             known = {*self._queue, self._run.source.source_id if self._run else ""}
             self._queue.update({s.source_id: s for s in due if s.source_id not in known})
-        self._background.wake()
+        self.wake()
 
     def _is_due(self, source: Source) -> bool:
         if source.links is None or self._is_waiting(source.source_id):

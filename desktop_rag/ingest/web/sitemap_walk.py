@@ -4,7 +4,9 @@ import logging
 import re
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Protocol
 from xml.parsers import expat
 
 from desktop_rag.ingest.web.crawler import Crawler, FetchedPage
@@ -24,8 +26,35 @@ _MAX_SITEMAP_DEPTH = 16
 _MAX_URL_CHARS = 4000
 
 
-class SitemapError(ValueError):
-    """The data starts like a sitemap but cannot be parsed as one."""
+class ListError(ValueError):
+    """The data starts like a list of pages but cannot be parsed as one."""
+
+
+class _Handler(Protocol):
+    def start(self, name: str, attributes: dict[str, str], /) -> None: ...
+    def end(self, name: str, /) -> None: ...
+    def text(self, text: str, /) -> None: ...
+
+
+def parse_xml(data: bytes, handler: _Handler) -> None:
+    """Call the handler for each element and text. Raises ListError.
+
+    The XML is untrusted: any DTD is refused, so nothing can expand and nothing external is loaded.
+    """
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.buffer_text = True
+    parser.StartDoctypeDeclHandler = _refuse_doctype
+    parser.StartElementHandler = handler.start
+    parser.EndElementHandler = handler.end
+    parser.CharacterDataHandler = handler.text
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as exc:
+        raise ListError(f"it is damaged: {exc}") from exc
+
+
+def _refuse_doctype(*_: object) -> None:
+    raise ListError("it has a document type of its own")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +68,7 @@ class Sitemap:
 def unpacked(data: bytes, max_bytes: int) -> bytes:
     """The decompressed gzip data; other data unchanged.
 
-    Raises SitemapError when it is damaged or longer than `max_bytes`.
+    Raises ListError when it is damaged or longer than `max_bytes`.
     """
     if not data.startswith(_GZIP):
         return data
@@ -47,11 +76,11 @@ def unpacked(data: bytes, max_bytes: int) -> bytes:
     try:
         content = inflater.decompress(data, max_bytes + 1)
     except zlib.error as exc:
-        raise SitemapError("its compression is damaged") from exc
+        raise ListError("its compression is damaged") from exc
     if len(content) > max_bytes:
-        raise SitemapError("it is too long")
+        raise ListError("it is too long")
     if not inflater.eof:
-        raise SitemapError("it is cut off")
+        raise ListError("it is cut off")
     return content
 
 
@@ -61,32 +90,15 @@ def is_sitemap(data: bytes) -> bool:
 
 
 def parse_sitemap(data: bytes, limit: int) -> Sitemap:
-    """The first `limit` addresses of a sitemap. Raises SitemapError.
-
-    The XML is untrusted: any DTD is refused, so nothing can expand and nothing external is loaded.
-    """
+    """The first `limit` addresses of a sitemap. Raises ListError."""
     handler = _SitemapHandler(limit)
-    parser = expat.ParserCreate(namespace_separator=" ")
-    parser.buffer_text = True
-    parser.StartDoctypeDeclHandler = _refuse_doctype
-    parser.StartElementHandler = handler.start
-    parser.EndElementHandler = handler.end
-    parser.CharacterDataHandler = handler.text
-    try:
-        parser.Parse(data, True)
-    except _LimitReached:
-        pass
-    except expat.ExpatError as exc:
-        raise SitemapError(f"it is damaged: {exc}") from exc
+    with suppress(_LimitReached):
+        parse_xml(data, handler)
     return Sitemap(tuple(handler.urls), handler.is_index)
 
 
 class _LimitReached(Exception):  # noqa: N818  it ends the parsing early, it reports no failure
     """The limit of addresses is reached."""
-
-
-def _refuse_doctype(*_: object) -> None:
-    raise SitemapError("it has a document type of its own")
 
 
 class _SitemapHandler:
@@ -103,7 +115,7 @@ class _SitemapHandler:
         tag = name.rpartition(" ")[2].lower()
         self._path.append(tag)
         if len(self._path) > _MAX_SITEMAP_DEPTH:
-            raise SitemapError("it is nested too deep")
+            raise ListError("it is nested too deep")
         self.is_index |= tag == "sitemapindex" and len(self._path) == 1
         self._pieces.clear()
 
@@ -166,7 +178,7 @@ def sitemap_in(asked_url: str, page: FetchedPage, max_bytes: int) -> FoundSitema
             return FoundSitemap(
                 parse_sitemap(content, _MAX_ENTRIES), page.url, hosts, link=asked_url
             )
-    except SitemapError as exc:
+    except ListError as exc:
         raise PageRefused(RefusalKind.UNFIT, f"The sitemap can't be read: {exc}.") from exc
     refuse_list(page)
     return None

@@ -31,6 +31,7 @@ from desktop_rag.models.embedding.model_folder import (
     read_description,
 )
 from desktop_rag.models.embedding.remote_embedder import RemoteEmbedder, endpoint_of, is_address
+from desktop_rag.models.endpoints.client.endpoint_requests import unit
 from desktop_rag.models.ports import Embedder, Vectors
 
 log = logging.getLogger(__name__)
@@ -103,7 +104,7 @@ class OnnxEmbedder:
         for place, parts in enumerate(rows):
             weighted = [len(part) * self._embed(part) for part in parts]
             vectors[place] = weighted[0] if len(parts) == 1 else np.sum(weighted, axis=0)
-        return _unit(vectors)
+        return unit(vectors)
 
     def embed_query(self, text: str) -> Vectors:
         """A unit vector, shape (dimensions,)."""
@@ -211,12 +212,7 @@ class OnnxEmbedder:
         output: NDArray[np.float32] = np.asarray(session.run([self._output], wanted)[0], np.float32)
         if output.ndim == _TOKENS_NDIM:  # a graph without pooling inside
             output = _pool(output, self._description.pooling)
-        return _unit(output)[0]
-
-
-def _unit(vectors: NDArray[np.float32]) -> Vectors:
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return (vectors / np.maximum(norms, 1e-12)).astype(np.float32)
+        return unit(output)[0]
 
 
 def _pool(tokens: NDArray[np.float32], pooling: str) -> NDArray[np.float32]:

@@ -262,19 +262,12 @@ class Examination:
             return
 
     def _find_order(self) -> None:
-        turns = [_turn("user", "Hello."), _turn("user", _SAY_YES)]
-        is_accepted = self._is_accepted(lambda: self._ask(turns, 1))
+        is_accepted, _ = self._tried([_turn("user", "Hello."), _turn("user", _SAY_YES)], 1)
         self._record(must_alternate=None if is_accepted is None else not is_accepted)
 
     def _try_schema(self) -> None:
-        kind = {"response_format": schema_json(_OK_SCHEMA)}
-        heard = _ExamAnswer()
-
-        def ask() -> None:
-            nonlocal heard
-            heard = self._ask([_turn("user", _SAY_JSON)], _SHORT_ANSWER_TOKENS, **kind)
-
-        is_accepted = self._is_accepted(ask)
+        turn, kind = _turn("user", _SAY_JSON), schema_json(_OK_SCHEMA)
+        is_accepted, heard = self._tried([turn], _SHORT_ANSWER_TOKENS, response_format=kind)
         # A model that is still thinking has not refused.
         is_json = not _answer_in(heard) or _answer_in(heard).startswith("{")
         self._record(takes_schema=is_json if is_accepted else is_accepted)
@@ -282,26 +275,14 @@ class Examination:
     def _try_images(self) -> None:
         picture = {"type": "image_url", "image_url": {"url": _red_picture()}}
         turn = {"role": "user", "content": [{"type": "text", "text": _NAME_COLOUR}, picture]}
-        heard = _ExamAnswer()
-
-        def ask() -> None:
-            nonlocal heard
-            heard = self._ask([turn], _SHORT_ANSWER_TOKENS)
-
-        is_accepted = self._is_accepted(ask)
+        is_accepted, heard = self._tried([turn], _SHORT_ANSWER_TOKENS)
         # Many servers accept a picture and drop it: only an answer about its content is proof.
         is_seen = not _answer_in(heard) or "red" in heard.text.lower()
         self._record(takes_images=is_seen if is_accepted else is_accepted)
 
     def _try_tools(self) -> None:
-        heard = _ExamAnswer()
-
-        def ask() -> None:
-            nonlocal heard
-            turn = _turn("user", _CALL_TOOL)
-            heard = self._ask([turn], _ANSWER_TOKENS, tools=[tool_json(_SEARCH)])
-
-        is_accepted = self._is_accepted(ask)
+        turn, tools = _turn("user", _CALL_TOOL), [tool_json(_SEARCH)]
+        is_accepted, heard = self._tried([turn], _ANSWER_TOKENS, tools=tools)
         # A model that is still thinking may call it yet.
         is_known = heard.has_calls or bool(_answer_in(heard))
         self._record(
@@ -311,13 +292,8 @@ class Examination:
     def _try_progress(self) -> None:
         """Find out whether a server nearby tells how much of the prompt it has read."""
         if self._is_near and self._profile.streams:
-            heard = _ExamAnswer()
-
-            def ask() -> None:
-                nonlocal heard
-                heard = self._ask([_turn("user", _SAY_YES)], 1, return_progress=True)
-
-            self._record(tells_progress=bool(self._is_accepted(ask)) and heard.tells_progress)
+            _, heard = self._tried([_turn("user", _SAY_YES)], 1, return_progress=True)
+            self._record(tells_progress=heard.tells_progress)
 
     def _try_vectors(self) -> None:
         def ask() -> object:
@@ -332,20 +308,12 @@ class Examination:
         right = 0
         for sample in samples:
             asked = f"Source:\n{sample['source'].strip()}\n\nQuestion: {sample['question']}"
-            if not (said := self._said(f"{_FROM_SOURCE}\n\n{asked}").casefold()):
+            turn = _turn("user", f"{_FROM_SOURCE}\n\n{asked}")
+            _, heard = self._tried([turn], _SHORT_ANSWER_TOKENS)
+            if not (said := _answer_in(heard).casefold()):
                 return
             right += any(words.casefold() in said for words in sample["says"])
         self._record(answering=right / len(samples))
-
-    def _said(self, asked: str) -> str:
-        """The short answer to a question; "" for a refusal, or for thinking alone."""
-        heard = _ExamAnswer()
-
-        def ask() -> None:
-            nonlocal heard
-            heard = self._ask([_turn("user", asked)], _SHORT_ANSWER_TOKENS)
-
-        return _answer_in(heard) if self._is_accepted(ask) else ""
 
     @property
     def _is_near(self) -> bool:
@@ -421,6 +389,16 @@ class Examination:
             log.info("not found out: %s", error.title)
             return None
         return True
+
+    def _tried(
+        self, messages: list[dict[str, Any]], max_tokens: int, **more: object
+    ) -> tuple[bool | None, _ExamAnswer]:
+        """Whether the server accepts a request, and its answer, which is empty unless it does."""
+        heard: list[_ExamAnswer] = []
+        is_accepted = self._is_accepted(
+            lambda: heard.append(self._ask(messages, max_tokens, **more))
+        )
+        return is_accepted, heard[0] if heard else _ExamAnswer()
 
     def _with_retry(self, call: Callable[[], _T]) -> _T:
         """Call while no answer is under way; retried after an interruption or a short wait."""

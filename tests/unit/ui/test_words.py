@@ -10,7 +10,7 @@ from PySide6.QtCore import QTranslator
 
 from desktop_rag.core.language.translation import told, use_language
 from desktop_rag.ui.foundation.window_language import choose_language
-from tests.words.told_texts import LIST, told_texts
+from tests.words.told_texts import LIST, table_texts, told_texts
 from tests.words.untranslated import given_to_tr, untranslated
 
 PACKAGE = Path(__file__).parents[3] / "desktop_rag"
@@ -108,7 +108,8 @@ def test_a_told_text_is_known_again_when_it_is_filled(file: Path, texts_told: li
 @pytest.mark.slow
 @pytest.mark.parametrize("file", OFFERED, ids=lambda path: path.stem)
 def test_a_language_has_every_text_with_its_places(file: Path, texts_told: list[str]) -> None:
-    texts = set(texts_told).union(*(given_to_tr(path) for path in PACKAGE.rglob("*.py")))
+    given = (given_to_tr(path) for path in PACKAGE.rglob("*.py"))
+    texts = set(texts_told).union(table_texts(), *given)
     translated = translations(file)
     assert texts - translated.keys() == set()
     assert translated.keys() - texts == set()

@@ -1,7 +1,7 @@
 """Writes the blocks of a text document, and finds headers of tables. Runs in the parser process."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.addresses import without_addresses
@@ -12,7 +12,7 @@ SAMPLE_ROWS = 20
 # Titles and remarks may stand above the header.
 _MAX_ABOVE = 4
 _MIN_COLUMNS = 2
-_MAX_CELL_CHARS = 60
+_MAX_CELL_CHARS, _MAX_CELL_PARAGRAPHS = 60, 5
 _MOST = 0.7
 _MIN_FILLED = 0.5
 _MIN_REPEATED_ROWS = 4
@@ -85,6 +85,11 @@ _ROMAN = (
     (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
 )  # fmt: skip
 _MAX_ROMAN = 4000
+
+
+def is_for_layout(cells: Sequence[Sized]) -> bool:
+    """Whether a row by its cells' paragraphs is layout: one cell, or pages of text in a cell."""
+    return len(cells) == 1 or max(map(len, cells), default=0) > _MAX_CELL_PARAGRAPHS
 
 
 def counted(count: int, style: str) -> str:

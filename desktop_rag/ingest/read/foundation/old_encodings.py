@@ -20,16 +20,15 @@ from desktop_rag.core.paths import resources_dir
 # Of a long text, as much of its lines with characters beyond ASCII.
 _SAMPLE_BYTES = 3_000
 # Worths are logarithms of likelihood: a letter that is ten times as frequent is worth one more.
-_PERCENT, _LEAST_WEIGHT, _CAPITAL = 1.4, 0.1, -0.2
+_PERCENT = 1.4
 _MARK, _SIGN, _STRANGE, _BROKEN = 0.5, 0.1, -1.5, -2.5
 # Only lines with letters beyond ASCII are looked at, so that rare ones are less rare there.
 _SHARE = 5
 # The frequency falls by e to this from the first letter of an alphabet to the last.
 _FALL = 3
-# What a word of the language is worth for each of its letters up to the fourth, and what if some
-# are beyond ASCII; what a part of words is worth, and an earlier place in the list of encodings.
-_WORD_WORTH, _LONG_WORD, _OWN_WORD = 0.3, 4, 1.5
-_PART_WORTH, _PLACE_WORTH = 0.7, 0.3
+# What a word of the language is worth, a part of words, and an earlier place in the list of
+# encodings.
+_WORD_WORTH, _PART_WORTH, _PLACE_WORTH = 1.2, 0.7, 0.3
 # Within this distance another reading is nearly as good; of a text that is long enough this share
 # of the words has to be known, as else it is in another language.
 _SURE_DISTANCE, _FEW_LETTERS = 1.5, 2
@@ -38,8 +37,6 @@ _LEAST_KNOWN, _FEW_WORDS = 0.2, 5
 # is one of the computer's own language worth.
 _NEARLY, _AT_HOME = 4, 1
 _MARKS = frozenset("“”„\u201a‘’‹›«»–—…§°€•¿¡\xa0")
-# They end words, in Hebrew and Greek.
-_FINAL = frozenset("ךםןףץς")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -68,13 +65,9 @@ class _Language:
 
 
 class _Kind(Enum):
-    """What a character is where it stands; BROKEN in no text of any language.
+    """What a character is where it stands; BROKEN in no text of any language."""
 
-    SMALL are also capitals among capitals.
-    """
-
-    SMALL = auto()
-    CAPITAL = auto()
+    LETTER = auto()
     MISPLACED = auto()
     SIGN = auto()
     BROKEN = auto()
@@ -185,16 +178,10 @@ def _kind(text: str, place: int) -> _Kind:
             return _Kind.BROKEN  # no word mixes alphabets
         if before == letter == after:
             return _Kind.BROKEN  # a line that was drawn
-        if letter in _FINAL and after.isalpha():
-            return _Kind.MISPLACED
-        if letter.isupper():
-            if not after.islower() and (before.isupper() or after.isupper()):
-                return _Kind.SMALL  # in capitals it is a letter like another
-            return _Kind.MISPLACED if before.isalpha() else _Kind.CAPITAL
-        is_in_capitals = after.isupper() or (text[place - 2 : place].isupper() and not is_inside)
-        return _Kind.MISPLACED if is_in_capitals and letter != "ß" else _Kind.SMALL
-    if "\u2500" <= letter <= "\u259f":
-        return _Kind.BROKEN if is_beside else _Kind.SIGN
+        # In capitals it is a letter like another.
+        is_among_capitals = not after.islower() and (before.isupper() or after.isupper())
+        is_misplaced = letter.isupper() and before.isalpha() and not is_among_capitals
+        return _Kind.MISPLACED if is_misplaced else _Kind.LETTER
     is_drawn = unicodedata.category(letter)[0] in "CS" and letter not in _MARKS
     is_broken = (is_inside and letter != "’") or (is_drawn and is_beside)
     return _Kind.BROKEN if is_broken else _Kind.SIGN
@@ -204,8 +191,7 @@ def _worth_in(features: _Features, language: _Language, encoding: str) -> float:
     worth = _letters_worth(features, language)
     for word, count in features.words.items():
         if word in language.words:
-            own = 0 if word.isascii() else _OWN_WORD
-            worth += count * (own or _WORD_WORTH * min(len(word), _LONG_WORD))
+            worth += count * _WORD_WORTH
         elif not word.isascii():
             worth += count * _PART_WORTH * len(language.parts.findall(word))
     return worth - _PLACE_WORTH * language.encodings.index(encoding)
@@ -224,16 +210,8 @@ def _worth(letter: str, kind: _Kind, language: _Language) -> float:
     if weight is None:
         if kind is not _Kind.SIGN:
             return _STRANGE
-        return _MARK if letter in _MARKS else _sign_worth(letter)
-    if kind is _Kind.MISPLACED:
-        return _STRANGE
-    return weight if kind is _Kind.SMALL else weight + _CAPITAL
-
-
-def _sign_worth(letter: str) -> float:
-    is_line = "\u2500" <= letter <= "\u259f"
-    is_drawn = unicodedata.category(letter) in {"So", "Cc", "Cn", "Co"} and letter not in "©®°"
-    return _STRANGE if is_drawn and not is_line else _SIGN
+        return _MARK if letter in _MARKS else _SIGN
+    return _STRANGE if kind is _Kind.MISPLACED else weight
 
 
 # The most frequent characters of Chinese, simplified and traditional, and of Korean.
@@ -311,10 +289,7 @@ def _languages() -> Iterator[_Language]:
         share = math.sqrt(_SHARE * fields["share"])
         parts = fields["parts"].casefold().split()
         shares = _shares(list(dict.fromkeys(fields["letters"].lower())))
-        weights = {
-            letter: max(_PERCENT + math.log10(share * part), _LEAST_WEIGHT)
-            for letter, part in shares.items()
-        }
+        weights = {letter: _PERCENT + math.log10(share * part) for letter, part in shares.items()}
         yield _Language(
             code,
             weights,

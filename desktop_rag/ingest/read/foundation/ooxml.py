@@ -91,10 +91,11 @@ class OfficePackage:
             return None
 
 
-def children(element: Element | None) -> Iterator[Element]:
-    """The child elements, without comments and processing instructions; none of None."""
-    if element is not None:
-        yield from (child for child in element if isinstance(child.tag, str))
+def children(element: Element | None, *names: str) -> Iterator[Element]:
+    """The child elements, of these names if any; no comments and instructions, none of None."""
+    for item in element if element is not None else ():
+        if isinstance(item.tag, str) and (not names or local_name(item) in names):
+            yield item
 
 
 def local_name(element: Element) -> str:
@@ -104,9 +105,7 @@ def local_name(element: Element) -> str:
 
 def child(element: Element | None, name: str) -> Element | None:
     """The first child of this name."""
-    if element is None:
-        return None
-    return next((item for item in children(element) if local_name(item) == name), None)
+    return next(children(element, name), None)
 
 
 def descendants(element: Element | None, *names: str) -> Iterator[Element]:

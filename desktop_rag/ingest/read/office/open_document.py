@@ -2,9 +2,10 @@
 
 import zipfile
 from collections.abc import Callable, Iterator
+from itertools import repeat
 
 from desktop_rag.ingest.read.foundation.addresses import behind
-from desktop_rag.ingest.read.foundation.blocks import BlockWriter
+from desktop_rag.ingest.read.foundation.blocks import BlockWriter, is_for_layout
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encryption import encrypted_for_good, open_archive
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
@@ -40,10 +41,9 @@ class OpenStyles:
                     self._parents[name] = attribute(style, "parent-style-name")
                     self._looks[name] = _look_of(child(style, "text-properties"))
                     continue
-                for level in children(style):
+                for level in children(style, "list-level-style-number"):
                     number = attribute(level, "level")
-                    is_counted = local_name(level) == "list-level-style-number"
-                    if is_counted and number.isdecimal() and attribute(level, "num-format"):
+                    if number.isdecimal() and attribute(level, "num-format"):
                         self._numbered.add((name, int(number) - 1))
 
     def show_looks(self, body: Element) -> None:
@@ -97,20 +97,17 @@ def rows_of(table: Element, *, is_header: bool = False) -> Iterator[tuple[Elemen
             repeated = attribute(part, "number-rows-repeated")
             is_filled = next(paragraphs_of(part), None) is not None
             times = min(int(repeated), _MAX_REPEATED) if repeated.isdecimal() and is_filled else 1
-            for _ in range(times):
-                yield part, is_header
+            yield from repeat((part, is_header), times)
         elif name in {"table-header-rows", "table-rows", "table-row-group"}:
             yield from rows_of(part, is_header=is_header or name == "table-header-rows")
 
 
 def cells_of(row: Element) -> Iterator[Element]:
     """The cells of a row, one for each column that a cell covers."""
-    for cell in children(row):
-        if local_name(cell) in {"table-cell", "covered-table-cell"}:
-            repeated = attribute(cell, "number-columns-repeated")
-            times = min(int(repeated), _MAX_REPEATED) if repeated.isdecimal() else 1
-            for _ in range(times):
-                yield cell
+    for cell in children(row, "table-cell", "covered-table-cell"):
+        repeated = attribute(cell, "number-columns-repeated")
+        times = min(int(repeated), _MAX_REPEATED) if repeated.isdecimal() else 1
+        yield from repeat(cell, times)
 
 
 def texts_of(element: Element, met: list[Element]) -> Iterator[str]:
@@ -186,7 +183,6 @@ def comment_text(annotation: Element) -> str:
 
 _FOOTERS = {"footer", "header", "date-time"}
 _BORDER = " | "
-_MAX_CELL_PARAGRAPHS = 5
 
 
 def read_text(source: SourceFile, draft: DocumentDraft) -> str:
@@ -317,8 +313,7 @@ class _TextReader:
         for row, is_header in rows_of(table):
             cells = list(cells_of(row))
             texts = [list(paragraphs_of(cell)) for cell in cells]
-            # One cell, or pages of text in a cell: a table made for layout.
-            if len(cells) == 1 or max(map(len, texts), default=0) > _MAX_CELL_PARAGRAPHS:
+            if is_for_layout(texts):
                 for cell in cells:
                     self.write(cell)
                 continue

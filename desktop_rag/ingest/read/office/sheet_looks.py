@@ -22,7 +22,6 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     child,
     children,
     descendants,
-    local_name,
 )
 
 # Formats that are known by their number. Those with a currency depend on the system.
@@ -412,7 +411,7 @@ def _as_is(text: str, _: Value) -> str:
 
 def _says_text(cell: Element) -> str:
     """What a cell shows, if that is more than digits."""
-    text = " ".join("".join(p.itertext()) for p in children(cell) if local_name(p) == "p").strip()
+    text = " ".join("".join(p.itertext()) for p in children(cell, "p")).strip()
     if attribute(cell, "value-type") == "date":
         return text
     digits = re.sub(r"[\s\d.,'’()+−-]", "", text)

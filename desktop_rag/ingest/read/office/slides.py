@@ -153,9 +153,8 @@ def _placeholder(shape: Element) -> str:
 def _lines(body: Element | None) -> Iterator[str]:
     """The paragraphs of a text body that are not empty, indented by their level and numbered."""
     counts: dict[int, int] = {}
-    for paragraph in children(body):
-        text = in_looks(_runs(paragraph)).strip()
-        if local_name(paragraph) != "p" or not text:
+    for paragraph in children(body, "p"):
+        if not (text := in_looks(_runs(paragraph)).strip()):
             continue
         properties = child(paragraph, "pPr")
         level = attribute(properties, "lvl")
@@ -197,13 +196,9 @@ def _look_of(run: Element) -> Look:
 def _rows(table: Element) -> Iterator[str]:
     """A line for each row; the text of a merged cell is repeated wherever it reaches."""
     above: list[str] = []
-    for row in children(table):
-        if local_name(row) != "tr":
-            continue
+    for row in children(table, "tr"):
         cells: list[str] = []
-        for cell in children(row):
-            if local_name(cell) != "tc":
-                continue
+        for cell in children(row, "tc"):
             text = " ".join(" ".join(_lines(child(cell, "txBody"))).split())
             if attribute(cell, "vMerge") in _TRUE and len(cells) < len(above):
                 text = above[len(cells)]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from desktop_rag.ingest.read.foundation.addresses import address_of_field, behind
-from desktop_rag.ingest.read.foundation.blocks import BlockWriter, counted
+from desktop_rag.ingest.read.foundation.blocks import BlockWriter, counted, is_for_layout
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import open_archive
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks, lowered, raised
@@ -39,10 +39,7 @@ class Styles:
     """The paragraph styles of a document."""
 
     def __init__(self, styles: Element | None) -> None:
-        elements = children(styles)
-        self._styles = {
-            attribute(style, "styleId"): style for style in elements if local_name(style) == "style"
-        }
+        self._styles = {attribute(each, "styleId"): each for each in children(styles, "style")}
         self._levels: dict[str, int | None] = {}
 
     def heading_level(self, properties: Element | None) -> int | None:
@@ -100,16 +97,12 @@ class Numbering:
         self._levels: dict[tuple[str, int], tuple[str, str, int]] = {}
         self._counted_as: dict[str, str] = {}
         self._counts: defaultdict[str, dict[int, int]] = defaultdict(dict)
-        elements = list(children(numbering))
         abstract = {
-            attribute(item, "abstractNumId"): item
-            for item in elements
-            if local_name(item) == "abstractNum"
+            attribute(item, "abstractNumId"): item for item in children(numbering, "abstractNum")
         }
-        for item in elements:
-            if local_name(item) == "num":
-                shared = attribute(child(item, "abstractNumId"))
-                self._add(attribute(item, "numId"), item, shared, abstract.get(shared))
+        for item in children(numbering, "num"):
+            shared = attribute(child(item, "abstractNumId"))
+            self._add(attribute(item, "numId"), item, shared, abstract.get(shared))
 
     def next_label(self, number: str, level: int) -> str:
         """The label of the next paragraph of this numbering: `2.1.`, `b)` or `-`."""
@@ -130,11 +123,9 @@ class Numbering:
 
     def _add(self, number: str, item: Element, shared: str, abstract: Element | None) -> None:
         restarts = False
-        overrides = [part for part in children(item) if local_name(part) == "lvlOverride"]
-        for level in children(abstract):
-            if local_name(level) == "lvl":
-                self._add_level(number, level)
-        for override in overrides:
+        for level in children(abstract, "lvl"):
+            self._add_level(number, level)
+        for override in children(item, "lvlOverride"):
             level = child(override, "lvl")
             if level is not None:
                 self._add_level(number, level)
@@ -177,7 +168,6 @@ _NOTE_PARTS = {"footnoteReference": "/footnotes", "endnoteReference": "/endnotes
 # Drawings in parts of their own, and the attribute that names the part.
 _DRAWN = {"chart": "id", "relIds": "dm"}
 _LINKS, _IN_FIELDS = ("{*}hyperlink", "{*}fldSimple", "{*}instrText"), ("{*}fldChar", "{*}t")
-_MAX_CELL_PARAGRAPHS = 5
 _MAX_COLUMNS = 60
 _PAGES = (".htm", ".html", ".xhtml", ".mht")
 
@@ -327,8 +317,7 @@ class _Reader:
             found = _ParagraphExtras()
             cells = list(_parts(row, "tc"))
             paragraphs = [list(_paragraphs(cell, found)) for cell in cells]
-            # One cell, or pages of text in a cell: a table made for layout.
-            if len(cells) == 1 or max(map(len, paragraphs), default=0) > _MAX_CELL_PARAGRAPHS:
+            if is_for_layout(paragraphs):
                 for cell in cells:
                     self._write(cell)
                 continue
@@ -496,7 +485,7 @@ def _field_value(field: Element) -> str:
         state = child(box, "default") if state is None else state
         return _TICKED if state is not None and attribute(state) not in _OFF else _UNTICKED
     choices = child(field, "ddList")
-    entries = [attribute(c) for c in children(choices) if local_name(c) == "listEntry"]
+    entries = [attribute(entry) for entry in children(choices, "listEntry")]
     chosen = attribute(child(choices, "result")) or attribute(child(choices, "default")) or "0"
     return entries[int(chosen)] if chosen.isdecimal() and int(chosen) < len(entries) else ""
 

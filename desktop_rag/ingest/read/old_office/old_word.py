@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from desktop_rag.ingest.read.foundation.addresses import address_of_field, behind
-from desktop_rag.ingest.read.foundation.blocks import BlockWriter
+from desktop_rag.ingest.read.foundation.blocks import BlockWriter, is_for_layout
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ole import Container
@@ -355,7 +355,6 @@ _CELL = "\x07"
 _FIELD, _FIELD_RESULT, _FIELD_END = "\x13", "\x14", "\x15"
 _ENDS = {"\r", "\x0c", _CELL}
 _SHOWN = {"\x0b": "\n", "\x0e": "\n", "\x1e": "-"}
-_MAX_CELL_PARAGRAPHS = 5
 # The header's tables of where notes are referred to, the size of an entry, and where their text is.
 _NOTES = (("footnotes", 2, 2, 3), ("endnotes", 46, 2, 47), ("comments", 4, 30, 5))
 
@@ -465,8 +464,7 @@ class _Reader:
     def _end_row(self) -> None:
         row, self._row = [*self._row, *filter(None, [self._cell])], []
         self._cell = []
-        # One cell, or pages of text in a cell: a table made for layout.
-        if len(row) == 1 or max(map(len, row), default=0) > _MAX_CELL_PARAGRAPHS:
+        if is_for_layout(row):
             for text, look in (paragraph for cell in row for paragraph in cell):
                 self._write_paragraph(text, look)
         elif row:

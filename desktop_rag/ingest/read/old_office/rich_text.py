@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from desktop_rag.ingest.read.foundation.addresses import address_of_field, behind
-from desktop_rag.ingest.read.foundation.blocks import BlockWriter
+from desktop_rag.ingest.read.foundation.blocks import BlockWriter, is_for_layout
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
@@ -148,7 +148,6 @@ def page_of_word(word: str, number: int | None) -> str | None:
 
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _MAX_HEADING = 9
-_MAX_CELL_PARAGRAPHS = 5
 _MAX_CODE = 0x10FFFF
 
 
@@ -464,8 +463,7 @@ class _Reader:
         self._cell = []
         if not row:
             return
-        # One cell, or pages of text in a cell: a table made for layout.
-        if len(row) == 1 or max(map(len, row)) > _MAX_CELL_PARAGRAPHS:
+        if is_for_layout(row):
             for text in (text for cell in row for text in cell):
                 self._blocks.add_paragraph(text)
         else:

@@ -11,11 +11,11 @@ from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from html import escape
 from typing import Any, cast
-from xml.parsers import expat
 
 from desktop_rag.ingest.web.crawler import CacheValidators, Crawler, FetchedPage
 from desktop_rag.ingest.web.page_address import PageRefused, RefusalKind, host_of, joined
 from desktop_rag.ingest.web.page_type import HTML
+from desktop_rag.ingest.web.sitemap_walk import ListError, parse_xml
 from desktop_rag.ingest.web.source_pages import SourcePages
 
 _START = re.compile(
@@ -37,10 +37,6 @@ _FIELDS = {
 # The vocabularies of feeds. Others have the same names: `media:content` is no text.
 _SPACES = re.compile(r"purl\.org|/atom|Atom|rss|^$|backend\.userland", re.IGNORECASE)
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-
-
-class FeedError(ValueError):
-    """The data starts like a feed but cannot be read as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,29 +62,15 @@ def is_feed(data: bytes) -> bool:
 
 
 def parse_feed(data: bytes) -> tuple[FeedEntry, ...]:
-    """The entries of a feed that have an address, as it lists them. Raises FeedError.
+    """The entries of a feed that have an address, as it lists them. Raises ListError.
 
-    The XML is untrusted: any DTD is refused, so nothing can expand and no external resource is
-    loaded. What an entry holds is foreign HTML, which only the parser process reads.
+    What an entry holds is foreign HTML, which only the parser process reads.
     """
     if _JSON_START.match(data[:_PEEK_BYTES]):
         return _json_entries(data)
     handler = _FeedHandler()
-    parser = expat.ParserCreate(namespace_separator=" ")
-    parser.buffer_text = True
-    parser.StartDoctypeDeclHandler = _refuse_doctype
-    parser.StartElementHandler = handler.start
-    parser.EndElementHandler = handler.end
-    parser.CharacterDataHandler = handler.text
-    try:
-        parser.Parse(data, True)
-    except expat.ExpatError as exc:
-        raise FeedError(f"it is damaged: {exc}") from exc
+    parse_xml(data, handler)
     return tuple(handler.entries)
-
-
-def _refuse_doctype(*_: object) -> None:
-    raise FeedError("it has a document type of its own")
 
 
 @dataclass
@@ -123,7 +105,7 @@ class _FeedHandler:
         space, _, tag = name.rpartition(" ")
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            raise FeedError("it is nested too deep")
+            raise ListError("it is nested too deep")
         if self._field:
             # Atom may hold XHTML as elements.
             self._pieces.append(f"<{tag}>")
@@ -167,7 +149,7 @@ def _json_entries(data: bytes) -> tuple[FeedEntry, ...]:
         items: list[Any] = list(read["items"])[:_MAX_ENTRIES]
         found = [_json_entry(cast("Mapping[str, Any]", item)) for item in items]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as exc:
-        raise FeedError("it is damaged") from exc
+        raise ListError("it is damaged") from exc
     return tuple(entry for entry in found if entry.link)
 
 
@@ -220,7 +202,7 @@ def feed_in(link: str, page: FetchedPage, content: bytes) -> FoundFeed | None:
         return None
     try:
         entries = parse_feed(content)
-    except FeedError as exc:
+    except ListError as exc:
         raise PageRefused(RefusalKind.UNFIT, f"The feed can't be read: {exc}.") from exc
     return FoundFeed(link, page.url, entries, frozenset({host_of(link), host_of(page.url)}))
 

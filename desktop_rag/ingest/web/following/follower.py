@@ -35,19 +35,15 @@ class LinkReader:
     Foreign HTML goes through native code, which the app's own process must not run on it.
     """
 
-    def __init__(self, make_parser: Callable[[], ParserProcess]) -> None:
-        self._make_parser = make_parser
-        self._parser: ParserProcess | None = None
+    def __init__(self, parser: ParserProcess) -> None:
+        self._parser = parser
 
     def close(self) -> None:
         """End the parser process; the next page starts another."""
-        if self._parser is not None:
-            self._parser.close()
-            self._parser = None
+        self._parser.close()
 
     def links_in(self, copy: Path, *, cancel: Event) -> PageLinks:
         """The links of a stored page, none if it can't be read. Cancelled when `cancel` is set."""
-        self._parser = self._parser or self._make_parser()
         try:
             return self._parser.page_links(copy, cancel=cancel)
         except ParseFailed:

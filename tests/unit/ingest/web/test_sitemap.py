@@ -2,7 +2,7 @@ import gzip
 
 import pytest
 
-from desktop_rag.ingest.web.sitemap_walk import SitemapError, is_sitemap, parse_sitemap, unpacked
+from desktop_rag.ingest.web.sitemap_walk import ListError, is_sitemap, parse_sitemap, unpacked
 
 SPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
@@ -60,7 +60,7 @@ def test_a_sitemap_is_known_by_its_first_element(data: bytes, expected: bool) ->
     ],
 )
 def test_what_is_damaged_or_hostile_is_refused(data: bytes) -> None:
-    with pytest.raises(SitemapError):
+    with pytest.raises(ListError):
         parse_sitemap(data, 10)
 
 
@@ -69,5 +69,5 @@ def test_packed_sitemaps_are_unpacked_within_bounds() -> None:
     assert unpacked(data, 1000) == data
     assert unpacked(gzip.compress(data), 1000) == data
     for wrong in (gzip.compress(b"a" * 1001), gzip.compress(data)[:-9], b"\x1f\x8bnothing"):
-        with pytest.raises(SitemapError):
+        with pytest.raises(ListError):
             unpacked(wrong, 1000)

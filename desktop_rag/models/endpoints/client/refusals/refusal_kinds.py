@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
@@ -118,17 +117,8 @@ def _in_fields(body: object, depth: int) -> int:
     return next((found for value in inner if (found := _in_fields(value, depth + 1))), 0)
 
 
-@dataclass(frozen=True, slots=True)
-class RefusalRow:
-    """A pattern of a refusal, and the servers whose words it matches."""
-
-    fault: Fault
-    pattern: str
-    source: str
-
-
-def _rows(fault: Fault, *patterns: tuple[str, str]) -> tuple[RefusalRow, ...]:
-    return tuple(RefusalRow(fault, pattern, source) for pattern, source in patterns)
+def _rows(fault: Fault, *patterns: str) -> tuple[tuple[Fault, str], ...]:
+    return tuple((fault, pattern) for pattern in patterns)
 
 
 # What is too long, and the words for being so, in either order.
@@ -149,234 +139,154 @@ _KEY = r"\b(?:key|credentials?|(?:bearer|access|auth\w*) token)s?\b[^.]{0,60}?"
 
 # Statuses and codes differ from server to server, and proxies wrap them, so words decide before the
 # status does. The order is the precedence: a limit of tokens a minute is no too short context, and
-# missing credit no unknown model. Codes are matched like words, without case and addresses.
+# missing credit no unknown model. Codes are matched like words, without case and addresses. The
+# comments name those whose words a pattern matches.
 REFUSALS = (
     # Codes that mean nothing else.
     *_rows(
         Fault.NO_CREDIT,
-        (r"insufficient[_ ](?:user[_ ])?(?:quota|balance|credits?|funds)", "OpenAI, DeepSeek"),
-        (r"exceeded_current_quota|\barrearage\b", "Moonshot, DashScope"),
-        (r"billing_(?:hard_limit|not_active)", "OpenAI"),
+        r"insufficient[_ ](?:user[_ ])?(?:quota|balance|credits?|funds)",  # OpenAI, DeepSeek
+        r"exceeded_current_quota|\barrearage\b",  # Moonshot, DashScope
+        r"billing_(?:hard_limit|not_active)",  # OpenAI
     ),
     *_rows(
         Fault.BUSY,
-        (r"rate[ _-]?limit", "OpenAI, Groq, Mistral, Together, xAI, litellm"),
-        (
-            (
-                r"(?:tokens?|requests?|calls?|queries|usage|quota)[^.]{0,25}?[ _]?(?:per|/|\ba"
-                r"|\bevery)[ _-]?(?:\d+ ?)?(?:min|sec|hour|day|month|minute|second)s?\b"
-            ),
-            "OpenAI, Groq, SambaNova",
-        ),
-        (r"\b[TR]P[MDSH](?:\b|_)", "OpenAI, Cerebras"),
-        (
-            r"too[_ ]many[_ ](?:\w+[_ ])?(?:requests|calls|connections|concurrent)",
-            "the standard words of status 429",
-        ),
-        (r"requests? (?:limit|frequency|rate)", "Moonshot, MiniMax"),
-        (r"concurren\w+[^.]{0,20}(?:limit|exceed|reach|many)", "Moonshot, Perplexity"),
-        (r"throttl|slow down", "AWS Bedrock, Azure"),
-        (r"\brate (?:is |was )?(?:increased|exceeded|too)|exceed\w* .{0,30}\brate\b", "Vertex"),
-        (r"resource[_ ]?exhausted|rate_increased", "Gemini, DashScope"),
-        (r"请求(?:数|频率|次数|速率)?(?:过多|过高|过快|超限)", "Zhipu, SiliconFlow"),
-        (r"频率|限流|限速|并发|速率限制|流量限制|限额", "Zhipu, MiniMax, Volcengine"),
+        r"rate[ _-]?limit",  # OpenAI, Groq, Mistral, Together, xAI, litellm
+        # OpenAI, Groq, SambaNova
+        r"(?:tokens?|requests?|calls?|queries|usage|quota)[^.]{0,25}?[ _]?(?:per|/|\ba"
+        r"|\bevery)[ _-]?(?:\d+ ?)?(?:min|sec|hour|day|month|minute|second)s?\b",
+        r"\b[TR]P[MDSH](?:\b|_)",  # OpenAI, Cerebras
+        # The standard words of status 429
+        r"too[_ ]many[_ ](?:\w+[_ ])?(?:requests|calls|connections|concurrent)",
+        r"requests? (?:limit|frequency|rate)",  # Moonshot, MiniMax
+        r"concurren\w+[^.]{0,20}(?:limit|exceed|reach|many)",  # Moonshot, Perplexity
+        r"throttl|slow down",  # AWS Bedrock, Azure
+        r"\brate (?:is |was )?(?:increased|exceeded|too)|exceed\w* .{0,30}\brate\b",  # Vertex
+        r"resource[_ ]?exhausted|rate_increased",  # Gemini, DashScope
+        r"请求(?:数|频率|次数|速率)?(?:过多|过高|过快|超限)",  # Zhipu, SiliconFlow
+        r"频率|限流|限速|并发|速率限制|流量限制|限额",  # Zhipu, MiniMax, Volcengine
     ),
     *_rows(
         Fault.NO_CREDIT,
-        (
-            (
-                r"(?:credits?|balance|funds?|quota|allowance)\b[^.]{0,40}(?:too low|insufficient"
-                r"|exhaust|deplet|exceeded|used up|r[au]n out|negative|not enough|expired|zero"
-                r"|overdue)"
-            ),
-            "Anthropic, Hugging Face, Fireworks",
-        ),
-        (
-            (
-                r"(?:out of|no|not enough|never purchased|more|add|purchase|buy|lack\w*"
-                r"|insufficient)[^.]{0,20}\b(?:credits?|balance|funds)\b|top[- ]?up"
-            ),
-            "OpenRouter, xAI, Together",
-        ),
-        (
-            r"exceeded your (?:current |monthly |included )*(?:quota|spend|credit|usage|budget)",
-            "OpenAI, Hugging Face",
-        ),
-        (r"spend\w* (?:limit|cap)|usage limits?", "Anthropic, xAI"),
-        (r"budget[^.]{0,20}exceed|exceed\w* budget", "litellm"),
-        (r"\bbilling\b|payment|past due|in arrears|account[^.]{0,40}suspended", "Moonshot"),
-        (r"free (?:trial|tier)[^.]{0,30}(?:end|expire|over)", "Cohere, Fireworks"),
-        (r"used up[^.]{0,30}(?:allocation|free)", "Cloudflare"),
-        (r"overdue", "Volcengine"),
-        (r"余额|欠费|充值|资源包|额度(?:不足|已用|用完|耗尽)", "Zhipu, one-api, Baidu"),
+        r"(?:credits?|balance|funds?|quota|allowance)\b[^.]{0,40}(?:too low|insufficient"
+        r"|exhaust|deplet|exceeded|used up|r[au]n out|negative|not enough|expired|zero"
+        r"|overdue)",  # Anthropic, Hugging Face, Fireworks
+        # OpenRouter, xAI, Together
+        r"(?:out of|no|not enough|never purchased|more|add|purchase|buy|lack\w*"
+        r"|insufficient)[^.]{0,20}\b(?:credits?|balance|funds)\b|top[- ]?up",
+        # OpenAI, Hugging Face
+        r"exceeded your (?:current |monthly |included )*(?:quota|spend|credit|usage|budget)",
+        r"spend\w* (?:limit|cap)|usage limits?",  # Anthropic, xAI
+        r"budget[^.]{0,20}exceed|exceed\w* budget",  # litellm
+        r"\bbilling\b|payment|past due|in arrears|account[^.]{0,40}suspended",  # Moonshot
+        r"free (?:trial|tier)[^.]{0,30}(?:end|expire|over)",  # Cohere, Fireworks
+        r"used up[^.]{0,30}(?:allocation|free)",  # Cloudflare
+        r"overdue",  # Volcengine
+        r"余额|欠费|充值|资源包|额度(?:不足|已用|用完|耗尽)",  # Zhipu, one-api, Baidu
     ),
     *_rows(
         Fault.BAD_KEY,
-        (
-            (
-                rf"{_KEY}(?:invalid|incorrect|not valid|expired|revoked|missing|malformed|disabled"
-                rf"|wrong|not found|(?:not|n't) exist|required|not provided|recogni[sz]ed|leaked"
-                rf"|inactive|unknown|not authori[sz]ed|blocked|deactivated)"
-            ),
-            "Gemini, Groq, Cohere, Azure",
-        ),
-        (
-            (
-                r"(?:invalid|incorrect|wrong|\bno\b|missing|expired|unknown|bad|malformed|inactive"
-                r"|revoked|provide|without|not a)[_ ]?(?:\w+[_ ]){0,3}?(?:api|access|auth\w*"
-                r"|bearer|secret|virtual)[ _-]?(?:key|token|header|credentials?)\b"
-            ),
-            "OpenAI, Mistral, Fireworks, xAI, litellm",
-        ),
-        (
-            (
-                r"\binvalid[_ ](?:token|key|credentials?)\b|\btoken (?:is "
-                r"|has )?(?:been )?(?:invalid|expired|revoked|incorrect)"
-            ),
-            "one-api, Hugging Face",
-        ),
-        (r"unauthori[sz]ed|unauthenticated|authentication|not authenticated", "DeepSeek, Together"),
-        (r"(?:login|certification|signature)\b[^.]{0,12}fail|invalid username", "MiniMax, Baidu"),
-        (r"credentials?[^.]{0,20}(?:not sent|unsupported)", "Databricks"),
-        (r"UnrecognizedClient|account_deactivated", "Bedrock, OpenAI"),
-        (r"令牌|密钥|身份验证|鉴权|认证失败|未授权", "Zhipu, one-api, Volcengine"),
+        rf"{_KEY}(?:invalid|incorrect|not valid|expired|revoked|missing|malformed|disabled"
+        rf"|wrong|not found|(?:not|n't) exist|required|not provided|recogni[sz]ed|leaked"
+        rf"|inactive|unknown|not authori[sz]ed|blocked|deactivated)",  # Gemini, Groq, Cohere, Azure
+        # OpenAI, Mistral, Fireworks, xAI, litellm
+        r"(?:invalid|incorrect|wrong|\bno\b|missing|expired|unknown|bad|malformed|inactive"
+        r"|revoked|provide|without|not a)[_ ]?(?:\w+[_ ]){0,3}?(?:api|access|auth\w*"
+        r"|bearer|secret|virtual)[ _-]?(?:key|token|header|credentials?)\b",
+        r"\binvalid[_ ](?:token|key|credentials?)\b|\btoken (?:is "
+        r"|has )?(?:been )?(?:invalid|expired|revoked|incorrect)",  # one-api, Hugging Face
+        r"unauthori[sz]ed|unauthenticated|authentication|not authenticated",  # DeepSeek, Together
+        r"(?:login|certification|signature)\b[^.]{0,12}fail|invalid username",  # MiniMax, Baidu
+        r"credentials?[^.]{0,20}(?:not sent|unsupported)",  # Databricks
+        r"UnrecognizedClient|account_deactivated",  # Bedrock, OpenAI
+        r"令牌|密钥|身份验证|鉴权|认证失败|未授权",  # Zhipu, one-api, Volcengine
     ),
     *_rows(
         Fault.FILTERED,
-        (
-            r"content[ _-]?(?:filter|polic|management|moderation|violation|risk)",
-            "Azure, OpenAI, Mistral",
-        ),
-        (r"content exists risk", "DeepSeek"),
-        (r"moderat(?:ion|ed)|responsible ?ai|guardrail|\bblockreason\b", "OpenRouter, Bedrock"),
-        (r"safety[ _](?:system|filter|setting|polic|reason|check|violation|guideline)", "Gemini"),
-        (r"violat\w+[^.]{0,60}(?:polic|terms|guideline|rules)|(?:usage|use) polic", "OpenAI, xAI"),
-        (r"flagged|harmful|inappropriate|prohibited|nsfw|jailbreak|unsafe", "OpenRouter, Groq"),
-        (r"data_?inspection|sensitive (?:content|words?|information)", "DashScope, MiniMax"),
-        (r"(?:block|reject|refus)ed[^.]{0,60}(?:safety|polic|filter)", "Anthropic, Gemini"),
-        (r"敏感|不安全|违规|违反|不合规|审核|策略阻止", "Zhipu, DashScope, Baidu"),
+        # Azure, OpenAI, Mistral
+        r"content[ _-]?(?:filter|polic|management|moderation|violation|risk)",
+        r"content exists risk",  # DeepSeek
+        r"moderat(?:ion|ed)|responsible ?ai|guardrail|\bblockreason\b",  # OpenRouter, Bedrock
+        r"safety[ _](?:system|filter|setting|polic|reason|check|violation|guideline)",  # Gemini
+        r"violat\w+[^.]{0,60}(?:polic|terms|guideline|rules)|(?:usage|use) polic",  # OpenAI, xAI
+        r"flagged|harmful|inappropriate|prohibited|nsfw|jailbreak|unsafe",  # OpenRouter, Groq
+        r"data_?inspection|sensitive (?:content|words?|information)",  # DashScope, MiniMax
+        r"(?:block|reject|refus)ed[^.]{0,60}(?:safety|polic|filter)",  # Anthropic, Gemini
+        r"敏感|不安全|违规|违反|不合规|审核|策略阻止",  # Zhipu, DashScope, Baidu
     ),
     *_rows(
         Fault.TOO_LARGE,
-        (
-            (
-                r"^(?!.*(?:\btokens?\b|context|character|\binput\b)).*\b(?:payload|body|entity"
-                r"|request|file|image|attachment|upload|picture"
-                r"|photo)\b[^.]{0,40}(?:too[_ ]?(?:large|big)|exceed\w*[^.]{0,40}(?:bytes"
-                r"|\b[kmg]i?b\b|size)|[\d.]+ ?(?:bytes|[kmg]i?b)\b)"
-            ),
-            "nginx, Gemini, Cloudflare, Azure",
-        ),
-        (r"request_too_large|PayloadTooLarge", "Anthropic"),
+        r"^(?!.*(?:\btokens?\b|context|character|\binput\b)).*\b(?:payload|body|entity"
+        r"|request|file|image|attachment|upload|picture"
+        r"|photo)\b[^.]{0,40}(?:too[_ ]?(?:large|big)|exceed\w*[^.]{0,40}(?:bytes"
+        r"|\b[kmg]i?b\b|size)|[\d.]+ ?(?:bytes|[kmg]i?b)\b)",  # nginx, Gemini, Cloudflare, Azure
+        r"request_too_large|PayloadTooLarge",  # Anthropic
     ),
     *_rows(
         Fault.TOO_LONG,
-        (r"context[_ -]?(?:length|size|window|limit)[_ ]?exceed|context_length", "OpenAI"),
-        (r"prompt_too_long|input_too_long|string_above_max|model_max_(?:prompt|context)", "GitHub"),
-        (
-            (
-                r"(?:configured|available|supported|model'?s?|this model)\W{1,3}(?:\w+ ){0,2}"
-                r"(?:context|input|prompt)[ _-](?:size|length|window|limit)"
-            ),
-            "DS4, OpenCode",
-        ),
-        (r"exceed_context|context_overflow|max_context|n_ctx", "llama.cpp"),
-        (r"max(?:imum)?[_ ](?:context|prompt|input|model[_ ]len)", "vLLM, SGLang"),
-        (r"context[ _-](?:size|length|window|limit)\W{0,3}(?:of |is )?\d", "llama.cpp, Ollama"),
-        (rf"{_LONG}[^.]{{0,90}}?{_TOO}", "vLLM, TGI, DashScope, xAI, MiniMax"),
-        (rf"{_TOO}[^.]{{0,70}}?{_LONG}", "Groq, Cohere, Mistral, Ollama"),
-        (r"max_new_tokens. must be|too large to process|tokens? > \d", "TGI, llama.cpp, Anthropic"),
-        (r"tokens? (?:to keep|count)[^.]{0,60}(?:context|exceed|larger)", "LM Studio, Gemini"),
+        r"context[_ -]?(?:length|size|window|limit)[_ ]?exceed|context_length",  # OpenAI
+        r"prompt_too_long|input_too_long|string_above_max|model_max_(?:prompt|context)",  # GitHub
+        r"(?:configured|available|supported|model'?s?|this model)\W{1,3}(?:\w+ ){0,2}"
+        r"(?:context|input|prompt)[ _-](?:size|length|window|limit)",  # DS4, OpenCode
+        r"exceed_context|context_overflow|max_context|n_ctx",  # llama.cpp
+        r"max(?:imum)?[_ ](?:context|prompt|input|model[_ ]len)",  # vLLM, SGLang
+        r"context[ _-](?:size|length|window|limit)\W{0,3}(?:of |is )?\d",  # llama.cpp, Ollama
+        rf"{_LONG}[^.]{{0,90}}?{_TOO}",  # vLLM, TGI, DashScope, xAI, MiniMax
+        rf"{_TOO}[^.]{{0,70}}?{_LONG}",  # Groq, Cohere, Mistral, Ollama
+        r"max_new_tokens. must be|too large to process|tokens? > \d",  # TGI, llama.cpp, Anthropic
+        r"tokens? (?:to keep|count)[^.]{0,60}(?:context|exceed|larger)",  # LM Studio, Gemini
     ),
     *_rows(
         Fault.NO_MODEL,
-        (r"\bno (?:\w+ )?models? (?:(?:is|are|currently) )*(?:loaded|running)\b", "LM Studio"),
-        (r"没有加载(?:任何)?模型", "LM Studio"),
+        r"\bno (?:\w+ )?models? (?:(?:is|are|currently) )*(?:loaded|running)\b",  # LM Studio
+        r"没有加载(?:任何)?模型",  # LM Studio
     ),
     *_rows(
         Fault.LOADING,
-        (
-            (
-                r"^(?!.*(?:fail|\berror|unable|cannot|could ?n[o']t)[^.]{0,20}load).*\b(?:model"
-                r"|weights|engine)\b[^.]{0,60}?(?:is|are|still|being"
-                r"|currently) (?:\w+ ){0,2}(?:loading|loaded|starting|warming|initiali[sz]ing"
-                r"|downloading|booting)\b"
-            ),
-            "Hugging Face, KoboldCpp, Baseten",
-        ),
-        (r"^(?!.*(?:fail|\berror)[^.]{0,20}load).*loading (?:the )?model", "llama.cpp, TabbyAPI"),
-        (r"warming up|cold start|starting up|正在加载|模型加载", "Cloudflare, ModelScope"),
+        r"^(?!.*(?:fail|\berror|unable|cannot|could ?n[o']t)[^.]{0,20}load).*\b(?:model"
+        r"|weights|engine)\b[^.]{0,60}?(?:is|are|still|being"
+        r"|currently) (?:\w+ ){0,2}(?:loading|loaded|starting|warming|initiali[sz]ing"
+        r"|downloading|booting)\b",  # Hugging Face, KoboldCpp, Baseten
+        r"^(?!.*(?:fail|\berror)[^.]{0,20}load).*loading (?:the )?model",  # llama.cpp, TabbyAPI
+        r"warming up|cold start|starting up|正在加载|模型加载",  # Cloudflare, ModelScope
     ),
     *_rows(
         Fault.UNKNOWN_MODEL,
-        (r"model[_ ]?not[_ ]?(?:found|exist|supported|open|available)", "OpenAI, DeepSeek, Groq"),
-        (r"DeploymentNotFound|model_decommissioned|(?:invalid|unknown)_?model", "Azure, Mistral"),
-        (
-            (
-                r"(?:not a valid|no such|unknown|invalid|unsupported|unrecogni[sz]ed|nonexistent"
-                r"|incorrect) (?:\w+ )?model\b"
-            ),
-            "OpenRouter, Perplexity",
-        ),
-        (
-            (
-                rf"{_MODEL}(?:not (?:be )?(?:found|exist|available|loaded|installed|deployed"
-                rf"|enabled|served|accessible)|(?:n't|no longer|not) (?:exist|available|supported)"
-                rf"|unavailable)"
-            ),
-            "OpenAI, vLLM, Fireworks, Ollama",
-        ),
-        (
-            (
-                rf"{_MODEL}(?:decommissioned|retired|deprecated|discontinued|sunset|shut down"
-                rf"|not a valid|is invalid|is not supported|unrecogni[sz]ed)"
-            ),
-            "Groq, Together, Anthropic",
-        ),
-        (
-            (
-                r"(?:could ?n[o']t|cannot|can't|can not|unable to|failed to"
-                r"|error)[^.]{0,12}(?:find|load(?:ing)?|locate|access|resolve)[^.]{0,30}model"
-            ),
-            "LM Studio, LocalAI",
-        ),
-        (
-            (
-                r"\bno (?:\w+ ){0,2}(?:endpoints?|providers?|deployments?|channels?"
-                r"|models?) (?:\w+ )?(?:found|available|loaded|for)"
-            ),
-            "OpenRouter, litellm, LM Studio",
-        ),
-        (
-            r"does not (?:exist|match)[^.]{0,25}model|not found (?:the model|for account)",
-            "Moonshot, NVIDIA",
-        ),
-        (r"try pulling it", "Ollama"),
-        (r"模型(?:不存在|未找到|不可用|已下线)|无可用渠道|不存在该模型", "Zhipu, one-api"),
+        r"model[_ ]?not[_ ]?(?:found|exist|supported|open|available)",  # OpenAI, DeepSeek, Groq
+        r"DeploymentNotFound|model_decommissioned|(?:invalid|unknown)_?model",  # Azure, Mistral
+        r"(?:not a valid|no such|unknown|invalid|unsupported|unrecogni[sz]ed|nonexistent"
+        r"|incorrect) (?:\w+ )?model\b",  # OpenRouter, Perplexity
+        rf"{_MODEL}(?:not (?:be )?(?:found|exist|available|loaded|installed|deployed"
+        rf"|enabled|served|accessible)|(?:n't|no longer|not) (?:exist|available|supported)"
+        rf"|unavailable)",  # OpenAI, vLLM, Fireworks, Ollama
+        rf"{_MODEL}(?:decommissioned|retired|deprecated|discontinued|sunset|shut down"
+        rf"|not a valid|is invalid|is not supported|unrecogni[sz]ed)",  # Groq, Together, Anthropic
+        # LM Studio, LocalAI
+        r"(?:could ?n[o']t|cannot|can't|can not|unable to|failed to"
+        r"|error)[^.]{0,12}(?:find|load(?:ing)?|locate|access|resolve)[^.]{0,30}model",
+        r"\bno (?:\w+ ){0,2}(?:endpoints?|providers?|deployments?|channels?"
+        r"|models?) (?:\w+ )?(?:found|available|loaded|for)",  # OpenRouter, litellm, LM Studio
+        # Moonshot, NVIDIA
+        r"does not (?:exist|match)[^.]{0,25}model|not found (?:the model|for account)",
+        r"try pulling it",  # Ollama
+        r"模型(?:不存在|未找到|不可用|已下线)|无可用渠道|不存在该模型",  # Zhipu, one-api
     ),
     *_rows(
         Fault.FORBIDDEN,
-        (
-            (
-                r"(?:country|region|territory|location)[^.]{0,40}(?:not|un)[ -]?(?:supported"
-                r"|available|allowed)"
-            ),
-            "OpenAI, Gemini",
-        ),
-        (r"permission|access (?:was |is )?denied|not authori[sz]ed|forbidden", "xAI, Bedrock"),
-        (r"(?:not|n't) have access|no access|ip (?:address )?(?:is )?not allowed", "Cloudflare"),
+        r"(?:country|region|territory|location)[^.]{0,40}(?:not|un)[ -]?(?:supported"
+        r"|available|allowed)",  # OpenAI, Gemini
+        r"permission|access (?:was |is )?denied|not authori[sz]ed|forbidden",  # xAI, Bedrock
+        r"(?:not|n't) have access|no access|ip (?:address )?(?:is )?not allowed",  # Cloudflare
     ),
     *_rows(
         Fault.OVERLOADED,
-        (r"overload|capacity|\bbusy\b|temporar|unavailable", "Anthropic, Mistral, Groq, Bedrock"),
-        (r"(?:high|heavy|too much|peak) (?:demand|load|traffic|usage)", "Gemini, Moonshot"),
-        (r"try again later|right now|at the moment", "OpenAI, Zhipu"),
-        (r"queue[^.]{0,20}(?:full|long|exceed)", "TGI, vLLM"),
-        (
-            r"\bno (?:\w+ ){0,2}(?:slots?|workers?|instances?|replicas?|centers?|gpus?|upstream)\b",
-            "SGLang, Envoy, Cloudflare",
-        ),
-        (r"insufficient_system_resource|过载|繁忙|负载|稍后", "DeepSeek, one-api"),
+        r"overload|capacity|\bbusy\b|temporar|unavailable",  # Anthropic, Mistral, Groq, Bedrock
+        r"(?:high|heavy|too much|peak) (?:demand|load|traffic|usage)",  # Gemini, Moonshot
+        r"try again later|right now|at the moment",  # OpenAI, Zhipu
+        r"queue[^.]{0,20}(?:full|long|exceed)",  # TGI, vLLM
+        # SGLang, Envoy, Cloudflare
+        r"\bno (?:\w+ ){0,2}(?:slots?|workers?|instances?|replicas?|centers?|gpus?|upstream)\b",
+        r"insufficient_system_resource|过载|繁忙|负载|稍后",  # DeepSeek, one-api
     ),
 )
 
@@ -461,4 +371,4 @@ def _by_words(words: str) -> Fault | None:
 
 @cache
 def _patterns() -> tuple[tuple[Fault, re.Pattern[str]], ...]:
-    return tuple((row.fault, re.compile(row.pattern, re.IGNORECASE)) for row in REFUSALS)
+    return tuple((fault, re.compile(pattern, re.IGNORECASE)) for fault, pattern in REFUSALS)
