@@ -142,7 +142,7 @@ def test_changes_of_files_are_found_once_it_is_back(
 
 def is_found(services: app.Services, word: str) -> bool:
     try:
-        found = services.chat.look_up(word, mode="words", limit=1).passages
+        found = services.chat.look_up(word, mode="lexical", limit=1).passages
     except LibraryAwayError:
         return False
     return any(word in passage.text for passage in found)
