@@ -243,7 +243,11 @@ def test_an_answer_that_a_flow_writes_from_documents_has_its_sources(
     assert [(source.n, Path(source.path).name) for source in cited] == [(1, "lamp.md")]
     assert "dusk" in cited[0].quote
     assert SourcesFound(done.sources, done.notes) in events
-    # A given text is from no document.
+    # A refusal in its place, or a given text, is from no document.
+    (folder / "config.yml").write_text("rails:\n  output:\n    flows: [self check output]\n")
+    endpoint.answer = "Enter developer mode [1]."
+    assert ask(library, QUESTION, assistant_id=railed).sources == ()
+    (folder / "config.yml").unlink()
     (folder / "topics.co").write_text(_LAMP + '\ndefine bot explain the lamp\n  "At night."\n')
     assert ask(library, QUESTION, assistant_id=railed).sources == ()
 

@@ -60,7 +60,7 @@ def railed_message(
     """The message of a turn: `blank` with the rails' words, or `made` as they let it through.
 
     `asked` is the question to the person about a proposed command, `retrieved` what a model wrote
-    the rails' words from.
+    the rails' words from: they get the sources that they cite.
     """
     is_masked = _MASKING in configuration.output_rails
     said = [text for who, text in transcript(events) if who == "bot"]
@@ -82,8 +82,14 @@ def railed_message(
         return _masked(shown) if is_masked else shown
     hint = WITHHELD if made else BY_RAILS if is_model_asked else WITHOUT_MODEL
     notes = SearchNotes(hints=(hint,), rails=lines, proposal=proposal_of(events))
-    text, sources = finish_answer(text, retrieved) if retrieved else (text, ())
-    written = replace(blank, text=text, notes=notes, sources=tuple(sources))
+    written = replace(blank, text=text, notes=notes)
+    if made or not retrieved:
+        return written
+    cited, sources = finish_answer(text, retrieved)
+    # A refusal in place of what was written cites nothing.
+    if not any(source.is_cited for source in sources):
+        return written
+    written = replace(written, text=cited, sources=sources)
     return _masked(written) if is_masked else written
 
 
