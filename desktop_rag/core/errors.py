@@ -37,6 +37,10 @@ class LibraryHeldError(NotReadableNowError):
     """Another process holds the library."""
 
 
+class LibraryAwayError(PassingError):
+    """The server that keeps the library does not answer."""
+
+
 class DiskError(PassingError):
     """The disk refused to read or write, and nothing changed."""
 

@@ -1,6 +1,8 @@
 """A question with what is chosen beside it, and the documents it may search. Frozen values."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Attachment
@@ -86,6 +88,7 @@ class Setup:
 
     `assistant_id` is as requested, even if it no longer exists. `hints` are shown with the answer.
     A `refusal` forbids answering, since the question would go where the person did not want it.
+    `schema` is the JSON Schema of an answer without documents, None for text.
     """
 
     settings: Settings
@@ -94,6 +97,7 @@ class Setup:
     assistant: Assistant | None = None
     hints: tuple[str, ...] = ()
     refusal: AppError | None = None
+    schema: Mapping[str, Any] | None = field(default=None, compare=False)
 
     @property
     def instructions(self) -> str:

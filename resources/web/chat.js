@@ -428,8 +428,10 @@ class Turn {
     const parts = this.#warnings().map((text) => node("p.box", {}, text));
     if (this.error || this.isStopped || (answer && answer.state !== "done")) parts.push(this.#wayOut());
     if (this.#isChecked()) {
-      const good = claims.filter((claim) => claim.verdict === "supported").length;
-      parts.push(node("p.summary", {}, say("checked", { good, all: claims.length })));
+      const count = (verdict) => claims.filter((claim) => claim.verdict === verdict).length;
+      const words = count("not checked") ? "checkedSome" : "checked";
+      const summary = say(words, { good: count("supported"), all: claims.length });
+      parts.push(node("p.summary", {}, summary));
     }
     parts.push(...this.#sourceList());
     if (answer) parts.push(this.#actions(), ...this.chat.questions(answer.follow_ups));
@@ -517,7 +519,7 @@ class Turn {
   #fault() {
     const { code, message, status } = this.error;
     if (status === 429) return this.say("tooMany");
-    if (code === "unreachable") return this.say(code);
+    if (code === "unreachable" || code === "wrong_origin") return this.say(code);
     if (status === 401 || status === 403) return this.say("denied");
     return `${this.say("failed")} ${message}`;
   }

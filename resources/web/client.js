@@ -107,12 +107,22 @@ export class Client {
       });
     } catch (error) {
       if (signal?.aborted) throw error;
+      if (await this.#isForeign()) {
+        throw new RequestError("The server does not answer pages of this origin.", { code: "wrong_origin" });
+      }
       throw new RequestError("The server can't be reached.", { code: "unreachable" });
     }
     if (response.ok) return response;
     const told = await response.json().catch(() => ({}));
     const retryAfter = Number(response.headers.get("Retry-After")) || 0;
     throw failure(told.error, { status: response.status, retryAfter });
+  }
+
+  /** Whether the server is there, but refuses the origin of this page: a browser doesn't tell. */
+  async #isForeign() {
+    const origin = globalThis.location?.origin;
+    if (!origin || origin === new URL(this.server).origin) return false;
+    return fetch(`${this.server}/chat.js`, { mode: "no-cors" }).then(() => true, () => false);
   }
 
   /** The address of a passage, at the name by which this page reaches the server. */

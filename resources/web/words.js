@@ -16,7 +16,8 @@ const WORDS = {
     writing: "Reading {n} sources…",
     thinking: "The model is thinking…",
     checking: "Checking the answer against its sources…",
-    checked:
+    checked: "{good} of {all} statements are fully backed by sources.",
+    checkedSome:
       "{good} of {all} statements are fully backed by sources. Those with ○ could not be checked.",
     sources: "Sources",
     source: "Source {n}: {title}",
@@ -40,6 +41,7 @@ const WORDS = {
     tooMany: "Too many questions at the moment. Please wait a little.",
     denied: "This chat has no access here. Reload the page, or ask whoever runs it.",
     unreachable: "The server can't be reached. Is it off, or the connection interrupted?",
+    wrong_origin: "The server does not answer pages of this address. Whoever runs it allows them with --origin.",
     failed: "That did not work.",
     supported: "Backed by sources",
     partly: "Partly supported",
@@ -64,7 +66,8 @@ const WORDS = {
     writing: "{n} Quellen werden gelesen…",
     thinking: "Das Modell denkt nach…",
     checking: "Die Antwort wird mit ihren Quellen verglichen…",
-    checked:
+    checked: "{good} von {all} Aussagen sind durch die Quellen voll belegt.",
+    checkedSome:
       "{good} von {all} Aussagen sind durch die Quellen voll belegt. Solche mit ○ konnten nicht geprüft werden.",
     sources: "Quellen",
     source: "Quelle {n}: {title}",
@@ -88,6 +91,7 @@ const WORDS = {
     tooMany: "Zurzeit sind es zu viele Fragen. Bitte warten Sie ein wenig.",
     denied: "Dieser Chat hat hier keinen Zugang. Laden Sie die Seite neu, oder fragen Sie ihren Betreiber.",
     unreachable: "Der Server ist nicht erreichbar. Ist er aus, oder die Verbindung unterbrochen?",
+    wrong_origin: "Der Server antwortet Seiten dieser Adresse nicht. Wer ihn betreibt, erlaubt sie mit --origin.",
     failed: "Das hat nicht geklappt.",
     supported: "Durch die Quellen belegt",
     partly: "Teilweise belegt",

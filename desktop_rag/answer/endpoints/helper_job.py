@@ -132,6 +132,7 @@ def patient_stream(
     cancel: Event,
     tools: Sequence[Tool] = (),
     *,
+    schema: Schema | None = None,
     first_word_s: float = FIRST_WORD_S,
     next_word_s: float = NEXT_WORD_S,
 ) -> Generator[Delta]:
@@ -148,7 +149,7 @@ def patient_stream(
 
     def read() -> None:
         try:
-            for delta in model.stream(turns, ending, tools):
+            for delta in model.stream(turns, ending, tools, schema):
                 came.put(delta)
         except BaseException as error:
             came.put(error)

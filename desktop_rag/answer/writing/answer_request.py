@@ -246,7 +246,7 @@ def _in_rounds(
     rounds = _Rounds(model, request)
     while True:
         tools = box.tools if box and rounds.may_go_on(turns) else ()
-        calls = yield from _received(model, turns, draft, request.cancel, tools)
+        calls = yield from _received(model, turns, draft, request, tools)
         if not (calls and session) or request.cancel.is_set():
             return
         turns.append(ChatTurn("assistant", "", calls=calls))
@@ -284,12 +284,13 @@ def _received(
     model: ChatModel,
     turns: Sequence[ChatTurn],
     draft: AnswerDraft,
-    cancel: Event,
+    request: AnswerRequest,
     tools: Sequence[Tool],
 ) -> Generator[AnswerEvent, None, tuple[ToolCall, ...]]:
     """The calls with which the model's turn ends; what it wrote before them is thinking."""
     growing, calls = GrowingAnswer(draft), ()
-    with closing(patient_stream(model, turns, cancel, tools)) as deltas:
+    cancel, schema = request.cancel, request.setup.schema
+    with closing(patient_stream(model, turns, cancel, tools, schema=schema)) as deltas:
         for delta in deltas:
             calls = delta.calls or calls
             yield from growing.add(delta)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from desktop_rag.core.errors import AppError, Cancelled, InterruptedAnswer
+from desktop_rag.core.errors import AppError, Cancelled, InterruptedAnswer, PassingError
 from desktop_rag.core.library_events import DocumentsChanged
 from desktop_rag.features.schedules.scheduled_questions import Schedule, ScheduledQuestions
 from desktop_rag.features.schedules.values.scheduled_question import (
@@ -142,4 +142,7 @@ class ScheduleRunner:
         while not self._closing.is_set():
             self._woken.wait(_LOOK_S)
             self._woken.clear()
-            self.check()
+            try:
+                self.check()
+            except PassingError as error:
+                log.info("schedules are looked at again later: %s", error.title)

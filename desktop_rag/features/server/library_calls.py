@@ -187,7 +187,7 @@ class LibraryCalls:
 
     def list_prompts(self, caller: Caller) -> dict[str, Any]:
         """The saved prompts by name; none for a token of some collections: they are in none."""
-        saved = [] if caller.is_limited else self._chat.prompts.all()
+        saved = self._chat.prompts.all() if caller.sees_prompts else []
         return {"prompts": [{"name": prompt.name, "text": prompt.text} for prompt in saved]}
 
     # --- rights ----------------------------------------------------------------------------

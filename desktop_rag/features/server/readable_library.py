@@ -98,4 +98,15 @@ def need_every_collection(caller: Caller) -> None:
     """Refuses a token limited to some collections."""
     need_whole_rights(caller)
     if caller.is_limited:
-        raise Refusal(403, "This token is for some collections only.", code="not_allowed")
+        raise _for_some_only()
+
+
+def need_prompts(caller: Caller) -> None:
+    """Refuses a caller that sees no prompts."""
+    need_whole_rights(caller)
+    if not caller.sees_prompts:
+        raise _for_some_only()
+
+
+def _for_some_only() -> Refusal:
+    return Refusal(403, "This token is for some collections only.", code="not_allowed")

@@ -1,6 +1,6 @@
 """A request that is not answered, and why. Pure."""
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, LibraryAwayError
 
 _TYPES = {
     400: "invalid_request_error",
@@ -11,6 +11,7 @@ _TYPES = {
     429: "rate_limit_error",
 }
 _SERVER_FAULT = 500
+_AWAY_S = 5
 
 
 class Refusal(Exception):  # noqa: N818  the request is at fault, not the app
@@ -45,7 +46,11 @@ class Refusal(Exception):  # noqa: N818  the request is at fault, not the app
         param: str | None = None,
         code: str | None = None,
     ) -> "Refusal":
-        """The refusal that says what an AppError says."""
+        """The refusal that says what an AppError says; 503 while the library is away."""
+        if isinstance(error, LibraryAwayError):
+            # The hint, for whoever looks after it, may quote the database.
+            said = f"{error.title} Try again soon."
+            return cls(503, said, code="library_away", retry_after_s=_AWAY_S)
         said = " ".join(part for part in (error.title, error.hint) if part)
         return cls(status, said, param=param, code=code)
 

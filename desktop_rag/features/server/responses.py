@@ -56,12 +56,16 @@ class RefusedResponse(JSONResponse):
 
 def refused(refusal: Refusal) -> Response:
     """The response of a refusal, in the form of OpenAI's errors."""
-    headers: dict[str, str] = {}
-    if refusal.retry_after_s is not None:
-        headers["Retry-After"] = f"{refusal.retry_after_s:.0f}"
+    headers = retry_header(refusal)
     if refusal.status == 401:  # noqa: PLR2004
         headers["WWW-Authenticate"] = "Bearer"
     return RefusedResponse(refusal, headers)
+
+
+def retry_header(refusal: Refusal) -> dict[str, str]:
+    """The header that says when to try again, if that is known."""
+    wait_s = refusal.retry_after_s
+    return {} if wait_s is None else {"Retry-After": f"{wait_s:.0f}"}
 
 
 class EventResponse(Response):

@@ -173,8 +173,14 @@ def web_app(
     limits: RequestLimits | None = None,
 ) -> ASGIApp:
     """The server as one ASGI application behind the guard; `mcp` must run while it is used."""
+
+    async def ready(_request: Request) -> Response:
+        await serving.workers.call(serving.library.collections.all)
+        return JSONResponse({"status": "ready"})
+
     routes = [
         Route("/health", _health, methods=["GET"]),
+        Route("/ready", ready, methods=["GET"]),
         *routes_of(serving, operations_of(OpenAICalls(serving))),
         *RestRoutes(serving).routes(),
         *SourcePages(serving).routes(),

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from desktop_rag.core.domain import Document, Source
-from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.errors import AppError, Cancelled, PassingError
 from desktop_rag.core.library_events import ChangeSummary, Notice, RequestRefused
 
 log = logging.getLogger(__name__)
@@ -217,6 +217,13 @@ class Ticker:
             self._woken.clear()
             if self._closing.is_set():
                 return  # `close` woke it, which was cleared just now
-            rest_s = self._tick()
+            rest_s = self._ticked()
             if rest_s:
                 self._woken.wait(rest_s)
+
+    def _ticked(self) -> float | None:
+        try:
+            return self._tick()
+        except PassingError as error:
+            log.info("%s: %s", self._thread.name, error.title)
+            return None

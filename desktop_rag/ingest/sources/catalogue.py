@@ -230,8 +230,9 @@ class SourceWatch:
 
     def _on_dirty(self, root: Path, places: frozenset[Path]) -> None:
         assert self._request_scan is not None, "the watcher tells nothing before the start"
-        for source in self._sources_at(root):
-            self._request_scan(source, None if root in places else places)
+        for source in self._catalogue.sources():
+            if source.path == root:
+                self._request_scan(source, None if root in places else places)
 
     def _on_polling(self, root: Path, reason: str) -> None:
         self._polled.add(root)
@@ -244,7 +245,7 @@ class SourceWatch:
         try:
             return [source for source in self._catalogue.sources() if source.path == root]
         except AppError as error:
-            log.info("a change was not looked up: %s", error.title)
+            log.info("sources were not looked up: %s", error.title)
             return []
 
     def _set_state(self, source: Source, state: SourceState) -> None:

@@ -34,6 +34,7 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 from watchdog.observers.polling import PollingObserverVFS
 
+from desktop_rag.core.errors import AppError
 from desktop_rag.ingest.background.indexing_pauses import RetryTimes
 from desktop_rag.ingest.scanning.ignore import GITIGNORE, IgnoreRules
 from desktop_rag.ingest.scanning.scanner import RecheckTimes
@@ -179,7 +180,8 @@ class Debouncer:
     """Collects changes a root and calls `on_dirty(root, places)` when they settle.
 
     It calls `check(root)` every `probe_s`, when asked to, and before each hand-over; in it the
-    root may be marked as a whole. Both are called on the debouncer's thread, one at a time.
+    root may be marked as a whole. Both are called on the debouncer's thread, one at a time. After
+    an AppError of `on_dirty` the root is handed over again, whole.
     """
 
     def __init__(
@@ -304,7 +306,11 @@ class Debouncer:
                 return
             places = waiting.pending.take()
         if places:
-            self._on_dirty(root, places)
+            try:
+                self._on_dirty(root, places)
+            except AppError as error:
+                log.info("a change is looked up again: %s", error.title)
+                self.mark_whole(root)
 
 
 def _is_due(waiting: _Waiting, now_s: float) -> bool:

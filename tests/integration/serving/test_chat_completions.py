@@ -58,6 +58,20 @@ def test_a_stream_ends_with_annotations_then_the_reason_and_the_extension(
 
 
 @pytest.mark.slow
+def test_a_prompt_is_answered_as_a_question(client: openai.OpenAI) -> None:
+    prompt = "When is the lamp of the lighthouse lit?"
+    whole: Any = client.completions.create(model="desktop-rag", prompt=prompt, max_tokens=9)
+    assert (whole.object, whole.choices[0].finish_reason) == ("text_completion", "stop")
+    assert whole.choices[0].text == "The lamp is lit at dusk [1]."
+    assert whole.desktop_rag["ignored"] == ["max_tokens"]
+    assert whole.desktop_rag["sources"][0]["n"] == 1
+    chunks = list(client.completions.create(model="desktop-rag", prompt=[prompt], stream=True))
+    assert "".join(chunk.choices[0].text for chunk in chunks) == whole.choices[0].text
+    with pytest.raises(openai.BadRequestError, match="One prompt"):
+        client.completions.create(model="desktop-rag", prompt=[prompt, prompt])
+
+
+@pytest.mark.slow
 def test_the_address_of_a_source_shows_the_marked_passage(
     client: openai.OpenAI, server: Server
 ) -> None:

@@ -116,6 +116,7 @@ def test_an_answer_comes_with_cards_of_its_sources_and_the_check_of_each_sentenc
     assert page.value("all('.sign')[0].ariaLabel") == "Backed by sources"
     prose = page.value("one('.text').textContent")
     assert prose == f"{lamp} 1✓. {cheese} on Mondays 1?."
+    assert "○" not in page.value("text('.summary')")
     page.value("all('.sign')[1].click()")
     assert cheese in page.value("text('.claim')")
     # The links lead to the marked passage, by the name at which the page reaches the server.
@@ -220,7 +221,9 @@ def test_an_answer_is_stopped_and_asked_again(embed: Embed, endpoint: ChatServer
 
 
 @pytest.mark.everyday
-def test_failures_are_told_with_a_way_out(embed: Embed, endpoint: ChatServer) -> None:
+def test_failures_are_told_with_a_way_out(
+    embed: Embed, endpoint: ChatServer, server: Server
+) -> None:
     page = asked(asked(embed(rate=1)), "And when is it cleaned?")
     assert "Too many questions" in page.value("text('[role=alert]')")
     assert "Ask again in" in page.value("text('[role=alert] button')")
@@ -234,6 +237,9 @@ def test_failures_are_told_with_a_way_out(embed: Embed, endpoint: ChatServer) ->
     assert "The answer is not complete." in page.value("text('.answer')")
     assert page.value("one('.box button').textContent") == "Ask again"
     assert page.complaints() == []
+    # The token is for another origin than that of the page.
+    page = asked(embed(token=server.token(origins=("https://wiki.example",))))
+    assert "--origin" in page.value("text('[role=alert]')")
     page = asked(embed(server="http://127.0.0.1:1"))
     assert "can't be reached" in page.value("text('[role=alert]')")
 

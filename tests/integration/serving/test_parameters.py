@@ -7,7 +7,7 @@ from typing import Any
 import openai
 import pytest
 
-from tests.integration.serving.conftest import Server
+from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 
 pytestmark = pytest.mark.usefixtures("one_library")
@@ -48,6 +48,25 @@ def test_what_would_change_the_answer_is_refused(client: openai.OpenAI, refused:
         ask(client, **refused)
     [(name, value)] = refused.items()
     assert raised.value.param == (next(iter(value)) if name == "extra_body" else name)
+
+
+@pytest.mark.slow
+def test_a_format_is_passed_on_to_a_model_that_takes_it(serve: Serve, endpoint: ChatServer) -> None:
+    server = serve(exposes_models=True)
+    schema = {"type": "object", "properties": {"answer": {"type": "string"}}}
+    asked = {"model": "test-model", "messages": MESSAGES, "response_format": {
+        "type": "json_schema", "json_schema": {"name": "a", "schema": schema, "strict": True},
+    }}  # fmt: skip
+    with server.client() as client:
+        refused = client.post("/v1/chat/completions", json=asked).json()["error"]
+        assert (refused["param"], "schema" in refused["message"]) == ("response_format", True)
+        server.services.chat.models.examine(endpoint.endpoint())
+        before = len(endpoint.chats)
+        answer = client.post("/v1/chat/completions", json=asked).json()
+    # What this model writes when it is given a schema.
+    assert json.loads(answer["choices"][0]["message"]["content"]) == {"ok": True}
+    sent = endpoint.chats[before]
+    assert sent["response_format"]["json_schema"]["schema"] == schema
 
 
 @pytest.mark.slow

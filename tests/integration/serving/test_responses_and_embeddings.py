@@ -8,6 +8,9 @@ import openai
 import pytest
 
 from desktop_rag.core.assistant import Assistant
+from desktop_rag.features.server.openai_api.chat_messages import GivenMessage
+from desktop_rag.features.server.openai_api.openai_calls import RecentResponses
+from desktop_rag.features.server.refusals import Refusal
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
@@ -65,9 +68,46 @@ def test_a_failure_is_an_event_of_a_stream(client: openai.OpenAI, endpoint: Chat
 
 
 @pytest.mark.slow
-def test_a_response_is_not_continued_by_its_id(client: openai.OpenAI) -> None:
-    with pytest.raises(openai.BadRequestError, match="previous_response_id"):
-        client.responses.create(model="desktop-rag", input=QUESTION, previous_response_id="resp_1")
+def test_a_response_is_continued_by_its_id(
+    client: openai.OpenAI, server: Server, endpoint: ChatServer
+) -> None:
+    def then(asking: openai.OpenAI, response_id: str) -> Any:
+        return asking.responses.create(
+            model="desktop-rag", input="And who lights it?", previous_response_id=response_id
+        )
+
+    first = client.responses.create(
+        model="desktop-rag", input=QUESTION, instructions="Write hexameters."
+    )
+    before = len(endpoint.chats)
+    second = then(client, first.id)
+    assert second.previous_response_id == first.id
+    asked = str(endpoint.chats[before:])
+    assert QUESTION in asked
+    assert "dusk" in asked
+    assert "hexameters" not in asked
+    *_, done = client.responses.create(model="desktop-rag", input=QUESTION, stream=True)
+    assert then(client, done.response.id).output_text  # type: ignore[union-attr]
+    unkept = client.responses.create(model="desktop-rag", input=QUESTION, store=False)
+    other = client.with_options(api_key=server.token())
+    for asking, lost in ((client, "resp_1"), (client, unkept.id), (other, first.id)):
+        with pytest.raises(openai.BadRequestError, match="previous_response_id"):
+            then(asking, lost)
+
+
+def test_responses_are_forgotten_after_an_hour_and_when_they_are_many() -> None:
+    now = [0.0]
+    recent = RecentResponses(lambda: now[0])
+    said = [GivenMessage(role="user", content="a" * 9_000_000)]
+    recent.keep("Anna", "first", said)
+    recent.keep("Anna", "second", said)
+    assert recent.before("Anna", "first") == said
+    recent.keep("Anna", "third", said)
+    with pytest.raises(Refusal):
+        recent.before("Anna", "first")
+    now[0] = 3_601.0
+    with pytest.raises(Refusal):
+        recent.before("Anna", "third")
 
 
 @pytest.mark.slow
@@ -116,8 +156,19 @@ def test_embeddings_are_those_of_the_library(
     rows = [vector_of(row.embedding) for row in found.data]
     assert [len(row) for row in rows] == [384, 384]
     assert sum(x * x for x in rows[0]) == pytest.approx(1, abs=1e-3)
-    for wrong in ([], [""], ["a"] * 300):
-        with pytest.raises(openai.BadRequestError):
+    fewer = client.embeddings.create(
+        model=name,
+        input="lamp",
+        dimensions=100,
+        encoding_format=encoding,  # type: ignore[arg-type]
+    )
+    [short] = [vector_of(row.embedding) for row in fewer.data]
+    assert short == pytest.approx(np.array(rows[0][:100]) / np.linalg.norm(rows[0][:100]))
+    for wrong in ([], [""], ["a"] * 2_049, [[3, 5]], [3, 5]):
+        with pytest.raises(openai.BadRequestError) as raised:
             client.embeddings.create(model=name, input=wrong)
+        assert raised.value.param == "input"
+    with pytest.raises(openai.BadRequestError, match="1 to 384"):
+        client.embeddings.create(model=name, input="lamp", dimensions=385)
     with pytest.raises(openai.NotFoundError):
         client.embeddings.create(model="text-embedding-3-small", input="lamp")

@@ -89,6 +89,14 @@ def test_a_failure_says_what_a_program_needs(server: Server, endpoint: ChatServe
     assert refused[3] >= 1
     away = ask + "client.server = 'http://127.0.0.1:1'; told(await failed(ask));"
     assert client_of(server, away)[1:3] == [0, "unreachable"]
+    # A browser gives no answer to a page of an origin that is not allowed.
+    foreign = (
+        "const asked = fetch; globalThis.location = { origin: 'https://wiki.example' };"
+        "globalThis.fetch = (address, { mode }) => mode === 'no-cors' ? asked(address)"
+        " : Promise.reject(new TypeError('Failed to fetch'));"
+    )
+    assert client_of(server, foreign + ask + "told(await failed(ask));")[1:3] == [0, "wrong_origin"]
+    assert client_of(server, foreign + away)[1:3] == [0, "unreachable"]
     unknown = "client.model = 'nobody';" + ask + "told(await failed(ask));"
     assert client_of(server, unknown)[1:3] == [404, "model_not_found"]
     assert endpoint.chats

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from desktop_rag.answer.chat import Chat
-from desktop_rag.core.errors import AppError, Cancelled, InterruptedAnswer
+from desktop_rag.core.errors import AppError, Cancelled, InterruptedAnswer, PassingError
 from desktop_rag.features.evaluation.experiments.answerer import Answerer, OpenScratch, answering
 from desktop_rag.features.evaluation.experiments.chunk_trials import ChunkTrials
 from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 # After so many failures in a row for one reason the run waits for the person.
 _MOST_FAILURES = 3
 _GAVE_WAY_S = 2.0
+_AGAIN_S = 10.0
 
 
 class RunWorker:
@@ -129,8 +130,13 @@ class RunWorker:
 
     def _work(self) -> None:
         while not self._closing.is_set():
-            self.work_off()
-            self._woken.wait()
+            wait_s = None
+            try:
+                self.work_off()
+            except PassingError as error:
+                log.info("runs are looked at again later: %s", error.title)
+                wait_s = _AGAIN_S
+            self._woken.wait(wait_s)
             self._woken.clear()
 
 

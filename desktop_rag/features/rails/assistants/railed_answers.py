@@ -16,7 +16,7 @@ from typing import Any
 
 from desktop_rag.answer.answer_service import AnswerService, FinishedAnswer
 from desktop_rag.answer.checking.answer_claims import CheckClaim, claims_of
-from desktop_rag.answer.sources.source_merging import not_by_app
+from desktop_rag.answer.sources.source_merging import not_by_app, numbered
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.claims import Verdict
@@ -33,6 +33,7 @@ from desktop_rag.core.conversation import (
     StepTaken,
     TextDelta,
 )
+from desktop_rag.core.domain import Passage as FoundPassage
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import Anchor
@@ -77,6 +78,7 @@ class RailedQuestion:
         self.assistant_id = assistant.assistant_id
         self.conversation_id = request.conversation_id
         self.has_several_steps = False
+        self.retrieved: Sequence[FoundPassage] = ()
         self.do_before_next = partial(service.do_before_next, request.conversation_id)
         self._service = service
         self._done_before = done_before
@@ -93,13 +95,21 @@ class RailedQuestion:
         self.has_several_steps = finished.has_several_steps
         return finished.message
 
+    def retrieve(self, query: str) -> list[Passage]:
+        """The passages from which a flow has its model write, which become sources."""
+        self.retrieved = self._found(query)
+        return [Passage(passage.text, passage.title) for passage in self.retrieved]
+
     def search(self, query: str) -> list[Passage]:
         """Passages that the assistant may read."""
+        return [Passage(passage.text, passage.title) for passage in self._found(query)]
+
+    def _found(self, query: str) -> Sequence[FoundPassage]:
         setup = self.request.setup
         found = self._service.finder.look_up(
             parse_query(query), setup.settings.retrieval, limit=_MOST_FOUND, reach=setup.reach
         )
-        return [Passage(passage.text, passage.title) for passage in not_by_app(found.passages)]
+        return not_by_app(found.passages)
 
     def support(self, text: str, sources: Sequence[SourceRef]) -> float | None:
         """How likely the sources support an answer; None where it has nothing to check."""
@@ -400,8 +410,9 @@ class RailedAnswers:
         if made is not None and made.state is not MessageState.DONE:
             return made_message(made, threaded.streamed, is_held=is_held)
         done = railed_message(
-            opened.configuration, events, blank, made, is_model_asked=calls > 0, asked=to_ask
-        )
+            opened.configuration, events, blank, made, is_model_asked=calls > 0, asked=to_ask,
+            retrieved=numbered(asked.retrieved),
+        )  # fmt: skip
         yield from _shown(done, threaded.streamed)
         return done
 
@@ -459,7 +470,7 @@ class RailedAnswers:
         world = RailsWorld(embed=self._embed, answer=answered, check_facts=support)
         if is_built_in(asked.rails):
             return world
-        return replace(world, complete=asked.complete, retrieve=asked.search, search=asked.search)
+        return replace(world, complete=asked.complete, retrieve=asked.retrieve, search=asked.search)
 
     def _so_far(self, rails: Rails, asked: RailedQuestion) -> Conversation:
         """The conversation so far, replayed through the flows of a folder without a model."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from desktop_rag.answer.citing.citation_validation import finish_answer
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerRestated,
@@ -54,10 +55,12 @@ def railed_message(
     *,
     is_model_asked: bool,
     asked: str = "",
+    retrieved: Sequence[SourceRef] = (),
 ) -> Message:
     """The message of a turn: `blank` with the rails' words, or `made` as they let it through.
 
-    `asked` is the question to the person about a proposed command.
+    `asked` is the question to the person about a proposed command, `retrieved` what a model wrote
+    the rails' words from: they get the sources that they cite.
     """
     is_masked = _MASKING in configuration.output_rails
     said = [text for who, text in transcript(events) if who == "bot"]
@@ -79,7 +82,15 @@ def railed_message(
         return _masked(shown) if is_masked else shown
     hint = WITHHELD if made else BY_RAILS if is_model_asked else WITHOUT_MODEL
     notes = SearchNotes(hints=(hint,), rails=lines, proposal=proposal_of(events))
-    return replace(blank, text=text, notes=notes)
+    written = replace(blank, text=text, notes=notes)
+    if made or not retrieved:
+        return written
+    cited, sources = finish_answer(text, retrieved)
+    # A refusal in place of what was written cites nothing.
+    if not any(source.is_cited for source in sources):
+        return written
+    written = replace(written, text=cited, sources=sources)
+    return _masked(written) if is_masked else written
 
 
 def proposal_of(events: Sequence[RailEvent]) -> str:

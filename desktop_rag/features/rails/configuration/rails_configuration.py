@@ -18,7 +18,8 @@ from desktop_rag.features.rails.language.flow_parser import parse_flows
 from desktop_rag.features.rails.language.flow_program import Program
 from desktop_rag.features.rails.language.flow_syntax import FlowFile
 from desktop_rag.features.rails.prompts.stage_prompts import Prompts
-from desktop_rag.features.rails.runtime.library_flows import library_flows
+from desktop_rag.features.rails.rail_events import UserIntent
+from desktop_rag.features.rails.runtime.library_flows import NEXT_STEP, library_flows
 
 _RAIL = re.compile(r"(?P<name>[^\W\d][\w \-']*\w)(?P<arguments>(?:\s+\$\w+=[\w.\-\"']+)*)")
 _ARGUMENT = re.compile(r"\$(\w+)=[\"']?([\w.\-]+)")
@@ -92,7 +93,8 @@ def make_configuration(
     streaming = _mapping(_mapping(rails.get("output"), "output").get("streaming"), "streaming")
     return RailsConfiguration(
         name, program, _prompts(entries), _settings(rails), {"config": flags, **arguments},
-        tuple(python_files), (*_left_out(entries, rails), *([_KB] if has_documents else [])),
+        tuple(python_files),
+        (*_left_out(entries, rails), *([_KB] if has_documents else []), *_never_run(program)),
         tuple(call.name for call in calls["output"]),
         bool(streaming.get("enabled")),
     )  # fmt: skip
@@ -176,6 +178,16 @@ def _left_out(entries: Mapping[str, Any], rails: Mapping[str, Any]) -> list[str]
     known = ("input", "output", "retrieval", "dialog", "config", "grounding")
     found += [f"rails: {key}: It is not known." for key in rails if key not in known]
     return found
+
+
+def _never_run(program: Program) -> list[str]:
+    """The flows that the choice of the next step, which takes any intent, always precedes."""
+    first = program.flows[NEXT_STEP].priority
+    return [
+        f"{flow.place}: The flow never runs: its priority has to be above {first:g}."
+        for flow in program.flows.values()
+        if flow.priority < first and {p.kind for p in flow.opening} == {UserIntent.kind}
+    ]
 
 
 _MOST_BYTES = 1_000_000

@@ -9,6 +9,7 @@ from functools import cache
 from desktop_rag.features.rails.language.flow_parser import parse_flows
 from desktop_rag.features.rails.language.flow_syntax import FlowFile
 
+NEXT_STEP = "generate next step"
 _STAGES = '''
 define flow generate user intent
   """What the user said in a canonical form."""

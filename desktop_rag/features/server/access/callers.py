@@ -94,6 +94,11 @@ class Caller:
         """True when there may be documents that the caller may not read."""
         return self._whole_ids is not None
 
+    @property
+    def sees_prompts(self) -> bool:
+        """True for a token of all collections: prompts are in none, so no rule is about them."""
+        return not (self.token.collection_ids or self.user or self.shared_ids)
+
     def need(self, scope: TokenScope) -> None:
         """Refuses a request that the token does not allow."""
         if not self.token.allows(scope):

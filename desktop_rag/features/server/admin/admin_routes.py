@@ -66,6 +66,7 @@ from desktop_rag.features.server.guards.request_guard import Addresses
 from desktop_rag.features.server.html_writer import Child, Html, joined, tag
 from desktop_rag.features.server.model_names import ModelName
 from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.features.server.responses import retry_header
 from desktop_rag.features.server.serving import Serving
 from desktop_rag.features.server.values.usage_figures import DAY_S, Usage, usage_since
 
@@ -542,7 +543,7 @@ def _refused(
 ) -> Response:
     body = tag("p", refusal.message, class_="said bad", role="alert")
     page = framed("This can’t be done", body, visit, pages)
-    return HTMLResponse(page, refusal.status)
+    return HTMLResponse(page, refusal.status, retry_header(refusal))
 
 
 def _unknown(_visit: Visit) -> Shown:

@@ -109,7 +109,7 @@ class FilterChain:
 
 
 # Polled every few seconds by monitoring.
-_UNSEEN = ("/health",)
+_UNSEEN = ("/health", "/ready")
 
 
 class FilteredApp:

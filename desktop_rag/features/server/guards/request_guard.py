@@ -87,6 +87,10 @@ _HEADERS = (
     b"mcp-protocol-version, mcp-session-id"
 )
 _PREFLIGHT_AGE_S = b"600"
+_OTHER_NAME = (
+    "This server is not asked by that name. Whoever runs it adds names with --host-name, or with"
+    " --public-address where a proxy stands before it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +130,7 @@ class RequestGuard:
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers, addresses = scope["headers"], self._addresses()
         if not addresses.accepts_host(headers):
-            refusal = Refusal(421, "This server is not asked by that name.")
-            await refused(refusal)(scope, receive, send)
+            await refused(Refusal(421, _OTHER_NAME, code="wrong_host"))(scope, receive, send)
             return
         origin = origin_of(headers)
         is_foreign = origin is not None and not addresses.is_own(origin)

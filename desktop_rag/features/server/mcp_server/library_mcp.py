@@ -119,7 +119,7 @@ class LibraryMCP(MCPServer[Any]):
         try:
             found = self._run_call(call, arguments, tell)
         except AppError as error:
-            raise ToolError(" ".join(filter(None, (error.title, error.hint)))) from error
+            raise ToolError(Refusal.of_error(error).message) from error
         except Refusal as refusal:
             raise ToolError(refusal.message) from refusal
         found = _found(found) if call == "search" else dict(found)

@@ -1,15 +1,16 @@
 """OpenAI's APIs: chat completions, responses, embeddings, models and rails. The server's thread."""
 
 import base64
+import threading
 import time
 import uuid
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Message
@@ -20,7 +21,7 @@ from desktop_rag.features.rails.assistants.rail_names import BUILT_IN, folder_of
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.answer_run import AnswerRun, FinishedRun
 from desktop_rag.features.server.asked import Asked, with_instructions
-from desktop_rag.features.server.model_names import slug_of
+from desktop_rag.features.server.model_names import ModelName, slug_of
 from desktop_rag.features.server.openai_api.chat_messages import (
     GivenMessage,
     Neutral,
@@ -29,6 +30,7 @@ from desktop_rag.features.server.openai_api.chat_messages import (
     has_earlier_images,
     images_of_question,
     instructions_in,
+    text_of,
 )
 from desktop_rag.features.server.operations import ASK, operation
 from desktop_rag.features.server.refusals import Refusal
@@ -82,7 +84,7 @@ class GivenItem(GivenMessage):
 class ResponseRequest(Parameters):
     """The parameters of `/v1/responses` that are used.
 
-    Nothing is stored, so no response is continued by its id: requests have whole conversations.
+    Nothing is stored: a response is continued by its id for an hour, or until the server ends.
     """
 
     neutral: ClassVar[Neutral] = {
@@ -91,9 +93,7 @@ class ResponseRequest(Parameters):
         "include": ([],),
         "max_tool_calls": (),
         "parallel_tool_calls": (True, False),
-        "previous_response_id": (),
         "prompt": (),
-        "store": (False,),
         "stream_options": ({}, {"include_obfuscation": False}),
         "text": ({"format": {"type": "text"}}, {}),
         "tool_choice": ("none", "auto"),
@@ -103,6 +103,8 @@ class ResponseRequest(Parameters):
     model: str
     input: str | list[GivenItem]
     instructions: str | None = None
+    previous_response_id: str | None = None
+    store: bool | None = None
     stream: bool = False
 
     def messages(self) -> list[GivenMessage]:
@@ -119,13 +121,56 @@ class ResponseRequest(Parameters):
         return [*given, *self.input]
 
 
+_KEPT_S = 3_600.0
+_KEPT_CHARS = 20_000_000
+
+
+class RecentResponses:
+    """The conversations up to recent responses, in memory and without images. Any thread."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: dict[tuple[str, str], tuple[float, list[GivenMessage]]] = {}
+        self._chars = 0
+
+    def keep(self, keeper: str, response_id: str, said: Sequence[GivenMessage]) -> None:
+        """Keep what was said up to a response, the answer last, for whoever got it."""
+        texts = [m.model_copy(update={"content": text_of(m)}) for m in said if m.role in _SPEAKERS]
+        with self._lock:
+            self._kept[keeper, response_id] = self._clock() + _KEPT_S, texts
+            self._chars += _chars(texts)
+            for key, (until, kept) in list(self._kept.items()):
+                if until > self._clock() and self._chars <= _KEPT_CHARS:
+                    break
+                del self._kept[key]
+                self._chars -= _chars(kept)
+
+    def before(self, keeper: str, response_id: str) -> list[GivenMessage]:
+        """What was said up to a response; refuses one that is not known (any more)."""
+        until, said = self._kept.get((keeper, response_id), (0.0, []))
+        if until <= self._clock():
+            message = "There is no response of this “previous_response_id”: send the conversation."
+            param, code = "previous_response_id", "previous_response_not_found"
+            raise Refusal(400, message, param=param, code=code)
+        return said
+
+
+_SPEAKERS = ("user", "assistant")
+
+
+def _chars(said: Sequence[GivenMessage]) -> int:
+    return sum(len(text_of(message)) for message in said)
+
+
 @dataclass(frozen=True, slots=True)
 class ResponseMaker:
-    """The response to one request, whole or as events."""
+    """The response to one request, whole or as events; `keep` gets its id and its text."""
 
     run: AnswerRun
     ignored: list[str]
-    instructions: str | None = None
+    request: ResponseRequest
+    keep: Callable[[str, str], None]
     response_id: str = field(default_factory=lambda: f"resp_{uuid.uuid4().hex}")
     item_id: str = field(default_factory=lambda: f"msg_{uuid.uuid4().hex}")
     created: int = field(default_factory=lambda: int(time.time()))
@@ -183,6 +228,7 @@ class ResponseMaker:
         part = _part(finished.text, found)
         told = extension(finished.message, self.run.address, sees_paths=self.run.sees_paths)
         extra = told | {"ignored": self.ignored}
+        self.keep(self.response_id, finished.text)
         response = self._response("completed", [self._item("completed", [part])])
         usage = EstimatedUsage.of([m.text for m in self.run.asked.messages], finished.text)
         return response | {"usage": usage.of_response(), "desktop_rag": extra}
@@ -207,7 +253,8 @@ class ResponseMaker:
             "status": status,
             "model": self.run.asked.model,
             "output": output,
-            "instructions": self.instructions,
+            "instructions": self.request.instructions,
+            "previous_response_id": self.request.previous_response_id,
             "error": None,
             "incomplete_details": None,
             "metadata": {},
@@ -272,7 +319,7 @@ def guarded(setup: Setup, wanted: Guardrails, assistants: Sequence[Assistant]) -
     return replace(setup, assistant=replace(assistant, rails=rails))
 
 
-_MOST_TEXTS = 256
+_MOST_TEXTS = 2_048
 _BATCH = 16
 
 
@@ -281,7 +328,7 @@ class EmbeddingRequest(Parameters):
 
     without_effect = frozenset({"user"})
     model: str
-    input: str | list[str]
+    input: str | list[str] | list[int] | list[list[int]]
     encoding_format: Literal["float", "base64"] = "float"
     dimensions: int | None = None
 
@@ -292,19 +339,30 @@ def model_name(embedder: Embedder) -> str:
 
 
 def embeddings(request: EmbeddingRequest, embedder: Embedder) -> dict[str, Any]:
-    """The vectors of all texts in their order. Refuses what the model can't do."""
-    texts = [request.input] if isinstance(request.input, str) else request.input
+    """The vectors of all texts in their order. Refuses what the model can't do.
+
+    Fewer `dimensions` are the first ones, as OpenAI's models have them, again of length 1.
+    """
+    given = [request.input] if isinstance(request.input, str) else request.input
+    texts = [text for text in given if isinstance(text, str)]
+    if len(texts) < len(given):
+        said = "Token ids are those of another model's vocabulary: send texts."
+        raise Refusal(400, said, param="input", code="unsupported_content")
     if request.model not in (model_name(embedder), embedder.name):
         said = f"There is no embedding model “{request.model}”; this is {model_name(embedder)}."
         raise Refusal(404, said, param="model", code="model_not_found")
-    if request.dimensions not in (None, embedder.dimensions):
-        said = f"The vectors have {embedder.dimensions} numbers."
+    dimensions = embedder.dimensions if request.dimensions is None else request.dimensions
+    if not 1 <= dimensions <= embedder.dimensions:
+        said = f"The vectors have 1 to {embedder.dimensions} numbers."
         raise Refusal(400, said, param="dimensions", code="unsupported_parameter")
     if not texts or len(texts) > _MOST_TEXTS or not all(texts):
         raise Refusal(400, f"1 to {_MOST_TEXTS} texts, none empty.", param="input")
     vectors = np.concatenate(
         [embedder.embed_passages(texts[i : i + _BATCH]) for i in range(0, len(texts), _BATCH)]
     )
+    if dimensions < embedder.dimensions:
+        vectors = vectors[:, :dimensions]
+        vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     tokens = sum(embedder.count_tokens(texts))
     return {
         "object": "list",
@@ -331,6 +389,28 @@ class StreamOptions(BaseModel):
     include_obfuscation: bool = False
 
 
+class JSONSchema(BaseModel):
+    """The schema of a format; the app gives it a name of its own."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+    of: dict[str, Any] = Field(alias="schema")
+
+
+class ResponseFormat(BaseModel):
+    """The format of an answer without documents."""
+
+    model_config = ConfigDict(extra="forbid")
+    type: Literal["text", "json_object", "json_schema"]
+    json_schema: JSONSchema | None = None
+
+    @property
+    def schema_of_answer(self) -> dict[str, Any] | None:
+        """The JSON Schema, None for text."""
+        if self.type == "text":
+            return None
+        return self.json_schema.of if self.json_schema else {"type": "object"}
+
+
 class ChatRequest(Parameters):
     """The parameters of `/v1/chat/completions` that are used."""
 
@@ -344,7 +424,6 @@ class ChatRequest(Parameters):
         "n": (1,),
         "parallel_tool_calls": (True, False),
         "prediction": (),
-        "response_format": ({"type": "text"},),
         "store": (False,),
         "tool_choice": ("none", "auto"),
         "tools": ([],),
@@ -356,6 +435,7 @@ class ChatRequest(Parameters):
     stream: bool = False
     stream_options: StreamOptions | None = None
     guardrails: Guardrails | None = None
+    response_format: ResponseFormat | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,6 +445,8 @@ class ChatCompletion:
     The last chunk has the sources as `desktop_rag`, a delta before it as `annotations`.
     """
 
+    kind: ClassVar[str] = "chat.completion"
+    kind_of_chunk: ClassVar[str] = "chat.completion.chunk"
     run: AnswerRun
     ignored: list[str]
     options: StreamOptions | None = None
@@ -380,13 +462,9 @@ class ChatCompletion:
             "refusal": None,
             "annotations": [nested(each) for each in self._annotations(finished)],
         }
-        choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
-        return {
-            "id": self.completion_id,
-            "object": "chat.completion",
-            "created": self.created,
-            "model": self.run.asked.model,
-            "choices": [choice],
+        return self._head() | {
+            "object": self.kind,
+            "choices": [self._choice("message", message, "stop")],
             "usage": self._usage(finished).of_chat(),
             "desktop_rag": self._extension(finished.message),
         }
@@ -431,16 +509,53 @@ class ChatCompletion:
     def _chunk(
         self, delta: dict[str, Any], reason: str | None = None, extra: dict[str, Any] | None = None
     ) -> bytes:
-        choice = {"index": 0, "delta": delta, "finish_reason": reason, "logprobs": None}
-        return event(self._head() | {"choices": [choice]} | (extra or {}))
+        choices = {"choices": [self._choice("delta", delta, reason)]}
+        return event(self._head() | choices | (extra or {}))
+
+    def _choice(self, name: str, said: dict[str, Any], reason: str | None) -> dict[str, Any]:
+        return {"index": 0, name: said, "finish_reason": reason, "logprobs": None}
 
     def _head(self) -> dict[str, Any]:
         return {
             "id": self.completion_id,
-            "object": "chat.completion.chunk",
+            "object": self.kind_of_chunk,
             "created": self.created,
             "model": self.run.asked.model,
         }
+
+
+class CompletionRequest(Parameters):
+    """The parameters of `/v1/completions` that are used."""
+
+    neutral: ClassVar[Neutral] = {
+        "best_of": (1,),
+        "echo": (False,),
+        "logit_bias": ({},),
+        "logprobs": (),
+        "n": (1,),
+        "suffix": ("",),
+    }
+    model: str
+    prompt: str | list[str]
+    stream: bool = False
+    stream_options: StreamOptions | None = None
+
+    def messages(self) -> list[GivenMessage]:
+        """The prompt as a question; refuses several."""
+        prompts = [self.prompt] if isinstance(self.prompt, str) else self.prompt
+        if len(prompts) != 1:
+            raise Refusal(400, "One prompt is answered.", param="prompt", code="invalid_field")
+        return [GivenMessage(role="user", content=prompts[0])]
+
+
+class TextCompletion(ChatCompletion):
+    """The response to a request of the API before chat completions, with the text alone."""
+
+    kind = kind_of_chunk = "text_completion"
+
+    def _choice(self, name: str, said: dict[str, Any], reason: str | None) -> dict[str, Any]:
+        text = said.get("content", "")
+        return {"index": 0, "text": text, "finish_reason": reason, "logprobs": None}
 
 
 # With `list` the cited sources end the text, for clients that show nothing else; with `none` they
@@ -453,6 +568,7 @@ class OpenAICalls:
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
+        self._recent = RecentResponses()
 
     @operation("GET /v1/models", ASK)
     def models(self, caller: Caller) -> dict[str, Any]:
@@ -472,9 +588,18 @@ class OpenAICalls:
     @operation("POST /v1/chat/completions", ASK)
     def chat(self, caller: Caller, body: ChatRequest) -> ChatCompletion:
         """Answer the last message of a chat."""
-        asked = self._asked(body.model, body.messages, caller, body.guardrails)
+        wanted = body.response_format
+        schema = wanted.schema_of_answer if wanted else None
+        asked = self._asked(body.model, body.messages, caller, body.guardrails, schema)
         run = self._run(asked, is_streamed=body.stream)
         return ChatCompletion(run, body.ignored + _unsent(body.messages), body.stream_options)
+
+    @operation("POST /v1/completions", ASK)
+    def completions(self, caller: Caller, body: CompletionRequest) -> TextCompletion:
+        """Answer a prompt."""
+        asked = self._asked(body.model, body.messages(), caller)
+        run = self._run(asked, is_streamed=body.stream)
+        return TextCompletion(run, body.ignored, body.stream_options)
 
     @operation("GET /v1/rails/configs", ASK)
     def rails(self, caller: Caller) -> list[dict[str, str]]:
@@ -484,9 +609,18 @@ class OpenAICalls:
     @operation("POST /v1/responses", ASK)
     def responses(self, caller: Caller, body: ResponseRequest) -> ResponseMaker:
         """Answer the last message of the input."""
-        given = body.messages()
+        recent, given = self._recent, body.messages()
+        if body.previous_response_id:
+            given = [*recent.before(caller.keeper, body.previous_response_id), *given]
         run = self._run(self._asked(body.model, given, caller), is_streamed=body.stream)
-        return ResponseMaker(run, body.ignored + _unsent(given), body.instructions)
+
+        def keep(response_id: str, text: str) -> None:
+            if body.store is not False:
+                answer = GivenMessage(role="assistant", content=text)
+                recent.keep(caller.keeper, response_id, [*given, answer])
+
+        ignored = [*body.ignored, *(["store"] if body.store else []), *_unsent(given)]
+        return ResponseMaker(run, ignored, body, keep)
 
     @operation("POST /v1/embeddings", ASK)
     def embeddings(self, _caller: Caller, body: EmbeddingRequest) -> dict[str, Any]:
@@ -501,14 +635,26 @@ class OpenAICalls:
         given: list[GivenMessage],
         caller: Caller,
         guardrails: Guardrails | None = None,
+        schema: dict[str, Any] | None = None,
     ) -> Asked:
         name = self._serving.names.find(model, caller)
+        if schema is not None:
+            self._check_format(name)
         messages = conversation(given, name.scope)
-        setup = self._serving.names.set_up(name, caller)
+        setup = replace(self._serving.names.set_up(name, caller), schema=schema)
         if guardrails:
             setup = guarded(setup, guardrails, self._assistants(caller))
         instructed = with_instructions(setup, instructions_in(given))
         return Asked(caller, model, messages, instructed, images_of_question(given))
+
+    def _check_format(self, name: ModelName) -> None:
+        """Refuses a format for answers from documents, and for a model that takes none."""
+        said = "An answer from documents is text; only models of endpoints take a format."
+        if name.endpoint:
+            if self._serving.chat.models.profile(name.endpoint).takes_schema:
+                return
+            said = f"“{name.name}” was not found to write JSON by a schema."
+        raise Refusal(400, said, param="response_format", code="unsupported_parameter")
 
     def _assistants(self, caller: Caller) -> list[Assistant]:
         ids = {name.assistant_id for name in self._serving.names.of(caller)}

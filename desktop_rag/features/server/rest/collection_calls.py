@@ -18,6 +18,7 @@ from desktop_rag.features.server.operations import ADMIN, READ, WRITE, Answered,
 from desktop_rag.features.server.readable_library import (
     ReadableLibrary,
     need_every_collection,
+    need_prompts,
     need_whole_rights,
     sees_all_of,
 )
@@ -390,20 +391,20 @@ class PromptCalls:
 
         There are none for a token of some collections.
         """
-        saved = [] if caller.is_limited else self._prompts.all()
+        saved = self._prompts.all() if caller.sees_prompts else []
         return PromptList(prompts=[PromptAnswer.of(prompt) for prompt in saved])
 
     @operation("PUT prompts/{name}", WRITE)
     def put_prompt(self, caller: Caller, name: PromptName, body: PromptText) -> PromptAnswer:
         """Save a prompt."""
-        need_every_collection(caller)
+        need_prompts(caller)
         plain = plain_name(name)
         return PromptAnswer.of(self._prompts.save(SavedPrompt(plain, body.text), former=plain))
 
     @operation("DELETE prompts/{name}", WRITE)
     def delete_prompt(self, caller: Caller, name: PromptName) -> DeletedAnswer:
         """Delete a prompt."""
-        need_every_collection(caller)
+        need_prompts(caller)
         plain = plain_name(name)
         if not plain or all(prompt.name != plain for prompt in self._prompts.all()):
             raise Refusal(404, "There is no such prompt.", code="no_such_prompt")

@@ -54,6 +54,7 @@ def test_each_request_is_logged_with_its_token_and_without_its_text(
     assert "valid token" in unknown.refusal
     assert "no model “nothing”" in missing.refusal
     assert foreign.status == 421
+    assert "--host-name" in foreign.refusal
     kept = files_of(server)
     for never in (secret, "drag-wrong", "lighthouse", "dusk"):
         assert never not in kept

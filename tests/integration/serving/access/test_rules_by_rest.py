@@ -32,5 +32,17 @@ def test_an_application_decides_about_the_readers_of_a_collection(
         with server.client(server.token(TokenScope.READ)) as reader:
             assert "Wiki" not in reader.get(f"{API}/collections").text
             assert reader.get(path).status_code == 403
+            _prompts_are_in_no_collection(server, added.collection_id)
             assert admin.delete(path).status_code == 200
             assert "Wiki" in reader.get(f"{API}/collections").text
+
+
+def _prompts_are_in_no_collection(server: Server, collection_id: str) -> None:
+    """A token for all collections reads and writes them, also when one has a rule."""
+    with server.client(server.token(TokenScope.READ, TokenScope.WRITE)) as writer:
+        assert writer.put(f"{API}/prompts/sum-up", json={"text": "Sum up."}).status_code == 200
+        assert "Sum up." in writer.get(f"{API}/prompts").text
+        assert writer.delete(f"{API}/prompts/sum-up").status_code == 200
+    limited = server.token(TokenScope.READ, TokenScope.WRITE, collection_ids=(collection_id,))
+    with server.client(limited) as writer:
+        assert writer.put(f"{API}/prompts/sum-up", json={"text": "No."}).status_code == 403

@@ -19,9 +19,9 @@ from weakref import WeakSet
 import psycopg
 from psycopg import sql
 from psycopg.types.string import TextLoader
-from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+from psycopg_pool import PoolClosed, PoolTimeout
 
-from desktop_rag.core.errors import AppError, DiskFullError, NotReadableNowError
+from desktop_rag.core.errors import AppError, DiskFullError, LibraryAwayError, NotReadableNowError
 from desktop_rag.core.question import Readable
 from desktop_rag.core.server_state import ReplicaState, SlowSearch
 from desktop_rag.features.shared_library.postgres.database.partitioning import collections_of
@@ -35,6 +35,7 @@ from desktop_rag.features.shared_library.postgres.database.server_connection imp
     Own,
     ServerConnection,
 )
+from desktop_rag.features.shared_library.postgres.database.server_pool import ServerPool, pool_of
 from desktop_rag.features.shared_library.postgres.database.server_schema import (
     LATEST,
     bring_up_to_date,
@@ -86,7 +87,7 @@ def _app_error(exc: Exception) -> AppError:
         return DiskFullError("The disk of the database server is full.")
     if isinstance(exc, psycopg.errors.ReadOnlySqlTransaction):
         return read_only_error()
-    return AppError(
+    return LibraryAwayError(
         "The database server does not answer.",
         f"{first_line(exc)} Check that it runs and that its address is right; then try again.",
     )
@@ -144,10 +145,8 @@ class SearchTimes:
 
 T = TypeVar("T")
 Lookup = Callable[[ServerConnection], T]
-_MOST_CONNECTIONS = 10
 # Cached results of lookups, for the readers of one time.
 _MOST_LOOKUPS = 64
-_WAIT_S = 30.0
 _CONNECT_TIMEOUT_S = 10
 # The planner overestimates look-ups in partitions, which take less time than starting a worker.
 # Only reading a large library whole costs more.
@@ -213,23 +212,10 @@ class ServerDatabase(Database):
                 # Whether policies limit the role of this connection to a part of the library.
                 state = connection.execute("SELECT row_security_active('chunks')").fetchone()
                 self.is_limited = bool(state and state[0])
-            self._pool = self._pool_of(address)
-            self._pool.open()
+            self._pool = ServerPool(address, connect_s, self._configure)
             self._replica = replica and ReadReplica(
-                replica, self._pool_of(replica.address), self._position
+                replica, pool_of(replica.address, connect_s, self._configure), self._position
             )
-
-    def _pool_of(self, address: str) -> ConnectionPool[Own]:
-        return ConnectionPool(
-            address,
-            kwargs={"connect_timeout": self._connect_s},
-            configure=self._configure,
-            min_size=1,
-            max_size=_MOST_CONNECTIONS,
-            timeout=_WAIT_S,
-            open=False,
-            name="store-pool",
-        )
 
     def _position(self, statement: str) -> int:
         with self._pool.connection() as own:
