@@ -28,7 +28,7 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.ui.foundation.wording import counts_in_words, failure_in_words, one_line
 from desktop_rag.ui.library.collection_field import CollectionCheckboxes
 from desktop_rag.ui.personal.assistant_documents import OwnDocument, WishedDocuments
-from desktop_rag.ui.settings.retrieval_form import RetrievalForm
+from desktop_rag.ui.settings.preferences_form import RetrievalForm
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_tooltip, set_property
 from desktop_rag.ui.widgets.form_fields import (
     DropDown,
@@ -282,7 +282,7 @@ class AssistantDialog(QDialog):
         self._has_retrieval = QCheckBox(tr("Use separate search settings"))
         self._has_retrieval.setChecked(assistant.retrieval is not None)
         self._retrieval = RetrievalForm()
-        self._retrieval.show_retrieval(assistant.retrieval or settings.retrieval)
+        self._retrieval.show_value(assistant.retrieval or settings.retrieval)
         self._error = PlainLabel(tone="danger", wrap=True, selectable=True)
         self._save = TextButton(tr("Save"), kind="primary", then=self._on_saved)
         self._cancel = TextButton(tr("Cancel"), then=self.reject)
@@ -373,7 +373,7 @@ class AssistantDialog(QDialog):
             model=model,
             collection_ids=(*self._collections.chosen, *((own,) if own else ())),
             filters=self._filters.text(),
-            retrieval=self._retrieval.retrieval if self._has_retrieval.isChecked() else None,
+            retrieval=self._retrieval.value if self._has_retrieval.isChecked() else None,
             is_open=selected_value(self._kinds) == _OPEN,
             uses_memory=self._memory.isChecked(),
             rails=self.rails.rails if self.rails else self._assistant.rails,
