@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Conversation, Message
 from desktop_rag.core.domain import Collection
@@ -16,6 +16,7 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.question import Question
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import Settings
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
 from desktop_rag.ui.chat.chat_state import ChatState
@@ -42,10 +43,6 @@ from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton, begin_with_
 from desktop_rag.ui.widgets.flow_row import WrappingRow
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
-
 # A question waits so long for the words of the first files, then for their meaning.
 _WORDS_S, _MEANING_S = 120.0, 20.0
 
@@ -58,7 +55,7 @@ class ChatScope(QObject):
     def __init__(
         self,
         bridge: Bridge,
-        chat: "Chat",
+        chat: Chat,
         composer: Composer,
         sessions: ChatSessions,
         *,
@@ -162,7 +159,7 @@ class ChatPage(QWidget):
     library_requested = Signal()
 
     def __init__(
-        self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme, state: ChatState,
+        self, bridge: Bridge, library: Library, chat: Chat, theme: Theme, state: ChatState,
         remembered: Path | None = None,
     ) -> None:  # fmt: skip
         """`remembered` is the file that keeps the width of the document beside the chat."""
@@ -194,7 +191,7 @@ class ChatPage(QWidget):
         if self.feed.conversations is not None:
             self._on_conversations_loaded(self.feed.conversations)
 
-    def _build(self, library: "Library", remembered: Path | None) -> None:
+    def _build(self, library: Library, remembered: Path | None) -> None:
         self._list = ConversationList(self._theme)
         self.models = ModelChoice(self._theme, self._bridge, self._chat)
         self._header = ChatHeader(self._theme, self.assistants.choice, self.models)

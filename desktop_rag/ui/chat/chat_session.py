@@ -6,10 +6,10 @@ It keeps working while another conversation is shown.
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import (
     AnswerChanged,
     AnswerDone,
@@ -28,9 +28,6 @@ from desktop_rag.core.question import Question
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.messages.message_model import MessageModel, is_of_empty_library
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 _MakeEvents = Callable[[threading.Event], Iterable[AnswerEvent]]
 
@@ -52,7 +49,7 @@ class ChatSession(QObject):
     def __init__(
         self,
         bridge: Bridge,
-        chat: "Chat",
+        chat: Chat,
         conversation: Conversation | None = None,
         parent: QObject | None = None,
     ) -> None:

@@ -5,16 +5,13 @@ opened. One without a question yet is stored nowhere, so it stays open.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation, Message, MessagesStored
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.foundation.bridge import Bridge
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 
 class ChatSessions(QObject):
@@ -37,7 +34,7 @@ class ChatSessions(QObject):
     titled = Signal()
     scope_loaded = Signal()
 
-    def __init__(self, bridge: Bridge, chat: "Chat", parent: QObject | None = None) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat

@@ -4,20 +4,17 @@ The tray lists the last chats, and the popup asks in new ones, before a chat pag
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.domain import Collection, Source
 from desktop_rag.core.library_events import DocumentCounts, DocumentsChanged, SourcesChanged
 from desktop_rag.core.shared_library import SharedLibraryChanged
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
 from desktop_rag.ui.foundation.bridge import Bridge, Job
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
 
 _DELAY_MS = 3_000
 
@@ -30,7 +27,7 @@ class LibraryOverview(QObject):
 
     loaded = Signal(object, int, int)
 
-    def __init__(self, bridge: Bridge, library: "Library", parent: QObject) -> None:
+    def __init__(self, bridge: Bridge, library: Library, parent: QObject) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._library = library
@@ -84,7 +81,7 @@ class ConversationFeed(QObject):
     restored = Signal(object)
     search_finished = Signal(str, object)
 
-    def __init__(self, bridge: Bridge, chat: "Chat", parent: QObject) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, parent: QObject) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
@@ -147,7 +144,7 @@ class ChatState(QObject):
     """The list of chats, the open ones, and the overview of the library."""
 
     def __init__(
-        self, bridge: Bridge, library: "Library", chat: "Chat", parent: QObject | None = None
+        self, bridge: Bridge, library: Library, chat: Chat, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self.feed = ConversationFeed(bridge, chat, self)

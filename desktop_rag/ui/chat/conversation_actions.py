@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation, Message, ModelCheckOffered
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import file_name_of, persons_mask
@@ -22,9 +22,6 @@ from desktop_rag.ui.messages.claim_panel import ClaimPanel
 from desktop_rag.ui.personal.rewrite_dialog import RewriteDialog
 from desktop_rag.ui.widgets.forms import choose_file, save_as
 
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-
 _FORMS = {"Markdown (*.md)": "md", "Web page (*.html)": "html", "JSON (*.json)": "json"}
 
 Copied = Callable[[Conversation, list[Message]], None]
@@ -36,7 +33,7 @@ class ConversationActions(QObject):
     notified = Signal(object)
     undo_offered = Signal(object, object)
 
-    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, parent: QWidget) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat

@@ -2,19 +2,20 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QImage, QResizeEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 from shiboken6 import isValid
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Attachment, AttachmentKind, Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import pixels_in, read_part, update_object
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
 from desktop_rag.ui.composer.attached_files import AttachedFiles
@@ -31,10 +32,6 @@ from desktop_rag.ui.viewers.viewer import DocumentSpan, span_of
 from desktop_rag.ui.widgets.file_drop import FileDrop
 from desktop_rag.ui.widgets.forms import choose_files
 from desktop_rag.ui.widgets.image_view import ImageView
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
 
 NARROW_PX = 960
 _LEFT_PX, _SOURCES_PX = 220, 340
@@ -180,9 +177,7 @@ class AnswerSources:
     question without documents has none.
     """
 
-    def __init__(
-        self, bridge: Bridge, chat: "Chat", panel: SourcesPanel, sides: SidePanels
-    ) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, panel: SourcesPanel, sides: SidePanels) -> None:
         self._bridge = bridge
         self._chat = chat
         self._marking, self._warning = Job(), Job()
@@ -255,7 +250,7 @@ class SourceReading(QObject):
     library_requested = Signal()
 
     def __init__(  # noqa: PLR0913, PLR0917  the page passes everything in
-        self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme,
+        self, bridge: Bridge, library: Library, chat: Chat, theme: Theme,
         opener: DocumentOpener, left: QWidget, middle: QWidget, page: QWidget,
         remembered: Path | None,
     ) -> None:  # fmt: skip
@@ -380,8 +375,8 @@ class ChatAttachments(QObject):
     def __init__(
         self,
         bridge: Bridge,
-        library: "Library",
-        chat: "Chat",
+        library: Library,
+        chat: Chat,
         composer: Composer,
         sessions: ChatSessions,
         opener: DocumentOpener,

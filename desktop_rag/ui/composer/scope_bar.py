@@ -1,12 +1,12 @@
 """The scope of a question as chips above the field, with what can't be searched. Qt thread."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import DocumentsChanged, SourcesChanged
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope, ScopeItem, ScopeKind
@@ -18,9 +18,6 @@ from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.layouts import clear, drop, vertical
 from desktop_rag.ui.widgets.removable_chip import RemovableChip
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 SCOPE_ICONS = {
     ScopeKind.FILE: "file-text",
@@ -207,7 +204,7 @@ class ScopeCheck(QObject):
     library_requested = Signal()
 
     def __init__(
-        self, bridge: Bridge, chat: "Chat", bar: ScopeBar, assistant_id: Callable[[], str]
+        self, bridge: Bridge, chat: Chat, bar: ScopeBar, assistant_id: Callable[[], str]
     ) -> None:
         """`assistant_id` returns the current assistant, which may not have access to everything."""
         super().__init__(bar)

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
@@ -10,14 +9,12 @@ from PySide6.QtWidgets import QDialog, QSplitter, QWidget
 from shiboken6 import isValid
 
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.reading.reading_pane import ReadingPane
 from desktop_rag.ui.viewers.viewer import DocumentSpan, span_of
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 _SHARE = 0.45
 _LEAST_PX = 320
@@ -34,7 +31,7 @@ class DocumentBeside(QSplitter):
     library_requested = Signal()
 
     def __init__(
-        self, bridge: Bridge, library: "Library", theme: Theme, opener: DocumentOpener,
+        self, bridge: Bridge, library: Library, theme: Theme, opener: DocumentOpener,
         parent: QWidget | None = None,
     ) -> None:  # fmt: skip
         super().__init__(Qt.Orientation.Horizontal, parent)
@@ -123,7 +120,7 @@ class DialogReading(QObject):
     Asking about a document closes the dialog, since the chat goes on behind it.
     """
 
-    def __init__(self, bridge: Bridge, library: "Library", theme: Theme, dialog: QDialog) -> None:
+    def __init__(self, bridge: Bridge, library: Library, theme: Theme, dialog: QDialog) -> None:
         super().__init__(dialog)
         self._bridge = bridge
         self._library = library

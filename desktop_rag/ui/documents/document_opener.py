@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QObject, QStringListModel, Qt, QUrl, Slot
 from PySide6.QtGui import (
@@ -33,6 +32,7 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.markup.inert_markdown import safe_address
 from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor, Chunk
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.documents.external_viewer import FileOpener, Refused, open_in_viewer
 from desktop_rag.ui.foundation.ask_request import AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -51,9 +51,6 @@ from desktop_rag.ui.widgets.controls import (
     plain_question,
 )
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 _MAX_SHOWN = 300
 
@@ -190,7 +187,7 @@ class DocumentDetails(QWidget):
     """A window with a document's state, passages and text as stored in the library."""
 
     def __init__(
-        self, bridge: Bridge, library: "Library", theme: Theme, place: DocumentSpan,
+        self, bridge: Bridge, library: Library, theme: Theme, place: DocumentSpan,
         parent: QWidget,
     ) -> None:  # fmt: skip
         super().__init__(parent, Qt.WindowType.Window)
@@ -386,7 +383,7 @@ def _chunk_at(chunks: list[Chunk], offset: int) -> int:
 class DocumentOpener(QObject):
     """Opens files, web pages and documents for any page."""
 
-    def __init__(self, bridge: Bridge, library: "Library", theme: Theme, page: QWidget) -> None:
+    def __init__(self, bridge: Bridge, library: Library, theme: Theme, page: QWidget) -> None:
         """Dialogs and windows open over `page`."""
         super().__init__(page)
         self._bridge = bridge

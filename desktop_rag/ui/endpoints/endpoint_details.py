@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMargins, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import (
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import ListedModel
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import EndpointSettings
@@ -29,9 +29,6 @@ from desktop_rag.ui.widgets.form_fields import (
     number_field,
     show_number,
 )
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 _NO_LIMIT = tr("No limit")
 _PER_MILLION = tr(" per million tokens")
@@ -51,7 +48,7 @@ class EndpointLimits(QWidget):
 
     changed = Signal()
 
-    def __init__(self, bridge: Bridge, chat: "Chat", section: SettingsSection) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, section: SettingsSection) -> None:
         super().__init__(section)
         self._bridge = bridge
         self._chat = chat
@@ -167,7 +164,7 @@ _ROW_MARGINS = QMargins(4, 3, 12, 3)
 class ListedModelBox(DropDown):
     """An editable field for a chat model; `facts` is the note below on the entered one."""
 
-    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat

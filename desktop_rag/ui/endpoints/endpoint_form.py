@@ -7,12 +7,12 @@ repr.
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
@@ -54,9 +54,6 @@ from desktop_rag.ui.widgets.form_fields import (
     show_number,
 )
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 _NONE = tr("Choose a service…")
 
@@ -131,7 +128,7 @@ class LocalServerList(QWidget):
     chosen = Signal(str)
     searched = Signal(object)
 
-    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
@@ -333,7 +330,7 @@ class EndpointForm(SettingsSection):
     changed = Signal(object)
     own_requested = Signal()
 
-    def __init__(self, bridge: Bridge, chat: "Chat", endpoint: EndpointSettings) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, endpoint: EndpointSettings) -> None:
         super().__init__(tr("Model"), _INTRO)
         self._bridge = bridge
         self._chat = chat

@@ -5,19 +5,16 @@ of a setting, a log or a repr.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QLineEdit, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.bridge import Bridge, EditEnd, Job
 from desktop_rag.ui.widgets.controls import TextButton
 from desktop_rag.ui.widgets.form_fields import note
 from desktop_rag.ui.widgets.layouts import vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 _NO_ADDRESS = tr("Enter the address first. Each address has its own key.")
 _NO_KEY = tr("No key is saved for this address. Servers on your own computer usually need none.")
@@ -34,7 +31,7 @@ class KeyField(QWidget):
     The widget itself is the note below the row; `fields` are the line edit and button in the row.
     """
 
-    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat

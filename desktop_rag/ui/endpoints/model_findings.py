@@ -4,12 +4,12 @@ The examination runs on other threads and gives way to answers.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import told, tr
@@ -22,9 +22,6 @@ from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_property, set_tip
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 _NOT_MEASURED = tr(
     "Not measured yet. When it is first used, about ten short requests go to it, some 400 words in"
@@ -48,7 +45,7 @@ class ModelFindings(QWidget):
     def __init__(
         self,
         bridge: Bridge,
-        chat: "Chat",
+        chat: Chat,
         typed_key: Callable[[], str],
         parent: QWidget | None = None,
     ) -> None:

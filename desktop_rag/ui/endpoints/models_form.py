@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import EndpointSettings, HelperSettings, Settings
 from desktop_rag.ui.endpoints.endpoint_form import EndpointForm
@@ -14,9 +14,6 @@ from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note
 from desktop_rag.ui.widgets.layouts import vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 _INTRO = tr(
     "The helper model does small background tasks: it completes follow-up questions before the"
@@ -30,7 +27,7 @@ class HelperForm(SettingsSection):
 
     changed = Signal(object)
 
-    def __init__(self, bridge: Bridge, chat: "Chat") -> None:
+    def __init__(self, bridge: Bridge, chat: Chat) -> None:
         super().__init__(tr("Helper model"), _INTRO)
         self._bridge = bridge
         self._chat = chat
@@ -118,7 +115,7 @@ class ModelsForm(QWidget):
     changed = Signal(object)
     endpoint_shown = Signal()
 
-    def __init__(self, bridge: Bridge, chat: "Chat") -> None:
+    def __init__(self, bridge: Bridge, chat: Chat) -> None:
         super().__init__()
         self._settings = Settings()
         self._shown = ""

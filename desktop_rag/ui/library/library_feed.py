@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -15,12 +14,10 @@ from desktop_rag.core.library_events import (
     SourceScanned,
     SourcesChanged,
 )
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.document_rows import DocumentRows, make_table
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 _BATCH_MS = 200
 _BATCH_SIZE = 2000
@@ -51,7 +48,7 @@ class LibraryFeed(QObject):
     scanned = Signal(str, object)
 
     def __init__(
-        self, bridge: Bridge, library: "Library", model: DocumentModel, parent: QObject
+        self, bridge: Bridge, library: Library, model: DocumentModel, parent: QObject
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge

@@ -5,7 +5,6 @@ Work of the library, and its events, go through the bridge.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QProgressBar, QScrollArea, QStackedWidget, QWidget
@@ -22,6 +21,7 @@ from desktop_rag.core.library_events import (
 from desktop_rag.core.pictures import PictureHold
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import LongReading
+from desktop_rag.ingest.library import Library
 from desktop_rag.progress_words import (
     duration_left,
     headline,
@@ -55,9 +55,6 @@ from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextB
 from desktop_rag.ui.widgets.file_drop import FileDrop
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import put_in_place
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 _REPAINT_MS = 200
 _STEPS = 1000
@@ -201,7 +198,7 @@ class FileActions(QObject):
     undo_offered = Signal(object, object)
     notified = Signal(object)
 
-    def __init__(self, bridge: Bridge, library: "Library", page: QObject) -> None:
+    def __init__(self, bridge: Bridge, library: Library, page: QObject) -> None:
         super().__init__(page)
         self._bridge = bridge
         self._library = library
@@ -329,7 +326,7 @@ class LibraryPage(QWidget):
     def __init__(
         self,
         bridge: Bridge,
-        library: "Library",
+        library: Library,
         theme: Theme,
         kinds_read: Sequence[str],
         more_views: Mapping[str, Callable[[], QWidget]] | None = None,

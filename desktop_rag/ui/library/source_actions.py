@@ -7,7 +7,6 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtWidgets import QWidget
@@ -17,6 +16,7 @@ from desktop_rag.core.domain import Collection, Source, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import Notice
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.delayed_change import DelayedChange
 from desktop_rag.ui.foundation.wording import one_line
@@ -24,9 +24,6 @@ from desktop_rag.ui.library.dialogs.collections_dialog import CollectionsDialog
 from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
 from desktop_rag.ui.library.dialogs.links_dialog import LinksDialog
 from desktop_rag.ui.widgets.forms import choose_file, choose_files, choose_folder, open_once
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +38,7 @@ class LinkActions(QObject):
 
     changed = Signal()
 
-    def __init__(self, bridge: Bridge, library: "Library", page: QWidget) -> None:
+    def __init__(self, bridge: Bridge, library: Library, page: QWidget) -> None:
         """Dialogs open over `page`."""
         super().__init__(page)
         self._bridge = bridge
@@ -115,12 +112,12 @@ class LinkActions(QObject):
         open_once(dialog)
 
 
-def id_of(library: "Library", collection: str) -> str:
+def id_of(library: Library, collection: str) -> str:
     """The id of the named collection, created if missing; "" for the default one."""
     return library.collections.find_or_add(collection).collection_id if collection else ""
 
 
-def _known_id(library: "Library", collection: str) -> str:
+def _known_id(library: Library, collection: str) -> str:
     """The id of the collection that links would go to; "" if it does not exist yet."""
     known = library.collections.all()
     wanted = collection.casefold()
@@ -142,7 +139,7 @@ class SourceActions(QObject):
     put_away = Signal(str)
     brought_back = Signal(str)
 
-    def __init__(self, bridge: Bridge, library: "Library", page: QWidget) -> None:
+    def __init__(self, bridge: Bridge, library: Library, page: QWidget) -> None:
         """Dialogs open over `page`."""
         super().__init__(page)
         self._bridge = bridge
@@ -383,7 +380,7 @@ def _removed_in_words(source: Source) -> Notice:
     return Notice(title, tr("Its files stay where they are.") if source.is_on_disk else "")
 
 
-def _add_each(library: "Library", paths: Iterable[Path]) -> list[AppError]:
+def _add_each(library: Library, paths: Iterable[Path]) -> list[AppError]:
     """Add each path; returns the errors of those that failed. Worker thread."""
     errors: list[AppError] = []
     for path in paths:

@@ -1,7 +1,5 @@
 """Asks for passwords of encrypted files, and forgets them on request. Qt thread."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QRadioButton, QWidget
 
@@ -9,15 +7,13 @@ from desktop_rag.core.domain import Document, Unlocked
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import Notice
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
 from desktop_rag.ui.widgets.forms import open_once
 from desktop_rag.ui.widgets.layouts import Gap, Stretch, horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 _WIDTH_PX = 500
 _LONGEST = 1000
@@ -134,7 +130,7 @@ _NOT_KEPT = Notice(
 class PasswordActions(QObject):
     """Opens the dialog over a page and applies its result."""
 
-    def __init__(self, bridge: Bridge, library: "Library", page: QWidget) -> None:
+    def __init__(self, bridge: Bridge, library: Library, page: QWidget) -> None:
         super().__init__(page)
         self._bridge = bridge
         self._passwords = library.passwords

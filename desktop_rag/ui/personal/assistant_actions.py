@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, SignalInstance, Slot
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QDialog, QListView, QMessageBox, QStackedWidget, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.assistant import Assistant, parse_filters
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
@@ -16,6 +16,7 @@ from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.search_syntax import limits_in_words
 from desktop_rag.core.settings import Settings
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.composer.model_choice import AssistantChoice
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
@@ -33,10 +34,6 @@ from desktop_rag.ui.widgets.forms import open_once
 from desktop_rag.ui.widgets.item_list import Column, RowsModel
 from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 from desktop_rag.ui.widgets.notice_bar import NoticeBar
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
 
 # The words for rails: by default the name of their folder.
 RailsTitle = Callable[[str], str]
@@ -222,7 +219,7 @@ class AssistantActions(QObject):
     """
 
     def __init__(
-        self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme, window: QWidget
+        self, bridge: Bridge, library: Library, chat: Chat, theme: Theme, window: QWidget
     ) -> None:
         """Dialogs open over the `window`."""
         super().__init__(window)
@@ -390,7 +387,7 @@ class AssistantActions(QObject):
 class _Saving:
     """Saves one form; a retry after an error continues with what was stored."""
 
-    def __init__(self, chat: "Chat", documents: AssistantDocuments, assistant: Assistant) -> None:
+    def __init__(self, chat: Chat, documents: AssistantDocuments, assistant: Assistant) -> None:
         self._assistants = chat.assistants
         self._documents = documents
         self._stored = assistant

@@ -1,11 +1,11 @@
 """Shows, deletes and restores remembered answers through the bridge. Qt thread."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Feedback, Interaction, Message, PastAnswer
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -14,9 +14,6 @@ from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 _WIDTH_PX = 600
 _HEIGHT_PX = 440
@@ -138,7 +135,7 @@ def _about(interaction: Interaction) -> str:
 class MemoryActions(QObject):
     """Opens dialogs over `parent`."""
 
-    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, parent: QWidget) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._memory = chat.memory

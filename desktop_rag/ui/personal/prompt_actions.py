@@ -1,11 +1,11 @@
 """Loads, saves and deletes the person's saved prompts through the bridge. Qt thread."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QPlainTextEdit, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.saved_prompts import LONGEST_NAME, SavedPrompt
@@ -16,9 +16,6 @@ from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 _WIDTH_PX = 760
 _HEIGHT_PX = 500
@@ -165,7 +162,7 @@ class PromptsDialog(QDialog):
 class PromptActions(QObject):
     """Opens the prompts dialog over `parent`, and keeps `slash` up to date."""
 
-    def __init__(self, bridge: Bridge, chat: "Chat", slash: SlashPrompts, parent: QWidget) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, slash: SlashPrompts, parent: QWidget) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._library = chat.prompts

@@ -4,21 +4,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.composer.attached_files import AttachedFiles
 from desktop_rag.ui.composer.scope_bar import ScopeBar
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
 
 _NAMES_SHOWN = 2
 
@@ -58,7 +55,7 @@ class NamedPath:
                 return tr("{name} was not found.", name=name)
 
 
-def look_up(library: "Library", paths: Iterable[Path]) -> tuple[NamedPath, ...]:
+def look_up(library: Library, paths: Iterable[Path]) -> tuple[NamedPath, ...]:
     """Look up each path once, in order. Worker threads only."""
     return tuple(_named(library, path) for path in dict.fromkeys(map(_resolved, paths)))
 
@@ -76,7 +73,7 @@ def names_of(named: Sequence[NamedPath]) -> str:
     return tr("{shown} and {more:,} more", shown=shown, more=more) if more > 0 else shown
 
 
-def _named(library: "Library", path: Path) -> NamedPath:
+def _named(library: Library, path: Path) -> NamedPath:
     try:
         is_folder, exists = path.is_dir(), path.exists()
     except OSError:
@@ -107,7 +104,7 @@ class AboutFiles(QObject):
 
     folder_requested = Signal(object)
 
-    def __init__(self, bridge: Bridge, library: "Library", chat: "Chat", bar: ScopeBar) -> None:
+    def __init__(self, bridge: Bridge, library: Library, chat: Chat, bar: ScopeBar) -> None:
         super().__init__(bar)
         self._bridge = bridge
         self._library = library

@@ -3,16 +3,17 @@
 import math
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QModelIndex, QRect, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCursor, QGuiApplication, QHideEvent, QMouseEvent, QRegion, QResizeEvent
 from PySide6.QtWidgets import QFrame, QListView, QSizeGrip, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation, Feedback, Message, SourceRef
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question import Question, SearchScope
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
 from desktop_rag.ui.documents.document_opener import DocumentOpener, confirm_and_open
@@ -31,10 +32,6 @@ from desktop_rag.ui.viewers.viewer import DocumentSpan, span_of
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_tip
 from desktop_rag.ui.widgets.item_list import Column, RowsModel
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
 
 _COLUMN = Column[FoundPassage](
     tr("Passages"),
@@ -153,7 +150,7 @@ class QuickAsk(QWidget):
     shown = Signal()
 
     def __init__(
-        self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme, sessions: ChatSessions
+        self, bridge: Bridge, library: Library, chat: Chat, theme: Theme, sessions: ChatSessions
     ) -> None:
         super().__init__(
             None, Qt.WindowType.Dialog | Qt.WindowType.FramelessWindowHint

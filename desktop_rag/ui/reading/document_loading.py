@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
@@ -17,6 +16,7 @@ from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.places import Places
 from desktop_rag.core.quotes import locate
 from desktop_rag.core.shared_library import can_open, is_shared
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.viewers.code_viewer import CodeLines, code_lines
@@ -27,9 +27,6 @@ from desktop_rag.ui.viewers.viewer import DocumentSpan, Span
 from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton, begin_with_window
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.layouts import clear, horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +58,7 @@ class Loaded:
         return self.stored is not None and bool(self.stored.text)
 
 
-def load(library: "Library", place: DocumentSpan, *, as_text: bool = False) -> Loaded:
+def load(library: Library, place: DocumentSpan, *, as_text: bool = False) -> Loaded:
     """The document of a place; `as_text` shows the text of pages instead of pictures."""
     stored = _stored(library, place)
     if stored is None or not stored.text:
@@ -86,7 +83,7 @@ def load(library: "Library", place: DocumentSpan, *, as_text: bool = False) -> L
     return Loaded(place, stored, kind, span, page, grids, lines, is_lost, anchor)
 
 
-def _stored(library: "Library", place: DocumentSpan) -> StoredText | None:
+def _stored(library: Library, place: DocumentSpan) -> StoredText | None:
     """The document, or the one its file has now after its folder was removed and added again."""
     stored = library.documents.stored_text(place.document_id) if place.document_id else None
     if stored is not None or not place.path:

@@ -8,7 +8,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
@@ -21,6 +20,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.markup.snippet import marked_words
 from desktop_rag.core.places import Places
 from desktop_rag.core.shared_library import is_shared
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.shortcuts import INSIDE, PLACE, bind
 from desktop_rag.ui.foundation.theme import Theme
@@ -47,9 +47,6 @@ from desktop_rag.ui.viewers.viewer import DocumentSpan, Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.find_bar import FindBar
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 # Words of a query are marked this near to a passage.
 _NEAR_CHARS = 50_000
@@ -128,7 +125,7 @@ class ViewerStack(QStackedWidget):
     path_clicked = Signal(str, str)
     pages_failed = Signal(object)
 
-    def __init__(self, bridge: Bridge, library: "Library", theme: Theme) -> None:
+    def __init__(self, bridge: Bridge, library: Library, theme: Theme) -> None:
         super().__init__()
         self._bridge = bridge
         self._library = library
@@ -286,7 +283,7 @@ _NUMBER = re.compile(r"\[(\d{1,4})\]")
 
 
 def linked_document(
-    library: "Library", page: StoredText, target: str, words: str
+    library: Library, page: StoredText, target: str, words: str
 ) -> DocumentSpan | None:
     """The document that a relative link with these words leads to; None if not in the library.
 
@@ -351,7 +348,7 @@ class ReadingPane(QWidget):
     title_changed = Signal(str)
 
     def __init__(
-        self, bridge: Bridge, library: "Library", theme: Theme, parent: QWidget | None = None,
+        self, bridge: Bridge, library: Library, theme: Theme, parent: QWidget | None = None,
         *, is_window: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(parent)
@@ -627,7 +624,7 @@ class ReadingWindow(QWidget):
     """A ReadingPane in a window of its own; Esc closes it."""
 
     def __init__(
-        self, bridge: Bridge, library: "Library", theme: Theme, place: DocumentSpan,
+        self, bridge: Bridge, library: Library, theme: Theme, place: DocumentSpan,
         parent: QWidget,
     ) -> None:  # fmt: skip
         super().__init__(parent, Qt.WindowType.Window)

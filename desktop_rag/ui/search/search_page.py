@@ -6,7 +6,6 @@ Searching happens on worker threads; a newer search replaces the previous one.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QStringListModel, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent, QShowEvent
@@ -21,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import Collection, Document, Passage
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
@@ -30,6 +30,7 @@ from desktop_rag.core.query import without_filters, written_filters
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.search_syntax import quoted_value
 from desktop_rag.core.shared_library import SharedLibraryChanged
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.library_state import LibraryFacts
@@ -62,10 +63,6 @@ from desktop_rag.ui.viewers.viewer import DocumentSpan
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, add_clear_button
 from desktop_rag.ui.widgets.flow_row import WrappingRow
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
 
 _BEGUN = re.compile(r"(?:^|(?<=\s))-?tag:(\"?)([^\"\s]*(?:(?<=\")[^\"]*)?)$", re.IGNORECASE)
 _SHOWN_ROWS = 8
@@ -147,7 +144,7 @@ class ResultActions(QObject):
     def __init__(
         self,
         bridge: Bridge,
-        library: "Library",
+        library: Library,
         opener: DocumentOpener,
         results: ResultList,
         page: QWidget,
@@ -251,7 +248,7 @@ class PreviewSide(QSplitter):
     def __init__(
         self,
         bridge: Bridge,
-        library: "Library",
+        library: Library,
         theme: Theme,
         opener: DocumentOpener,
         results: QWidget,
@@ -358,7 +355,7 @@ class SearchPage(QWidget):
     folder_requested = Signal()
     library_requested = Signal()
 
-    def __init__(self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme) -> None:
+    def __init__(self, bridge: Bridge, library: Library, chat: Chat, theme: Theme) -> None:
         super().__init__()
         self._bridge = bridge
         self._library = library

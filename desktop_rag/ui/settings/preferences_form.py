@@ -3,12 +3,12 @@
 import os
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QSlider, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
@@ -40,9 +40,6 @@ from desktop_rag.ui.settings.value_form import ValueForm
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, add_clear_button, set_property
 from desktop_rag.ui.widgets.form_fields import DropDown, note, number_field, turn_if_focused
 from desktop_rag.ui.widgets.layouts import horizontal
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 _LANGUAGES = (
     tr("Arabic"), tr("Chinese"), tr("Czech"), tr("Danish"), tr("Dutch"), tr("English"),
@@ -315,7 +312,7 @@ _LARGEST_FILE_NOTE = tr(
 class TranscriptionForm(ValueForm):
     """Edits TranscriptionSettings."""
 
-    def __init__(self, bridge: Bridge, chat: "Chat") -> None:
+    def __init__(self, bridge: Bridge, chat: Chat) -> None:
         super().__init__(tr("Transcription"), TranscriptionSettings(), _INTRO)
         self._bridge = bridge
         self._chat = chat

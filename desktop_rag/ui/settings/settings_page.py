@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import FEW_FILES, AnswerSettings, Settings
@@ -47,9 +48,6 @@ from desktop_rag.ui.widgets.forms import ask_first
 from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-
 _QUESTION = tr(
     "Delete {count}?\n\nYour chats stay as they are, but their answers no longer serve as examples."
     " This can't be undone."
@@ -59,7 +57,7 @@ _QUESTION = tr(
 class MemoryField(QWidget):
     """Shows the number of remembered answers, to delete them all."""
 
-    def __init__(self, bridge: Bridge, chat: "Chat") -> None:
+    def __init__(self, bridge: Bridge, chat: Chat) -> None:
         super().__init__()
         self._bridge = bridge
         self._memory = chat.memory
@@ -211,7 +209,7 @@ class SettingsPage(PageList):
 
     shortcuts_requested = Signal()
 
-    def __init__(self, bridge: Bridge, chat: "Chat", settings: EditedSettings, home: Home) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, settings: EditedSettings, home: Home) -> None:
         super().__init__(tr("Settings"), PAGES)
         self._bridge, self._chat = bridge, chat
         self._settings = settings

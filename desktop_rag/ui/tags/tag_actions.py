@@ -1,7 +1,6 @@
 """The dialog for the tags of one or several files. Qt thread."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QStringListModel, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
@@ -10,6 +9,7 @@ from PySide6.QtWidgets import QCompleter, QDialog, QLineEdit, QListWidget, QList
 from desktop_rag.core.domain import LONGEST_TAG, Document, distinct_tags, typed_tags
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import (
@@ -21,9 +21,6 @@ from desktop_rag.ui.widgets.controls import (
 )
 from desktop_rag.ui.widgets.forms import open_once
 from desktop_rag.ui.widgets.layouts import Gap, Stretch, horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 _WIDTH_PX, _LIST_PX = 500, 170
 _TAG = Qt.ItemDataRole.UserRole
@@ -200,7 +197,7 @@ class TagActions(QObject):
 
     changed = Signal()
 
-    def __init__(self, bridge: Bridge, library: "Library", page: QWidget) -> None:
+    def __init__(self, bridge: Bridge, library: Library, page: QWidget) -> None:
         super().__init__(page)
         self._bridge = bridge
         self._library = library

@@ -4,12 +4,12 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QClipboard, QGuiApplication, QWindow
 from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.domain import Source, SourceState
 from desktop_rag.core.errors import AppError
@@ -35,6 +35,7 @@ from desktop_rag.desktop.requests import (
     QuitRequested,
     WindowRequested,
 )
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.composer.name_completion import NameFeed
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -46,10 +47,6 @@ from desktop_rag.ui.tray.tray import Tray
 from desktop_rag.ui.viewers.viewer import DocumentSpan
 from desktop_rag.ui.window.main_window import MainWindow
 from desktop_rag.ui.window.window_pages import LIBRARY, SETTINGS
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
 
 _TITLE = "desktop-rag"
 _ANSWER = tr("Your answer is ready.")
@@ -301,8 +298,8 @@ class Presence(QObject):
     def __init__(  # noqa: PLR0917  the composition root passes everything in
         self,
         bridge: Bridge,
-        library: "Library",
-        chat: "Chat",
+        library: Library,
+        chat: Chat,
         theme: Theme,
         window: MainWindow,
         app_icon: AppIcon,

@@ -7,7 +7,6 @@ the window closes.
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QDateTime, QLocale, QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication
@@ -25,15 +24,13 @@ from desktop_rag.core.library_events import (
     Stage,
 )
 from desktop_rag.core.pictures import PictureHold
+from desktop_rag.ingest.library import Library
 from desktop_rag.progress_words import progress_line
 from desktop_rag.ui.chat.conversation_model import title_of
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.library_state import LibraryFacts
 from desktop_rag.ui.foundation.wording import cut_line, literal
 from desktop_rag.ui.tray.app_icon import AppIcon
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 
 def menu_text(text: str) -> str:
@@ -71,7 +68,7 @@ class Tray(QObject):
     facts_changed = Signal(object)
 
     def __init__(
-        self, bridge: Bridge, library: "Library", app_icon: AppIcon, parent: QObject | None = None
+        self, bridge: Bridge, library: Library, app_icon: AppIcon, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge

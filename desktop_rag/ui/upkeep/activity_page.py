@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
     QDate,
@@ -21,7 +20,14 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QLineEdit, QWidget
 
-from desktop_rag.activity.activity import EventFilter, FoundEvents, Totals, as_csv, as_json_lines
+from desktop_rag.activity.activity import (
+    Activity,
+    EventFilter,
+    FoundEvents,
+    Totals,
+    as_csv,
+    as_json_lines,
+)
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Outcome
 from desktop_rag.activity.event_wording import (
     KIND_NAMES,
@@ -54,9 +60,6 @@ from desktop_rag.ui.widgets.forms import ask_first, save_as
 from desktop_rag.ui.widgets.item_list import Column, ColumnTable, RowsModel
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
-
-if TYPE_CHECKING:
-    from desktop_rag.activity.activity import Activity
 
 _Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
@@ -323,7 +326,7 @@ class ActivityPage(ScrolledPage):
     notified = Signal(object)
 
     def __init__(
-        self, bridge: Bridge, activity: "Activity", theme: Theme, is_recording: Callable[[], bool]
+        self, bridge: Bridge, activity: Activity, theme: Theme, is_recording: Callable[[], bool]
     ) -> None:
         super().__init__(tr("Activity"), fills_height=True)
         self._bridge = bridge

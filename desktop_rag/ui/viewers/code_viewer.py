@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Event
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRect, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import (
@@ -25,13 +24,11 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 from desktop_rag.core.domain import StoredText
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ColourSpan
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
 from desktop_rag.ui.widgets.layouts import vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 _PADDING_PX = 8
 _MAX_MARKS = 1_000
@@ -275,7 +272,7 @@ class CodeViewer(Viewer):
     """Shows a document as code with line numbers."""
 
     def __init__(
-        self, bridge: Bridge, library: "Library", theme: Theme, parent: QWidget | None = None
+        self, bridge: Bridge, library: Library, theme: Theme, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from threading import Event
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import (
@@ -31,15 +30,13 @@ from desktop_rag.core.domain import StoredText
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import Box, PageView, PageWish, PageWord
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import FOCUSED, INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import IconButton, PlainLabel, TextButton
 from desktop_rag.ui.widgets.layouts import vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 # A page (from 1) and the number of a word on it, in the order of the page's text.
 Place = tuple[int, int]
@@ -427,7 +424,7 @@ class PagesViewer(Viewer):
     failed = Signal(object)
 
     def __init__(
-        self, bridge: Bridge, library: "Library", theme: Theme, parent: QWidget | None = None
+        self, bridge: Bridge, library: Library, theme: Theme, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge

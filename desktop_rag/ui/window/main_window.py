@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import pixels_in
@@ -31,6 +32,7 @@ from desktop_rag.core.library_events import IndexProgress, Notice, ProgressChang
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import Settings
+from desktop_rag.ingest.library import Library
 from desktop_rag.models.connection_states import Place
 from desktop_rag.progress_words import progress_line
 from desktop_rag.ui.chat.chat_state import ChatState
@@ -61,8 +63,6 @@ from desktop_rag.ui.window.window_pages import (
 )
 
 if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
     from desktop_rag.ui.chat.chat_page import ChatPage
     from desktop_rag.ui.library.library_page import LibraryPage
     from desktop_rag.ui.search.search_page import SearchPage
@@ -300,8 +300,8 @@ class MainWindow(QMainWindow):
     def __init__(  # noqa: PLR0917  the composition root passes everything in
         self,
         bridge: Bridge,
-        library: "Library",
-        chat: "Chat",
+        library: Library,
+        chat: Chat,
         theme: Theme,
         settings: Settings,
         home: Home,

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QStackedWidget, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice, ProgressChanged
 from desktop_rag.core.paths import Home
 from desktop_rag.core.pictures import PictureHold
 from desktop_rag.core.settings import LongReading
+from desktop_rag.ingest.library import Library
 from desktop_rag.progress_words import pictures_question
 from desktop_rag.ui.chat.chat_state import ChatState
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -26,8 +28,6 @@ from desktop_rag.ui.widgets.layouts import vertical
 from desktop_rag.ui.widgets.scrolled_page import put_in_place
 
 if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
     from desktop_rag.ui.chat.chat_page import ChatPage
     from desktop_rag.ui.library.library_page import LibraryPage
     from desktop_rag.ui.search.search_page import SearchPage
@@ -119,8 +119,8 @@ class WindowPages(QStackedWidget):
     def __init__(  # noqa: PLR0917  everything that any page needs
         self,
         bridge: Bridge,
-        library: "Library",
-        chat: "Chat",
+        library: Library,
+        chat: Chat,
         theme: Theme,
         home: Home,
         state: ChatState,

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QShowEvent
@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QButtonGroup, QWidget
 
 from desktop_rag.core.language.translation import number_in_words, told, tr
 from desktop_rag.core.library_events import FileChange, FileChangeKind
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.days import clock_in_words
 from desktop_rag.ui.foundation.shortcuts import FOCUSED, bind
@@ -21,9 +22,6 @@ from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.form_fields import DropDown
 from desktop_rag.ui.widgets.item_list import Column, ColumnTable, RowsModel
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 
 class ChangeRow(NamedTuple):
@@ -114,7 +112,7 @@ class ChangesPanel(QWidget):
     read_requested = Signal(str)
 
     def __init__(
-        self, bridge: Bridge, library: "Library", theme: Theme, parent: QWidget | None = None
+        self, bridge: Bridge, library: Library, theme: Theme, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge

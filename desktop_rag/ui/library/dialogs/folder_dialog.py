@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import (
@@ -24,6 +23,7 @@ from desktop_rag.core.domain import Collection, Source, SourceRules
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, number_in_words, told, tr
 from desktop_rag.core.library_events import FolderPreview, LeftOut
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import (
     hint_of,
@@ -36,9 +36,6 @@ from desktop_rag.ui.library.collection_field import CollectionField
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note, number_field, show_number
 from desktop_rag.ui.widgets.layouts import Stretch, clear, fill, horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 _DELAY_MS = 400
 _LINES = 3
@@ -227,7 +224,7 @@ class FolderDialog(QDialog):
     def __init__(
         self,
         bridge: Bridge,
-        library: "Library",
+        library: Library,
         path: Path,
         collections: Sequence[Collection],
         source: Source | None,
