@@ -56,7 +56,7 @@ class ChatSession(QObject):
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
-        self._conversation = conversation
+        self.conversation = conversation
         self._job: Job | None = None
         self._post_answer_job: Job | None = None
         self._checked_id = ""
@@ -75,12 +75,7 @@ class ChatSession(QObject):
     @property
     def conversation_id(self) -> str:
         """The id; "" before the first question."""
-        return self._conversation.conversation_id if self._conversation else ""
-
-    @property
-    def conversation(self) -> Conversation | None:
-        """The conversation; None before the first question."""
-        return self._conversation
+        return self.conversation.conversation_id if self.conversation else ""
 
     @property
     def collection_id(self) -> str:
@@ -121,7 +116,7 @@ class ChatSession(QObject):
 
     def rename(self, conversation: Conversation) -> None:
         """Use a newer version of the conversation, from the list."""
-        self._conversation = conversation
+        self.conversation = conversation
 
     def load(self) -> None:
         """Load the stored messages."""
@@ -247,7 +242,7 @@ class ChatSession(QObject):
     def _on_changed(self, event: AnswerChanged | ChatTitled | ModelCheckOffered) -> None:
         match event:
             case ChatTitled():
-                self._conversation = event.conversation
+                self.conversation = event.conversation
                 self.titled.emit()
             case ModelCheckOffered():
                 self.model.show_offer(event.answer.message_id, event)
@@ -272,7 +267,7 @@ class ChatSession(QObject):
         self.model.apply(event)
         if isinstance(event, QuestionStored):
             self._is_question_stored = True
-            self._conversation = event.conversation
+            self.conversation = event.conversation
             self.conversation_stored.emit(event.conversation)
         elif isinstance(event, AnswerDone):
             previous, self._previous = self._previous, None

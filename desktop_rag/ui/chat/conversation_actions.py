@@ -20,7 +20,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.claim_panel import ClaimPanel
 from desktop_rag.ui.personal.rewrite_dialog import RewriteDialog
-from desktop_rag.ui.widgets.forms import choose_file, save_as
+from desktop_rag.ui.widgets.forms import choose_file, open_once, save_as
 
 _FORMS = {"Markdown (*.md)": "md", "Web page (*.html)": "html", "JSON (*.json)": "json"}
 
@@ -175,8 +175,7 @@ class ConversationActions(QObject):
             dialog = RewriteDialog(text, self._window, is_rewritten=message.is_rewritten)
             dialog.submitted.connect(lambda text: self._rewrite(message, text, done))
             dialog.delete_requested.connect(lambda: self._delete_rewrite(message, done))
-            dialog.finished.connect(dialog.deleteLater)
-            dialog.open()
+            open_once(dialog)
 
         self._bridge.run(self, lambda: self._history.own_text(message), open_dialog)
 

@@ -63,7 +63,7 @@ class SidePanels(QSplitter):
         self._is_left_wanted = True
         self._is_right_wanted = True
         self._has_right = False
-        self._is_reading = False
+        self.is_reading = False
         self._is_other_shown = False
         self._reading_px = 0
         self._sources_px = _SOURCES_PX
@@ -89,19 +89,14 @@ class SidePanels(QSplitter):
         self._is_other_shown = is_shown
         self._arrange()
 
-    @property
-    def is_reading(self) -> bool:
-        """True while a document is shown."""
-        return self._is_reading
-
     def set_reading_width(self, width_px: int) -> None:
         """Set the width that the person gave the document earlier."""
         self._reading_px = width_px
 
     def open_reading(self) -> None:
         """Show the document in place of the sources."""
-        if not self._is_reading:
-            self._is_reading = True
+        if not self.is_reading:
+            self.is_reading = True
             self._right.setCurrentWidget(self._reading)
             self._arrange()
             self._give_right(self._reading_px or round(self.width() * _READING_SHARE))
@@ -109,8 +104,8 @@ class SidePanels(QSplitter):
     @Slot()
     def close_reading(self) -> None:
         """Show the sources again, if they are wanted."""
-        if self._is_reading:
-            self._is_reading = False
+        if self.is_reading:
+            self.is_reading = False
             self._right.setCurrentWidget(self._sources)
             self._arrange()
             self._give_right(self._sources_px)
@@ -136,7 +131,7 @@ class SidePanels(QSplitter):
         self._arrange()
 
     def _arrange(self) -> None:
-        has_right = self._is_reading or (self._is_right_wanted and self._has_right)
+        has_right = self.is_reading or (self._is_right_wanted and self._has_right)
         is_right_shown = has_right and not self._is_other_shown
         self._right.setVisible(is_right_shown)
         is_narrow = self.width() < NARROW_PX
@@ -144,7 +139,7 @@ class SidePanels(QSplitter):
 
     def _give_right(self, width_px: int) -> None:
         left, middle, right = self.sizes()
-        least = _MIN_READING_PX if self._is_reading else _MIN_PX[2]
+        least = _MIN_READING_PX if self.is_reading else _MIN_PX[2]
         room = middle + right - _MIN_PX[1]
         width_px = max(_MIN_PX[2], min(max(width_px, least), room))
         self.setSizes([left, middle + right - width_px, width_px])
@@ -158,7 +153,7 @@ class SidePanels(QSplitter):
         width_px = self._right.width()
         if not self._right.isVisible():
             return
-        if self._is_reading:
+        if self.is_reading:
             self._reading_px = width_px
             self._timer.start()
         else:

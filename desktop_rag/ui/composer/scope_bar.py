@@ -43,8 +43,8 @@ class ScopeBar(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._scope = self._before = ALL_DOCUMENTS
-        self._files: Sequence[AttachedFile] = ()
+        self.scope = self._before = ALL_DOCUMENTS
+        self.attached: Sequence[AttachedFile] = ()
         self._field: QPlainTextEdit | None = None
         self._offers: list[TextButton] = []
         self.setAccessibleName(tr("What the question is about"))
@@ -61,34 +61,24 @@ class ScopeBar(QWidget):
             part.hide()
 
     @property
-    def scope(self) -> QuestionScope:
-        """What the next question is about."""
-        return self._scope
-
-    @property
-    def attached(self) -> Sequence[AttachedFile]:
-        """The attached files among the chips."""
-        return self._files
-
-    @property
     def is_reading(self) -> bool:
         """True while an attached file is being read."""
-        return any(file.is_reading for file in self._files)
+        return any(file.is_reading for file in self.attached)
 
     def set_scope(self, scope: QuestionScope) -> None:
         """Ask about this scope from now on."""
-        if scope != self._scope:
-            self._before, self._scope = self._scope, scope
+        if scope != self.scope:
+            self._before, self.scope = self.scope, scope
             self._show()
 
     def add(self, item: ScopeItem) -> None:
         """Ask about this part too."""
-        self.set_scope(self._scope.with_item(item))
+        self.set_scope(self.scope.with_item(item))
 
     def show_attached(self, files: Sequence[AttachedFile]) -> None:
         """Show these files after the scope."""
-        if tuple(files) != tuple(self._files):
-            self._files = tuple(files)
+        if tuple(files) != tuple(self.attached):
+            self.attached = tuple(files)
             self._show()
 
     def clear(self) -> None:
@@ -117,10 +107,10 @@ class ScopeBar(QWidget):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         is_empty = self._field is not None and not self._field.toPlainText()
         if is_empty and isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
-            if event.key() == Qt.Key.Key_Backspace and self._scope.items:
-                self.remove(self._scope.items[-1])
+            if event.key() == Qt.Key.Key_Backspace and self.scope.items:
+                self.remove(self.scope.items[-1])
                 return True
-            can_undo = self._before not in (ALL_DOCUMENTS, self._scope)
+            can_undo = self._before not in (ALL_DOCUMENTS, self.scope)
             if event.matches(QKeySequence.StandardKey.Undo) and can_undo:
                 self.set_scope(self._before)
                 return True
@@ -128,8 +118,8 @@ class ScopeBar(QWidget):
 
     def remove(self, *items: ScopeItem) -> None:
         """Stop asking about these; Ctrl+Z in the empty field undoes that."""
-        left = tuple(item for item in self._scope.items if item not in items)
-        if left or self._files:
+        left = tuple(item for item in self.scope.items if item not in items)
+        if left or self.attached:
             self.set_scope(QuestionScope.of(*left))
         else:
             self.clear()
@@ -146,8 +136,8 @@ class ScopeBar(QWidget):
         self.changed.emit()
 
     def _scope_chips(self) -> list[RemovableChip]:
-        items = self._scope.items
-        is_one = len(items) + len(self._files) == 1
+        items = self.scope.items
+        is_one = len(items) + len(self.attached) == 1
         shown = items if len(items) <= _MOST_CHIPS else items[: _MOST_CHIPS - 1]
         chips = [
             self._chip(
@@ -171,9 +161,9 @@ class ScopeBar(QWidget):
         return chip
 
     def _file_chips(self) -> list[RemovableChip]:
-        is_one = len(self._scope.items) + len(self._files) == 1
+        is_one = len(self.scope.items) + len(self.attached) == 1
         chips: list[RemovableChip] = []
-        for file in self._files:
+        for file in self.attached:
             removal = _ALL if is_one else tr("Remove {one_line}", one_line=one_line(file.name))
             chip = RemovableChip(self._theme, file.name, removal, icon="attach:muted")
             chip.removed.connect(lambda key=file.key: self._on_file_removed(key))
@@ -181,7 +171,7 @@ class ScopeBar(QWidget):
         return chips
 
     def _on_file_removed(self, key: int) -> None:
-        if len(self._scope.items) + len(self._files) == 1:
+        if len(self.scope.items) + len(self.attached) == 1:
             self.clear()
         else:
             self.attachment_removed.emit(key)

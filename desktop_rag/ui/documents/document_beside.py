@@ -31,10 +31,9 @@ class DocumentBeside(QSplitter):
     library_requested = Signal()
 
     def __init__(
-        self, bridge: Bridge, library: Library, theme: Theme, opener: DocumentOpener,
-        parent: QWidget | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(Qt.Orientation.Horizontal, parent)
+        self, bridge: Bridge, library: Library, theme: Theme, opener: DocumentOpener
+    ) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
         self._bridge = bridge
         self._library = library
         self._theme = theme

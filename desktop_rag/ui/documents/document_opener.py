@@ -4,14 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, QObject, QStringListModel, Qt, QUrl, Slot
-from PySide6.QtGui import (
-    QColor,
-    QDesktopServices,
-    QGuiApplication,
-    QTextCharFormat,
-    QTextCursor,
-    QTextDocument,
-)
+from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -121,22 +114,18 @@ class DocumentText(QPlainTextEdit):
         self.setTextCursor(cursor)
         self.centerCursor()
 
-    def find_next(self, words: str, *, backwards: bool = False) -> bool:
+    def find_next(self, words: str) -> bool:
         """Select the next match, wrapping around; False if there is none."""
-        flag = QTextDocument.FindFlag.FindBackward if backwards else QTextDocument.FindFlag(0)
         if not words:
             return False
-        if self.find(words, flag):
+        if self.find(words):
             return True
-        cursor = self.textCursor()
-        move = QTextCursor.MoveOperation
-        cursor.movePosition(move.End if backwards else move.Start)
         before = self.textCursor()
-        self.setTextCursor(cursor)
-        if self.find(words, flag):
-            return True
-        self.setTextCursor(before)
-        return False
+        self.moveCursor(QTextCursor.MoveOperation.Start)
+        is_found = self.find(words)
+        if not is_found:
+            self.setTextCursor(before)
+        return is_found
 
     def _mark(self) -> None:
         selections = [self._selection(self._passage, _PASSAGE_ALPHA)]

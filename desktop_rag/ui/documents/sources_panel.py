@@ -146,7 +146,7 @@ class PassageText(MarkedText):
         self._stripped = len(text) - len(text.lstrip())
         at = text.find(quote.strip())
         self._marked = self._shown([(at, at + len(quote.strip()))])
-        self._is_whole = not self.is_longer
+        self.is_whole = not self.is_longer
         self._show()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -179,18 +179,13 @@ class PassageText(MarkedText):
         lines = self._passage.count("\n")
         return len(self._passage) > MOST_CHARS + 40 or lines > MOST_LINES + 1
 
-    @property
-    def is_whole(self) -> bool:
-        """True while the whole passage is shown."""
-        return self._is_whole
-
     def show_whole(self, is_whole: bool) -> None:
         """Show the whole passage, or only the part around the quote."""
-        self._is_whole = is_whole
+        self.is_whole = is_whole
         self._show()
 
     def _show(self) -> None:
-        if self._is_whole:
+        if self.is_whole:
             self.show_marked(self._passage, self._marked)
         else:
             self.show_marked(*excerpt(self._passage, self._marked))
@@ -253,15 +248,8 @@ class SourceCard(Card):
     read_requested = Signal(object)
     open_requested = Signal(object)
 
-    def __init__(
-        self,
-        theme: Theme,
-        source: SourceRef,
-        *,
-        follows: bool = False,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent, kind="source")
+    def __init__(self, theme: Theme, source: SourceRef, *, follows: bool = False) -> None:
+        super().__init__(kind="source")
         self._theme = theme
         self.source = source
         self._follows = follows
@@ -415,7 +403,7 @@ class SourcesPanel(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._sources: tuple[SourceRef, ...] = ()
+        self.sources: tuple[SourceRef, ...] = ()
         self._nearest: tuple[SourceRef, ...] = ()
         self._places: Mapping[int, Sequence[Span]] = {}
         self._cautions: Mapping[str, str] = {}
@@ -432,7 +420,7 @@ class SourcesPanel(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._title = PlainLabel(tr("Sources"), scale="heading")
         self._ask = IconButton(self._theme, "chat:muted", tr("Ask about these files only"))
-        self._ask.clicked.connect(lambda: self.ask_requested.emit(self._sources or self._nearest))
+        self._ask.clicked.connect(lambda: self.ask_requested.emit(self.sources or self._nearest))
         close = IconButton(
             self._theme, "close:muted", tr("Close sources"), then=self.close_requested
         )
@@ -451,11 +439,6 @@ class SourcesPanel(QWidget):
         self._ask.hide()
         vertical(head, self._empty, (self._scroll, 1), on=self, margins=0)
 
-    @property
-    def sources(self) -> tuple[SourceRef, ...]:
-        """The sources on show."""
-        return self._sources
-
     def show_sources(
         self,
         sources: Sequence[SourceRef],
@@ -467,9 +450,9 @@ class SourcesPanel(QWidget):
         self._empty.setText(_SEARCHING if is_searching else _NONE)
         self._empty.setVisible(not sources and not nearest)
         self._ask.setVisible(any(s.is_in_library for s in (*sources, *nearest)))
-        if (tuple(sources), tuple(nearest)) == (self._sources, self._nearest):
+        if (tuple(sources), tuple(nearest)) == (self.sources, self._nearest):
             return
-        self._sources, self._nearest = tuple(sources), tuple(nearest)
+        self.sources, self._nearest = tuple(sources), tuple(nearest)
         self._places, self._cautions = {}, {}
         self._clear()
         cited = [s for s in sources if s.is_cited]

@@ -118,7 +118,7 @@ class ModelsForm(QWidget):
     def __init__(self, bridge: Bridge, chat: Chat) -> None:
         super().__init__()
         self._settings = Settings()
-        self._shown = ""
+        self.shown = ""
         self._endpoint = EndpointForm(bridge, chat, EndpointSettings())
         self.own_requested = self._endpoint.own_requested
         self.offer_own = self._endpoint.offer_own
@@ -135,9 +135,9 @@ class ModelsForm(QWidget):
         known = [endpoint.base_url for endpoint in settings.endpoints]
         is_switched = settings.endpoint.base_url != self._settings.endpoint.base_url
         self._settings = settings
-        if is_switched or self._shown not in known:
-            self._shown = settings.endpoint.base_url or next(iter(known), "")
-        self._show(self._shown)
+        if is_switched or self.shown not in known:
+            self.shown = settings.endpoint.base_url or next(iter(known), "")
+        self._show(self.shown)
 
     def connect_model(self) -> None:
         """Look for a model server on this computer, unless an endpoint is set."""
@@ -148,11 +148,6 @@ class ModelsForm(QWidget):
         """Show the empty form of a new endpoint."""
         self._on_shown("")
 
-    @property
-    def shown(self) -> str:
-        """The address of the endpoint that is shown; "" for a new one."""
-        return self._shown
-
     @Slot(str)
     def _on_shown(self, base_url: str) -> None:
         self._show(base_url)
@@ -162,7 +157,7 @@ class ModelsForm(QWidget):
 
     @Slot(str)
     def _show(self, base_url: str) -> None:
-        settings, self._shown = self._settings, base_url
+        settings, self.shown = self._settings, base_url
         known = {endpoint.base_url: endpoint for endpoint in settings.endpoints}
         # Choices made before an address is entered are kept.
         unset = EndpointSettings() if known else settings.endpoint
@@ -181,10 +176,10 @@ class ModelsForm(QWidget):
 
     @Slot(object)
     def _on_endpoint_changed(self, endpoint: EndpointSettings) -> None:
-        is_new = not self._shown and bool(self._settings.endpoints)
+        is_new = not self.shown and bool(self._settings.endpoints)
         if is_new and not endpoint.base_url:
             return  # it is added once it has an address
-        changed = self._settings.with_endpoint(self._shown, endpoint)
+        changed = self._settings.with_endpoint(self.shown, endpoint)
         first = next((e.base_url for e in changed.endpoints), "")
         self._change_to(changed, endpoint.base_url or changed.endpoint.base_url or first)
 
@@ -200,4 +195,4 @@ class ModelsForm(QWidget):
 
     @Slot(object)
     def _on_helper_changed(self, helper: HelperSettings) -> None:
-        self._change_to(replace(self._settings, helper=helper), self._shown)
+        self._change_to(replace(self._settings, helper=helper), self.shown)

@@ -56,7 +56,7 @@ class LibraryFeed(QObject):
         self._model = model
         self._changed: dict[str, Document] = {}
         self._removed: set[str] = set()
-        self._is_wanted = False
+        self.is_wanted = False
         self._is_loaded = False
         self._are_sources_stale = False
         self._job: Job | None = None
@@ -70,7 +70,7 @@ class LibraryFeed(QObject):
     def load(self) -> None:
         """Read everything; changes are queued until it is loaded."""
         library, removed = self._library, frozenset(self._removed)
-        self._is_wanted = True
+        self.is_wanted = True
 
         def read() -> _Snapshot:
             sources = library.sources.all()
@@ -80,16 +80,11 @@ class LibraryFeed(QObject):
 
         self._bridge.run(self, read, self._on_loaded)
 
-    @property
-    def is_wanted(self) -> bool:
-        """True once everything is loaded, or about to be."""
-        return self._is_wanted
-
     def release(self) -> None:
         """Forget everything until `load`."""
         if not self._is_loaded:
             return
-        self._is_wanted = self._is_loaded = False
+        self.is_wanted = self._is_loaded = False
         self._changed.clear()
         self._batch.stop()
         self._model.set_table(make_table([], {}))
@@ -98,7 +93,7 @@ class LibraryFeed(QObject):
         self.progress_changed.emit(event.progress)
 
     def _on_documents_changed(self, event: DocumentsChanged) -> None:
-        if self._is_wanted:
+        if self.is_wanted:
             self._changed.update(
                 (d.document_id, d) for d in event.documents if d.source_id not in self._removed
             )

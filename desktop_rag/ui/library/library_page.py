@@ -350,11 +350,6 @@ class LibraryPage(QWidget):
         self._build(kinds_read)
         self._connect()
 
-    @property
-    def header(self) -> LibraryHeader:
-        """The views and actions above the files."""
-        return self._header
-
     def load(self) -> None:
         """Read the library, unless that was done; the page says so until it is read."""
         if not self._feed.is_wanted:
@@ -388,7 +383,7 @@ class LibraryPage(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
         # Created from top to bottom, which sets the Tab order.
-        self._header = LibraryHeader(self._theme, list(self._unbuilt), self)
+        self.header = LibraryHeader(self._theme, list(self._unbuilt), self)
         self.below_header = vertical()
         self._first_run = FirstRun(self._theme, kinds_read)
         self._empty = QScrollArea(self, widgetResizable=True)
@@ -401,7 +396,7 @@ class LibraryPage(QWidget):
         self._reading = DocumentBeside(self._bridge, self._library, self._theme, self._opener)
         self._views = QStackedWidget(self._reading)
         self._panel = DocumentsPanel(self._theme, self._model, self._views)
-        self._list = SourceList(self._theme, self._model, self._header.last_stop, self._views)
+        self._list = SourceList(self._theme, self._model, self.header.last_stop, self._views)
         self._picture = LibraryPicture(self._theme, self._model, self._views)
         self._changes = ChangesPanel(self._bridge, self._library, self._theme, self._views)
         self._widget_of_view: dict[str, QWidget] = {
@@ -417,7 +412,7 @@ class LibraryPage(QWidget):
         parts = self._strip, self._pictures, (self._reading, 1)
         vertical(*parts, on=self._content, margins=0, spacing=12)
         vertical(
-            self._header,
+            self.header,
             self.below_header,
             (self._opening, 1),
             (self._empty, 1),
@@ -435,17 +430,17 @@ class LibraryPage(QWidget):
         self._bridge.hear(NothingUsed, self._on_nothing_used)
         self._feed.sources_changed.connect(self._show_sources)
         self._feed.progress_changed.connect(self._show_progress)
-        self._header.view_chosen.connect(self.show_view)
-        self._header.folder_requested.connect(self.choose_folder)
-        self._header.files_requested.connect(self._actions.choose_files)
-        self._header.links_requested.connect(self._actions.choose_links)
-        self._header.collections_requested.connect(self._actions.edit_collections)
-        self._header.pause_requested.connect(self._on_pause_clicked)
-        self._header.rescan_requested.connect(
+        self.header.view_chosen.connect(self.show_view)
+        self.header.folder_requested.connect(self.choose_folder)
+        self.header.files_requested.connect(self._actions.choose_files)
+        self.header.links_requested.connect(self._actions.choose_links)
+        self.header.collections_requested.connect(self._actions.edit_collections)
+        self.header.pause_requested.connect(self._on_pause_clicked)
+        self.header.rescan_requested.connect(
             lambda: self._bridge.run(self, self._library.sources.rescan)
         )
         self._model.counts_changed.connect(
-            lambda: self._header.show_counts(
+            lambda: self.header.show_counts(
                 self._model.counts(), inside_count(self._model.totals())
             )
         )
@@ -528,14 +523,14 @@ class LibraryPage(QWidget):
         self._actions.set_places(sources, collections)
         for source_id, summary in self._library.sources.last_scans.items():
             self._list.show_changes(source_id, summary)
-        self._header.show_actions(bool(sources))
+        self.header.show_actions(bool(sources))
 
     @Slot(object)
     def _show_progress(self, progress: IndexProgress) -> None:
         self._strip.set_hold(self._hold_in_words())
         self._strip.set_progress(progress)
         self._pictures.show_progress(progress)
-        self._header.show_paused(self._library.indexing.is_paused)
+        self.header.show_paused(self._library.indexing.is_paused)
 
     def _hold_in_words(self) -> str:
         indexing = self._library.indexing
@@ -581,7 +576,7 @@ class LibraryPage(QWidget):
     @Slot(object)
     def show_view(self, view: str) -> None:
         """Show the table of files, or another view of the library."""
-        self._header.choose(view)
+        self.header.choose(view)
         if build := self._unbuilt.pop(view, None):
             self._widget_of_view[view] = build()
             put_in_place(self._views, self.views.index(view), self._widget_of_view[view])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QUrl, Signal, Slot
 from PySide6.QtGui import QFontDatabase, QHelpEvent, QImage, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QTextBrowser, QToolTip, QWidget
+from PySide6.QtWidgets import QTextBrowser, QToolTip
 
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.foundation.document_kinds import with_head_in_words
@@ -39,9 +39,9 @@ class CitedText(QTextBrowser):
 
     read_requested = Signal(object)
 
-    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, name: str) -> None:
         """`name` is the accessible name."""
-        super().__init__(parent)
+        super().__init__()
         self._theme = theme
         self._linked: dict[int, SourceRef] = {}
         self.setOpenLinks(False)

@@ -21,8 +21,8 @@ _MAX_THINKING_CHARS = 20_000
 class _Collapsible(QWidget):
     """A button that unfolds what is below it; built when there is something to show."""
 
-    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, name: str) -> None:
+        super().__init__()
         self._theme = theme
         self._name = name
         self._button: ToolButton | None = None

@@ -5,17 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QDialog,
-    QFrame,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
-    QPlainTextEdit,
-    QScrollArea,
     QWidget,
 )
 
@@ -36,9 +33,11 @@ from desktop_rag.ui.widgets.form_fields import (
     note,
     radio_group,
     selected_value,
+    text_area,
 )
 from desktop_rag.ui.widgets.forms import choose_files, choose_folder
-from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
+from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
+from desktop_rag.ui.widgets.scrolled_page import scrolling
 
 _ROWS = 4
 _ROW_PX = 26
@@ -205,8 +204,6 @@ class OwnDocumentsField(QWidget):
 
 _WIDTH_PX = 680
 _HEIGHT_PX = 640
-_LINES = 6
-_MARGIN_PX = 16
 _CHAT_MODEL = tr("Same as in the chat")
 _STRICT, _OPEN = "strict", "open"
 _KINDS = {_STRICT: tr("Documents only"), _OPEN: tr("Also the model's own knowledge")}
@@ -294,12 +291,12 @@ class AssistantDialog(QDialog):
         self._name = QLineEdit(assistant.name)
         self._name.setMaxLength(LONGEST_NAME)
         self._name.setPlaceholderText(tr("Contract assistant"))
-        self._instructions = QPlainTextEdit(assistant.instructions)
-        self._instructions.setAccessibleName(tr("Instructions"))
-        self._instructions.setPlaceholderText(tr("Answer in two sentences and name the section."))
-        self._instructions.setTabChangesFocus(True)
-        lines = self._instructions.fontMetrics().lineSpacing() * _LINES
-        self._instructions.setFixedHeight(lines + _MARGIN_PX)
+        self._instructions = text_area(
+            tr("Instructions"),
+            assistant.instructions,
+            lines=6,
+            example=tr("Answer in two sentences and name the section."),
+        )
         self._filters = QLineEdit(assistant.filters, placeholderText="type:pdf after:2024")
         self._filters_note = note(_FILTERS_NOTE)
 
@@ -307,17 +304,10 @@ class AssistantDialog(QDialog):
         body = QWidget()
         body.setProperty("kind", "page")
         sections = vertical(on=body, margins=(20, 18, 20, 18), spacing=14)
-        for part in (
-            self._build_answers(), self._build_documents(), self._has_retrieval, self._retrieval
-        ):  # fmt: skip
-            sections.addWidget(part)
-        sections.addStretch(1)
-        scroll = QScrollArea(widgetResizable=True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidget(body)
+        fill(sections, self._build_answers(), self._build_documents())
+        fill(sections, self._has_retrieval, self._retrieval, Stretch())
         vertical(
-            (scroll, 1),
+            (scrolling(body), 1),
             horizontal((self._error, 1), self._cancel, self._save, margins=(20, 0, 20, 0)),
             on=self,
             margins=(0, 0, 0, 16),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Feedback, Interaction, Message, PastAnswer
@@ -13,7 +13,9 @@ from desktop_rag.ui.foundation.days import moment_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.forms import open_once
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
+from desktop_rag.ui.widgets.scrolled_page import scrolling
 
 _WIDTH_PX = 600
 _HEIGHT_PX = 440
@@ -101,15 +103,10 @@ class PastAnswersDialog(QDialog):
             card.restore_requested.connect(self.restore_requested)
             rows.addWidget(card)
         rows.addStretch(1)
-        scroll = QScrollArea(widgetResizable=True)
-        scroll.setAccessibleName(self.windowTitle())
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(cards)
         close = TextButton(tr("Close"), then=self.accept)
         vertical(
             PlainLabel(tr("Earlier answers used as examples"), scale="heading"),
-            (scroll, 1),
+            (scrolling(cards, self.windowTitle()), 1),
             note(_NOTE),
             horizontal(Stretch(), close),
             on=self,
@@ -149,8 +146,7 @@ class MemoryActions(QObject):
             dialog = PastAnswersDialog(message.remembered, known, self._window)
             dialog.delete_requested.connect(self._forget)
             dialog.restore_requested.connect(self._restore)
-            dialog.finished.connect(dialog.deleteLater)
-            dialog.open()
+            open_once(dialog)
 
         self._bridge.run(self, lambda: self._memory.recall(ids), open_dialog)
 

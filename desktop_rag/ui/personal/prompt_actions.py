@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject, QSignalBlocker, Signal, Slot
-from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QWidget
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError
@@ -14,7 +14,8 @@ from desktop_rag.ui.documents.external_viewer import FileOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.form_fields import note, text_area
+from desktop_rag.ui.widgets.forms import open_once
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 _WIDTH_PX = 760
@@ -50,8 +51,7 @@ class PromptsDialog(QDialog):
         self._names.setFixedWidth(_LIST_PX)
         self._name = QLineEdit(maxLength=LONGEST_NAME)
         self._name.setAccessibleName(tr("Name"))
-        self._text = QPlainTextEdit(tabChangesFocus=True)
-        self._text.setAccessibleName(tr("Prompt"))
+        self._text = text_area(tr("Prompt"))
         self._status = PlainLabel(wrap=True)
         self._undo = TextButton(tr("Undo"), kind="quiet", then=self._on_undo_clicked)
         self._new = TextButton(tr("New prompt"), then=self._on_new_clicked)
@@ -187,8 +187,7 @@ class PromptActions(QObject):
             lambda: self._change(dialog, self._restore_defaults)
         )
         dialog.folder_requested.connect(lambda: self._opener.open(self._library.folder))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        open_once(dialog)
         self._change(dialog, lambda: "")
 
     def _save(self, dialog: PromptsDialog, prompt: SavedPrompt, former: str) -> None:

@@ -369,7 +369,7 @@ class ReadingPane(QWidget):
         self.setAccessibleName(tr("Document"))
         self._header = ReadingHeader(self._theme, is_window=is_window)
         self._state = StateCard(self._theme)
-        self._viewers = ViewerStack(self._bridge, self._library, self._theme)
+        self.viewers = ViewerStack(self._bridge, self._library, self._theme)
         self._find = FindBar(self._theme, tr("Find in the document"))
         self._find.hide()
         self._finding = WordFinding(self._bridge, self)
@@ -377,7 +377,7 @@ class ReadingPane(QWidget):
             self._header,
             self._find,
             horizontal(self._state, margins=(10, 0, 10, 0)),
-            (self._viewers, 1),
+            (self.viewers, 1),
             on=self,
             margins=0,
             spacing=0,
@@ -394,11 +394,11 @@ class ReadingPane(QWidget):
         header.details_requested.connect(lambda: self._emit_place(self.details_requested.emit))
         header.find_requested.connect(self.find_words)
         header.text_toggled.connect(self._on_text_toggled)
-        self._viewers.place_changed.connect(header.show_place)
-        self._viewers.address_clicked.connect(self.address_clicked)
-        self._viewers.part_opened.connect(lambda part: self.read(DocumentSpan(part)))
-        self._viewers.path_clicked.connect(self._on_path_clicked)
-        self._viewers.pages_failed.connect(self._on_pages_failed)
+        self.viewers.place_changed.connect(header.show_place)
+        self.viewers.address_clicked.connect(self.address_clicked)
+        self.viewers.part_opened.connect(lambda part: self.read(DocumentSpan(part)))
+        self.viewers.path_clicked.connect(self._on_path_clicked)
+        self.viewers.pages_failed.connect(self._on_pages_failed)
         self._state.way_out_chosen.connect(self._on_way_out)
         self._find.words_changed.connect(self._on_words_changed)
         self._find.stepped.connect(self._finding.step)
@@ -420,11 +420,6 @@ class ReadingPane(QWidget):
     def place(self) -> DocumentSpan | None:
         """The open place."""
         return self._history.current
-
-    @property
-    def viewers(self) -> ViewerStack:
-        """The views of the content."""
-        return self._viewers
 
     def read(self, place: DocumentSpan) -> None:
         """Open a document at its words and focus it."""
@@ -475,7 +470,7 @@ class ReadingPane(QWidget):
         self._finding.set_text(loaded.text)
         self._state.show_notice(notice_of_text(loaded) or notice)
         self._show_header(loaded)
-        viewer = self._viewers.show_loaded(loaded)
+        viewer = self.viewers.show_loaded(loaded)
         self._header.show_tools(viewer.tools())
         if self._takes_focus:
             self._takes_focus = False
@@ -538,15 +533,15 @@ class ReadingPane(QWidget):
     def _on_hits_changed(self) -> None:
         hits = self._finding.hits
         self._find.show_count(hits.words, hits.current, len(hits.spans))
-        if self._viewers.viewer is not None:
-            self._viewers.viewer.show_hits(hits)
+        if self.viewers.viewer is not None:
+            self.viewers.viewer.show_hits(hits)
 
     @Slot()
     def _close_find(self) -> None:
         self._find.hide()
         self._finding.find("")
-        if self._viewers.viewer is not None:
-            self._viewers.viewer.setFocus(Qt.FocusReason.OtherFocusReason)
+        if self.viewers.viewer is not None:
+            self.viewers.viewer.setFocus(Qt.FocusReason.OtherFocusReason)
 
     # --- actions of the person -------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 from PySide6.QtCore import QEvent, QObject, QPoint, QStringListModel, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QButtonGroup,
     QCompleter,
     QLineEdit,
     QListView,
@@ -62,6 +61,7 @@ from desktop_rag.ui.tags.tag_actions import TagActions
 from desktop_rag.ui.viewers.viewer import DocumentSpan
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, add_clear_button
 from desktop_rag.ui.widgets.flow_row import WrappingRow
+from desktop_rag.ui.widgets.form_fields import chips, selected_value
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 _BEGUN = re.compile(r"(?:^|(?<=\s))-?tag:(\"?)([^\"\s]*(?:(?<=\")[^\"]*)?)$", re.IGNORECASE)
@@ -388,22 +388,17 @@ class SearchPage(QWidget):
         self.completion = TagCompletion(self.field)
         self.filters = FilterBar(self._theme)
         self._count = PlainLabel(tone="muted", wrap=True)
-        self._by_file = TextButton(tr("By file"), kind="chip")
-        self._by_passage = TextButton(tr("By passage"), kind="chip")
+        # By True for files.
+        self._ways = chips(self, {True: tr("By file"), False: tr("By passage")})
         self._newest_first = TextButton(tr("Newest first"), kind="chip")
         self._newest_first.setAccessibleDescription(
             tr("By the day of the file instead of the best passage")
         )
         self._newest_first.setCheckable(True)
-        self._ways = QButtonGroup(self)
-        for button in (self._by_file, self._by_passage):
-            button.setCheckable(True)
-            self._ways.addButton(button)
         status = WrappingRow(
-            [self._count], [self._by_file, self._by_passage, self._newest_first],
+            [self._count], [*self._ways.values(), self._newest_first],
             at=1, stretched=0, min_px=_COUNT_PX, spacing=6,
         )  # fmt: skip
-        self._by_file.setChecked(True)
         vertical(
             self.field, self.filters, status, on=self._above, margins=(18, 16, 18, 8), spacing=8
         )
@@ -444,8 +439,8 @@ class SearchPage(QWidget):
         self.field.installEventFilter(self)
         self.field.textChanged.connect(lambda _: self._search_now())
         self.filters.changed.connect(self._search_now)
-        self._ways.buttonClicked.connect(lambda _: self._show_results(self._ranked))
-        self._newest_first.toggled.connect(lambda _: self._show_results(self._ranked))
+        for button in (*self._ways.values(), self._newest_first):
+            button.clicked.connect(lambda: self._show_results(self._ranked))
         self._search.found.connect(self._on_found)
         self._search.failed.connect(self._on_failed)
         self._notice.folder_requested.connect(self.folder_requested)
@@ -574,7 +569,7 @@ class SearchPage(QWidget):
     def _show_results(self, results: SearchResults) -> None:
         self._ranked = results
         shown = results.newest_first() if self._newest_first.isChecked() else results
-        self.results.show_results(shown, is_by_file=self._by_file.isChecked())
+        self.results.show_results(shown, is_by_file=selected_value(self._ways))
         self._show_state()
 
     def _show_state(self) -> None:
@@ -606,7 +601,7 @@ class SearchPage(QWidget):
         has_results = bool(self.results.results.passages)
         selected = self.results.selected
         self._foot.setVisible(has_results)
-        for button in (self._by_file, self._by_passage, self._newest_first):
+        for button in (*self._ways.values(), self._newest_first):
             button.setVisible(has_results)
         self._tags.setEnabled(bool(selected))
         self._open.setEnabled(self.results.current is not None)

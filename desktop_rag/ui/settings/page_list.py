@@ -41,9 +41,9 @@ class PageList(QWidget):
 
     page_shown = Signal()
 
-    def __init__(self, title: str, order: Sequence[str], parent: QWidget | None = None) -> None:
+    def __init__(self, title: str, order: Sequence[str]) -> None:
         """`order`: the names of the pages, from the top."""
-        super().__init__(parent)
+        super().__init__()
         self._order = order
         self.every: list[Found] = []
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)

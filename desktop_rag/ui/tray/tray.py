@@ -74,9 +74,9 @@ class Tray(QObject):
         self._bridge = bridge
         self._library = library
         self._app_icon = app_icon
-        self._facts = LibraryFacts(library.indexing.progress())
+        self.facts = LibraryFacts(library.indexing.progress())
         self._chats: list[Conversation] = []
-        self._menu = QMenu()
+        self.menu = QMenu()
         self._icon = self._make_icon()
         self._tries = 0
         self._retry = QTimer(self, singleShot=True)
@@ -96,16 +96,6 @@ class Tray(QObject):
     def is_there(self) -> bool:
         """True when this desktop shows the icon."""
         return QSystemTrayIcon.isSystemTrayAvailable()
-
-    @property
-    def facts(self) -> LibraryFacts:
-        """What the icon shows."""
-        return self._facts
-
-    @property
-    def menu(self) -> QMenu:
-        """The menu of the icon."""
-        return self._menu
 
     @property
     def tooltip(self) -> str:
@@ -175,7 +165,7 @@ class Tray(QObject):
         self._pictures.triggered.connect(self._on_pictures_toggled)
         self._failures = QAction(self)
         self._failures.triggered.connect(self.failures_requested)
-        menu = self._menu
+        menu = self.menu
         menu.addAction(self._state_line)
         menu.addSeparator()
         menu.addAction(tr("Quick ask"), self.quick_ask_requested.emit)
@@ -239,11 +229,11 @@ class Tray(QObject):
     # --- the state -------------------------------------------------------------------------------
 
     def _make_icon(self) -> QSystemTrayIcon:
-        return self._made_ours(QSystemTrayIcon(self._app_icon.tray_icon(self._facts.state)))
+        return self._made_ours(QSystemTrayIcon(self._app_icon.tray_icon(self.facts.state)))
 
     def _made_ours(self, icon: QSystemTrayIcon) -> QSystemTrayIcon:
         icon.setParent(self)
-        icon.setContextMenu(self._menu)
+        icon.setContextMenu(self.menu)
         icon.activated.connect(self._on_activated)
         icon.messageClicked.connect(self.notification_pressed)
         return icon
@@ -270,14 +260,14 @@ class Tray(QObject):
         )
 
     def _change_facts(self, **changes: object) -> None:
-        facts = self._facts.changed(**changes)
-        if facts != self._facts:
-            self._facts = facts
+        facts = self.facts.changed(**changes)
+        if facts != self.facts:
+            self.facts = facts
             self._show_facts()
             self.facts_changed.emit(facts)
 
     def _show_facts(self) -> None:
-        facts = self._facts
+        facts = self.facts
         self._icon.setIcon(self._app_icon.tray_icon(facts.state, facts.progress.fraction))
         lines = [*self._pause_lines(), *_progress_lines(facts)]
         if facts.offline:
@@ -304,7 +294,7 @@ class Tray(QObject):
 
     def _pause_lines(self) -> list[str]:
         if not self._resume.isActive():
-            is_untold = self._facts.is_paused and self._facts.progress.stage is Stage.IDLE
+            is_untold = self.facts.is_paused and self.facts.progress.stage is Stage.IDLE
             return [tr("Indexing is paused")] if is_untold else []
         end = QDateTime.currentDateTime().addMSecs(self._resume.remainingTime()).time()
         end_in_words = QLocale().toString(end, QLocale.FormatType.ShortFormat)

@@ -18,7 +18,7 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_rag.activity.activity import (
     Activity,
@@ -55,7 +55,7 @@ from desktop_rag.ui.widgets.controls import (
     add_clear_button,
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow
-from desktop_rag.ui.widgets.form_fields import DropDown
+from desktop_rag.ui.widgets.form_fields import DropDown, chips, selected_value
 from desktop_rag.ui.widgets.forms import ask_first, save_as
 from desktop_rag.ui.widgets.item_list import Column, ColumnTable, RowsModel
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
@@ -256,8 +256,6 @@ class ActivityFilters(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
-        self._kinds: dict[int, frozenset[EventKind]] = {}
-        self._chips = QButtonGroup(self)
         self._text = QLineEdit(self, placeholderText=tr("Filter by chat, model, host or message"))
         self._text.setAccessibleName(tr("Filter events"))
         add_clear_button(self._text)
@@ -271,7 +269,6 @@ class ActivityFilters(QWidget):
             margins=0,
             spacing=8,
         )
-        self._chips.idClicked.connect(self.changed)
         self._text.textChanged.connect(self._typing.start)
         self._typing.timeout.connect(self.changed)
         self._range.currentIndexChanged.connect(self.changed)
@@ -284,7 +281,7 @@ class ActivityFilters(QWidget):
             since = time.time() - _DAYS_S
         elif self._range.currentText() == _TODAY:
             since = datetime.combine(datetime.now(), datetime.min.time()).timestamp()
-        return EventFilter(self._kinds[self._chips.checkedId()], self._text.text(), since)
+        return EventFilter(selected_value(self._chips), self._text.text(), since)
 
     @property
     def is_open(self) -> bool:
@@ -292,16 +289,12 @@ class ActivityFilters(QWidget):
         return self.wanted == EventFilter()
 
     def _build_chips(self) -> FlowRow:
-        choices = [(tr("All"), frozenset[EventKind]())]
-        choices += [(name, frozenset({kind})) for kind, name in KIND_NAMES.items()]
+        each = {frozenset({kind}): name for kind, name in KIND_NAMES.items()}
+        self._chips = chips(self, {frozenset[EventKind](): tr("All"), **each})
         row = FlowRow()
-        for number, (name, kinds) in enumerate(choices):
-            chip = TextButton(name, self, kind="chip")
-            chip.setCheckable(True)
-            chip.setChecked(number == 0)
-            self._chips.addButton(chip, number)
-            self._kinds[number] = kinds
+        for chip in self._chips.values():
             row.addWidget(chip)
+            chip.clicked.connect(self.changed)
         return row
 
 

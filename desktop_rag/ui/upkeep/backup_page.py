@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QHBoxLayout, QScrollArea, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QHBoxLayout, QWidget
 
 from desktop_rag.backup.backups import Backups, Tell
 from desktop_rag.backup.contents import BackupContents, Imported, Snapshot, in_words
@@ -23,9 +23,9 @@ from desktop_rag.ui.foundation.days import written_day
 from desktop_rag.ui.foundation.wording import one_line, size_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note
-from desktop_rag.ui.widgets.forms import choose_file, save_as
+from desktop_rag.ui.widgets.forms import choose_file, open_once, save_as
 from desktop_rag.ui.widgets.layouts import Stretch, clear, horizontal, vertical
-from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
+from desktop_rag.ui.widgets.scrolled_page import ScrolledPage, scrolling
 
 _WIDTH_PX = 520
 _MOST_HEIGHT_PX = 520
@@ -69,11 +69,7 @@ class ImportDialog(QDialog):
         self._list(_ENDPOINTS, contents.addresses)
         self._list(_NOT_HERE, contents.missing)
         self._column.addStretch(1)
-        scroll = QScrollArea(widgetResizable=True)
-        scroll.setAccessibleName(tr("What the backup holds"))
-        scroll.setFrameShape(QScrollArea.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(body)
+        scroll = scrolling(body, tr("What the backup holds"))
         scroll.setMinimumHeight(min(_MOST_HEIGHT_PX, self._column.heightForWidth(_WIDTH_PX - 24)))
         vertical((scroll, 1), self._buttons(), on=self)
 
@@ -274,8 +270,7 @@ class BackupPage(ScrolledPage):
             self._finish("")
             dialog = ImportDialog(name, contents, self)
             dialog.accepted.connect(lambda: self.take_in(file))
-            dialog.finished.connect(dialog.deleteLater)
-            dialog.open()
+            open_once(dialog)
 
         self._run(work, ask)
 

@@ -140,7 +140,7 @@ class PageCanvas(QAbstractScrollArea):
         self._theme = theme
         self._sizes: Sequence[tuple[float, float]] = ()
         self._layout: PageLayout | None = None
-        self._zoom = 1.0
+        self.zoom = 1.0
         self._pictures: Mapping[int, PagePicture] = {}
         self._current: tuple[int, int] | None = None
         # The words between both are selected; kept although pictures of pages come and go.
@@ -178,17 +178,12 @@ class PageCanvas(QAbstractScrollArea):
         self._words |= {page: p.words for page, p in pictures.items() if p.words}
         self.viewport().update()
 
-    @property
-    def zoom(self) -> float:
-        """The zoom; 1 fits the width."""
-        return self._zoom
-
     @Slot(float)
     def set_zoom(self, zoom: float) -> None:
         """Change the zoom; the middle of the window stays where it is."""
         zoom = min(max(zoom, MIN_ZOOM), MAX_ZOOM)
-        if zoom != self._zoom:
-            self._zoom = zoom
+        if zoom != self.zoom:
+            self.zoom = zoom
             self._lay_out()
 
     # --- selection -------------------------------------------------------------------------------
@@ -289,7 +284,7 @@ class PageCanvas(QAbstractScrollArea):
         if before:
             _, top, _, height = before.rect(page)
             share = (middle - top) / height
-        self._layout = layout = PageLayout(self._sizes, view.width(), self._zoom)
+        self._layout = layout = PageLayout(self._sizes, view.width(), self.zoom)
         vertical.setRange(0, max(0, layout.height_px - view.height()))
         vertical.setPageStep(view.height())
         horizontal.setRange(0, max(0, layout.width_px - view.width()))
@@ -348,7 +343,7 @@ class PageCanvas(QAbstractScrollArea):
     def wheelEvent(self, event: QWheelEvent) -> None:
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             if turns := event.angleDelta().y():
-                self.set_zoom(self._zoom * (ZOOM_STEP if turns > 0 else 1 / ZOOM_STEP))
+                self.set_zoom(self.zoom * (ZOOM_STEP if turns > 0 else 1 / ZOOM_STEP))
             event.accept()
         else:
             super().wheelEvent(event)

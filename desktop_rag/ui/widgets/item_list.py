@@ -35,8 +35,8 @@ _MARGIN_PX = 16
 class ItemList(QListWidget):
     """A framed list; `empty_text` tells how to get a first item."""
 
-    def __init__(self, name: str, empty_text: str = "", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, name: str, empty_text: str = "") -> None:
+        super().__init__()
         self._empty_text = empty_text
         self.setObjectName("itemList")
         self.setAccessibleName(name)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSizeF, Qt, QUrl, Slot
 from PySide6.QtGui import QImage, QTextCharFormat, QTextCursor, QWheelEvent
-from PySide6.QtWidgets import QFrame, QSizePolicy, QTextEdit, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QTextEdit
 
 from desktop_rag.ui.foundation.theme import Theme
 
@@ -13,11 +13,9 @@ from desktop_rag.ui.foundation.theme import Theme
 class MarkedText(QTextEdit):
     """Read-only text, inserted as plain text so that none of it is read as HTML."""
 
-    def __init__(
-        self, theme: Theme, name: str, parent: QWidget | None = None, *, role: str = "muted"
-    ) -> None:
+    def __init__(self, theme: Theme, name: str, *, role: str = "muted") -> None:
         """`name` is the accessible name; `role` is the colour role of unmarked text."""
-        super().__init__(parent)
+        super().__init__()
         self._role = role
         self._theme = theme
         self._text = ""

@@ -328,7 +328,7 @@ class MainWindow(QMainWindow):
         self._build()
         self._connect()
         self._add_shortcuts()
-        self._strip.show_progress(library.indexing.progress())
+        self.status.show_progress(library.indexing.progress())
         self.chats.refresh()
 
     @property
@@ -347,11 +347,6 @@ class MainWindow(QMainWindow):
         return self.pages.search
 
     @property
-    def status(self) -> StatusStrip:
-        """The line at the foot."""
-        return self._strip
-
-    @property
     def settings_page(self) -> "SettingsPage":
         """The page of the settings."""
         return self.pages.settings
@@ -360,25 +355,25 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("desktop-rag")
         place_window(self, {})
         self._rail = NavigationRail(self._theme)
-        self._notices = NoticeBar(self._theme)
-        self._strip = StatusStrip()
-        above = horizontal(self._rail, (self._notices.over(self.pages), 1), spacing=0)
+        self.notices = NoticeBar(self._theme)
+        self.status = StatusStrip()
+        above = horizontal(self._rail, (self.notices.over(self.pages), 1), spacing=0)
         frame = QWidget()
-        vertical((above, 1), self._strip, on=frame, margins=0, spacing=0)
+        vertical((above, 1), self.status, on=frame, margins=0, spacing=0)
         self.setCentralWidget(frame)
-        self._notices.raise_()
+        self.notices.raise_()
 
     def _connect(self) -> None:
-        self._bridge.hear(AppError, self._notices.show_error)
-        self._bridge.hear(Notice, self._notices.show_notice)
+        self._bridge.hear(AppError, self.notices.show_error)
+        self._bridge.hear(Notice, self.notices.show_notice)
         self._bridge.hear(ProgressChanged, self._on_progress)
         self._bridge.hear(AskAboutRequested, self._on_ask_about)
         self._rail.page_chosen.connect(self._on_page_chosen)
         self.chats.overview.loaded.connect(self._on_overview_loaded)
-        self._strip.clicked.connect(self._on_strip_clicked)
+        self.status.clicked.connect(self._on_strip_clicked)
         self.settings.changed.connect(self._on_settings_changed)
         self.settings.edited.connect(self._saving.save)
-        self._saving.failed.connect(self._notices.show_error)
+        self._saving.failed.connect(self.notices.show_error)
         self.pages.built.connect(self._on_page_built)
 
     @Slot(int)
@@ -399,7 +394,7 @@ class MainWindow(QMainWindow):
 
     def _connect_chat(self, page: "ChatPage") -> None:
         page.undo_offered.connect(self._on_undo_offered)
-        page.notified.connect(self._notices.show_done)
+        page.notified.connect(self.notices.show_done)
         page.settings_requested.connect(self.show_models)
         page.writing_requested.connect(self._on_writing_requested)
         page.models.settings_requested.connect(self.show_models)
@@ -424,8 +419,8 @@ class MainWindow(QMainWindow):
         page.demo_requested.connect(self.demo_requested)
         page.summary_requested.connect(self._on_summary_requested)
         page.undo_offered.connect(self._on_undo_offered)
-        page.removal_offered.connect(self._notices.offer_undo)
-        page.notified.connect(self._notices.show_done)
+        page.removal_offered.connect(self.notices.offer_undo)
+        page.notified.connect(self.notices.show_done)
         page.load()
 
     def _connect_search(self, page: "SearchPage") -> None:
@@ -469,11 +464,6 @@ class MainWindow(QMainWindow):
             chat.refresh()
         else:
             self.chats.refresh()
-
-    @property
-    def notices(self) -> NoticeBar:
-        """The notices above the pages."""
-        return self._notices
 
     @Slot(int)
     def show_page(self, position: int) -> None:
@@ -555,11 +545,11 @@ class MainWindow(QMainWindow):
             self.close_requested.emit()
 
     def _on_progress(self, event: ProgressChanged) -> None:
-        self._strip.show_progress(event.progress)
+        self.status.show_progress(event.progress)
 
     @Slot(object, object)
     def _on_undo_offered(self, notice: Notice, undo: Callable[[], None]) -> None:
-        self._notices.offer(notice, tr("Undo"), undo)
+        self.notices.offer(notice, tr("Undo"), undo)
 
     @Slot(object)
     def _on_settings_changed(self, settings: Settings) -> None:
@@ -596,7 +586,7 @@ class MainWindow(QMainWindow):
     def _on_strip_clicked(self) -> None:
         """Open the library, at the files that the line counts as not read."""
         self.show_page(LIBRARY)
-        if self._strip.tells_of_unread:
+        if self.status.tells_of_unread:
             self.library_page.show_unread()
 
     @Slot()

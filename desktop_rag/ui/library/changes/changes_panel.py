@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.language.translation import number_in_words, told, tr
 from desktop_rag.core.library_events import FileChange, FileChangeKind
@@ -17,9 +17,8 @@ from desktop_rag.ui.foundation.days import clock_in_words
 from desktop_rag.ui.foundation.shortcuts import FOCUSED, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line, value_in_words
-from desktop_rag.ui.widgets.controls import TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
-from desktop_rag.ui.widgets.form_fields import DropDown
+from desktop_rag.ui.widgets.form_fields import DropDown, chips, selected_value
 from desktop_rag.ui.widgets.item_list import Column, ColumnTable, RowsModel
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
@@ -120,7 +119,6 @@ class ChangesPanel(QWidget):
         self._model = RowsModel(_COLUMNS, self)
         self._rows: Sequence[ChangeRow] = ()
         self._job: Job | None = None
-        self._chips: dict[FileChangeKind | None, TextButton] = {}
         self._refresh = QTimer(self, singleShot=True, interval=_REFRESH_MS)
         self._refresh.timeout.connect(self._read)
         self._build(theme)
@@ -135,25 +133,19 @@ class ChangesPanel(QWidget):
         self._read()
 
     def _build(self, theme: Theme) -> None:
-        group = QButtonGroup(self)
-        for kind in (None, *FileChangeKind):
-            chip = TextButton(_words(kind, 0), self, kind="chip")
-            chip.setCheckable(True)
-            group.addButton(chip)
-            self._chips[kind] = chip
-        self._chips[None].setChecked(True)
+        self._chips = chips(self, {kind: _words(kind, 0) for kind in (None, *FileChangeKind)})
         self._period = DropDown(self)
         self._period.setAccessibleName(tr("Period"))
         for words, days in _DAYS.items():
             self._period.addItem(words, days)
         self._table = ChangesTable(theme, self._model, self)
         self._table.set_empty_text(tr("Reading…"))
-        chips = FlowRow()
+        row = FlowRow()
         for chip in self._chips.values():
-            chips.addWidget(chip)
-        head = horizontal((chips, 1), (self._period, 0, Qt.AlignmentFlag.AlignTop), spacing=6)
+            row.addWidget(chip)
+            chip.clicked.connect(self._show_chosen)
+        head = horizontal((row, 1), (self._period, 0, Qt.AlignmentFlag.AlignTop), spacing=6)
         vertical(head, (self._table, 1), on=self, margins=0, spacing=10)
-        group.buttonClicked.connect(self._show_chosen)
         self._period.currentIndexChanged.connect(self._read)
         self._table.doubleClicked.connect(self._on_opened)
         bind(
@@ -182,7 +174,7 @@ class ChangesPanel(QWidget):
 
     @Slot()
     def _show_chosen(self) -> None:
-        chosen = next(kind for kind, chip in self._chips.items() if chip.isChecked())
+        chosen = selected_value(self._chips)
         self._model.show([row for row in self._rows if chosen in {None, row.change.kind}])
         self._show_emptiness()
 
