@@ -31,6 +31,7 @@ from desktop_rag.ui.foundation.ask_request import AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import bind
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.word_search import qt_offset
 from desktop_rag.ui.foundation.wording import one_line, place_in_words, value_in_words
 from desktop_rag.ui.passwords.password_actions import PasswordActions
 from desktop_rag.ui.reading.reading_pane import ReadingPane, ReadingWindow
@@ -147,14 +148,9 @@ class DocumentText(QPlainTextEdit):
 
     def _cursor(self, span: Span) -> QTextCursor:
         cursor = QTextCursor(self.document())
-        cursor.setPosition(self._position(span[0]))
-        cursor.setPosition(self._position(span[1]), QTextCursor.MoveMode.KeepAnchor)
+        cursor.setPosition(qt_offset(self._text, span[0]))
+        cursor.setPosition(qt_offset(self._text, span[1]), QTextCursor.MoveMode.KeepAnchor)
         return cursor
-
-    def _position(self, offset: int) -> int:
-        """An offset in code points as Qt's offset in UTF-16 units."""
-        before = self._text[:offset]
-        return len(before) if before.isascii() else len(before.encode("utf-16-le")) // 2
 
 
 _WIDTH_PX = 1040

@@ -9,7 +9,6 @@ from threading import Event
 
 from PySide6.QtCore import QRect, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import (
-    QColor,
     QFontDatabase,
     QPainter,
     QPaintEvent,
@@ -19,7 +18,7 @@ from PySide6.QtGui import (
     QTextCursor,
     QTextLayout,
 )
-from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from desktop_rag.core.domain import StoredText
 from desktop_rag.core.language.translation import tr
@@ -27,11 +26,11 @@ from desktop_rag.core.parsed import ColourSpan
 from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
+from desktop_rag.ui.foundation.word_search import qt_offset
+from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer, text_marks
 from desktop_rag.ui.widgets.layouts import vertical
 
 _PADDING_PX = 8
-_MAX_MARKS = 1_000
 
 
 class _LineNumbers(QWidget):
@@ -103,15 +102,7 @@ class CodeEditor(QPlainTextEdit):
     def mark(self, cited: Span, hits: Hits) -> None:
         """Mark the cited words and the hits."""
         self._cited, self._hits = cited, hits
-        near = max(0, hits.current - _MAX_MARKS // 2)
-        others = hits.order[near : near + _MAX_MARKS]
-        self.setExtraSelections([
-            *self._selections([cited], "highlight", "highlight_text"),
-            *self._selections([s for s, is_current in others if not is_current],
-                              "accent_soft", "accent_soft_text"),
-            *self._selections([s for s, is_current in others if is_current],
-                              "accent", "accent_text"),
-        ])  # fmt: skip
+        self.setExtraSelections(text_marks(self._theme, cited, hits, self._cursor))
 
     def scroll_to(self, span: Span) -> None:
         """Scroll so that the words are in the middle."""
@@ -120,27 +111,13 @@ class CodeEditor(QPlainTextEdit):
         self.setTextCursor(cursor)
         self.centerCursor()
 
-    def marked_words(self) -> list[str]:
-        """The marked words as they are shown."""
-        return [selection.cursor.selectedText() for selection in self.extraSelections()]
-
-    def _selections(
-        self, spans: Sequence[Span], ground: str, words: str
-    ) -> list[QTextEdit.ExtraSelection]:
-        form = QTextCharFormat()
-        form.setBackground(QColor(self._theme.colour(ground)))
-        form.setForeground(QColor(self._theme.colour(words)))
-        selections: list[QTextEdit.ExtraSelection] = []
-        for start, end in spans:
-            if start < end and end > self._starts[0]:
-                selection = QTextEdit.ExtraSelection()
-                selection.format = form
-                cursor = QTextCursor(self.document())
-                cursor.setPosition(self._position(start))
-                cursor.setPosition(self._position(end), QTextCursor.MoveMode.KeepAnchor)
-                selection.cursor = cursor
-                selections.append(selection)
-        return selections
+    def _cursor(self, span: Span) -> QTextCursor | None:
+        if span[1] <= self._starts[0]:
+            return None
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(self._position(span[0]))
+        cursor.setPosition(self._position(span[1]), QTextCursor.MoveMode.KeepAnchor)
+        return cursor
 
     def _position(self, offset: int) -> int:
         """An offset of the text as a position in the document, which counts UTF-16 units."""
@@ -148,7 +125,7 @@ class CodeEditor(QPlainTextEdit):
         block = self.document().findBlockByNumber(line)
         if not block.isValid():
             return max(0, self.document().characterCount() - 1)
-        within = _units(block.text(), offset - self._starts[line])
+        within = qt_offset(block.text(), offset - self._starts[line])
         return block.position() + min(within, block.length() - 1)
 
     # --- painting --------------------------------------------------------------------------------
@@ -183,8 +160,8 @@ class CodeEditor(QPlainTextEdit):
             if first >= start + len(line):
                 break
             place = QTextLayout.FormatRange()
-            place.start = _units(line, max(0, first - start))
-            place.length = _units(line, min(len(line), last - start)) - place.start
+            place.start = qt_offset(line, max(0, first - start))
+            place.length = qt_offset(line, min(len(line), last - start)) - place.start
             form = QTextCharFormat()
             form.setForeground(self._theme.colour(f"code_{colour}"))
             place.format = form
@@ -229,14 +206,6 @@ class CodeEditor(QPlainTextEdit):
         self.mark(self._cited, self._hits)
         self.viewport().update()
         self._numbers.update()
-
-
-def _units(line: str, offset: int) -> int:
-    """An offset in code points as Qt's offset in UTF-16 units."""
-    before = line[: max(0, offset)]
-    return (
-        len(before) if before.isascii() else len(before.encode("utf-16-le", "surrogatepass")) // 2
-    )
 
 
 _BUDGET_S = 0.008

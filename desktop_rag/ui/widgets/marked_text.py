@@ -10,6 +10,15 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QTextEdit
 from desktop_rag.ui.foundation.theme import Theme
 
 
+def text_mark(theme: Theme, cursor: QTextCursor, role: str) -> QTextEdit.ExtraSelection:
+    """Selected words in the colours of a role, such as `highlight`."""
+    mark, form = QTextEdit.ExtraSelection(), QTextCharFormat()
+    form.setBackground(theme.colour(role))
+    form.setForeground(theme.colour(f"{role}_text"))
+    mark.cursor, mark.format = cursor, form
+    return mark
+
+
 class MarkedText(QTextEdit):
     """Read-only text, inserted as plain text so that none of it is read as HTML."""
 
