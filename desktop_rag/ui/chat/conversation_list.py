@@ -31,7 +31,7 @@ from shiboken6 import isValid
 from desktop_rag.core.conversation import Conversation, Role
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.markup.formulas import without_formulas
-from desktop_rag.ui.chat.conversation_model import ConversationFilter, ConversationModel
+from desktop_rag.ui.chat.conversation_model import ConversationFilter, ConversationModel, group_of
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
@@ -68,7 +68,7 @@ class ConversationDelegate(QStyledItemDelegate):
             place = QRect(option.rect.left(), option.rect.top(), option.rect.width(), heading_px)
             place.adjust(_SIDE_PX, 0, -_SIDE_PX, -_BELOW_PX)
             flags = Qt.AlignmentFlag.AlignLeading | Qt.AlignmentFlag.AlignBottom
-            painter.drawText(place, flags, index.data(ConversationModel.GroupRole))
+            painter.drawText(place, flags, _group(index))
             painter.restore()
         super().paint(painter, self._below(option, heading_px), index)
 
@@ -86,11 +86,14 @@ class ConversationDelegate(QStyledItemDelegate):
     def _heading_px(self, index: _Index) -> int:
         """The height of the heading above this row; 0 within a group."""
         before = index.sibling(index.row() - 1, 0)
-        group = index.data(ConversationModel.GroupRole)
-        if before.isValid() and before.data(ConversationModel.GroupRole) == group:
+        if before.isValid() and _group(before) == _group(index):
             return 0
         above = _ABOVE_PX if before.isValid() else 0
         return round(self._view.fontMetrics().height() * _SMALL) + above + _BELOW_PX + _BELOW_PX
+
+
+def _group(index: _Index) -> str:
+    return group_of(index.data(ConversationModel.RowRole))
 
 
 def _small(font: QFont) -> QFont:
@@ -199,7 +202,7 @@ class ConversationList(QWidget):
             self._view.clearSelection()
             self._view.setCurrentIndex(QModelIndex())
             return
-        self._view.setCurrentIndex(self._filtered.mapFromSource(self._model.index(row)))
+        self._view.setCurrentIndex(self._filtered.mapFromSource(self._model.index(row, 0)))
 
     def words_found_in(self, conversation: Conversation) -> str:
         """The words of the search, if they are in a message of this conversation; else ""."""
@@ -233,7 +236,7 @@ class ConversationList(QWidget):
             self.delete_requested.emit(conversation)
 
     def _conversation_at(self, index: QModelIndex) -> Conversation | None:
-        return index.data(ConversationModel.ConversationRole)
+        return index.data(ConversationModel.RowRole)
 
     @Slot(str)
     def _on_search_changed(self, text: str) -> None:

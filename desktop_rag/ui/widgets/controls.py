@@ -298,17 +298,15 @@ class Card(QFrame):
         self.setProperty("tone", tone)
 
 
-class ElidedButton(QPushButton):
+class ElidedButton(TextButton):
     """Shows its text on one line, elided to fit; the tooltip shows the full text."""
 
     _PADDING_PX = 32
 
     def __init__(self, text: str, kind: str, parent: QWidget | None = None) -> None:
         """`kind` is one from the style sheet, such as `quiet`."""
-        super().__init__(parent)
+        super().__init__("", parent, kind=kind)
         self.full_text = ""
-        self.setProperty("kind", kind)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.set_full_text(text)
 
@@ -330,10 +328,6 @@ class ElidedButton(QPushButton):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._elide()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if not press_by_enter(self, event):
-            super().keyPressEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
