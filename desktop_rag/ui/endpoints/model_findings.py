@@ -151,6 +151,40 @@ class ModelFindings(QWidget):
         self.button.setEnabled(is_usable and self._endpoint.is_set)
 
 
+class ServerTestButton(TextButton):
+    """Tests a server, and says so while it does."""
+
+    def __init__(self, bridge: Bridge, then: Callable[[], object]) -> None:
+        super().__init__(tr("Test"), kind="primary", then=then)
+        self._bridge = bridge
+        self._job: Job | None = None
+
+    def run(
+        self, test: Callable[[], EndpointReport], done: Callable[[EndpointReport], object]
+    ) -> None:
+        """Test on another thread, instead of a test under way; `done` gets what was found."""
+
+        def end(report: EndpointReport) -> None:
+            self.stop()
+            done(report)
+
+        def fail(error: AppError) -> None:
+            end(EndpointReport(error.title, error.hint, is_ok=False))
+
+        self.stop()
+        self.setEnabled(False)
+        self.setText(tr("Testing…"))
+        self._job = self._bridge.run(self, test, end, fail)
+
+    def stop(self) -> None:
+        """Take no notice of a test under way."""
+        if self._job:
+            self._job.cancel()
+        self._job = None
+        self.setEnabled(True)
+        self.setText(tr("Test"))
+
+
 class ReportCard(Card):
     """The result of testing a server; a success disappears once another page is shown."""
 

@@ -22,10 +22,10 @@ from desktop_rag.ui.documents.external_viewer import FileOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.window_language import language_name, languages
 from desktop_rag.ui.settings.edited_settings import SAME_AS_SYSTEM, SCHEMES, WHEN_CLOSED
-from desktop_rag.ui.settings.value_form import ValueForm
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, set_property
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
+from desktop_rag.ui.widgets.value_form import ValueForm
 
 _MODIFIER_KEYS = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta)
 _TONES = {Binding.BOUND: "success", Binding.TAKEN: "danger"}

@@ -9,7 +9,6 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QSlider, QWidget
 
 from desktop_rag.answer.chat import Chat
-from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.pictures import is_ocr_installed
@@ -23,8 +22,8 @@ from desktop_rag.core.settings import (
 from desktop_rag.models.endpoint_address import host_of, is_this_computer, normalise_base_url
 from desktop_rag.ui.endpoints.key_field import KeyField
 from desktop_rag.ui.endpoints.model_field import MODEL_NOTE, ModelField
-from desktop_rag.ui.endpoints.model_findings import ReportCard
-from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.endpoints.model_findings import ReportCard, ServerTestButton
+from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.settings.edited_settings import (
     BUILT_IN_MODEL,
@@ -36,10 +35,10 @@ from desktop_rag.ui.settings.edited_settings import (
     ROOMS,
     SAME_AS_QUESTION,
 )
-from desktop_rag.ui.settings.value_form import ValueForm
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, add_clear_button, set_property
 from desktop_rag.ui.widgets.form_fields import DropDown, note, number_field, turn_if_focused
 from desktop_rag.ui.widgets.layouts import horizontal
+from desktop_rag.ui.widgets.value_form import ValueForm
 
 _LANGUAGES = (
     tr("Arabic"), tr("Chinese"), tr("Czech"), tr("Danish"), tr("Dutch"), tr("English"),
@@ -314,9 +313,7 @@ class TranscriptionForm(ValueForm):
 
     def __init__(self, bridge: Bridge, chat: Chat) -> None:
         super().__init__(tr("Transcription"), TranscriptionSettings(), _INTRO)
-        self._bridge = bridge
         self._chat = chat
-        self._job: Job | None = None
         self._address = QLineEdit()
         self._address.setPlaceholderText("http://127.0.0.1:8080, https://api.openai.com/v1")
         add_clear_button(self._address)
@@ -324,7 +321,7 @@ class TranscriptionForm(ValueForm):
         self._consent = QCheckBox(tr("Send my recordings to this server"))
         self._key = KeyField(bridge, chat, self)
         self._model = QLineEdit()
-        self._test = TextButton(tr("Test"), kind="primary", then=self._on_test_clicked)
+        self._test = ServerTestButton(bridge, self._on_test_clicked)
         self._report = ReportCard(self)
         self._add_server()
         self._add_requests()
@@ -385,7 +382,7 @@ class TranscriptionForm(ValueForm):
 
     def show_value(self, value: TranscriptionSettings) -> None:
         if value.base_url != self.value.base_url:
-            self._stop_test()
+            self._test.stop()
             self._report.hide()
         super().show_value(value)
         self._key.set_address(value.base_url)
@@ -428,30 +425,9 @@ class TranscriptionForm(ValueForm):
     @Slot()
     def _on_test_clicked(self) -> None:
         self.settle()
-        self._stop_test()
         if self._address.property("state") == "wrong" or not self.value.base_url:
             self._address.setFocus()
             return
         value, key = self.value, self._key.typed
-        self._test.setEnabled(False)
-        self._test.setText(tr("Testing…"))
-        self._job = self._bridge.run(
-            self,
-            lambda: self._chat.models.test_transcription(value, key),
-            self._on_tested,
-            self._on_failed,
-        )
-
-    def _stop_test(self) -> None:
-        if self._job:
-            self._job.cancel()
-        self._job = None
-        self._test.setEnabled(True)
-        self._test.setText(tr("Test"))
-
-    def _on_tested(self, report: EndpointReport) -> None:
-        self._stop_test()
-        self._report.show_report(report)
-
-    def _on_failed(self, error: AppError) -> None:
-        self._on_tested(EndpointReport(error.title, error.hint, is_ok=False))
+        models = self._chat.models
+        self._test.run(lambda: models.test_transcription(value, key), self._report.show_report)

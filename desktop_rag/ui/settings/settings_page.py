@@ -41,12 +41,12 @@ from desktop_rag.ui.settings.settings_parts import (
     Part,
     settings_in,
 )
-from desktop_rag.ui.settings.value_form import ValueForm
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_tip
 from desktop_rag.ui.widgets.form_fields import SettingsSection
 from desktop_rag.ui.widgets.forms import ask_first
 from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
+from desktop_rag.ui.widgets.value_form import ValueForm
 
 _QUESTION = tr(
     "Delete {count}?\n\nYour chats stay as they are, but their answers no longer serve as examples."

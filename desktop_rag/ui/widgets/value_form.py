@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.ui.foundation.bridge import EditEnd
+from desktop_rag.ui.widgets.controls import PlainLabel
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
     note,
@@ -82,12 +83,13 @@ class ValueForm(SettingsSection):
         words: str,
         about: str = "",
         is_wide: bool = False,
-    ) -> None:
+    ) -> PlainLabel:
         """Add a row for a setting; `about` is the note below it, the rest as of `add_row`."""
-        self._bind_field(setting, field)
-        self.add_row(label, field, *others, is_wide=is_wide, words=words)
+        self.bind_field(setting, field)
+        named = self.add_row(label, field, *others, is_wide=is_wide, words=words)
         if about:
             self.add_note(note(about))
+        return named
 
     def add_tick(
         self, setting: str, label: str, text: str, *, words: str, about: str = ""
@@ -136,7 +138,14 @@ class ValueForm(SettingsSection):
         for signal in edited:
             signal.connect(self._on_edited)
 
-    def _bind_field(self, setting: str, field: QWidget) -> None:
+    def ended(self, field: QLineEdit) -> SignalInstance:
+        """The signal that follows when a field is edited to its end."""
+        edit = EditEnd(field)
+        self._edits.append(edit)
+        return edit.ended
+
+    def bind_field(self, setting: str, field: QWidget) -> None:
+        """Let a field of a usual kind show a setting."""
         match field:
             case QCheckBox():
                 self.bind(setting, partial(show_checked, field), field.isChecked, field.toggled)
@@ -150,9 +159,8 @@ class ValueForm(SettingsSection):
                     field.activated,
                 )
             case QLineEdit():
-                edit = EditEnd(field)
-                self._edits.append(edit)
-                self.bind(setting, field.setText, lambda: field.text().strip(), edit.ended)
+                ended = self.ended(field)
+                self.bind(setting, field.setText, lambda: field.text().strip(), ended)
             case _:
                 raise TypeError(field)
 
