@@ -6,7 +6,7 @@ opened. One without a question yet is stored nowhere, so it stays open.
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Signal
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation, Message, MessagesStored
@@ -130,7 +130,6 @@ class ChatSessions(QObject):
         is_shown = session is self.current or session in self._apart
         return is_shown or is_unsent or is_working
 
-    @Slot()
     def _follow_proposal(self) -> None:
         model = self.current.model
         turn = model.turn(-1) if model.rowCount() else None
@@ -139,12 +138,10 @@ class ChatSessions(QObject):
             self._proposal = proposal
             self.proposal_changed.emit(proposal)
 
-    @Slot(object)
     def _on_conversation_stored(self, conversation: Conversation) -> None:
         if self.sender() is self.current:
             self.conversation_stored.emit(conversation)
 
-    @Slot()
     def _on_scope_loaded(self) -> None:
         if self.sender() is self.current:
             self.scope_loaded.emit()
@@ -153,12 +150,10 @@ class ChatSessions(QObject):
         for session in self._open:
             session.model.show_stored(event.message_ids)
 
-    @Slot(bool)
     def _on_busy_changed(self, is_busy: bool) -> None:
         if self.sender() is self.current:
             self.busy_changed.emit(is_busy)
 
-    @Slot()
     def _on_answered(self) -> None:
         self._close_idle()
         self.answered.emit()
@@ -166,6 +161,5 @@ class ChatSessions(QObject):
         if isinstance(session, ChatSession):
             self.answer_completed.emit(session.conversation)
 
-    @Slot(object, object)
     def _on_replaced(self, previous: Message, current: Message) -> None:
         self.replaced.emit(self.sender(), previous, current)

@@ -13,7 +13,6 @@ from PySide6.QtCore import (
     QSize,
     Qt,
     Signal,
-    Slot,
 )
 from PySide6.QtGui import QAction, QFont, QKeySequence, QPainter, QShowEvent
 from PySide6.QtWidgets import (
@@ -209,13 +208,11 @@ class ConversationList(QWidget):
         is_found = conversation.conversation_id in self._found_ids
         return self._search.text().strip() if is_found else ""
 
-    @Slot()
     def rename_current(self) -> None:
         """Edit the title of the selected conversation in place."""
         if self._view.currentIndex().isValid():
             self._view.edit(self._view.currentIndex())
 
-    @Slot()
     def pin_current(self) -> None:
         """Pin or unpin the selected conversation."""
         if conversation := self._conversation_at(self._view.currentIndex()):
@@ -228,7 +225,6 @@ class ConversationList(QWidget):
             self._filtered.set_search(text, ids)
             self.choose(self._current_id)
 
-    @Slot()
     def delete_current(self) -> None:
         """Emit `delete_requested` for the selected conversation."""
         conversation = self._conversation_at(self._view.currentIndex())
@@ -238,7 +234,6 @@ class ConversationList(QWidget):
     def _conversation_at(self, index: QModelIndex) -> Conversation | None:
         return index.data(ConversationModel.RowRole)
 
-    @Slot(str)
     def _on_search_changed(self, text: str) -> None:
         # Titles match at once, messages once they were searched.
         self._found_ids = frozenset()
@@ -246,13 +241,11 @@ class ConversationList(QWidget):
         if wanted := text.strip():
             self.search_requested.emit(wanted)
 
-    @Slot(QModelIndex, QModelIndex)
     def _on_current_changed(self, index: QModelIndex, _before: QModelIndex) -> None:
         # The arrow keys open chats too; otherwise Delete would remove one that is not shown.
         if self._view.hasFocus():
             self._on_activated(index)
 
-    @Slot(QModelIndex)
     def _on_activated(self, index: QModelIndex) -> None:
         conversation = self._conversation_at(index)
         is_new = conversation and conversation.conversation_id != self._current_id
@@ -261,7 +254,6 @@ class ConversationList(QWidget):
         elif conversation:
             self.chosen_again.emit()
 
-    @Slot(QPoint)
     def _on_menu_requested(self, position: QPoint) -> None:
         index = self._view.indexAt(position)
         if not index.isValid():
@@ -358,7 +350,6 @@ class ChatFind(QObject):
             show,
         )
 
-    @Slot(int)
     def step(self, by: int) -> None:
         """Go to the next hit (1) or the previous one (-1), around the ends."""
         if self._model.rowCount() != self._count:
@@ -423,7 +414,6 @@ class FoundMessages(QWidget):
         self._wanted = words
         self._on_loaded()
 
-    @Slot()
     def open_bar(self) -> None:
         """Let the person type the words to find."""
         if not self.isVisible():
@@ -433,7 +423,6 @@ class FoundMessages(QWidget):
             self._bar.show()
         self._bar.begin()
 
-    @Slot()
     def close_bar(self) -> None:
         """Remove the marks, and give the focus back."""
         has_focus = self._bar.isAncestorOf(QApplication.focusWidget() or self)
@@ -448,7 +437,6 @@ class FoundMessages(QWidget):
         else:
             self.open_bar()
 
-    @Slot()
     def _on_loaded(self) -> None:
         words = self._wanted
         if not words or not self._model.rowCount():
@@ -458,7 +446,6 @@ class FoundMessages(QWidget):
         self._bar.show_words(words)
         self._find.find(words)
 
-    @Slot()
     def _on_changed(self) -> None:
         find = self._find
         self._bar.show_count(find.words, find.current, len(find.places))

@@ -6,7 +6,6 @@ of a setting, a log or a repr.
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_rag.answer.chat import Chat
@@ -80,7 +79,6 @@ class KeyField(QWidget):
     def _on_looked_up(self, has_key: bool) -> None:
         self._show(has_key, _HAS_KEY if has_key else _NO_KEY)
 
-    @Slot()
     def _on_edited(self) -> None:
         base_url, key = self._base_url, self.typed
         # Read-only while saving, because Return is followed by a loss of focus.
@@ -96,7 +94,6 @@ class KeyField(QWidget):
         self._empty()
         self._show(True, _STORED if is_in_keyring else _FOR_SESSION)
 
-    @Slot()
     def _on_clear_clicked(self) -> None:
         if base_url := self._base_url:
             self._ignore_job()

@@ -5,7 +5,6 @@ The examination runs on other threads and gives way to answers.
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Slot
 from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QWidget
 
@@ -94,7 +93,6 @@ class ModelFindings(QWidget):
                 self, lambda: self._chat.models.profile(endpoint), self._show_profile
             )
 
-    @Slot()
     def _on_clicked(self) -> None:
         endpoint, key = self._endpoint, self._typed_key()
         if self._job:
@@ -111,7 +109,6 @@ class ModelFindings(QWidget):
 
         self._bridge.run(self, lambda: self._chat.models.examine(endpoint, key), show, fail)
 
-    @Slot()
     def _on_forget_clicked(self) -> None:
         endpoint = self._endpoint
         self.forget_button.setEnabled(False)

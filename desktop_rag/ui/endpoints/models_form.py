@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import QSignalBlocker, Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
 from desktop_rag.answer.chat import Chat
@@ -72,13 +72,11 @@ class HelperForm(SettingsSection):
         self._note.setText(missing if is_missing else "")
         self._note.setVisible(is_missing)
 
-    @Slot()
     def _on_endpoint_chosen(self) -> None:
         base_url = self._endpoints.currentData()
         if base_url != self._helper.base_url:
             self._apply(HelperSettings(base_url))
 
-    @Slot()
     def _on_model_edited(self) -> None:
         self._apply(HelperSettings(self._helper.base_url, self._model.currentText().strip()))
 
@@ -148,14 +146,12 @@ class ModelsForm(QWidget):
         """Show the empty form of a new endpoint."""
         self._on_shown("")
 
-    @Slot(str)
     def _on_shown(self, base_url: str) -> None:
         self._show(base_url)
         if not base_url:
             self._endpoint.focus_address()
         self.endpoint_shown.emit()
 
-    @Slot(str)
     def _show(self, base_url: str) -> None:
         settings, self.shown = self._settings, base_url
         known = {endpoint.base_url: endpoint for endpoint in settings.endpoints}
@@ -174,7 +170,6 @@ class ModelsForm(QWidget):
         self._show(shown)
         self.changed.emit(settings)
 
-    @Slot(object)
     def _on_endpoint_changed(self, endpoint: EndpointSettings) -> None:
         is_new = not self.shown and bool(self._settings.endpoints)
         if is_new and not endpoint.base_url:
@@ -183,16 +178,13 @@ class ModelsForm(QWidget):
         first = next((e.base_url for e in changed.endpoints), "")
         self._change_to(changed, endpoint.base_url or changed.endpoint.base_url or first)
 
-    @Slot(str)
     def _on_used(self, base_url: str) -> None:
         self._change_to(self._settings.using(base_url), base_url)
 
-    @Slot(str)
     def _on_removed(self, base_url: str) -> None:
         changed = self._settings.without(base_url)
         first = next((e.base_url for e in changed.endpoints), "")
         self._change_to(changed, changed.endpoint.base_url or first)
 
-    @Slot(object)
     def _on_helper_changed(self, helper: HelperSettings) -> None:
         self._change_to(replace(self._settings, helper=helper), self.shown)

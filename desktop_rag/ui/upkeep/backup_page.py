@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Event
 from typing import TypeVar
 
-from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QHBoxLayout, QWidget
 
@@ -215,11 +215,9 @@ class BackupPage(ScrolledPage):
 
     # --- backing up --------------------------------------------------------------------------
 
-    @Slot()
     def _on_everything_clicked(self) -> None:
         self._ask_where("desktop-rag", None)
 
-    @Slot()
     def _on_collection_clicked(self) -> None:
         collection = self._collections[self._choice.currentIndex()]
         self._ask_where(collection.name, collection)
@@ -253,7 +251,6 @@ class BackupPage(ScrolledPage):
 
     # --- taking in ---------------------------------------------------------------------------
 
-    @Slot()
     def _on_import_clicked(self) -> None:
         def preview(path: str) -> None:
             self._preview(Path(path), Path(path).name)
@@ -327,12 +324,10 @@ class BackupPage(ScrolledPage):
         else:
             self._ticks.stop()
 
-    @Slot()
     def _on_tick(self) -> None:
         if self._said:
             self._progress.setText(told(self._said.popleft()))
 
-    @Slot()
     def _on_cancel_clicked(self) -> None:
         self._cancel.set()
         self._stop.setEnabled(False)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
-from PySide6.QtCore import QTimer, Signal, Slot
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QWidget
 
 from desktop_rag.core.domain import Collection, Source, SourceRules
@@ -103,7 +103,6 @@ class RulesForm(QWidget):
             )
         fill(column, self._keeps_files, PlainLabel(tr("Maximum file size")), self._largest)
 
-    @Slot()
     def _on_edited(self) -> None:
         self._delay.start()
 
@@ -269,7 +268,6 @@ class FolderDialog(QDialog):
         )
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
-    @Slot()
     def _count(self) -> None:
         self._cancel.set()
         if self._job:
@@ -284,7 +282,6 @@ class FolderDialog(QDialog):
             self._preview.show_error,
         )
 
-    @Slot()
     def _on_confirm_clicked(self) -> None:
         self.submitted.emit(self._collection.name, self._rules.rules, self._base.text().strip())
         self.accept()
