@@ -104,7 +104,7 @@ class ChatSessions(QObject):
         session.conversation_stored.connect(self._on_conversation_stored)
         session.busy_changed.connect(self._on_busy_changed)
         session.answered.connect(self._on_answered)
-        session.replaced.connect(self._on_replaced)
+        session.replaced.connect(lambda *answers: self.replaced.emit(session, *answers))
         session.titled.connect(self.titled)
         session.scope_loaded.connect(self._on_scope_loaded)
         session.model.modelReset.connect(self.messages_changed)
@@ -160,6 +160,3 @@ class ChatSessions(QObject):
         session = self.sender()
         if isinstance(session, ChatSession):
             self.answer_completed.emit(session.conversation)
-
-    def _on_replaced(self, previous: Message, current: Message) -> None:
-        self.replaced.emit(self.sender(), previous, current)

@@ -410,12 +410,12 @@ class DocumentOpener(QObject):
         def open_elsewhere(document: Document, anchor: Anchor) -> None:
             self.open(document.path, document.address, anchor, pane.show_failure)
 
-        def show_folder(document: Document) -> None:
-            self.show_in_folder(document.path, self._say)
+        def say(error: AppError) -> None:
+            self._bridge.post(Notice(error.title, error.hint))
 
         pane.open_requested.connect(open_elsewhere)
         pane.ask_requested.connect(self.ask_about)
-        pane.folder_requested.connect(show_folder)
+        pane.folder_requested.connect(lambda document: self.show_in_folder(document.path, say))
         pane.window_requested.connect(self.read)
         pane.details_requested.connect(self.show_details)
         pane.password_requested.connect(self._passwords.ask)
@@ -431,6 +431,3 @@ class DocumentOpener(QObject):
         details = DocumentDetails(self._bridge, self._library, self._theme, place, self._page)
         details.show()
         return details
-
-    def _say(self, error: AppError) -> None:
-        self._bridge.post(Notice(error.title, error.hint))

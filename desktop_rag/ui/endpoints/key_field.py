@@ -73,11 +73,10 @@ class KeyField(QWidget):
         self._ignore_job()
         if base_url:
             self._job = self._bridge.run(
-                self, lambda: self._chat.models.has_key(base_url), self._on_looked_up
+                self,
+                lambda: self._chat.models.has_key(base_url),
+                lambda has_key: self._show(has_key, _HAS_KEY if has_key else _NO_KEY),
             )
-
-    def _on_looked_up(self, has_key: bool) -> None:
-        self._show(has_key, _HAS_KEY if has_key else _NO_KEY)
 
     def _on_edited(self) -> None:
         base_url, key = self._base_url, self.typed
@@ -98,11 +97,10 @@ class KeyField(QWidget):
         if base_url := self._base_url:
             self._ignore_job()
             self._job = self._bridge.run(
-                self, lambda: self._chat.models.save_key(base_url, ""), self._on_cleared
+                self,
+                lambda: self._chat.models.save_key(base_url, ""),
+                lambda _was_saved: self._show(False, tr("The key was removed.")),
             )
-
-    def _on_cleared(self, _was_saved: bool) -> None:
-        self._show(False, tr("The key was removed."))
 
     def _ignore_job(self) -> None:
         """Ignore the result of an earlier call, which still completes."""

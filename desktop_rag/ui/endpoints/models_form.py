@@ -124,9 +124,13 @@ class ModelsForm(QWidget):
         vertical(self._endpoint, self._helper, on=self, margins=0, spacing=_GAP_PX)
         self._endpoint.changed.connect(self._on_endpoint_changed)
         self._endpoint.choice.shown.connect(self._on_shown)
-        self._endpoint.choice.used.connect(self._on_used)
+        self._endpoint.choice.used.connect(
+            lambda base_url: self._change_to(self._settings.using(base_url), base_url)
+        )
         self._endpoint.choice.removed.connect(self._on_removed)
-        self._helper.changed.connect(self._on_helper_changed)
+        self._helper.changed.connect(
+            lambda helper: self._change_to(replace(self._settings, helper=helper), self.shown)
+        )
 
     def show_settings(self, settings: Settings) -> None:
         """Show these settings without emitting `changed`."""
@@ -178,13 +182,7 @@ class ModelsForm(QWidget):
         first = next((e.base_url for e in changed.endpoints), "")
         self._change_to(changed, endpoint.base_url or changed.endpoint.base_url or first)
 
-    def _on_used(self, base_url: str) -> None:
-        self._change_to(self._settings.using(base_url), base_url)
-
     def _on_removed(self, base_url: str) -> None:
         changed = self._settings.without(base_url)
         first = next((e.base_url for e in changed.endpoints), "")
         self._change_to(changed, changed.endpoint.base_url or first)
-
-    def _on_helper_changed(self, helper: HelperSettings) -> None:
-        self._change_to(replace(self._settings, helper=helper), self.shown)

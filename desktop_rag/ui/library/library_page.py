@@ -459,7 +459,11 @@ class LibraryPage(QWidget):
     def _connect_folders(self) -> None:
         asked, sources = self._list.asked, self._library.sources
         asked.options_requested.connect(self._actions.edit)
-        asked.open_requested.connect(self._on_source_open_requested)
+        asked.open_requested.connect(
+            lambda source: self._opener.open(
+                source.path, source.links.urls[0] if source.links else ""
+            )
+        )
         asked.rescan_requested.connect(
             lambda source: self._bridge.run(self, lambda: sources.rescan(source.source_id))
         )
@@ -537,9 +541,6 @@ class LibraryPage(QWidget):
         else:
             self._library.indexing.pause()
         self._show_progress(self._library.indexing.progress())
-
-    def _on_source_open_requested(self, source: Source) -> None:
-        self._opener.open(source.path, source.links.urls[0] if source.links else "")
 
     def make_removals(self) -> None:
         """Make all pending removals at once, because the app ends."""

@@ -81,7 +81,10 @@ class OwnDocumentsField(QWidget):
         self._list.setObjectName("ownDocuments")
         self._list.setAccessibleName(tr("Documents of its own"))
         self._list.setFixedHeight(_ROWS * _ROW_PX + 8)
-        self._files = TextButton(tr("Add files…"), then=self._on_files_clicked)
+        title = tr("Add files to the assistant")
+        self._files = TextButton(
+            tr("Add files…"), then=lambda: choose_files(self, title, self.add_paths)
+        )
         self._folder = TextButton(tr("Add folder…"), then=self._on_folder_clicked)
         self._remove = TextButton(tr("Remove"), then=self._on_remove_clicked)
         self._refresh = TextButton(tr("Refresh"), then=self.refresh_requested)
@@ -165,9 +168,6 @@ class OwnDocumentsField(QWidget):
     def _current(self) -> _Row | None:
         place = self._list.currentRow()
         return self._rows[place] if 0 <= place < len(self._rows) else None
-
-    def _on_files_clicked(self) -> None:
-        choose_files(self, tr("Add files to the assistant"), self.add_paths)
 
     def _on_folder_clicked(self) -> None:
         title, home = tr("Add a folder to the assistant"), str(Path.home())

@@ -58,7 +58,9 @@ class PassageList(QListView):
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.setMouseTracking(True)
         self.setUniformItemSizes(True)
-        self.clicked.connect(self._on_clicked)
+        self.clicked.connect(
+            lambda index: self.opened.emit(self._model.row_at(index.row()).passage)
+        )
         theme.changed.connect(self.viewport().update)
 
     @property
@@ -86,9 +88,6 @@ class PassageList(QListView):
         """Choose the next or the previous passage; before the first, none."""
         row = min(self.currentIndex().row() + by, self.rows - 1)
         self.setCurrentIndex(self._model.index(row, 0) if row >= 0 else QModelIndex())
-
-    def _on_clicked(self, index: QModelIndex) -> None:
-        self.opened.emit(self._model.row_at(index.row()).passage)
 
 
 _MARGIN_PX = 16

@@ -256,7 +256,9 @@ class ReadingHeader(QWidget):
             theme, "window:muted", tr("Open in a window of its own"), then=self.window_requested
         )
         self._details = IconButton(theme, "info:muted", tr("Details"), then=self.details_requested)
-        self._close = IconButton(theme, "close:muted", tr("Close the document (Esc)"))
+        self._close = IconButton(
+            theme, "close:muted", tr("Close the document (Esc)"), then=self.close_requested
+        )
         self._top = self._build_top()
         self._tools = FlowRow(spacing=2)
         vertical(
@@ -268,7 +270,6 @@ class ReadingHeader(QWidget):
             spacing=0,
         )
         self._window.setVisible(not is_window)
-        self._connect()
         self.show_history(can_go_back=False, can_go_forward=False)
 
     def _build_top(self) -> QHBoxLayout:
@@ -299,9 +300,6 @@ class ReadingHeader(QWidget):
         if other.indexOf(self._title) >= 0:
             other.removeWidget(self._title)
             row.addWidget(self._title)
-
-    def _connect(self) -> None:
-        self._close.clicked.connect(self.close_requested)
 
     def show_history(self, *, can_go_back: bool, can_go_forward: bool) -> None:
         """Enable the buttons for back and forward."""

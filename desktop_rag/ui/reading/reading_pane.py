@@ -68,7 +68,7 @@ class WordFinding(QObject):
         super().__init__(parent)
         self._bridge = bridge
         self._text = ""
-        self._job: Job | None = None
+        self._job = Job()
         self.hits = Hits()
 
     def set_text(self, text: str) -> None:
@@ -77,42 +77,41 @@ class WordFinding(QObject):
 
     def find(self, words: str, near: int = 0) -> None:
         """Find words; the first hit from `near` on becomes the current one."""
-        if self._job:
-            self._job.cancel()
         text = self._text
 
-        def show(spans: tuple[Span, ...]) -> None:
-            self._job = None
+        def hits(spans: tuple[Span, ...]) -> Hits:
             at = bisect_left(spans, (near, 0))
-            current = (at if at < len(spans) else 0) if spans else -1
-            self.hits = Hits(words, spans, current)
-            self.changed.emit()
+            return Hits(words, spans, (at if at < len(spans) else 0) if spans else -1)
 
-        self._job = self._bridge.run(self, lambda: found_spans(text, words), show)
+        self._look(lambda: hits(found_spans(text, words)))
 
     def mark(self, query: str, passage: Span) -> None:
         """Mark the words of a query around a passage; the first in it becomes the current one."""
-        if self._job:
-            self._job.cancel()
         text = self._text
 
-        def show(spans: tuple[Span, ...]) -> None:
-            self._job = None
+        def hits(spans: tuple[Span, ...]) -> Hits:
             at = bisect_left(spans, (passage[0], 0))
             is_inside = at < len(spans) and spans[at][0] < passage[1]
             words = dict.fromkeys(text[start:end].casefold() for start, end in spans)
             lines = "".join(f"{word}\n" for word in words)
-            self.hits = Hits(lines, spans, at if is_inside else -1)
-            self.changed.emit()
+            return Hits(lines, spans, at if is_inside else -1)
 
-        self._job = self._bridge.run(self, lambda: spans_around(text, query, passage), show)
+        self._look(lambda: hits(spans_around(text, query, passage)))
+
+    def _look(self, look: Callable[[], Hits]) -> None:
+        """Look on another thread, instead of any look before."""
+        self._job.cancel()
+        self._job = self._bridge.run(self, look, self._show)
 
     def step(self, by: int) -> None:
         """Go to the next hit (1) or the previous one (-1), wrapping around."""
         if self.hits.spans:
             current = (self.hits.current + by) % len(self.hits.spans)
-            self.hits = Hits(self.hits.words, self.hits.spans, current)
-            self.changed.emit()
+            self._show(Hits(self.hits.words, self.hits.spans, current))
+
+    def _show(self, hits: Hits) -> None:
+        self.hits = hits
+        self.changed.emit()
 
 
 class ViewerStack(QStackedWidget):
@@ -618,8 +617,5 @@ class ReadingWindow(QWidget):
         room = parent.screen().availableSize()
         self.resize(min(_WIDTH_PX, room.width()), min(_HEIGHT_PX, room.height()))
         self.pane.close_requested.connect(self.close)
-        self.pane.title_changed.connect(self._on_title)
+        self.pane.title_changed.connect(lambda title: self.setWindowTitle(title or tr("Document")))
         self.pane.read(place)
-
-    def _on_title(self, title: str) -> None:
-        self.setWindowTitle(title or tr("Document"))

@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import Collection, Document, Passage
-from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import DocumentsChanged, IndexProgress, ProgressChanged
 from desktop_rag.core.markup.plain_markdown import shown_text
@@ -433,7 +432,8 @@ class SearchPage(QWidget):
         for button in (*self._ways.values(), self._newest_first):
             button.clicked.connect(lambda: self._show_results(self._ranked))
         self._search.found.connect(self._on_found)
-        self._search.failed.connect(self._on_failed)
+        # A filter is half typed or wrong: the previous results stay.
+        self._search.failed.connect(lambda error: self._count.setText(failure_in_words(error)))
         self._notice.folder_requested.connect(self.folder_requested)
         self._notice.filters_dropped.connect(self._on_filters_dropped)
         self._notice.question_requested.connect(
@@ -547,10 +547,6 @@ class SearchPage(QWidget):
         # Results by meaning follow; until then nothing is reported missing.
         if results.passages or self._search.is_settled:
             self._show_results(results)
-
-    def _on_failed(self, error: AppError) -> None:
-        """A filter is half typed or wrong: the previous results stay."""
-        self._count.setText(failure_in_words(error))
 
     def _show_results(self, results: SearchResults) -> None:
         self._ranked = results

@@ -89,7 +89,7 @@ class PageList(QWidget):
     def _connect_list(self) -> None:
         self._names.itemSelectionChanged.connect(self._on_selected)
         self._names.itemClicked.connect(self._search.clear)
-        self._choice.activated.connect(self._on_chosen)
+        self._choice.activated.connect(self.show_page)
         self._search.textChanged.connect(self._on_searched)
         self._search.returnPressed.connect(self._found.open_current)
         self._search.installEventFilter(self)
@@ -204,9 +204,6 @@ class PageList(QWidget):
         # Assistive programs select without making it the current one.
         if selected := self._names.selectedItems():
             self.show_page(self._names.row(selected[0]))
-
-    def _on_chosen(self, row: int) -> None:
-        self.show_page(row)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

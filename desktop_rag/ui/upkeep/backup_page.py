@@ -154,7 +154,9 @@ class BackupPage(ScrolledPage):
         section.add_row("", self.with_index)
         section.add_note(note(_INDEX))
         self._everything = TextButton(
-            tr("Back up everything…"), kind="primary", then=self._on_everything_clicked
+            tr("Back up everything…"),
+            kind="primary",
+            then=lambda: self._ask_where("desktop-rag", None),
         )
         section.add_row(tr("Everything"), self._everything)
         self._choice = DropDown()
@@ -214,9 +216,6 @@ class BackupPage(ScrolledPage):
         return button
 
     # --- backing up --------------------------------------------------------------------------
-
-    def _on_everything_clicked(self) -> None:
-        self._ask_where("desktop-rag", None)
 
     def _on_collection_clicked(self) -> None:
         collection = self._collections[self._choice.currentIndex()]
