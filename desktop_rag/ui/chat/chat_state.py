@@ -86,13 +86,12 @@ class ConversationFeed(QObject):
         self._chat = chat
         # As last carried by `loaded`.
         self.conversations: list[Conversation] | None = None
-        self._load_job: Job | None = None
-        self._search_job: Job | None = None
+        self._load_job = Job()
+        self._search_job = Job()
 
     def refresh(self) -> None:
         """Load the list; `loaded` carries it in display order."""
-        if self._load_job:
-            self._load_job.cancel()
+        self._load_job.cancel()
         self._load_job = self._bridge.run(self, self._chat.history.all, self._on_loaded)
 
     def rename(self, conversation_id: str, title: str) -> None:
@@ -105,8 +104,7 @@ class ConversationFeed(QObject):
 
     def search(self, text: str) -> None:
         """Search all messages; `search_finished` carries the text and conversation ids."""
-        if self._search_job:
-            self._search_job.cancel()
+        self._search_job.cancel()
         self._search_job = self._bridge.run(
             self,
             lambda: self._chat.history.find(text),
@@ -133,7 +131,6 @@ class ConversationFeed(QObject):
         self._bridge.run(self, change, finish)
 
     def _on_loaded(self, conversations: list[Conversation]) -> None:
-        self._load_job = None
         self.conversations = conversations
         self.loaded.emit(conversations)
 

@@ -311,7 +311,7 @@ class ChatFind(QObject):
         super().__init__(parent)
         self._bridge = bridge
         self._model = MessageModel(self)
-        self._job: Job | None = None
+        self._job = Job()
         self._count = 0
         self.words = ""
         self.places: tuple[Place, ...] = ()
@@ -329,13 +329,11 @@ class ChatFind(QObject):
 
     def find(self, words: str, near: int = 0) -> None:
         """Find words; the first hit from the message `near` on becomes the current one."""
-        if self._job:
-            self._job.cancel()
+        self._job.cancel()
         self._count = self._model.rowCount()
         messages = [self._model.turn(row).message for row in range(self._count)]
 
         def show(places: tuple[Place, ...]) -> None:
-            self._job = None
             at = bisect_left(places, (near, 0))
             self.words, self.places = words, places
             self.current = (at if at < len(places) else 0) if places else -1

@@ -52,7 +52,7 @@ class EndpointLimits(QWidget):
         self._bridge = bridge
         self._chat = chat
         self._base_url = ""
-        self._job: Job | None = None
+        self._job = Job()
         self._requests = number_field(0, 100_000, 1, tr(" requests per minute"))
         self._tokens = number_field(0, 100_000_000, 1000, tr(" tokens per minute"))
         self._price_in = money_field(100_000.0, _PER_MILLION)
@@ -103,8 +103,7 @@ class EndpointLimits(QWidget):
             self._look_up_spending()
 
     def _look_up_spending(self) -> None:
-        if self._job:
-            self._job.cancel()
+        self._job.cancel()
         self._spent.clear()
         if base_url := self._base_url:
             self._job = self._bridge.run(
@@ -142,7 +141,7 @@ class ListedModelBox(DropDown):
         self._bridge = bridge
         self._chat = chat
         self._base_url = ""
-        self._job: Job | None = None
+        self._job = Job()
         self._listed: dict[str, ListedModel] = {}
         self.facts = note()
         self.edit = QLineEdit(placeholderText=tr("A name, or press Test for a list"))
@@ -165,8 +164,7 @@ class ListedModelBox(DropDown):
         if base_url == self._base_url:
             return
         self._base_url = base_url
-        if self._job:
-            self._job.cancel()
+        self._job.cancel()
         self.show_models(())
         if base_url:
             self._job = self._bridge.run(

@@ -35,7 +35,8 @@ class KeyField(QWidget):
         self._bridge = bridge
         self._chat = chat
         self._base_url: str | None = None
-        self._job: Job | None = None
+        # Cancelled, an earlier call still completes; its result is ignored.
+        self._job = Job()
         self._edit = QLineEdit(echoMode=QLineEdit.EchoMode.Password)
         self._clear = TextButton(tr("Remove key"), then=self._on_clear_clicked)
         self._note = note()
@@ -70,7 +71,7 @@ class KeyField(QWidget):
         self._empty()
         self._edit.setEnabled(bool(base_url))
         self._show(False, "" if base_url else _NO_ADDRESS)
-        self._ignore_job()
+        self._job.cancel()
         if base_url:
             self._job = self._bridge.run(
                 self,
@@ -84,7 +85,7 @@ class KeyField(QWidget):
         if not base_url or not key or self._edit.isReadOnly():
             return
         self._edit.setReadOnly(True)
-        self._ignore_job()
+        self._job.cancel()
         self._job = self._bridge.run(
             self, lambda: self._chat.models.save_key(base_url, key), self._on_saved
         )
@@ -95,17 +96,12 @@ class KeyField(QWidget):
 
     def _on_clear_clicked(self) -> None:
         if base_url := self._base_url:
-            self._ignore_job()
+            self._job.cancel()
             self._job = self._bridge.run(
                 self,
                 lambda: self._chat.models.save_key(base_url, ""),
                 lambda _was_saved: self._show(False, tr("The key was removed.")),
             )
-
-    def _ignore_job(self) -> None:
-        """Ignore the result of an earlier call, which still completes."""
-        if self._job:
-            self._job.cancel()
 
     def _empty(self) -> None:
         self._edit.clear()

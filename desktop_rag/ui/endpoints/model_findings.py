@@ -54,7 +54,7 @@ class ModelFindings(QWidget):
         self._chat = chat
         self._endpoint = EndpointSettings()
         self._typed_key = typed_key
-        self._job: Job | None = None
+        self._job = Job()
         self._label = PlainLabel(wrap=True, selectable=True)
         self._label.setAccessibleName(tr("Capabilities of the model"))
         bridge.hear(ExaminationChanged, self._on_examination_changed)
@@ -84,8 +84,7 @@ class ModelFindings(QWidget):
         return self._endpoint.base_url, self._endpoint.model
 
     def _refresh(self) -> None:
-        if self._job:
-            self._job.cancel()
+        self._job.cancel()
         endpoint = self._endpoint
         self._show_profile(ModelProfile())
         if endpoint.is_set:
@@ -95,8 +94,7 @@ class ModelFindings(QWidget):
 
     def _on_clicked(self) -> None:
         endpoint, key = self._endpoint, self._typed_key()
-        if self._job:
-            self._job.cancel()
+        self._job.cancel()
         self._show_running()
 
         def show(profile: ModelProfile) -> None:
@@ -154,7 +152,7 @@ class ServerTestButton(TextButton):
     def __init__(self, bridge: Bridge, then: Callable[[], object]) -> None:
         super().__init__(tr("Test"), kind="primary", then=then)
         self._bridge = bridge
-        self._job: Job | None = None
+        self._job = Job()
 
     def run(
         self, test: Callable[[], EndpointReport], done: Callable[[EndpointReport], object]
@@ -175,9 +173,7 @@ class ServerTestButton(TextButton):
 
     def stop(self) -> None:
         """Take no notice of a test under way."""
-        if self._job:
-            self._job.cancel()
-        self._job = None
+        self._job.cancel()
         self.setEnabled(True)
         self.setText(tr("Test"))
 

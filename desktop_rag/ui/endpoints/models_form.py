@@ -32,7 +32,7 @@ class HelperForm(SettingsSection):
         self._bridge = bridge
         self._chat = chat
         self._helper = HelperSettings()
-        self._job: Job | None = None
+        self._job = Job()
         self._endpoints = DropDown(self)
         self._endpoints.setAccessibleName(tr("Helper endpoint"))
         self._model = DropDown(self)
@@ -85,8 +85,7 @@ class HelperForm(SettingsSection):
             self.changed.emit(helper)
 
     def _list_models(self) -> None:
-        if self._job:
-            self._job.cancel()
+        self._job.cancel()
         self._model.clear()
         if base_url := self._helper.base_url:
             self._job = self._bridge.run(

@@ -235,7 +235,7 @@ class AssistantActions(QObject):
         self.make_rails_field: Callable[[str], RailsField] | None = None
         self.choice.new_requested.connect(self.create)
         self.choice.list_requested.connect(self.show_all)
-        self._load_job: Job | None = None
+        self._load_job = Job()
         self._list: AssistantsDialog | None = None
 
     def apply(self, settings: Settings) -> None:
@@ -248,8 +248,7 @@ class AssistantActions(QObject):
 
     def refresh(self) -> None:
         """Load the assistants again and show them."""
-        if self._load_job:
-            self._load_job.cancel()
+        self._load_job.cancel()
         self._load_job = self._bridge.run(self, self._chat.assistants.all, self._on_listed)
 
     def show_all(self) -> None:
@@ -267,7 +266,6 @@ class AssistantActions(QObject):
         self._on_edit_requested(None)
 
     def _on_listed(self, assistants: list[Assistant]) -> None:
-        self._load_job = None
         self._assistants = assistants
         self._show_list()
         self.choice.show_assistants(assistants)

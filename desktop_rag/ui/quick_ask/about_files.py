@@ -110,7 +110,7 @@ class AboutFiles(QObject):
         self._library = library
         self._bar = bar
         self._named: Sequence[NamedPath] = ()
-        self._job: Job | None = None
+        self._job = Job()
         self._attached = AttachedFiles(bridge, library, chat, self)
         self._attached.changed.connect(self._show)
         bar.cleared.connect(self._on_cleared)
@@ -127,9 +127,7 @@ class AboutFiles(QObject):
         self._bar.clear()
 
     def _on_cleared(self) -> None:
-        if self._job:
-            self._job.cancel()
-            self._job = None
+        self._job.cancel()
         for file in self._attached.files:
             self._attached.remove(file.key)
         self._named = ()

@@ -118,7 +118,7 @@ class ChangesPanel(QWidget):
         self._library = library
         self._model = RowsModel(_COLUMNS, self)
         self._rows: Sequence[ChangeRow] = ()
-        self._job: Job | None = None
+        self._job = Job()
         self._refresh = QTimer(self, singleShot=True, interval=_REFRESH_MS)
         self._refresh.timeout.connect(self._read)
         self._build(theme)
@@ -154,8 +154,7 @@ class ChangesPanel(QWidget):
         )  # fmt: skip
 
     def _read(self) -> None:
-        if self._job:
-            self._job.cancel()
+        self._job.cancel()
         since = _beginning(self._period.currentData())
         documents = self._library.documents
 

@@ -217,7 +217,7 @@ class FolderDialog(QDialog):
         self._library = library
         self._path = path
         self._cancel = Event()
-        self._job: Job | None = None
+        self._job = Job()
         self._collection = CollectionField(collections)
         rules = source.rules if source else SourceRules()
         self._rules = RulesForm(rules, is_new=source is None)
@@ -270,8 +270,7 @@ class FolderDialog(QDialog):
 
     def _count(self) -> None:
         self._cancel.set()
-        if self._job:
-            self._job.cancel()
+        self._job.cancel()
         self._cancel = cancel = Event()
         library, path, rules = self._library, self._path, self._rules.rules
         self._preview.show_counting()
