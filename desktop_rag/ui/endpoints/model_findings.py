@@ -94,7 +94,6 @@ class ModelFindings(QWidget):
 
     def _on_clicked(self) -> None:
         endpoint, key = self._endpoint, self._typed_key()
-        self._job.cancel()
         self._show_running()
 
         def show(profile: ModelProfile) -> None:
@@ -131,6 +130,7 @@ class ModelFindings(QWidget):
         set_tip(self.button, said)
 
     def _show_running(self) -> None:
+        self._job.cancel()
         self.forget_button.hide()
         self._label.setText(_RUNNING)
         self._label.set_tone("muted")
