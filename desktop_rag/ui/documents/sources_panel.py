@@ -561,11 +561,8 @@ def _wrapped_from(anchor: Anchor) -> int:
     return _TEXT_LINE_CHARS if anchor.heading else 0
 
 
-def _muted(
-    text: str, mode: Qt.TextElideMode, tip: str = "", *, is_small: bool = True
-) -> ElidedLabel:
-    scale = "small" if is_small else ""
-    return ElidedLabel(one_line(text), tone="muted", scale=scale, mode=mode, tip=tip)
+def _muted(text: str, mode: Qt.TextElideMode, tip: str = "") -> ElidedLabel:
+    return ElidedLabel(one_line(text), tone="muted", scale="small", mode=mode, tip=tip)
 
 
 def _copies_in_words(also_in: Sequence[str]) -> str:

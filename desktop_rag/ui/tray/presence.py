@@ -45,6 +45,7 @@ from desktop_rag.ui.quick_ask.popup import QuickAsk
 from desktop_rag.ui.tray.app_icon import AppIcon
 from desktop_rag.ui.tray.tray import Tray
 from desktop_rag.ui.viewers.viewer import DocumentSpan
+from desktop_rag.ui.widgets.controls import plain_question
 from desktop_rag.ui.window.main_window import MainWindow
 from desktop_rag.ui.window.window_pages import LIBRARY, SETTINGS
 
@@ -251,12 +252,10 @@ class Closing(QObject):
         if self._box:
             self._box.raise_()
             return
-        self._box = box = QMessageBox(self._window)
-        box.setWindowTitle("desktop-rag")
-        box.setTextFormat(Qt.TextFormat.PlainText)
         where = _WITH_TRAY if self._has_tray() else _WITHOUT_TRAY
         words = {"where": where, "LATER": _LATER}
-        box.setText(tr("Keep indexing in the background?\n\n{where} {LATER}", **words))
+        text = tr("Keep indexing in the background?\n\n{where} {LATER}", **words)
+        self._box = box = plain_question(self._window, "desktop-rag", text)
         stay = box.addButton(tr("Keep running"), QMessageBox.ButtonRole.AcceptRole)
         leave = box.addButton(tr("Quit"), QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
@@ -266,9 +265,7 @@ class Closing(QObject):
         box.open()
 
     def _on_answered(self, choice: WhenClosed | None) -> None:
-        if self._box:
-            self._box.deleteLater()
-            self._box = None
+        self._box = None
         if choice is None:
             return
         settings = self._settings()
