@@ -5,6 +5,7 @@ from pathlib import Path
 from desktop_rag.ui.documents.sources_panel import SourcesPanel
 from desktop_rag.ui.viewers.page_viewer import PageBrowser
 from tests.stories.conftest import Person
+from tests.unit.ui.rooms import marked_on
 
 ANSWER = "Keeper Brandt relit the lamp at four with a spare wick from the cellar."
 BEFORE = [f"In week {n} the keepers lit the lamp at dusk and wrote it down." for n in range(12)]
@@ -34,6 +35,4 @@ def test_they_are_one_source_that_shows_the_quote_in_place(person: Person, tmp_p
 
 def marked(person: Person) -> list[str]:
     """The highlighted words of the open document."""
-    return [
-        words for page in person.window.findChildren(PageBrowser) for words in page.marked_words()
-    ]
+    return [words for page in person.window.findChildren(PageBrowser) for words in marked_on(page)]

@@ -6,10 +6,10 @@ It keeps working while another conversation is shown.
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import (
     AnswerChanged,
     AnswerDone,
@@ -28,9 +28,6 @@ from desktop_rag.core.question import Question
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.messages.message_model import MessageModel, is_of_empty_library
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 _MakeEvents = Callable[[threading.Event], Iterable[AnswerEvent]]
 
@@ -52,14 +49,14 @@ class ChatSession(QObject):
     def __init__(
         self,
         bridge: Bridge,
-        chat: "Chat",
+        chat: Chat,
         conversation: Conversation | None = None,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
-        self._conversation = conversation
+        self.conversation = conversation
         self._job: Job | None = None
         self._post_answer_job: Job | None = None
         self._checked_id = ""
@@ -78,12 +75,7 @@ class ChatSession(QObject):
     @property
     def conversation_id(self) -> str:
         """The id; "" before the first question."""
-        return self._conversation.conversation_id if self._conversation else ""
-
-    @property
-    def conversation(self) -> Conversation | None:
-        """The conversation; None before the first question."""
-        return self._conversation
+        return self.conversation.conversation_id if self.conversation else ""
 
     @property
     def collection_id(self) -> str:
@@ -124,7 +116,7 @@ class ChatSession(QObject):
 
     def rename(self, conversation: Conversation) -> None:
         """Use a newer version of the conversation, from the list."""
-        self._conversation = conversation
+        self.conversation = conversation
 
     def load(self) -> None:
         """Load the stored messages."""
@@ -250,7 +242,7 @@ class ChatSession(QObject):
     def _on_changed(self, event: AnswerChanged | ChatTitled | ModelCheckOffered) -> None:
         match event:
             case ChatTitled():
-                self._conversation = event.conversation
+                self.conversation = event.conversation
                 self.titled.emit()
             case ModelCheckOffered():
                 self.model.show_offer(event.answer.message_id, event)
@@ -275,7 +267,7 @@ class ChatSession(QObject):
         self.model.apply(event)
         if isinstance(event, QuestionStored):
             self._is_question_stored = True
-            self._conversation = event.conversation
+            self.conversation = event.conversation
             self.conversation_stored.emit(event.conversation)
         elif isinstance(event, AnswerDone):
             previous, self._previous = self._previous, None

@@ -5,16 +5,13 @@ opened. One without a question yet is stored nowhere, so it stays open.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Signal
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation, Message, MessagesStored
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.foundation.bridge import Bridge
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 
 class ChatSessions(QObject):
@@ -37,7 +34,7 @@ class ChatSessions(QObject):
     titled = Signal()
     scope_loaded = Signal()
 
-    def __init__(self, bridge: Bridge, chat: "Chat", parent: QObject | None = None) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
@@ -107,7 +104,7 @@ class ChatSessions(QObject):
         session.conversation_stored.connect(self._on_conversation_stored)
         session.busy_changed.connect(self._on_busy_changed)
         session.answered.connect(self._on_answered)
-        session.replaced.connect(self._on_replaced)
+        session.replaced.connect(lambda *answers: self.replaced.emit(session, *answers))
         session.titled.connect(self.titled)
         session.scope_loaded.connect(self._on_scope_loaded)
         session.model.modelReset.connect(self.messages_changed)
@@ -133,7 +130,6 @@ class ChatSessions(QObject):
         is_shown = session is self.current or session in self._apart
         return is_shown or is_unsent or is_working
 
-    @Slot()
     def _follow_proposal(self) -> None:
         model = self.current.model
         turn = model.turn(-1) if model.rowCount() else None
@@ -142,12 +138,10 @@ class ChatSessions(QObject):
             self._proposal = proposal
             self.proposal_changed.emit(proposal)
 
-    @Slot(object)
     def _on_conversation_stored(self, conversation: Conversation) -> None:
         if self.sender() is self.current:
             self.conversation_stored.emit(conversation)
 
-    @Slot()
     def _on_scope_loaded(self) -> None:
         if self.sender() is self.current:
             self.scope_loaded.emit()
@@ -156,19 +150,13 @@ class ChatSessions(QObject):
         for session in self._open:
             session.model.show_stored(event.message_ids)
 
-    @Slot(bool)
     def _on_busy_changed(self, is_busy: bool) -> None:
         if self.sender() is self.current:
             self.busy_changed.emit(is_busy)
 
-    @Slot()
     def _on_answered(self) -> None:
         self._close_idle()
         self.answered.emit()
         session = self.sender()
         if isinstance(session, ChatSession):
             self.answer_completed.emit(session.conversation)
-
-    @Slot(object, object)
-    def _on_replaced(self, previous: Message, current: Message) -> None:
-        self.replaced.emit(self.sender(), previous, current)

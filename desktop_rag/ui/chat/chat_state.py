@@ -4,20 +4,17 @@ The tray lists the last chats, and the popup asks in new ones, before a chat pag
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.domain import Collection, Source
 from desktop_rag.core.library_events import DocumentCounts, DocumentsChanged, SourcesChanged
 from desktop_rag.core.shared_library import SharedLibraryChanged
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
 from desktop_rag.ui.foundation.bridge import Bridge, Job
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
 
 _DELAY_MS = 3_000
 
@@ -30,7 +27,7 @@ class LibraryOverview(QObject):
 
     loaded = Signal(object, int, int)
 
-    def __init__(self, bridge: Bridge, library: "Library", parent: QObject) -> None:
+    def __init__(self, bridge: Bridge, library: Library, parent: QObject) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._library = library
@@ -40,7 +37,6 @@ class LibraryOverview(QObject):
         bridge.hear((SourcesChanged, SharedLibraryChanged), self._on_changed)
         bridge.hear(DocumentsChanged, self._on_documents_changed)
 
-    @Slot()
     def refresh(self) -> None:
         """Load the overview; `loaded` follows."""
         library = self._library
@@ -84,20 +80,18 @@ class ConversationFeed(QObject):
     restored = Signal(object)
     search_finished = Signal(str, object)
 
-    def __init__(self, bridge: Bridge, chat: "Chat", parent: QObject) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, parent: QObject) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
         # As last carried by `loaded`.
         self.conversations: list[Conversation] | None = None
-        self._load_job: Job | None = None
-        self._search_job: Job | None = None
+        self._load_job = Job()
+        self._search_job = Job()
 
-    @Slot()
     def refresh(self) -> None:
         """Load the list; `loaded` carries it in display order."""
-        if self._load_job:
-            self._load_job.cancel()
+        self._load_job.cancel()
         self._load_job = self._bridge.run(self, self._chat.history.all, self._on_loaded)
 
     def rename(self, conversation_id: str, title: str) -> None:
@@ -110,8 +104,7 @@ class ConversationFeed(QObject):
 
     def search(self, text: str) -> None:
         """Search all messages; `search_finished` carries the text and conversation ids."""
-        if self._search_job:
-            self._search_job.cancel()
+        self._search_job.cancel()
         self._search_job = self._bridge.run(
             self,
             lambda: self._chat.history.find(text),
@@ -138,7 +131,6 @@ class ConversationFeed(QObject):
         self._bridge.run(self, change, finish)
 
     def _on_loaded(self, conversations: list[Conversation]) -> None:
-        self._load_job = None
         self.conversations = conversations
         self.loaded.emit(conversations)
 
@@ -147,7 +139,7 @@ class ChatState(QObject):
     """The list of chats, the open ones, and the overview of the library."""
 
     def __init__(
-        self, bridge: Bridge, library: "Library", chat: "Chat", parent: QObject | None = None
+        self, bridge: Bridge, library: Library, chat: Chat, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self.feed = ConversationFeed(bridge, chat, self)

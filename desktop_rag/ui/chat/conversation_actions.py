@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation, Message, ModelCheckOffered
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import file_name_of, persons_mask
@@ -20,10 +20,8 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.claim_panel import ClaimPanel
 from desktop_rag.ui.personal.rewrite_dialog import RewriteDialog
-from desktop_rag.ui.widgets.forms import choose_file, save_as
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
+from desktop_rag.ui.widgets.controls import plain_question
+from desktop_rag.ui.widgets.forms import choose_file, open_once, save_as
 
 _FORMS = {"Markdown (*.md)": "md", "Web page (*.html)": "html", "JSON (*.json)": "json"}
 
@@ -36,7 +34,7 @@ class ConversationActions(QObject):
     notified = Signal(object)
     undo_offered = Signal(object, object)
 
-    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, parent: QWidget) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
@@ -106,18 +104,13 @@ class ConversationActions(QObject):
             if not model or count <= FEW_FILES:
                 go_on()
                 return
-            box = QMessageBox(self._window)
-            box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-            box.setTextFormat(Qt.TextFormat.PlainText)
-            box.setWindowTitle(tr("Ask every file"))
-            box.setText(
-                tr(
-                    "Ask {count:,} files one by one?\n\nEach relevant file takes one request to"
-                    " {model}. You can stop at any time and keep what was found so far.",
-                    count=count,
-                    model=one_line(model),
-                )
+            text = tr(
+                "Ask {count:,} files one by one?\n\nEach relevant file takes one request to"
+                " {model}. You can stop at any time and keep what was found so far.",
+                count=count,
+                model=one_line(model),
             )
+            box = plain_question(self._window, tr("Ask every file"), text)
             go = box.addButton(tr("Ask files"), QMessageBox.ButtonRole.AcceptRole)
             box.addButton(QMessageBox.StandardButton.Cancel)
             go.clicked.connect(go_on)
@@ -129,23 +122,18 @@ class ConversationActions(QObject):
         self, offer: ModelCheckOffered, session: ChatSession, choose: Callable[[ModelCheck], None]
     ) -> None:
         """Ask whether a remote model is to check answers; it begins with the one of the offer."""
-        box = QMessageBox(self._window)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setWindowTitle(tr("Check with the model"))
         given = {"model": one_line(offer.model), "host": one_line(offer.host)}
         cost = tr(", {cost:.2g} at the known prices", cost=offer.cost) if offer.cost else ""
-        box.setText(
-            tr(
-                "Have {model} check answers too?\n\nIt reads the sentences that a comparison of"
-                " words leaves open, and their sources. They go to {host} in one request for each"
-                " answer: about {tokens:,} tokens for this one{cost}. First it is measured with 40"
-                " sample sentences.",
-                tokens=offer.tokens,
-                cost=cost,
-                **given,
-            )
+        text = tr(
+            "Have {model} check answers too?\n\nIt reads the sentences that a comparison of"
+            " words leaves open, and their sources. They go to {host} in one request for each"
+            " answer: about {tokens:,} tokens for this one{cost}. First it is measured with 40"
+            " sample sentences.",
+            tokens=offer.tokens,
+            cost=cost,
+            **given,
         )
+        box = plain_question(self._window, tr("Check with the model"), text)
         always = box.addButton(tr("Check every answer"), QMessageBox.ButtonRole.AcceptRole)
         never = box.addButton(tr("Never"), QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(tr("Not now"), QMessageBox.ButtonRole.RejectRole)
@@ -178,8 +166,7 @@ class ConversationActions(QObject):
             dialog = RewriteDialog(text, self._window, is_rewritten=message.is_rewritten)
             dialog.submitted.connect(lambda text: self._rewrite(message, text, done))
             dialog.delete_requested.connect(lambda: self._delete_rewrite(message, done))
-            dialog.finished.connect(dialog.deleteLater)
-            dialog.open()
+            open_once(dialog)
 
         self._bridge.run(self, lambda: self._history.own_text(message), open_dialog)
 

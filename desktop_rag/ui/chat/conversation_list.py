@@ -13,7 +13,6 @@ from PySide6.QtCore import (
     QSize,
     Qt,
     Signal,
-    Slot,
 )
 from PySide6.QtGui import QAction, QFont, QKeySequence, QPainter, QShowEvent
 from PySide6.QtWidgets import (
@@ -31,7 +30,7 @@ from shiboken6 import isValid
 from desktop_rag.core.conversation import Conversation, Role
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.markup.formulas import without_formulas
-from desktop_rag.ui.chat.conversation_model import ConversationFilter, ConversationModel
+from desktop_rag.ui.chat.conversation_model import ConversationFilter, ConversationModel, group_of
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
@@ -68,7 +67,7 @@ class ConversationDelegate(QStyledItemDelegate):
             place = QRect(option.rect.left(), option.rect.top(), option.rect.width(), heading_px)
             place.adjust(_SIDE_PX, 0, -_SIDE_PX, -_BELOW_PX)
             flags = Qt.AlignmentFlag.AlignLeading | Qt.AlignmentFlag.AlignBottom
-            painter.drawText(place, flags, index.data(ConversationModel.GroupRole))
+            painter.drawText(place, flags, _group(index))
             painter.restore()
         super().paint(painter, self._below(option, heading_px), index)
 
@@ -86,11 +85,14 @@ class ConversationDelegate(QStyledItemDelegate):
     def _heading_px(self, index: _Index) -> int:
         """The height of the heading above this row; 0 within a group."""
         before = index.sibling(index.row() - 1, 0)
-        group = index.data(ConversationModel.GroupRole)
-        if before.isValid() and before.data(ConversationModel.GroupRole) == group:
+        if before.isValid() and _group(before) == _group(index):
             return 0
         above = _ABOVE_PX if before.isValid() else 0
         return round(self._view.fontMetrics().height() * _SMALL) + above + _BELOW_PX + _BELOW_PX
+
+
+def _group(index: _Index) -> str:
+    return group_of(index.data(ConversationModel.RowRole))
 
 
 def _small(font: QFont) -> QFont:
@@ -199,20 +201,18 @@ class ConversationList(QWidget):
             self._view.clearSelection()
             self._view.setCurrentIndex(QModelIndex())
             return
-        self._view.setCurrentIndex(self._filtered.mapFromSource(self._model.index(row)))
+        self._view.setCurrentIndex(self._filtered.mapFromSource(self._model.index(row, 0)))
 
     def words_found_in(self, conversation: Conversation) -> str:
         """The words of the search, if they are in a message of this conversation; else ""."""
         is_found = conversation.conversation_id in self._found_ids
         return self._search.text().strip() if is_found else ""
 
-    @Slot()
     def rename_current(self) -> None:
         """Edit the title of the selected conversation in place."""
         if self._view.currentIndex().isValid():
             self._view.edit(self._view.currentIndex())
 
-    @Slot()
     def pin_current(self) -> None:
         """Pin or unpin the selected conversation."""
         if conversation := self._conversation_at(self._view.currentIndex()):
@@ -225,7 +225,6 @@ class ConversationList(QWidget):
             self._filtered.set_search(text, ids)
             self.choose(self._current_id)
 
-    @Slot()
     def delete_current(self) -> None:
         """Emit `delete_requested` for the selected conversation."""
         conversation = self._conversation_at(self._view.currentIndex())
@@ -233,9 +232,8 @@ class ConversationList(QWidget):
             self.delete_requested.emit(conversation)
 
     def _conversation_at(self, index: QModelIndex) -> Conversation | None:
-        return index.data(ConversationModel.ConversationRole)
+        return index.data(ConversationModel.RowRole)
 
-    @Slot(str)
     def _on_search_changed(self, text: str) -> None:
         # Titles match at once, messages once they were searched.
         self._found_ids = frozenset()
@@ -243,13 +241,11 @@ class ConversationList(QWidget):
         if wanted := text.strip():
             self.search_requested.emit(wanted)
 
-    @Slot(QModelIndex, QModelIndex)
     def _on_current_changed(self, index: QModelIndex, _before: QModelIndex) -> None:
         # The arrow keys open chats too; otherwise Delete would remove one that is not shown.
         if self._view.hasFocus():
             self._on_activated(index)
 
-    @Slot(QModelIndex)
     def _on_activated(self, index: QModelIndex) -> None:
         conversation = self._conversation_at(index)
         is_new = conversation and conversation.conversation_id != self._current_id
@@ -258,7 +254,6 @@ class ConversationList(QWidget):
         elif conversation:
             self.chosen_again.emit()
 
-    @Slot(QPoint)
     def _on_menu_requested(self, position: QPoint) -> None:
         index = self._view.indexAt(position)
         if not index.isValid():
@@ -316,7 +311,7 @@ class ChatFind(QObject):
         super().__init__(parent)
         self._bridge = bridge
         self._model = MessageModel(self)
-        self._job: Job | None = None
+        self._job = Job()
         self._count = 0
         self.words = ""
         self.places: tuple[Place, ...] = ()
@@ -334,13 +329,11 @@ class ChatFind(QObject):
 
     def find(self, words: str, near: int = 0) -> None:
         """Find words; the first hit from the message `near` on becomes the current one."""
-        if self._job:
-            self._job.cancel()
+        self._job.cancel()
         self._count = self._model.rowCount()
         messages = [self._model.turn(row).message for row in range(self._count)]
 
         def show(places: tuple[Place, ...]) -> None:
-            self._job = None
             at = bisect_left(places, (near, 0))
             self.words, self.places = words, places
             self.current = (at if at < len(places) else 0) if places else -1
@@ -355,7 +348,6 @@ class ChatFind(QObject):
             show,
         )
 
-    @Slot(int)
     def step(self, by: int) -> None:
         """Go to the next hit (1) or the previous one (-1), around the ends."""
         if self._model.rowCount() != self._count:
@@ -420,7 +412,6 @@ class FoundMessages(QWidget):
         self._wanted = words
         self._on_loaded()
 
-    @Slot()
     def open_bar(self) -> None:
         """Let the person type the words to find."""
         if not self.isVisible():
@@ -430,7 +421,6 @@ class FoundMessages(QWidget):
             self._bar.show()
         self._bar.begin()
 
-    @Slot()
     def close_bar(self) -> None:
         """Remove the marks, and give the focus back."""
         has_focus = self._bar.isAncestorOf(QApplication.focusWidget() or self)
@@ -445,7 +435,6 @@ class FoundMessages(QWidget):
         else:
             self.open_bar()
 
-    @Slot()
     def _on_loaded(self) -> None:
         words = self._wanted
         if not words or not self._model.rowCount():
@@ -455,7 +444,6 @@ class FoundMessages(QWidget):
         self._bar.show_words(words)
         self._find.find(words)
 
-    @Slot()
     def _on_changed(self) -> None:
         find = self._find
         self._bar.show_count(find.words, find.current, len(find.places))

@@ -2,19 +2,20 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QImage, QResizeEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 from shiboken6 import isValid
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Attachment, AttachmentKind, Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import pixels_in, read_part, update_object
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
 from desktop_rag.ui.composer.attached_files import AttachedFiles
@@ -31,10 +32,6 @@ from desktop_rag.ui.viewers.viewer import DocumentSpan, span_of
 from desktop_rag.ui.widgets.file_drop import FileDrop
 from desktop_rag.ui.widgets.forms import choose_files
 from desktop_rag.ui.widgets.image_view import ImageView
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
 
 NARROW_PX = 960
 _LEFT_PX, _SOURCES_PX = 220, 340
@@ -66,7 +63,7 @@ class SidePanels(QSplitter):
         self._is_left_wanted = True
         self._is_right_wanted = True
         self._has_right = False
-        self._is_reading = False
+        self.is_reading = False
         self._is_other_shown = False
         self._reading_px = 0
         self._sources_px = _SOURCES_PX
@@ -92,28 +89,22 @@ class SidePanels(QSplitter):
         self._is_other_shown = is_shown
         self._arrange()
 
-    @property
-    def is_reading(self) -> bool:
-        """True while a document is shown."""
-        return self._is_reading
-
     def set_reading_width(self, width_px: int) -> None:
         """Set the width that the person gave the document earlier."""
         self._reading_px = width_px
 
     def open_reading(self) -> None:
         """Show the document in place of the sources."""
-        if not self._is_reading:
-            self._is_reading = True
+        if not self.is_reading:
+            self.is_reading = True
             self._right.setCurrentWidget(self._reading)
             self._arrange()
             self._give_right(self._reading_px or round(self.width() * _READING_SHARE))
 
-    @Slot()
     def close_reading(self) -> None:
         """Show the sources again, if they are wanted."""
-        if self._is_reading:
-            self._is_reading = False
+        if self.is_reading:
+            self.is_reading = False
             self._right.setCurrentWidget(self._sources)
             self._arrange()
             self._give_right(self._sources_px)
@@ -123,13 +114,11 @@ class SidePanels(QSplitter):
         self._is_right_wanted = True
         self._arrange()
 
-    @Slot()
     def toggle_right(self) -> None:
         """Close or show the sources."""
         self._is_right_wanted = self._right.isHidden()
         self._arrange()
 
-    @Slot()
     def toggle_left(self) -> None:
         """Close or show the left panel, which replaces the right one in a narrow window."""
         self._is_left_wanted = self._left.isHidden()
@@ -139,7 +128,7 @@ class SidePanels(QSplitter):
         self._arrange()
 
     def _arrange(self) -> None:
-        has_right = self._is_reading or (self._is_right_wanted and self._has_right)
+        has_right = self.is_reading or (self._is_right_wanted and self._has_right)
         is_right_shown = has_right and not self._is_other_shown
         self._right.setVisible(is_right_shown)
         is_narrow = self.width() < NARROW_PX
@@ -147,7 +136,7 @@ class SidePanels(QSplitter):
 
     def _give_right(self, width_px: int) -> None:
         left, middle, right = self.sizes()
-        least = _MIN_READING_PX if self._is_reading else _MIN_PX[2]
+        least = _MIN_READING_PX if self.is_reading else _MIN_PX[2]
         room = middle + right - _MIN_PX[1]
         width_px = max(_MIN_PX[2], min(max(width_px, least), room))
         self.setSizes([left, middle + right - width_px, width_px])
@@ -156,12 +145,11 @@ class SidePanels(QSplitter):
         super().resizeEvent(event)
         self._arrange()
 
-    @Slot(int, int)
     def _on_moved(self, _position: int, _handle: int) -> None:
         width_px = self._right.width()
         if not self._right.isVisible():
             return
-        if self._is_reading:
+        if self.is_reading:
             self._reading_px = width_px
             self._timer.start()
         else:
@@ -180,9 +168,7 @@ class AnswerSources:
     question without documents has none.
     """
 
-    def __init__(
-        self, bridge: Bridge, chat: "Chat", panel: SourcesPanel, sides: SidePanels
-    ) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, panel: SourcesPanel, sides: SidePanels) -> None:
         self._bridge = bridge
         self._chat = chat
         self._marking, self._warning = Job(), Job()
@@ -255,7 +241,7 @@ class SourceReading(QObject):
     library_requested = Signal()
 
     def __init__(  # noqa: PLR0913, PLR0917  the page passes everything in
-        self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme,
+        self, bridge: Bridge, library: Library, chat: Chat, theme: Theme,
         opener: DocumentOpener, left: QWidget, middle: QWidget, page: QWidget,
         remembered: Path | None,
     ) -> None:  # fmt: skip
@@ -291,21 +277,18 @@ class SourceReading(QObject):
             self._is_ready_for_pages = True
             self._bridge.run(self, self._library.documents.prepare_pages)
 
-    @Slot(object, object)
     def read_citation(self, message: Message, source: SourceRef) -> None:
         """Show the document of a cited source of an answer, at its quote."""
         self._sources.show(message)
         self._panel.choose(source.n)
         self.read(source)
 
-    @Slot(object)
     def show_sources(self, message: Message) -> None:
         """Show the sources of an answer."""
         self.sides.close_reading()
         self._sources.show(message)
         self.sides.open_right()
 
-    @Slot()
     def toggle_sources(self) -> None:
         """Show or hide the sources, which replace a document that is read."""
         if self.sides.is_reading:
@@ -314,7 +297,6 @@ class SourceReading(QObject):
         else:
             self._sources.toggle()
 
-    @Slot(object)
     def read(self, source: SourceRef) -> None:
         """Show the document of a source beside the chat, at the cited words."""
         self.read_span(span_of(source))
@@ -326,7 +308,6 @@ class SourceReading(QObject):
         self.sides.open_reading()
         self.pane.read(place)
 
-    @Slot()
     def close(self) -> None:
         """Close the document, and give the focus back."""
         self.sides.close_reading()
@@ -340,7 +321,6 @@ class SourceReading(QObject):
         self._focus_before = None
         self.sides.close_reading()
 
-    @Slot(object)
     def _on_ask_requested(self, sources: Sequence[SourceRef]) -> None:
         items = (
             ScopeItem.of_place(s.document_id, s.path, s.part, s.url)
@@ -349,13 +329,11 @@ class SourceReading(QObject):
         )
         self._bridge.post(AskAboutRequested(QuestionScope.of(*items)))
 
-    @Slot(object)
     def open_elsewhere(self, source: SourceRef) -> None:
         """Open the file of a source in another program."""
         if source.is_in_library:
             self._opener.open(Path(source.path), source.url, source.anchor)
 
-    @Slot(str)
     def open_address(self, address: str) -> None:
         """Open a link of an answer, if the person agrees."""
         confirm_and_open(address, self._page)
@@ -364,7 +342,6 @@ class SourceReading(QObject):
         for width_px in pixels_in(remembered, "width"):
             self.sides.set_reading_width(width_px)
 
-    @Slot(int)
     def _on_width_chosen(self, width_px: int) -> None:
         if (path := self._remembered) is not None:
             self._bridge.run(self, lambda: update_object(path, reading={"width": width_px}))
@@ -380,8 +357,8 @@ class ChatAttachments(QObject):
     def __init__(
         self,
         bridge: Bridge,
-        library: "Library",
-        chat: "Chat",
+        library: Library,
+        chat: Chat,
         composer: Composer,
         sessions: ChatSessions,
         opener: DocumentOpener,
@@ -417,7 +394,6 @@ class ChatAttachments(QObject):
         choice.chosen.connect(self.check)
         bridge.hear(ExaminationChanged, self._on_examination_changed)
 
-    @Slot()
     def check(self) -> None:
         """Check again that the model accepts the attachments."""
         files = self._files
@@ -431,7 +407,6 @@ class ChatAttachments(QObject):
             lambda error: self._show_refusal(files, error),
         )
 
-    @Slot(object)
     def open(self, attachment: Attachment) -> None:
         """Show an image, or the text of a file."""
         if attachment.kind is AttachmentKind.IMAGE:
@@ -459,7 +434,6 @@ class ChatAttachments(QObject):
         files.is_loaded = not session.conversation_id
         return files
 
-    @Slot(object)
     def _on_session_shown(self, session: ChatSession) -> None:
         # A delayed question was for another conversation.
         self._composer.cancel_delayed_send()
@@ -467,12 +441,10 @@ class ChatAttachments(QObject):
         if session.conversation_id:
             self._load()
 
-    @Slot()
     def _load(self) -> None:
         files, conversation_id = self._files, self._sessions.current.conversation_id
         self._bridge.run(files, lambda: self._chat.attachments.of(conversation_id), files.load)
 
-    @Slot()
     def _on_changed(self) -> None:
         files = self.sender()
         assert isinstance(files, AttachedFiles)
@@ -502,19 +474,15 @@ class ChatAttachments(QObject):
 
     # --- actions of the person -------------------------------------------------------------------
 
-    @Slot(object)
     def _on_files_added(self, paths: Sequence[Path]) -> None:
         self._files.add_files(paths)
 
-    @Slot(object)
     def _on_image_pasted(self, image: QImage) -> None:
         self._files.add_image(image)
 
-    @Slot(int)
     def _on_removal_requested(self, key: int) -> None:
         self._files.remove(key)
 
-    @Slot()
     def _on_attach_requested(self) -> None:
         choose_files(
             self._page,
@@ -523,7 +491,6 @@ class ChatAttachments(QObject):
             name="attachDialog",
         )
 
-    @Slot()
     def _on_submitted(self) -> None:
         self._files.drop_failed()
 

@@ -5,20 +5,17 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Attachment, AttachmentKind
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.composer.image_reading import attach_file, attach_image, is_image_name
 from desktop_rag.ui.foundation.bridge import Bridge, Job
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
 
 MAX_FILES = 20
 _TOO_MANY = AppError(
@@ -53,7 +50,7 @@ class AttachedFiles(QObject):
     changed = Signal()
 
     def __init__(
-        self, bridge: Bridge, library: "Library", chat: "Chat", parent: QObject | None = None
+        self, bridge: Bridge, library: Library, chat: Chat, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge

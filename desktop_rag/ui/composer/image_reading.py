@@ -6,18 +6,15 @@ Qt decodes images, within fixed limits. Worker threads.
 import tempfile
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QImageReader, QPainter
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Attachment, Image
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
+from desktop_rag.ingest.library import Library
 
 IMAGE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"})
 _FORMATS = frozenset({b"png", b"jpeg", b"webp", b"bmp", b"gif", b"tiff"})
@@ -109,7 +106,7 @@ def _encoded(picture: QImage, form: str, quality: int) -> bytes:
     return bytes(held.data())
 
 
-def attach_file(library: "Library", chat: "Chat", path: Path, cancel: Event) -> Attachment:
+def attach_file(library: Library, chat: Chat, path: Path, cancel: Event) -> Attachment:
     """Read a file as an attachment of a chat.
 
     Raises:
@@ -123,7 +120,7 @@ def attach_file(library: "Library", chat: "Chat", path: Path, cancel: Event) -> 
 
 
 def attach_image(
-    library: "Library", chat: "Chat", pasted: QImage, name: str, cancel: Event
+    library: Library, chat: Chat, pasted: QImage, name: str, cancel: Event
 ) -> Attachment:
     """Attach an image from the clipboard. Raises the same errors as `attach_file`."""
     image = encode_image(pasted)
@@ -133,7 +130,7 @@ def attach_image(
         return chat.attachments.keep_image(name, image, _text_in(library, path, cancel))
 
 
-def _text_in(library: "Library", path: Path, cancel: Event) -> Attachment | None:
+def _text_in(library: Library, path: Path, cancel: Event) -> Attachment | None:
     """The text in an image; None if it has none or text recognition is not installed."""
     try:
         return library.documents.attach(path, cancel=cancel)

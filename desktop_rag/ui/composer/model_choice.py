@@ -1,12 +1,12 @@
 """The choice of the model and the assistant above the chat, and the caution below it. Qt thread."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import EndpointSettings, Settings
@@ -15,9 +15,6 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import literal, one_line, shortened
 from desktop_rag.ui.widgets.controls import MenuButton, PlainLabel, centred, set_tip
 from desktop_rag.ui.widgets.layouts import vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 _EXCERPTS = tr("Excerpts only (no model)")
 _COMPARISON = "comparison"
@@ -34,7 +31,7 @@ class ModelChoice(MenuButton):
     settings_requested = Signal()
     comparison_requested = Signal()
 
-    def __init__(self, theme: Theme, bridge: Bridge, chat: "Chat") -> None:
+    def __init__(self, theme: Theme, bridge: Bridge, chat: Chat) -> None:
         super().__init__(theme)
         self._bridge = bridge
         self._chat = chat
@@ -84,7 +81,6 @@ class ModelChoice(MenuButton):
         set_tip(self, tr("Set by the assistant") if self._assistant_model else "")
         self.setVisible(bool(self._settings.endpoints or self._assistant_model))
 
-    @Slot()
     def _look_up_offers(self) -> None:
         addresses = [endpoint.base_url for endpoint in self._settings.endpoints]
         self._fill()
@@ -126,7 +122,6 @@ class ModelChoice(MenuButton):
         now = (used.base_url, used.model) if used.is_set else ("", "")
         action.setChecked((base_url, model) == now)
 
-    @Slot(QAction)
     def _on_triggered(self, action: QAction) -> None:
         data = action.data()
         if data is None:
@@ -208,7 +203,6 @@ class AssistantChoice(MenuButton):
         action.setCheckable(True)
         action.setChecked(assistant_id == self.assistant_id)
 
-    @Slot(QAction)
     def _on_triggered(self, action: QAction) -> None:
         if action.isCheckable():
             self.choose(action.data())

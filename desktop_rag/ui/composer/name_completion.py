@@ -3,12 +3,12 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QListWidgetItem, QPlainTextEdit
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import (
     ALL_DOCUMENTS,
@@ -21,9 +21,6 @@ from desktop_rag.core.shared_library import is_shared_item
 from desktop_rag.ui.composer.field_completion import FieldCompletion
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import one_line
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 # What precedes the beginning of a sentence.
 _ENDS = ("", "\n", *".?!:…。？！")
@@ -107,7 +104,6 @@ class NameCompletion(FieldCompletion):
             QListWidgetItem(choice.in_words, self.rows).setData(_CHOICE_ROLE, choice)
         self._show_rows()
 
-    @Slot(QListWidgetItem)
     def _take(self, item: QListWidgetItem) -> None:
         cursor = self.field.textCursor()
         length = len(self._typed() or "") + 1
@@ -124,7 +120,7 @@ class NameCompletion(FieldCompletion):
 class NameFeed(QObject):
     """Looks names up for a completion in the background, one request at a time, newest next."""
 
-    def __init__(self, bridge: Bridge, chat: "Chat", completion: NameCompletion) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, completion: NameCompletion) -> None:
         super().__init__(completion)
         self._bridge = bridge
         self._chat = chat
@@ -133,7 +129,6 @@ class NameFeed(QObject):
         self._waiting: str | None = None
         completion.requested.connect(self._on_requested)
 
-    @Slot(str)
     def _on_requested(self, typed: str) -> None:
         if self._is_running:
             self._waiting = typed
@@ -156,7 +151,7 @@ class NameFeed(QObject):
             self._completion.show_choices(typed, choices)
 
 
-def choices_for(chat: "Chat", typed: str) -> list[NamedChoice]:
+def choices_for(chat: Chat, typed: str) -> list[NamedChoice]:
     """The choices with this text in their names. Worker threads."""
     wanted = typed.casefold()
     fixed = [c for c in (ALL, WITHOUT) if wanted in c.name.casefold()]

@@ -1,12 +1,12 @@
 """The scope of a question as chips above the field, with what can't be searched. Qt thread."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import DocumentsChanged, SourcesChanged
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope, ScopeItem, ScopeKind
@@ -18,9 +18,6 @@ from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.layouts import clear, drop, vertical
 from desktop_rag.ui.widgets.removable_chip import RemovableChip
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 SCOPE_ICONS = {
     ScopeKind.FILE: "file-text",
@@ -46,8 +43,8 @@ class ScopeBar(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._scope = self._before = ALL_DOCUMENTS
-        self._files: Sequence[AttachedFile] = ()
+        self.scope = self._before = ALL_DOCUMENTS
+        self.attached: Sequence[AttachedFile] = ()
         self._field: QPlainTextEdit | None = None
         self._offers: list[TextButton] = []
         self.setAccessibleName(tr("What the question is about"))
@@ -64,34 +61,24 @@ class ScopeBar(QWidget):
             part.hide()
 
     @property
-    def scope(self) -> QuestionScope:
-        """What the next question is about."""
-        return self._scope
-
-    @property
-    def attached(self) -> Sequence[AttachedFile]:
-        """The attached files among the chips."""
-        return self._files
-
-    @property
     def is_reading(self) -> bool:
         """True while an attached file is being read."""
-        return any(file.is_reading for file in self._files)
+        return any(file.is_reading for file in self.attached)
 
     def set_scope(self, scope: QuestionScope) -> None:
         """Ask about this scope from now on."""
-        if scope != self._scope:
-            self._before, self._scope = self._scope, scope
+        if scope != self.scope:
+            self._before, self.scope = self.scope, scope
             self._show()
 
     def add(self, item: ScopeItem) -> None:
         """Ask about this part too."""
-        self.set_scope(self._scope.with_item(item))
+        self.set_scope(self.scope.with_item(item))
 
     def show_attached(self, files: Sequence[AttachedFile]) -> None:
         """Show these files after the scope."""
-        if tuple(files) != tuple(self._files):
-            self._files = tuple(files)
+        if tuple(files) != tuple(self.attached):
+            self.attached = tuple(files)
             self._show()
 
     def clear(self) -> None:
@@ -120,10 +107,10 @@ class ScopeBar(QWidget):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         is_empty = self._field is not None and not self._field.toPlainText()
         if is_empty and isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
-            if event.key() == Qt.Key.Key_Backspace and self._scope.items:
-                self.remove(self._scope.items[-1])
+            if event.key() == Qt.Key.Key_Backspace and self.scope.items:
+                self.remove(self.scope.items[-1])
                 return True
-            can_undo = self._before not in (ALL_DOCUMENTS, self._scope)
+            can_undo = self._before not in (ALL_DOCUMENTS, self.scope)
             if event.matches(QKeySequence.StandardKey.Undo) and can_undo:
                 self.set_scope(self._before)
                 return True
@@ -131,8 +118,8 @@ class ScopeBar(QWidget):
 
     def remove(self, *items: ScopeItem) -> None:
         """Stop asking about these; Ctrl+Z in the empty field undoes that."""
-        left = tuple(item for item in self._scope.items if item not in items)
-        if left or self._files:
+        left = tuple(item for item in self.scope.items if item not in items)
+        if left or self.attached:
             self.set_scope(QuestionScope.of(*left))
         else:
             self.clear()
@@ -149,8 +136,8 @@ class ScopeBar(QWidget):
         self.changed.emit()
 
     def _scope_chips(self) -> list[RemovableChip]:
-        items = self._scope.items
-        is_one = len(items) + len(self._files) == 1
+        items = self.scope.items
+        is_one = len(items) + len(self.attached) == 1
         shown = items if len(items) <= _MOST_CHIPS else items[: _MOST_CHIPS - 1]
         chips = [
             self._chip(
@@ -174,9 +161,9 @@ class ScopeBar(QWidget):
         return chip
 
     def _file_chips(self) -> list[RemovableChip]:
-        is_one = len(self._scope.items) + len(self._files) == 1
+        is_one = len(self.scope.items) + len(self.attached) == 1
         chips: list[RemovableChip] = []
-        for file in self._files:
+        for file in self.attached:
             removal = _ALL if is_one else tr("Remove {one_line}", one_line=one_line(file.name))
             chip = RemovableChip(self._theme, file.name, removal, icon="attach:muted")
             chip.removed.connect(lambda key=file.key: self._on_file_removed(key))
@@ -184,12 +171,11 @@ class ScopeBar(QWidget):
         return chips
 
     def _on_file_removed(self, key: int) -> None:
-        if len(self._scope.items) + len(self._files) == 1:
+        if len(self.scope.items) + len(self.attached) == 1:
             self.clear()
         else:
             self.attachment_removed.emit(key)
 
-    @Slot()
     def _fit(self) -> None:
         self.setVisible(not (self._chips.isHidden() and self._notice_row.isHidden()))
         self.updateGeometry()
@@ -207,7 +193,7 @@ class ScopeCheck(QObject):
     library_requested = Signal()
 
     def __init__(
-        self, bridge: Bridge, chat: "Chat", bar: ScopeBar, assistant_id: Callable[[], str]
+        self, bridge: Bridge, chat: Chat, bar: ScopeBar, assistant_id: Callable[[], str]
     ) -> None:
         """`assistant_id` returns the current assistant, which may not have access to everything."""
         super().__init__(bar)
@@ -219,7 +205,6 @@ class ScopeCheck(QObject):
         bar.changed.connect(self.check)
         bridge.hear((DocumentsChanged, SourcesChanged), self._on_library_changed)
 
-    @Slot()
     def check(self) -> None:
         """Check again, after a check that is running."""
         scope, assistant_id = self._bar.scope, self._assistant_id()

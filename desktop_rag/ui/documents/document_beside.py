@@ -2,22 +2,19 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDialog, QSplitter, QWidget
 from shiboken6 import isValid
 
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.reading.reading_pane import ReadingPane
 from desktop_rag.ui.viewers.viewer import DocumentSpan, span_of
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 _SHARE = 0.45
 _LEAST_PX = 320
@@ -34,10 +31,9 @@ class DocumentBeside(QSplitter):
     library_requested = Signal()
 
     def __init__(
-        self, bridge: Bridge, library: "Library", theme: Theme, opener: DocumentOpener,
-        parent: QWidget | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(Qt.Orientation.Horizontal, parent)
+        self, bridge: Bridge, library: Library, theme: Theme, opener: DocumentOpener
+    ) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
         self._bridge = bridge
         self._library = library
         self._theme = theme
@@ -64,17 +60,14 @@ class DocumentBeside(QSplitter):
             self._arrange()
         pane.read(place)
 
-    @Slot(str)
     def read_document(self, document_id: str) -> None:
         """Show a document from its beginning."""
         self.read(DocumentSpan(document_id))
 
-    @Slot(object)
     def read_source(self, source: SourceRef) -> None:
         """Show the document of a source at the cited words."""
         self.read(span_of(source))
 
-    @Slot()
     def close_document(self) -> None:
         """Show the page alone; the focus returns to where it was."""
         if self._pane is None:
@@ -99,7 +92,6 @@ class DocumentBeside(QSplitter):
             right = round(self.width() * self._share)
             self.setSizes([self.width() - right, right])
 
-    @Slot()
     def _on_moved(self) -> None:
         if self.is_reading and self._pane is not None:
             self._share = self._pane.width() / max(1, self.width())
@@ -123,14 +115,13 @@ class DialogReading(QObject):
     Asking about a document closes the dialog, since the chat goes on behind it.
     """
 
-    def __init__(self, bridge: Bridge, library: "Library", theme: Theme, dialog: QDialog) -> None:
+    def __init__(self, bridge: Bridge, library: Library, theme: Theme, dialog: QDialog) -> None:
         super().__init__(dialog)
         self._bridge = bridge
         self._library = library
         self._dialog = dialog
         self._opener = DocumentOpener(bridge, library, theme, dialog)
 
-    @Slot(object)
     def read(self, source: SourceRef) -> None:
         """Show the document of a source at the cited words."""
         self._bridge.run(self, lambda: self._in_library(source), self._show)

@@ -2,17 +2,9 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QModelIndex, QObject, QStringListModel, Qt, QUrl, Slot
-from PySide6.QtGui import (
-    QColor,
-    QDesktopServices,
-    QGuiApplication,
-    QTextCharFormat,
-    QTextCursor,
-    QTextDocument,
-)
+from PySide6.QtCore import QModelIndex, QObject, QStringListModel, Qt, QUrl
+from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -33,11 +25,13 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.markup.inert_markdown import safe_address
 from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor, Chunk
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.documents.external_viewer import FileOpener, Refused, open_in_viewer
 from desktop_rag.ui.foundation.ask_request import AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import bind
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.word_search import qt_offset
 from desktop_rag.ui.foundation.wording import one_line, place_in_words, value_in_words
 from desktop_rag.ui.passwords.password_actions import PasswordActions
 from desktop_rag.ui.reading.reading_pane import ReadingPane, ReadingWindow
@@ -51,9 +45,6 @@ from desktop_rag.ui.widgets.controls import (
     plain_question,
 )
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 _MAX_SHOWN = 300
 
@@ -124,22 +115,18 @@ class DocumentText(QPlainTextEdit):
         self.setTextCursor(cursor)
         self.centerCursor()
 
-    def find_next(self, words: str, *, backwards: bool = False) -> bool:
+    def find_next(self, words: str) -> bool:
         """Select the next match, wrapping around; False if there is none."""
-        flag = QTextDocument.FindFlag.FindBackward if backwards else QTextDocument.FindFlag(0)
         if not words:
             return False
-        if self.find(words, flag):
+        if self.find(words):
             return True
-        cursor = self.textCursor()
-        move = QTextCursor.MoveOperation
-        cursor.movePosition(move.End if backwards else move.Start)
         before = self.textCursor()
-        self.setTextCursor(cursor)
-        if self.find(words, flag):
-            return True
-        self.setTextCursor(before)
-        return False
+        self.moveCursor(QTextCursor.MoveOperation.Start)
+        is_found = self.find(words)
+        if not is_found:
+            self.setTextCursor(before)
+        return is_found
 
     def _mark(self) -> None:
         selections = [self._selection(self._passage, _PASSAGE_ALPHA)]
@@ -161,14 +148,9 @@ class DocumentText(QPlainTextEdit):
 
     def _cursor(self, span: Span) -> QTextCursor:
         cursor = QTextCursor(self.document())
-        cursor.setPosition(self._position(span[0]))
-        cursor.setPosition(self._position(span[1]), QTextCursor.MoveMode.KeepAnchor)
+        cursor.setPosition(qt_offset(self._text, span[0]))
+        cursor.setPosition(qt_offset(self._text, span[1]), QTextCursor.MoveMode.KeepAnchor)
         return cursor
-
-    def _position(self, offset: int) -> int:
-        """An offset in code points as Qt's offset in UTF-16 units."""
-        before = self._text[:offset]
-        return len(before) if before.isascii() else len(before.encode("utf-16-le")) // 2
 
 
 _WIDTH_PX = 1040
@@ -190,7 +172,7 @@ class DocumentDetails(QWidget):
     """A window with a document's state, passages and text as stored in the library."""
 
     def __init__(
-        self, bridge: Bridge, library: "Library", theme: Theme, place: DocumentSpan,
+        self, bridge: Bridge, library: Library, theme: Theme, place: DocumentSpan,
         parent: QWidget,
     ) -> None:  # fmt: skip
         super().__init__(parent, Qt.WindowType.Window)
@@ -328,7 +310,6 @@ class DocumentDetails(QWidget):
         is_part = chunk is not None and (place.start, place.end) != (chunk.start, chunk.end)
         return (place.start, place.end) if place.end and is_inside and is_part else None
 
-    @Slot(QModelIndex, QModelIndex)
     def _on_passage_chosen(self, index: QModelIndex, _before: QModelIndex) -> None:
         chunk = self._chunk
         if chunk is None:
@@ -346,12 +327,10 @@ class DocumentDetails(QWidget):
     def _step(self, by: int) -> None:
         self._choose(self._list.currentIndex().row() + by)
 
-    @Slot()
     def _on_find(self) -> None:
         is_found = self._text.find_next(self._find.text())
         self._number.setText("" if is_found or not self._find.text() else tr("Not found"))
 
-    @Slot()
     def _on_copy(self) -> None:
         if chunk := self._chunk:
             QGuiApplication.clipboard().setText(chunk.text)
@@ -386,7 +365,7 @@ def _chunk_at(chunks: list[Chunk], offset: int) -> int:
 class DocumentOpener(QObject):
     """Opens files, web pages and documents for any page."""
 
-    def __init__(self, bridge: Bridge, library: "Library", theme: Theme, page: QWidget) -> None:
+    def __init__(self, bridge: Bridge, library: Library, theme: Theme, page: QWidget) -> None:
         """Dialogs and windows open over `page`."""
         super().__init__(page)
         self._bridge = bridge
@@ -431,29 +410,24 @@ class DocumentOpener(QObject):
         def open_elsewhere(document: Document, anchor: Anchor) -> None:
             self.open(document.path, document.address, anchor, pane.show_failure)
 
-        def show_folder(document: Document) -> None:
-            self.show_in_folder(document.path, self._say)
+        def say(error: AppError) -> None:
+            self._bridge.post(Notice(error.title, error.hint))
 
         pane.open_requested.connect(open_elsewhere)
         pane.ask_requested.connect(self.ask_about)
-        pane.folder_requested.connect(show_folder)
+        pane.folder_requested.connect(lambda document: self.show_in_folder(document.path, say))
         pane.window_requested.connect(self.read)
         pane.details_requested.connect(self.show_details)
         pane.password_requested.connect(self._passwords.ask)
         pane.address_clicked.connect(lambda address: confirm_and_open(address, self._page))
 
-    @Slot(object)
     def ask_about(self, document: Document) -> None:
         """Let the person ask about a document."""
         scope = QuestionScope.of(ScopeItem.of_document(document))
         self._bridge.post(AskAboutRequested(scope))
 
-    @Slot(object)
     def show_details(self, place: DocumentSpan) -> DocumentDetails:
         """Show a document's state and passages."""
         details = DocumentDetails(self._bridge, self._library, self._theme, place, self._page)
         details.show()
         return details
-
-    def _say(self, error: AppError) -> None:
-        self._bridge.post(Notice(error.title, error.hint))

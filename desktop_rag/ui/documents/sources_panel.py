@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import regex
-from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
@@ -146,7 +146,7 @@ class PassageText(MarkedText):
         self._stripped = len(text) - len(text.lstrip())
         at = text.find(quote.strip())
         self._marked = self._shown([(at, at + len(quote.strip()))])
-        self._is_whole = not self.is_longer
+        self.is_whole = not self.is_longer
         self._show()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -179,18 +179,13 @@ class PassageText(MarkedText):
         lines = self._passage.count("\n")
         return len(self._passage) > MOST_CHARS + 40 or lines > MOST_LINES + 1
 
-    @property
-    def is_whole(self) -> bool:
-        """True while the whole passage is shown."""
-        return self._is_whole
-
     def show_whole(self, is_whole: bool) -> None:
         """Show the whole passage, or only the part around the quote."""
-        self._is_whole = is_whole
+        self.is_whole = is_whole
         self._show()
 
     def _show(self) -> None:
-        if self._is_whole:
+        if self.is_whole:
             self.show_marked(self._passage, self._marked)
         else:
             self.show_marked(*excerpt(self._passage, self._marked))
@@ -253,15 +248,8 @@ class SourceCard(Card):
     read_requested = Signal(object)
     open_requested = Signal(object)
 
-    def __init__(
-        self,
-        theme: Theme,
-        source: SourceRef,
-        *,
-        follows: bool = False,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent, kind="source")
+    def __init__(self, theme: Theme, source: SourceRef, *, follows: bool = False) -> None:
+        super().__init__(kind="source")
         self._theme = theme
         self.source = source
         self._follows = follows
@@ -373,16 +361,13 @@ class SourceCard(Card):
         if event.button() == Qt.MouseButton.LeftButton:
             self._on_read_clicked()
 
-    @Slot()
     def _on_read_clicked(self) -> None:
         self.read_requested.emit(self.source)
 
-    @Slot()
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText(self.source.text)
         self._copy.show_as("check:success", tr("Copied"))
 
-    @Slot()
     def _on_fold_clicked(self) -> None:
         is_whole = not self._passage.is_whole
         self._passage.show_whole(is_whole)
@@ -415,7 +400,7 @@ class SourcesPanel(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._sources: tuple[SourceRef, ...] = ()
+        self.sources: tuple[SourceRef, ...] = ()
         self._nearest: tuple[SourceRef, ...] = ()
         self._places: Mapping[int, Sequence[Span]] = {}
         self._cautions: Mapping[str, str] = {}
@@ -432,7 +417,7 @@ class SourcesPanel(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._title = PlainLabel(tr("Sources"), scale="heading")
         self._ask = IconButton(self._theme, "chat:muted", tr("Ask about these files only"))
-        self._ask.clicked.connect(lambda: self.ask_requested.emit(self._sources or self._nearest))
+        self._ask.clicked.connect(lambda: self.ask_requested.emit(self.sources or self._nearest))
         close = IconButton(
             self._theme, "close:muted", tr("Close sources"), then=self.close_requested
         )
@@ -451,11 +436,6 @@ class SourcesPanel(QWidget):
         self._ask.hide()
         vertical(head, self._empty, (self._scroll, 1), on=self, margins=0)
 
-    @property
-    def sources(self) -> tuple[SourceRef, ...]:
-        """The sources on show."""
-        return self._sources
-
     def show_sources(
         self,
         sources: Sequence[SourceRef],
@@ -467,9 +447,9 @@ class SourcesPanel(QWidget):
         self._empty.setText(_SEARCHING if is_searching else _NONE)
         self._empty.setVisible(not sources and not nearest)
         self._ask.setVisible(any(s.is_in_library for s in (*sources, *nearest)))
-        if (tuple(sources), tuple(nearest)) == (self._sources, self._nearest):
+        if (tuple(sources), tuple(nearest)) == (self.sources, self._nearest):
             return
-        self._sources, self._nearest = tuple(sources), tuple(nearest)
+        self.sources, self._nearest = tuple(sources), tuple(nearest)
         self._places, self._cautions = {}, {}
         self._clear()
         cited = [s for s in sources if s.is_cited]
@@ -515,7 +495,6 @@ class SourcesPanel(QWidget):
         self._cards.clear()
         clear(self._column)
 
-    @Slot()
     def _add_some(self) -> None:
         """Add cards for a few milliseconds, then let the window handle events."""
         stop_at = time.perf_counter() + _BUDGET_S
@@ -526,7 +505,6 @@ class SourcesPanel(QWidget):
                 break
         self._lay_out()
 
-    @Slot()
     def _lay_out(self) -> None:
         """Give the cards their heights now: Qt would first draw them with those of before.
 
@@ -583,11 +561,8 @@ def _wrapped_from(anchor: Anchor) -> int:
     return _TEXT_LINE_CHARS if anchor.heading else 0
 
 
-def _muted(
-    text: str, mode: Qt.TextElideMode, tip: str = "", *, is_small: bool = True
-) -> ElidedLabel:
-    scale = "small" if is_small else ""
-    return ElidedLabel(one_line(text), tone="muted", scale=scale, mode=mode, tip=tip)
+def _muted(text: str, mode: Qt.TextElideMode, tip: str = "") -> ElidedLabel:
+    return ElidedLabel(one_line(text), tone="muted", scale="small", mode=mode, tip=tip)
 
 
 def _copies_in_words(also_in: Sequence[str]) -> str:

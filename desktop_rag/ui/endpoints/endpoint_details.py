@@ -1,10 +1,8 @@
 """The fields for an endpoint's limits, prices and budget, and for its chat model. Qt thread."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMargins, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QMargins, QModelIndex, QPersistentModelIndex, QSize, Qt
 from PySide6.QtWidgets import (
     QComboBox,
     QCompleter,
@@ -15,23 +13,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import ListedModel
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoints.client.rate_limits import money_in_words
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.widgets.controls import TextButton
-from desktop_rag.ui.widgets.form_fields import (
-    DropDown,
-    SettingsSection,
-    money_field,
-    note,
-    number_field,
-    show_number,
-)
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
+from desktop_rag.ui.widgets.form_fields import DropDown, money_field, note, number_field
+from desktop_rag.ui.widgets.value_form import ValueForm
 
 _NO_LIMIT = tr("No limit")
 _PER_MILLION = tr(" per million tokens")
@@ -41,6 +30,15 @@ _NOTE = tr(
     " list of models count, where it has any; they are in US dollars. Runs of My questions and"
     " scheduled questions that may cost more than you set are not begun without you."
 )
+# The settings with the names of their fields.
+_LIMITS = {
+    "requests_per_minute": tr("Requests per minute"),
+    "tokens_per_minute": tr("Tokens per minute"),
+    "price_in": tr("Price per million input tokens"),
+    "price_out": tr("Price per million output tokens"),
+    "spend_per_day": tr("Daily budget"),
+    "ask_above": tr("Ask before a run above"),
+}
 _RATE_WORDS = tr("too many requests, throttle, quota, 429, speed limit")
 _PRICE_WORDS = tr("costs, money, dollars, fee, bill, per token")
 _BUDGET_WORDS = tr("costs, money, spending limit, cap, expensive")
@@ -49,14 +47,12 @@ _BUDGET_WORDS = tr("costs, money, spending limit, cap, expensive")
 class EndpointLimits(QWidget):
     """Adds rows to a section, hidden until a limit is set or the button is pressed."""
 
-    changed = Signal()
-
-    def __init__(self, bridge: Bridge, chat: "Chat", section: SettingsSection) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, section: ValueForm) -> None:
         super().__init__(section)
         self._bridge = bridge
         self._chat = chat
         self._base_url = ""
-        self._job: Job | None = None
+        self._job = Job()
         self._requests = number_field(0, 100_000, 1, tr(" requests per minute"))
         self._tokens = number_field(0, 100_000_000, 1000, tr(" tokens per minute"))
         self._price_in = money_field(100_000.0, _PER_MILLION)
@@ -64,17 +60,13 @@ class EndpointLimits(QWidget):
         self._spend = money_field(1_000_000.0)
         self._ask_above = money_field(1_000_000.0)
         self._spent = note()
-        named = {
-            tr("Requests per minute"): self._requests,
-            tr("Tokens per minute"): self._tokens,
-            tr("Price per million input tokens"): self._price_in,
-            tr("Price per million output tokens"): self._price_out,
-            tr("Daily budget"): self._spend,
-            tr("Ask before a run above"): self._ask_above,
-        }
-        for name, field in named.items():
+        self._fields = (
+            self._requests, self._tokens, self._price_in, self._price_out, self._spend,
+            self._ask_above,
+        )  # fmt: skip
+        for (setting, name), field in zip(_LIMITS.items(), self._fields, strict=True):
             field.setAccessibleName(name)
-            field.valueChanged.connect(self.changed)
+            section.bind_field(setting, field)
         self._requests.setSpecialValueText(tr("No request limit"))
         self._tokens.setSpecialValueText(tr("No token limit"))
         self._spend.setSpecialValueText(_NO_LIMIT)
@@ -93,7 +85,7 @@ class EndpointLimits(QWidget):
             section.add_row(tr("Output price"), self._price_out, words=_PRICE_WORDS),
             section.add_row(tr("Daily budget"), self._spend, self._spent, words=_BUDGET_WORDS),
             section.add_row(tr("Ask before a run above"), self._ask_above, words=_BUDGET_WORDS),
-            *named.values(), explained, self._spent,
+            *self._fields, explained, self._spent,
         ]  # fmt: skip
         section.add_note(explained)
         self._show_rows(False)
@@ -101,38 +93,17 @@ class EndpointLimits(QWidget):
     @property
     def fields(self) -> Sequence[QWidget]:
         """The fields in Tab order."""
-        prices = (self._price_in, self._price_out, self._spend, self._ask_above)
-        return (self._open, self._requests, self._tokens, *prices)
+        return (self._open, *self._fields)
 
-    def show_endpoint(self, endpoint: EndpointSettings) -> None:
-        """Show the limits of this endpoint without emitting `changed`."""
-        is_other_address = endpoint.base_url != self._base_url
-        self._base_url = endpoint.base_url
-        show_number(self._requests, endpoint.requests_per_minute)
-        show_number(self._tokens, endpoint.tokens_per_minute)
-        show_number(self._price_in, endpoint.price_in)
-        show_number(self._price_out, endpoint.price_out)
-        show_number(self._spend, endpoint.spend_per_day)
-        show_number(self._ask_above, endpoint.ask_above)
-        if is_other_address:
-            self._show_rows(self.limited(EndpointSettings()) != EndpointSettings())
+    def show_address(self, base_url: str) -> None:
+        """Show what was spent at this address; the limits themselves are shown before."""
+        if base_url != self._base_url:
+            self._base_url = base_url
+            self._show_rows(any(field.value() for field in self._fields))
             self._look_up_spending()
 
-    def limited(self, endpoint: EndpointSettings) -> EndpointSettings:
-        """The endpoint with the limits entered here."""
-        return replace(
-            endpoint,
-            requests_per_minute=self._requests.value(),
-            tokens_per_minute=self._tokens.value(),
-            price_in=self._price_in.value(),
-            price_out=self._price_out.value(),
-            spend_per_day=self._spend.value(),
-            ask_above=self._ask_above.value(),
-        )
-
     def _look_up_spending(self) -> None:
-        if self._job:
-            self._job.cancel()
+        self._job.cancel()
         self._spent.clear()
         if base_url := self._base_url:
             self._job = self._bridge.run(
@@ -142,12 +113,10 @@ class EndpointLimits(QWidget):
     def _show_spent(self, spent: float) -> None:
         self._spent.setText(tr("Spent today: {spent}", spent=money_in_words(spent)))
 
-    @Slot()
     def _on_open_clicked(self) -> None:
         self._show_rows(True)
         self._requests.setFocus()
 
-    @Slot(object)
     def _on_wanted(self, field: QWidget) -> None:
         if field in self._opened:
             self._show_rows(True)
@@ -167,12 +136,12 @@ _ROW_MARGINS = QMargins(4, 3, 12, 3)
 class ListedModelBox(DropDown):
     """An editable field for a chat model; `facts` is the note below on the entered one."""
 
-    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
         self._base_url = ""
-        self._job: Job | None = None
+        self._job = Job()
         self._listed: dict[str, ListedModel] = {}
         self.facts = note()
         self.edit = QLineEdit(placeholderText=tr("A name, or press Test for a list"))
@@ -195,8 +164,7 @@ class ListedModelBox(DropDown):
         if base_url == self._base_url:
             return
         self._base_url = base_url
-        if self._job:
-            self._job.cancel()
+        self._job.cancel()
         self.show_models(())
         if base_url:
             self._job = self._bridge.run(

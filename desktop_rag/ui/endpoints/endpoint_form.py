@@ -7,12 +7,12 @@ repr.
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
@@ -35,8 +35,13 @@ from desktop_rag.models.endpoints.providers import (
 from desktop_rag.ui.documents.document_opener import confirm_and_open
 from desktop_rag.ui.endpoints.endpoint_details import EndpointLimits, ListedModelBox
 from desktop_rag.ui.endpoints.key_field import KeyField
-from desktop_rag.ui.endpoints.model_findings import ModelFindings, ReportCard, nobody_there
-from desktop_rag.ui.foundation.bridge import Bridge, EditEnd, Job
+from desktop_rag.ui.endpoints.model_findings import (
+    ModelFindings,
+    ReportCard,
+    ServerTestButton,
+    nobody_there,
+)
+from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import (
     Card,
@@ -46,17 +51,9 @@ from desktop_rag.ui.widgets.controls import (
     set_property,
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow
-from desktop_rag.ui.widgets.form_fields import (
-    DropDown,
-    SettingsSection,
-    note,
-    number_field,
-    show_number,
-)
+from desktop_rag.ui.widgets.form_fields import DropDown, note, number_field, show_number
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
+from desktop_rag.ui.widgets.value_form import ValueForm
 
 _NONE = tr("Choose a service…")
 
@@ -105,14 +102,12 @@ class ServiceChoice(QWidget):
         self._open.setEnabled(is_listed)
         self._note.say(service.note if service else "")
 
-    @Slot()
     def _on_chosen(self) -> None:
         service = self._service
         self._show(service)
         if service:
             self.chosen.emit(service)
 
-    @Slot()
     def _on_open_clicked(self) -> None:
         if service := self._service:
             confirm_and_open(service.key_page, self)
@@ -131,7 +126,7 @@ class LocalServerList(QWidget):
     chosen = Signal(str)
     searched = Signal(object)
 
-    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
@@ -151,12 +146,10 @@ class LocalServerList(QWidget):
         """The buttons in Tab order."""
         return [*self._uses.values(), self._search]
 
-    @Slot()
     def _on_use_clicked(self) -> None:
         used = next(name for name, button in self._uses.items() if button is self.sender())
         self.chosen.emit(USUAL[used])
 
-    @Slot()
     def search(self) -> None:
         """Search for running servers, unless a search is running."""
         if not self._search.isEnabled():
@@ -234,7 +227,6 @@ class FirstModelGuide(Card):
         )
         self.hide()
 
-    @Slot()
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText(_COMMAND)
         self._copy.setText(tr("Copied"))
@@ -323,27 +315,24 @@ def privacy_note(base_url: str) -> str:
     return f"{sent}." if is_encrypted else tr("{sent} without encryption.", sent=sent)
 
 
-class EndpointForm(SettingsSection):
+class EndpointForm(ValueForm):
     """Edits one endpoint; `changed` carries a valid EndpointSettings.
 
     The address of a server on this computer is a draft until something answers there. Where the app
     runs a model itself, `own_requested` asks for the list of them, and there is no address to edit.
     """
 
-    changed = Signal(object)
     own_requested = Signal()
 
-    def __init__(self, bridge: Bridge, chat: "Chat", endpoint: EndpointSettings) -> None:
-        super().__init__(tr("Model"), _INTRO)
+    def __init__(self, bridge: Bridge, chat: Chat, endpoint: EndpointSettings) -> None:
+        super().__init__(tr("Model"), endpoint, _INTRO)
         self._bridge = bridge
         self._chat = chat
-        self._endpoint = endpoint
         self._taken: frozenset[str] = frozenset()
         self._is_draft = False
-        self._test_job: Job | None = None
         self._build()
-        self.show_endpoint(endpoint)
         self._connect()
+        self.show_endpoint(endpoint)
 
     def show_endpoint(
         self, endpoint: EndpointSettings, *, taken: frozenset[str] = frozenset()
@@ -353,20 +342,17 @@ class EndpointForm(SettingsSection):
         self._show(endpoint, taken)
 
     def _show(self, endpoint: EndpointSettings, taken: frozenset[str]) -> None:
-        before, now = ((e.base_url, e.model) for e in (self._endpoint, endpoint))
-        self._endpoint, self._taken = endpoint, taken
+        before, now = ((e.base_url, e.model) for e in (self.value, endpoint))
+        self._taken = taken
         self._address.setText(endpoint.base_url)
         if now != before:
             # The report is about the tested address and model.
-            self._stop_test()
+            self._test.stop()
             self._report.hide()
-        self._name.setText(endpoint.name)
         self._name.setPlaceholderText(endpoint.label or tr("Any name you like"))
         self._model.set_address(endpoint.base_url)
-        self._model.setEditText(endpoint.model)
-        show_number(self._context, endpoint.context_tokens)
-        show_number(self._timeout, round(endpoint.timeout_s))
-        self._limits.show_endpoint(endpoint)
+        self.show_value(endpoint)
+        self._limits.show_address(endpoint.base_url)
         self._show_address_note()
         self._key.set_address(endpoint.base_url)
         self._findings.show_endpoint(endpoint)
@@ -409,7 +395,7 @@ class EndpointForm(SettingsSection):
         self._context = number_field(0, 2_000_000, 1024, tr(" tokens"))
         self._context.setSpecialValueText(tr("Automatic"))
         self._timeout = number_field(1, 3600, 5, tr(" seconds"))
-        self._test = TextButton(tr("Test"), kind="primary", then=self._on_test_clicked)
+        self._test = ServerTestButton(self._bridge, self._on_test_clicked)
         self._report = ReportCard(self)
         self._own = TextButton(tr("Choose a model…"), self, then=self.own_requested)
         self._servers = LocalServerList(self._bridge, self._chat, self)
@@ -427,8 +413,8 @@ class EndpointForm(SettingsSection):
             is_tall=True,
             words=tr("provider, service, switch model, add, remove, another server"),
         )
-        self._name_label = self.add_row(
-            tr("Name"), self._name, is_wide=True, words=tr("title, rename the endpoint")
+        self._name_label = self.add_setting(
+            "name", tr("Name"), self._name, is_wide=True, words=tr("title, rename the endpoint")
         )
         self._own_label = self.add_row(
             tr("In this app"),
@@ -480,7 +466,8 @@ class EndpointForm(SettingsSection):
             is_wide=True,
             words=tr("what the model can, images, vision, tools, weak model"),
         )
-        self.add_row(
+        self.add_setting(
+            "context_tokens",
             tr("Context size"),
             self._context,
             words=tr("tokens, context window, memory of the model, context length"),
@@ -507,42 +494,40 @@ class EndpointForm(SettingsSection):
         self._servers.searched.connect(self._on_servers_searched)
         self._guide.search_requested.connect(self._servers.search)
         self._services.chosen.connect(self._on_service_chosen)
-        self._edits = [EditEnd(field) for field in (self._name, self._address, self._model.edit)]
-        slots = (self._on_field_edited, self._on_address_edited, self._on_field_edited)
-        for edit, slot in zip(self._edits, slots, strict=True):
-            edit.ended.connect(slot)
-        self._model.activated.connect(self._on_field_edited)
-        self._context.valueChanged.connect(self._on_field_edited)
-        self._timeout.valueChanged.connect(self._on_field_edited)
-        self._limits.changed.connect(self._on_field_edited)
+        self.ended(self._address).connect(self._on_address_edited)
+        edited = (self.ended(self._model.edit), self._model.activated)
+        self.bind("model", self._model.setEditText, lambda: self._model.name, *edited)
+        self.bind(
+            "timeout_s",
+            lambda timeout_s: show_number(self._timeout, round(timeout_s)),
+            lambda: float(self._timeout.value()),
+            self._timeout.valueChanged,
+        )
 
     # --- address, model and limits ---------------------------------------------------------------
 
-    @Slot(str)
     def _on_server_chosen(self, base_url: str) -> None:
         if base_url in self._taken:
             self.choice.shown.emit(base_url)
-        elif base_url != self._endpoint.base_url:
+        elif base_url != self.value.base_url:
             self._keep_shown()
             self._is_draft = True
             self._address.setText(base_url)
-            self._apply(replace(self._endpoint, base_url=base_url))
+            self.change_to(replace(self.value, base_url=base_url))
         self._on_test_clicked()
 
     def _keep_shown(self) -> None:
         """Switch to a new endpoint, unless the one on show has no model yet."""
-        if self._endpoint.base_url and self._endpoint.model:
+        if self.value.base_url and self.value.model:
             self.choice.shown.emit("")
 
-    @Slot(object)
     def _on_servers_searched(self, found: Sequence[LocalServer]) -> None:
         self._guide.setVisible(not found)
-        if len(found) == 1 and not self._endpoint.base_url:
+        if len(found) == 1 and not self.value.base_url:
             self._on_server_chosen(found[0].base_url)
 
-    @Slot(object)
     def _on_service_chosen(self, service: Provider) -> None:
-        if provider_at(self._endpoint.base_url) != service:
+        if provider_at(self.value.base_url) != service:
             self._keep_shown()
         self._address.setText(service.address)
         if not service.blank:
@@ -552,7 +537,6 @@ class EndpointForm(SettingsSection):
         self._address.setFocus()
         self._address.setSelection(service.address.index(service.blank), len(service.blank))
 
-    @Slot()
     def _on_address_edited(self) -> None:
         typed = self._address.text().strip()
         if blank := blank_in(typed):
@@ -566,10 +550,10 @@ class EndpointForm(SettingsSection):
         if base_url in self._taken:
             self._reject_address(_DUPLICATE)
             return
-        if base_url != self._endpoint.base_url:
+        if base_url != self.value.base_url:
             self._is_draft = False
-        model = self._endpoint.model or model_at(base_url)
-        self._apply(replace(self._endpoint, base_url=base_url, model=model))
+        model = self.value.model or model_at(base_url)
+        self.change_to(replace(self.value, base_url=base_url, model=model))
         if key := key_in(typed):
             self._key.take(key)
 
@@ -578,69 +562,34 @@ class EndpointForm(SettingsSection):
         self._address_note.set_tone("danger")
         self._address_note.setText(reason)
 
-    @Slot()
-    def _on_field_edited(self) -> None:
-        self._apply(
-            replace(
-                self._limits.limited(self._endpoint),
-                name=self._name.text().strip(),
-                model=self._model.name,
-                context_tokens=self._context.value(),
-                timeout_s=float(self._timeout.value()),
-            )
-        )
-
-    def _apply(self, endpoint: EndpointSettings) -> None:
-        is_changed = endpoint != self._endpoint
-        if endpoint.base_url != self._endpoint.base_url:
-            self._stop_test()
-        if is_changed or endpoint.base_url != self._address.text():
-            self._show(endpoint, self._taken)
+    def change_to(self, value: EndpointSettings) -> None:
+        is_changed = value != self.value
+        if is_changed or value.base_url != self._address.text():
+            self._show(value, self._taken)
         else:
             self._show_address_note()
         if is_changed and not self._is_draft:
-            self.changed.emit(endpoint)
+            self.changed.emit(value)
 
     def _show_address_note(self) -> None:
         set_property(self._address, "state", "")
         self._address_note.set_tone("muted")
-        base_url = self._endpoint.base_url
+        base_url = self.value.base_url
         self._address_note.setText(
             privacy_note(base_url) if base_url else tr("Without an address, answers are excerpts.")
         )
 
     # --- test ------------------------------------------------------------------------------------
 
-    @Slot()
     def _on_test_clicked(self) -> None:
-        for edit in self._edits:
-            edit.settle()
-        self._stop_test()
+        self.settle()
         if self._address.property("state") == "wrong":
             self._address.setFocus()
             return
-        endpoint, key = self._endpoint, self._key.typed
-        self._test.setEnabled(False)
-        self._test.setText(tr("Testing…"))
-        self._test_job = self._bridge.run(
-            self,
-            lambda: self._chat.models.test_endpoint(endpoint, key),
-            self._on_tested,
-            self._on_failed,
-        )
-
-    def _stop_test(self) -> None:
-        if self._test_job:
-            self._test_job.cancel()
-        self._end_test()
-
-    def _end_test(self) -> None:
-        self._test_job = None
-        self._test.setEnabled(True)
-        self._test.setText(tr("Test"))
+        endpoint, key = self.value, self._key.typed
+        self._test.run(lambda: self._chat.models.test_endpoint(endpoint, key), self._on_tested)
 
     def _on_tested(self, report: EndpointReport) -> None:
-        self._end_test()
         if self._is_draft:
             report = self._settled(report)
         self._report.show_report(report)
@@ -648,16 +597,13 @@ class EndpointForm(SettingsSection):
             self._model.show_models(report.listed)
             if len(report.listed) == 1 and not self._model.name:
                 self._model.setCurrentIndex(0)
-                self._on_field_edited()
+                self.change_to(self.read())
                 self._on_test_clicked()
 
     def _settled(self, report: EndpointReport) -> EndpointReport:
         """Save the draft if an endpoint answered, else explain how to start one."""
         if not report.is_endpoint:
-            return nobody_there(self._endpoint.base_url)
+            return nobody_there(self.value.base_url)
         self._is_draft = False
-        self.changed.emit(self._endpoint)
+        self.changed.emit(self.value)
         return report
-
-    def _on_failed(self, error: AppError) -> None:
-        self._on_tested(EndpointReport(error.title, error.hint, is_ok=False))

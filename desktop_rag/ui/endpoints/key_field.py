@@ -5,19 +5,15 @@ of a setting, a log or a repr.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QLineEdit, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.bridge import Bridge, EditEnd, Job
 from desktop_rag.ui.widgets.controls import TextButton
 from desktop_rag.ui.widgets.form_fields import note
 from desktop_rag.ui.widgets.layouts import vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 _NO_ADDRESS = tr("Enter the address first. Each address has its own key.")
 _NO_KEY = tr("No key is saved for this address. Servers on your own computer usually need none.")
@@ -34,12 +30,13 @@ class KeyField(QWidget):
     The widget itself is the note below the row; `fields` are the line edit and button in the row.
     """
 
-    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
         self._base_url: str | None = None
-        self._job: Job | None = None
+        # Cancelled, an earlier call still completes; its result is ignored.
+        self._job = Job()
         self._edit = QLineEdit(echoMode=QLineEdit.EchoMode.Password)
         self._clear = TextButton(tr("Remove key"), then=self._on_clear_clicked)
         self._note = note()
@@ -74,23 +71,21 @@ class KeyField(QWidget):
         self._empty()
         self._edit.setEnabled(bool(base_url))
         self._show(False, "" if base_url else _NO_ADDRESS)
-        self._ignore_job()
+        self._job.cancel()
         if base_url:
             self._job = self._bridge.run(
-                self, lambda: self._chat.models.has_key(base_url), self._on_looked_up
+                self,
+                lambda: self._chat.models.has_key(base_url),
+                lambda has_key: self._show(has_key, _HAS_KEY if has_key else _NO_KEY),
             )
 
-    def _on_looked_up(self, has_key: bool) -> None:
-        self._show(has_key, _HAS_KEY if has_key else _NO_KEY)
-
-    @Slot()
     def _on_edited(self) -> None:
         base_url, key = self._base_url, self.typed
         # Read-only while saving, because Return is followed by a loss of focus.
         if not base_url or not key or self._edit.isReadOnly():
             return
         self._edit.setReadOnly(True)
-        self._ignore_job()
+        self._job.cancel()
         self._job = self._bridge.run(
             self, lambda: self._chat.models.save_key(base_url, key), self._on_saved
         )
@@ -99,21 +94,14 @@ class KeyField(QWidget):
         self._empty()
         self._show(True, _STORED if is_in_keyring else _FOR_SESSION)
 
-    @Slot()
     def _on_clear_clicked(self) -> None:
         if base_url := self._base_url:
-            self._ignore_job()
-            self._job = self._bridge.run(
-                self, lambda: self._chat.models.save_key(base_url, ""), self._on_cleared
-            )
-
-    def _on_cleared(self, _was_saved: bool) -> None:
-        self._show(False, tr("The key was removed."))
-
-    def _ignore_job(self) -> None:
-        """Ignore the result of an earlier call, which still completes."""
-        if self._job:
             self._job.cancel()
+            self._job = self._bridge.run(
+                self,
+                lambda: self._chat.models.save_key(base_url, ""),
+                lambda _was_saved: self._show(False, tr("The key was removed.")),
+            )
 
     def _empty(self) -> None:
         self._edit.clear()

@@ -4,12 +4,11 @@ The examination runs on other threads and gives way to answers.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Slot
 from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import told, tr
@@ -22,9 +21,6 @@ from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_property, set_tip
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 _NOT_MEASURED = tr(
     "Not measured yet. When it is first used, about ten short requests go to it, some 400 words in"
@@ -48,7 +44,7 @@ class ModelFindings(QWidget):
     def __init__(
         self,
         bridge: Bridge,
-        chat: "Chat",
+        chat: Chat,
         typed_key: Callable[[], str],
         parent: QWidget | None = None,
     ) -> None:
@@ -58,7 +54,7 @@ class ModelFindings(QWidget):
         self._chat = chat
         self._endpoint = EndpointSettings()
         self._typed_key = typed_key
-        self._job: Job | None = None
+        self._job = Job()
         self._label = PlainLabel(wrap=True, selectable=True)
         self._label.setAccessibleName(tr("Capabilities of the model"))
         bridge.hear(ExaminationChanged, self._on_examination_changed)
@@ -88,8 +84,7 @@ class ModelFindings(QWidget):
         return self._endpoint.base_url, self._endpoint.model
 
     def _refresh(self) -> None:
-        if self._job:
-            self._job.cancel()
+        self._job.cancel()
         endpoint = self._endpoint
         self._show_profile(ModelProfile())
         if endpoint.is_set:
@@ -97,11 +92,8 @@ class ModelFindings(QWidget):
                 self, lambda: self._chat.models.profile(endpoint), self._show_profile
             )
 
-    @Slot()
     def _on_clicked(self) -> None:
         endpoint, key = self._endpoint, self._typed_key()
-        if self._job:
-            self._job.cancel()
         self._show_running()
 
         def show(profile: ModelProfile) -> None:
@@ -114,7 +106,6 @@ class ModelFindings(QWidget):
 
         self._bridge.run(self, lambda: self._chat.models.examine(endpoint, key), show, fail)
 
-    @Slot()
     def _on_forget_clicked(self) -> None:
         endpoint = self._endpoint
         self.forget_button.setEnabled(False)
@@ -139,6 +130,7 @@ class ModelFindings(QWidget):
         set_tip(self.button, said)
 
     def _show_running(self) -> None:
+        self._job.cancel()
         self.forget_button.hide()
         self._label.setText(_RUNNING)
         self._label.set_tone("muted")
@@ -152,6 +144,38 @@ class ModelFindings(QWidget):
     def _show_button(self, text: str, is_usable: bool) -> None:
         self.button.setText(text)
         self.button.setEnabled(is_usable and self._endpoint.is_set)
+
+
+class ServerTestButton(TextButton):
+    """Tests a server, and says so while it does."""
+
+    def __init__(self, bridge: Bridge, then: Callable[[], object]) -> None:
+        super().__init__(tr("Test"), kind="primary", then=then)
+        self._bridge = bridge
+        self._job = Job()
+
+    def run(
+        self, test: Callable[[], EndpointReport], done: Callable[[EndpointReport], object]
+    ) -> None:
+        """Test on another thread, instead of a test under way; `done` gets what was found."""
+
+        def end(report: EndpointReport) -> None:
+            self.stop()
+            done(report)
+
+        def fail(error: AppError) -> None:
+            end(EndpointReport(error.title, error.hint, is_ok=False))
+
+        self.stop()
+        self.setEnabled(False)
+        self.setText(tr("Testing…"))
+        self._job = self._bridge.run(self, test, end, fail)
+
+    def stop(self) -> None:
+        """Take no notice of a test under way."""
+        self._job.cancel()
+        self.setEnabled(True)
+        self.setText(tr("Test"))
 
 
 class ReportCard(Card):

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import EndpointSettings, HelperSettings, Settings
 from desktop_rag.ui.endpoints.endpoint_form import EndpointForm
@@ -14,9 +14,6 @@ from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note
 from desktop_rag.ui.widgets.layouts import vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 _INTRO = tr(
     "The helper model does small background tasks: it completes follow-up questions before the"
@@ -30,12 +27,12 @@ class HelperForm(SettingsSection):
 
     changed = Signal(object)
 
-    def __init__(self, bridge: Bridge, chat: "Chat") -> None:
+    def __init__(self, bridge: Bridge, chat: Chat) -> None:
         super().__init__(tr("Helper model"), _INTRO)
         self._bridge = bridge
         self._chat = chat
         self._helper = HelperSettings()
-        self._job: Job | None = None
+        self._job = Job()
         self._endpoints = DropDown(self)
         self._endpoints.setAccessibleName(tr("Helper endpoint"))
         self._model = DropDown(self)
@@ -75,13 +72,11 @@ class HelperForm(SettingsSection):
         self._note.setText(missing if is_missing else "")
         self._note.setVisible(is_missing)
 
-    @Slot()
     def _on_endpoint_chosen(self) -> None:
         base_url = self._endpoints.currentData()
         if base_url != self._helper.base_url:
             self._apply(HelperSettings(base_url))
 
-    @Slot()
     def _on_model_edited(self) -> None:
         self._apply(HelperSettings(self._helper.base_url, self._model.currentText().strip()))
 
@@ -90,8 +85,7 @@ class HelperForm(SettingsSection):
             self.changed.emit(helper)
 
     def _list_models(self) -> None:
-        if self._job:
-            self._job.cancel()
+        self._job.cancel()
         self._model.clear()
         if base_url := self._helper.base_url:
             self._job = self._bridge.run(
@@ -118,10 +112,10 @@ class ModelsForm(QWidget):
     changed = Signal(object)
     endpoint_shown = Signal()
 
-    def __init__(self, bridge: Bridge, chat: "Chat") -> None:
+    def __init__(self, bridge: Bridge, chat: Chat) -> None:
         super().__init__()
         self._settings = Settings()
-        self._shown = ""
+        self.shown = ""
         self._endpoint = EndpointForm(bridge, chat, EndpointSettings())
         self.own_requested = self._endpoint.own_requested
         self.offer_own = self._endpoint.offer_own
@@ -129,18 +123,22 @@ class ModelsForm(QWidget):
         vertical(self._endpoint, self._helper, on=self, margins=0, spacing=_GAP_PX)
         self._endpoint.changed.connect(self._on_endpoint_changed)
         self._endpoint.choice.shown.connect(self._on_shown)
-        self._endpoint.choice.used.connect(self._on_used)
+        self._endpoint.choice.used.connect(
+            lambda base_url: self._change_to(self._settings.using(base_url), base_url)
+        )
         self._endpoint.choice.removed.connect(self._on_removed)
-        self._helper.changed.connect(self._on_helper_changed)
+        self._helper.changed.connect(
+            lambda helper: self._change_to(replace(self._settings, helper=helper), self.shown)
+        )
 
     def show_settings(self, settings: Settings) -> None:
         """Show these settings without emitting `changed`."""
         known = [endpoint.base_url for endpoint in settings.endpoints]
         is_switched = settings.endpoint.base_url != self._settings.endpoint.base_url
         self._settings = settings
-        if is_switched or self._shown not in known:
-            self._shown = settings.endpoint.base_url or next(iter(known), "")
-        self._show(self._shown)
+        if is_switched or self.shown not in known:
+            self.shown = settings.endpoint.base_url or next(iter(known), "")
+        self._show(self.shown)
 
     def connect_model(self) -> None:
         """Look for a model server on this computer, unless an endpoint is set."""
@@ -151,21 +149,14 @@ class ModelsForm(QWidget):
         """Show the empty form of a new endpoint."""
         self._on_shown("")
 
-    @property
-    def shown(self) -> str:
-        """The address of the endpoint that is shown; "" for a new one."""
-        return self._shown
-
-    @Slot(str)
     def _on_shown(self, base_url: str) -> None:
         self._show(base_url)
         if not base_url:
             self._endpoint.focus_address()
         self.endpoint_shown.emit()
 
-    @Slot(str)
     def _show(self, base_url: str) -> None:
-        settings, self._shown = self._settings, base_url
+        settings, self.shown = self._settings, base_url
         known = {endpoint.base_url: endpoint for endpoint in settings.endpoints}
         # Choices made before an address is entered are kept.
         unset = EndpointSettings() if known else settings.endpoint
@@ -182,25 +173,15 @@ class ModelsForm(QWidget):
         self._show(shown)
         self.changed.emit(settings)
 
-    @Slot(object)
     def _on_endpoint_changed(self, endpoint: EndpointSettings) -> None:
-        is_new = not self._shown and bool(self._settings.endpoints)
+        is_new = not self.shown and bool(self._settings.endpoints)
         if is_new and not endpoint.base_url:
             return  # it is added once it has an address
-        changed = self._settings.with_endpoint(self._shown, endpoint)
+        changed = self._settings.with_endpoint(self.shown, endpoint)
         first = next((e.base_url for e in changed.endpoints), "")
         self._change_to(changed, endpoint.base_url or changed.endpoint.base_url or first)
 
-    @Slot(str)
-    def _on_used(self, base_url: str) -> None:
-        self._change_to(self._settings.using(base_url), base_url)
-
-    @Slot(str)
     def _on_removed(self, base_url: str) -> None:
         changed = self._settings.without(base_url)
         first = next((e.base_url for e in changed.endpoints), "")
         self._change_to(changed, changed.endpoint.base_url or first)
-
-    @Slot(object)
-    def _on_helper_changed(self, helper: HelperSettings) -> None:
-        self._change_to(replace(self._settings, helper=helper), self._shown)

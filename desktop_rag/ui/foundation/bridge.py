@@ -96,21 +96,16 @@ class Job:
 
     def __init__(self) -> None:
         self.cancel_event = threading.Event()
-        self._is_muted = False
+        self.is_muted = False
 
     def cancel(self) -> None:
         """Ask the work to stop and drop its remaining results."""
         self.cancel_event.set()
-        self._is_muted = True
+        self.is_muted = True
 
     def stop(self) -> None:
         """Ask the work to end early; its last results still arrive."""
         self.cancel_event.set()
-
-    @property
-    def is_muted(self) -> bool:
-        """True when its callbacks are dropped."""
-        return self._is_muted
 
 
 class Bridge(QObject):

@@ -23,6 +23,14 @@ def found_spans(text: str, words: str) -> tuple[Span, ...]:
     return tuple(found)
 
 
+def qt_offset(text: str, offset: int) -> int:
+    """An offset in code points as Qt counts, in UTF-16 units."""
+    before = text[: max(0, offset)]
+    return (
+        len(before) if before.isascii() else len(before.encode("utf-16-le", "surrogatepass")) // 2
+    )
+
+
 def _spans(text: str, pattern: re.Pattern[str]) -> Iterator[Span]:
     done = 0
     for start in range(0, len(text), _SLICE_CHARS):

@@ -260,7 +260,7 @@ class DocumentModel(RowListModel):
         self._counts: StateCounts = {}
         self._roots: dict[str, str] = {}
         self._column: int = Column.NAME
-        self._filter = FileFilter()
+        self.filter = FileFilter()
         self._facets: KeyCounts = Counter()
         # The keys tested against the filter, and those that pass it.
         self._judged: set[FacetKey] = set()
@@ -311,15 +311,10 @@ class DocumentModel(RowListModel):
 
     # --- presentation ----------------------------------------------------------------------------
 
-    @property
-    def filter(self) -> FileFilter:
-        """What is shown."""
-        return self._filter
-
     def set_filter(self, wanted: FileFilter) -> None:
         """Show only the rows that have a chosen value of each facet and contain every word."""
-        if wanted != self._filter:
-            self._filter = wanted
+        if wanted != self.filter:
+            self.filter = wanted
             self._judged.clear()
             self._admitted.clear()
             self.show_rows(self._ordered)
@@ -330,9 +325,9 @@ class DocumentModel(RowListModel):
         Counted among those that the rest of the filter admits: what choosing the value would show.
         """
         found = self._facets
-        if self._filter.words:
+        if self.filter.words:
             found = facet_counts(self._containing(self._ordered))
-        wanted = self._filter
+        wanted = self.filter
         return (
             {facet: wanted.counts(facet, found) for facet in Facet},
             {facet: wanted.counts(facet, found, inside=True) for facet in Facet},
@@ -350,27 +345,27 @@ class DocumentModel(RowListModel):
     def fits(self, row: Row) -> bool:
         self._judge((row.facets,))
         return row.facets in self._admitted and all(
-            word in row.haystack for word in self._filter.words
+            word in row.haystack for word in self.filter.words
         )
 
     def fitting(self, rows: list[Row]) -> list[Row]:
         # The same test as `fits`, several times faster for 50,000 rows.
         rows = rows[:]
-        if self._filter.chosen:
+        if self.filter.chosen:
             self._judge(self._facets)
             admitted = self._admitted
             rows = [row for row in rows if row.facets in admitted]
         return self._containing(rows)
 
     def _containing(self, rows: list[Row]) -> list[Row]:
-        for word in self._filter.words:
+        for word in self.filter.words:
             rows = [row for row in rows if word in row.haystack]
         return rows
 
     def _judge(self, keys: Iterable[FacetKey]) -> None:
         """Test new keys against the filter, each once."""
         fresh = set(keys) - self._judged
-        self._admitted |= self._filter.admitted(fresh)
+        self._admitted |= self.filter.admitted(fresh)
         self._judged |= fresh
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:

@@ -12,7 +12,6 @@ from PySide6.QtCore import (
     Qt,
     QTimer,
     Signal,
-    Slot,
 )
 from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
@@ -213,55 +212,46 @@ class DocumentsTable(RowTable):
 
     # --- actions ---------------------------------------------------------------------------------
 
-    @Slot()
     def read_current(self) -> None:
         """Read the current document in the window."""
         if current := self.current:
             self.view_requested.emit(current)
 
-    @Slot()
     def exclude_selected(self) -> None:
         """Exclude the selected files that are not excluded yet."""
         if files := [d for d in self.selected if not d.is_excluded and not d.url]:
             self.exclude_requested.emit(files)
 
-    @Slot()
     def include_selected(self) -> None:
         """Include the excluded ones of the selected files again."""
         if files := [d for d in self.selected if d.is_excluded]:
             self.include_requested.emit(files)
 
-    @Slot()
     def retry_selected(self) -> None:
         """Read the selected files again."""
         if files := [d for d in self.selected if d.can_be_read_again]:
             self.retry_requested.emit(files)
 
-    @Slot()
     def _on_open_pressed(self) -> None:
         if current := self.current:
             self.open_requested.emit(current)
 
-    @Slot()
     def _deselect_many(self) -> None:
         # Following each of them to its new place would take seconds.
         if self.selected_count > _MOST_FOLLOWED:
             self.clearSelection()
 
-    @Slot()
     def ask_about_selected(self) -> None:
         """Ask about the selected files."""
         if selected := self.selected:
             self.ask_requested.emit(selected)
 
-    @Slot()
     def _on_tags_asked_for(self) -> None:
         if selected := self.selected:
             self.tags_requested.emit(selected)
 
     # --- context menu ----------------------------------------------------------------------------
 
-    @Slot(QPoint)
     def _on_menu_requested(self, place: QPoint) -> None:
         index = self.indexAt(place)
         if not index.isValid():
@@ -272,7 +262,6 @@ class DocumentsTable(RowTable):
             selected = [document]
         self._make_menu(document, selected).popup(self.viewport().mapToGlobal(place))
 
-    @Slot()
     def _on_menu_pressed(self) -> None:
         if self.currentIndex().isValid():
             self._on_menu_requested(self.visualRect(self.currentIndex()).center())
@@ -444,7 +433,7 @@ class DocumentsPanel(QWidget):
         self._theme = theme
         self._model = model
         self._places = Places()
-        self._filter = FileFilter()
+        self.filter = FileFilter()
         # None until the person chooses; until then a narrow page hides them.
         self._are_facets_wanted: bool | None = None
         self._clicks = ClickWatch()
@@ -455,30 +444,20 @@ class DocumentsPanel(QWidget):
         self._connect()
         self._show_counts()
 
-    @property
-    def table(self) -> DocumentsTable:
-        """The table of the documents that pass the filter."""
-        return self._table
-
-    @property
-    def filter(self) -> FileFilter:
-        """What the table shows."""
-        return self._filter
-
     def set_places(self, sources: Sequence[Source], collections: Sequence[Collection]) -> None:
         """Offer these folders and collections as filters; a removed one is no longer chosen."""
         self._places = places = Places(sources, collections)
         kept = {
             facet: frozenset(v for v in values if places.holds(facet, v))
-            for facet, values in self._filter.chosen.items()
+            for facet, values in self.filter.chosen.items()
         }
         chosen = {facet: values for facet, values in kept.items() if values}
         by_source = places.collection_of_source
-        self._apply(replace(self._filter, chosen=chosen, collections=by_source))
+        self._apply(replace(self.filter, chosen=chosen, collections=by_source))
 
     def show_files(self, source_id: str = "", groups: Iterable[StateGroup] = ()) -> None:
         """Show the files of a source, or in some states, instead of the current filter."""
-        wanted = FileFilter(collections=self._filter.collections)
+        wanted = FileFilter(collections=self.filter.collections)
         if source_id:
             wanted = wanted.with_values(Facet.FOLDER, [folder_value(source_id)])
         wanted = wanted.with_values(Facet.STATE, [group.value for group in groups])
@@ -490,7 +469,7 @@ class DocumentsPanel(QWidget):
         self._text.setText(wanted.text)
         self._text.blockSignals(False)
         self._apply(wanted)
-        self._table.setFocus()
+        self.table.setFocus()
 
     # --- building --------------------------------------------------------------------------------
 
@@ -499,13 +478,13 @@ class DocumentsPanel(QWidget):
         filters = self._build_filters()
         self._facets = FacetList(self._enter_password, self)
         self._active = ActiveFilters(self._theme, self)
-        self._table = DocumentsTable(self._theme, self._model, self)
-        self._bar = SelectionBar(self._table, self)
+        self.table = DocumentsTable(self._theme, self._model, self)
+        self._bar = SelectionBar(self.table, self)
         # Otherwise the page would be as wide as all its controls in one line.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
         below = horizontal(
             self._facets,
-            (vertical(self._active, (self._table, 1), self._bar, spacing=8), 1),
+            (vertical(self._active, (self.table, 1), self._bar, spacing=8), 1),
             spacing=14,
         )
         vertical(filters, (below, 1), on=self, margins=0, spacing=10)
@@ -533,31 +512,30 @@ class DocumentsPanel(QWidget):
     def _connect(self) -> None:
         self._text.textChanged.connect(lambda _text: self._typing.start())
         self._typing.timeout.connect(
-            lambda: self._apply(replace(self._filter, text=self._text.text()))
+            lambda: self._apply(replace(self.filter, text=self._text.text()))
         )
         self._counting.timeout.connect(self._show_counts)
         self._facets.toggled.connect(self._on_facet_toggled)
         self._active.removed.connect(self._on_facet_toggled)
         self._active.cleared.connect(
-            lambda: self.show_filter(FileFilter(collections=self._filter.collections))
+            lambda: self.show_filter(FileFilter(collections=self.filter.collections))
         )
         self._enter_password.clicked.connect(
-            lambda: self._table.password_requested.emit(self._table.current)
+            lambda: self.table.password_requested.emit(self.table.current)
         )
-        self._table.current_changed.connect(self._show_password_button)
-        self._table.selection_changed.connect(self._choosing.start)
+        self.table.current_changed.connect(self._show_password_button)
+        self.table.selection_changed.connect(self._choosing.start)
         self._choosing.timeout.connect(self._show_selection)
         self._model.counts_changed.connect(self._on_counts_changed)
 
     # --- filters ---------------------------------------------------------------------------------
 
-    @Slot(object, str)
     def _on_facet_toggled(self, facet: Facet, value: str) -> None:
-        self._apply(replace(self._filter, text=self._text.text()).toggled(facet, value))
+        self._apply(replace(self.filter, text=self._text.text()).toggled(facet, value))
 
     def _apply(self, wanted: FileFilter) -> None:
         self._typing.stop()
-        self._filter = wanted
+        self.filter = wanted
         self._model.set_filter(wanted)
         self._show_columns()
         self._show_active()
@@ -566,7 +544,7 @@ class DocumentsPanel(QWidget):
 
     def _show_columns(self) -> None:
         """Hide what is the same in all rows, and the reasons where no file has one."""
-        states = {StateGroup(value) for value in self._filter.values(Facet.STATE)}
+        states = {StateGroup(value) for value in self.filter.values(Facet.STATE)}
         kept = (Column.REASON,) if states and states <= _WITH_REASONS else ()
         each = [set(_HIDDEN_IN.get(state, ())) for state in states]
         hidden = set[Column]().union(*each[:1]).intersection(*each)
@@ -574,17 +552,16 @@ class DocumentsPanel(QWidget):
             hidden.discard(Column.STATE)
         counts = self._model.counts().by_state
         has_reasons = any(count and state not in _WITHOUT_REASON for state, count in counts.items())
-        self._table.set_hidden(hidden if has_reasons else (*hidden, Column.REASON), kept)
+        self.table.set_hidden(hidden if has_reasons else (*hidden, Column.REASON), kept)
 
     def _show_active(self) -> None:
         chosen = [
             ActiveFilter(facet, value, self._places.label(facet, value))
             for facet in Facet
-            for value in sorted(self._filter.values(facet))
+            for value in sorted(self.filter.values(facet))
         ]
-        self._active.show_filters(chosen, has_words=bool(self._filter.words))
+        self._active.show_filters(chosen, has_words=bool(self.filter.words))
 
-    @Slot()
     def _on_counts_changed(self) -> None:
         self._show_columns()
         self._show_emptiness()
@@ -592,7 +569,6 @@ class DocumentsPanel(QWidget):
         if not self._counting.isActive():
             self._counting.start(_COUNTS_MS)
 
-    @Slot()
     def _show_counts(self) -> None:
         if self._clicks.is_clicking():
             # Boxes that come and go would move the one that is pressed.
@@ -600,19 +576,18 @@ class DocumentsPanel(QWidget):
             return
         counts = self._model.facet_counts()
         totals = self._model.totals()
-        self._facets.show_groups(facet_groups(self._filter, counts, totals, self._places))
+        self._facets.show_groups(facet_groups(self.filter, counts, totals, self._places))
         self._show_selection()
         self._retry.setVisible(self._model.counts().of(DocumentState.FAILED) > 0)
 
     def _show_emptiness(self) -> None:
         has_files = bool(self._model.totals())
-        self._table.set_empty_text(
+        self.table.set_empty_text(
             tr("No files match the filter. Clear it to see all.")
             if has_files
             else tr("No files yet.")
         )
 
-    @Slot()
     def _on_toggle_clicked(self) -> None:
         self._are_facets_wanted = self._toggle.isChecked()
         self._fit_facets()
@@ -627,20 +602,18 @@ class DocumentsPanel(QWidget):
         self._facets.setVisible(is_shown)
         self._toggle.setChecked(is_shown)
 
-    @Slot()
     def _show_selection(self) -> None:
-        selected = self._table.selected_count
+        selected = self.table.selected_count
         totals, inside = self._model.totals(), self._model.shown_inside()
         files = totals.total() - inside_count(totals)
         self._bar.show_numbers(self._model.rowCount() - inside, files, inside, selected)
-        self._bar.show_selection(self._table.first_selected(_MOST_ASKED))
+        self._bar.show_selection(self.table.first_selected(_MOST_ASKED))
 
     # --- actions ---------------------------------------------------------------------------------
 
-    @Slot()
     def _show_password_button(self) -> None:
-        current = self._table.current
+        current = self.table.current
         is_needed = current is not None and current.needs_password
         if self._enter_password.hasFocus() and not is_needed:
-            self._table.setFocus()
+            self.table.setFocus()
         self._enter_password.setVisible(is_needed)

@@ -3,9 +3,8 @@
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from desktop_rag.core.domain import Collection, Document, Source
 from desktop_rag.core.library_events import (
@@ -15,12 +14,10 @@ from desktop_rag.core.library_events import (
     SourceScanned,
     SourcesChanged,
 )
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.document_rows import DocumentRows, make_table
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 _BATCH_MS = 200
 _BATCH_SIZE = 2000
@@ -51,7 +48,7 @@ class LibraryFeed(QObject):
     scanned = Signal(str, object)
 
     def __init__(
-        self, bridge: Bridge, library: "Library", model: DocumentModel, parent: QObject
+        self, bridge: Bridge, library: Library, model: DocumentModel, parent: QObject
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge
@@ -59,7 +56,7 @@ class LibraryFeed(QObject):
         self._model = model
         self._changed: dict[str, Document] = {}
         self._removed: set[str] = set()
-        self._is_wanted = False
+        self.is_wanted = False
         self._is_loaded = False
         self._are_sources_stale = False
         self._job: Job | None = None
@@ -73,7 +70,7 @@ class LibraryFeed(QObject):
     def load(self) -> None:
         """Read everything; changes are queued until it is loaded."""
         library, removed = self._library, frozenset(self._removed)
-        self._is_wanted = True
+        self.is_wanted = True
 
         def read() -> _Snapshot:
             sources = library.sources.all()
@@ -83,16 +80,11 @@ class LibraryFeed(QObject):
 
         self._bridge.run(self, read, self._on_loaded)
 
-    @property
-    def is_wanted(self) -> bool:
-        """True once everything is loaded, or about to be."""
-        return self._is_wanted
-
     def release(self) -> None:
         """Forget everything until `load`."""
         if not self._is_loaded:
             return
-        self._is_wanted = self._is_loaded = False
+        self.is_wanted = self._is_loaded = False
         self._changed.clear()
         self._batch.stop()
         self._model.set_table(make_table([], {}))
@@ -101,7 +93,7 @@ class LibraryFeed(QObject):
         self.progress_changed.emit(event.progress)
 
     def _on_documents_changed(self, event: DocumentsChanged) -> None:
-        if self._is_wanted:
+        if self.is_wanted:
             self._changed.update(
                 (d.document_id, d) for d in event.documents if d.source_id not in self._removed
             )
@@ -158,7 +150,6 @@ class LibraryFeed(QObject):
         if self._is_loaded and not self._batch.isActive():
             self._batch.start()
 
-    @Slot()
     def _on_batch_due(self) -> None:
         due = [self._changed.pop(key) for key in list(self._changed)[:_BATCH_SIZE]]
         began_at = time.perf_counter()

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QButtonGroup, QWidget
+from PySide6.QtWidgets import QBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import DocumentCounts
@@ -13,6 +13,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import counts_in_words, with_inside
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import WrappingRow
+from desktop_rag.ui.widgets.form_fields import chips
 from desktop_rag.ui.widgets.layouts import Gap, Stretch, vertical
 
 _ICON_PX = 28
@@ -188,7 +189,6 @@ class LibraryHeader(QWidget):
         """`more_views`: the names of views beside those of the files."""
         super().__init__(parent)
         self._theme = theme
-        self._views: dict[str, TextButton] = {}
         self._build((*LibraryView, *more_views))
         self.show_actions(False)
 
@@ -242,15 +242,10 @@ class LibraryHeader(QWidget):
             min_px=_LEAST_SUMMARY_PX,
             spacing=8,
         )
-        group = QButtonGroup(self)
-        for view in views:
-            button = TextButton(_VIEWS.get(view, view), self, kind="chip")
-            button.setCheckable(True)
+        self._views = chips(self, {view: _VIEWS.get(view, view) for view in views})
+        for view, button in self._views.items():
             button.setAccessibleDescription(tr("View of the library"))
             button.clicked.connect(lambda _=False, view=view: self.view_chosen.emit(view))
-            group.addButton(button)
-            self._views[view] = button
-        self._views[LibraryView.FILES].setChecked(True)
         self._collections = TextButton(tr("Collections…"), self, then=self.collections_requested)
         self._rescan = TextButton(tr("Check for changes"), self, then=self.rescan_requested)
         self._pause = TextButton(

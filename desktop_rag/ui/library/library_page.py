@@ -5,9 +5,8 @@ Work of the library, and its events, go through the bridge.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QProgressBar, QScrollArea, QStackedWidget, QWidget
 
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
@@ -22,6 +21,7 @@ from desktop_rag.core.library_events import (
 from desktop_rag.core.pictures import PictureHold
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import LongReading
+from desktop_rag.ingest.library import Library
 from desktop_rag.progress_words import (
     duration_left,
     headline,
@@ -55,9 +55,6 @@ from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextB
 from desktop_rag.ui.widgets.file_drop import FileDrop
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import put_in_place
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 _REPAINT_MS = 200
 _STEPS = 1000
@@ -115,7 +112,6 @@ class ProgressStrip(Card):
             spacing=5,
         )
 
-    @Slot()
     def _show(self) -> None:
         now = self._progress
         is_running = bool(now.steps)
@@ -201,7 +197,7 @@ class FileActions(QObject):
     undo_offered = Signal(object, object)
     notified = Signal(object)
 
-    def __init__(self, bridge: Bridge, library: "Library", page: QObject) -> None:
+    def __init__(self, bridge: Bridge, library: Library, page: QObject) -> None:
         super().__init__(page)
         self._bridge = bridge
         self._library = library
@@ -210,7 +206,6 @@ class FileActions(QObject):
         self._states: dict[str, DocumentState] = {}
         bridge.hear(DocumentsChanged, self._on_documents_changed)
 
-    @Slot(object)
     def exclude(self, documents: Sequence[Document]) -> None:
         """Stop reading these files, with an offer to undo."""
         ids, exclusions = _ids(documents), self._library.exclusions
@@ -230,13 +225,11 @@ class FileActions(QObject):
 
         self._bridge.run(self, lambda: exclusions.exclude(ids), offer)
 
-    @Slot(object)
     def include(self, documents: Sequence[Document]) -> None:
         """Read these files again, and from now on."""
         ids = _ids(documents)
         self._bridge.run(self, lambda: self._library.exclusions.include(ids))
 
-    @Slot(object)
     def read_again(self, documents: Sequence[Document]) -> None:
         """Read these files again, even if nothing changed."""
         ids, library = _ids(documents), self._library.documents
@@ -249,13 +242,11 @@ class FileActions(QObject):
 
         self._bridge.run(self, lambda: library.read_again(ids), tell)
 
-    @Slot(object, str)
     def choose_encoding(self, documents: Sequence[Document], encoding: str) -> None:
         """Read these files in this encoding from now on; "" has it found."""
         ids, exclusions = _ids(documents), self._library.exclusions
         self._bridge.run(self, lambda: exclusions.choose_encoding(ids, encoding))
 
-    @Slot()
     def retry_failed(self) -> None:
         """Read all failed files again, and report the outcome."""
         library, self._retried = self._library, None
@@ -329,7 +320,7 @@ class LibraryPage(QWidget):
     def __init__(
         self,
         bridge: Bridge,
-        library: "Library",
+        library: Library,
         theme: Theme,
         kinds_read: Sequence[str],
         more_views: Mapping[str, Callable[[], QWidget]] | None = None,
@@ -353,11 +344,6 @@ class LibraryPage(QWidget):
         self._build(kinds_read)
         self._connect()
 
-    @property
-    def header(self) -> LibraryHeader:
-        """The views and actions above the files."""
-        return self._header
-
     def load(self) -> None:
         """Read the library, unless that was done; the page says so until it is read."""
         if not self._feed.is_wanted:
@@ -375,7 +361,6 @@ class LibraryPage(QWidget):
         if not self.window().isVisible():
             self.release()
 
-    @Slot()
     def choose_folder(self) -> None:
         """Let the person choose and add a folder."""
         self._actions.choose_folder()
@@ -391,7 +376,7 @@ class LibraryPage(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
         # Created from top to bottom, which sets the Tab order.
-        self._header = LibraryHeader(self._theme, list(self._unbuilt), self)
+        self.header = LibraryHeader(self._theme, list(self._unbuilt), self)
         self.below_header = vertical()
         self._first_run = FirstRun(self._theme, kinds_read)
         self._empty = QScrollArea(self, widgetResizable=True)
@@ -404,7 +389,7 @@ class LibraryPage(QWidget):
         self._reading = DocumentBeside(self._bridge, self._library, self._theme, self._opener)
         self._views = QStackedWidget(self._reading)
         self._panel = DocumentsPanel(self._theme, self._model, self._views)
-        self._list = SourceList(self._theme, self._model, self._header.last_stop, self._views)
+        self._list = SourceList(self._theme, self._model, self.header.last_stop, self._views)
         self._picture = LibraryPicture(self._theme, self._model, self._views)
         self._changes = ChangesPanel(self._bridge, self._library, self._theme, self._views)
         self._widget_of_view: dict[str, QWidget] = {
@@ -420,7 +405,7 @@ class LibraryPage(QWidget):
         parts = self._strip, self._pictures, (self._reading, 1)
         vertical(*parts, on=self._content, margins=0, spacing=12)
         vertical(
-            self._header,
+            self.header,
             self.below_header,
             (self._opening, 1),
             (self._empty, 1),
@@ -438,17 +423,17 @@ class LibraryPage(QWidget):
         self._bridge.hear(NothingUsed, self._on_nothing_used)
         self._feed.sources_changed.connect(self._show_sources)
         self._feed.progress_changed.connect(self._show_progress)
-        self._header.view_chosen.connect(self.show_view)
-        self._header.folder_requested.connect(self.choose_folder)
-        self._header.files_requested.connect(self._actions.choose_files)
-        self._header.links_requested.connect(self._actions.choose_links)
-        self._header.collections_requested.connect(self._actions.edit_collections)
-        self._header.pause_requested.connect(self._on_pause_clicked)
-        self._header.rescan_requested.connect(
+        self.header.view_chosen.connect(self.show_view)
+        self.header.folder_requested.connect(self.choose_folder)
+        self.header.files_requested.connect(self._actions.choose_files)
+        self.header.links_requested.connect(self._actions.choose_links)
+        self.header.collections_requested.connect(self._actions.edit_collections)
+        self.header.pause_requested.connect(self._on_pause_clicked)
+        self.header.rescan_requested.connect(
             lambda: self._bridge.run(self, self._library.sources.rescan)
         )
         self._model.counts_changed.connect(
-            lambda: self._header.show_counts(
+            lambda: self.header.show_counts(
                 self._model.counts(), inside_count(self._model.totals())
             )
         )
@@ -474,7 +459,11 @@ class LibraryPage(QWidget):
     def _connect_folders(self) -> None:
         asked, sources = self._list.asked, self._library.sources
         asked.options_requested.connect(self._actions.edit)
-        asked.open_requested.connect(self._on_source_open_requested)
+        asked.open_requested.connect(
+            lambda source: self._opener.open(
+                source.path, source.links.urls[0] if source.links else ""
+            )
+        )
         asked.rescan_requested.connect(
             lambda source: self._bridge.run(self, lambda: sources.rescan(source.source_id))
         )
@@ -519,7 +508,6 @@ class LibraryPage(QWidget):
 
     # --- library state ---------------------------------------------------------------------------
 
-    @Slot(object, object)
     def _show_sources(self, sources: Sequence[Source], collections: Sequence[Collection]) -> None:
         names = {collection.collection_id: collection.name for collection in collections}
         self._list.set_sources(sources, names)
@@ -531,14 +519,13 @@ class LibraryPage(QWidget):
         self._actions.set_places(sources, collections)
         for source_id, summary in self._library.sources.last_scans.items():
             self._list.show_changes(source_id, summary)
-        self._header.show_actions(bool(sources))
+        self.header.show_actions(bool(sources))
 
-    @Slot(object)
     def _show_progress(self, progress: IndexProgress) -> None:
         self._strip.set_hold(self._hold_in_words())
         self._strip.set_progress(progress)
         self._pictures.show_progress(progress)
-        self._header.show_paused(self._library.indexing.is_paused)
+        self.header.show_paused(self._library.indexing.is_paused)
 
     def _hold_in_words(self) -> str:
         indexing = self._library.indexing
@@ -548,17 +535,12 @@ class LibraryPage(QWidget):
 
     # --- actions of the person -------------------------------------------------------------------
 
-    @Slot()
     def _on_pause_clicked(self) -> None:
         if self._library.indexing.is_paused:
             self._library.indexing.resume()
         else:
             self._library.indexing.pause()
         self._show_progress(self._library.indexing.progress())
-
-    @Slot(object)
-    def _on_source_open_requested(self, source: Source) -> None:
-        self._opener.open(source.path, source.links.urls[0] if source.links else "")
 
     def make_removals(self) -> None:
         """Make all pending removals at once, because the app ends."""
@@ -581,26 +563,22 @@ class LibraryPage(QWidget):
         """Each LibraryView, and the names of more views."""
         return list(self._widget_of_view)
 
-    @Slot(object)
     def show_view(self, view: str) -> None:
         """Show the table of files, or another view of the library."""
-        self._header.choose(view)
+        self.header.choose(view)
         if build := self._unbuilt.pop(view, None):
             self._widget_of_view[view] = build()
             put_in_place(self._views, self.views.index(view), self._widget_of_view[view])
         self._views.setCurrentWidget(self._widget_of_view[view])
 
-    @Slot(object)
     def _on_filter_chosen(self, wanted: FileFilter) -> None:
         self.show_view(LibraryView.FILES)
         self._panel.show_filter(wanted)
 
-    @Slot(object, bool)
     def _on_files_requested(self, source: Source, is_failed_only: bool) -> None:
         self.show_view(LibraryView.FILES)
         self._panel.show_files(source.source_id, [StateGroup.FAILED] if is_failed_only else [])
 
-    @Slot(object)
     def _on_document_open_requested(self, document: Document) -> None:
         # A skipped file may be a program: show it in its folder, never start it.
         if document.state is DocumentState.SKIPPED:

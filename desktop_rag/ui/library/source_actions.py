@@ -7,9 +7,8 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.crawling import CrawlReport
@@ -17,6 +16,7 @@ from desktop_rag.core.domain import WHOLE_FOLDER, Collection, Source, SourceRule
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import Notice
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.delayed_change import DelayedChange
 from desktop_rag.ui.foundation.wording import one_line
@@ -24,9 +24,6 @@ from desktop_rag.ui.library.dialogs.collections_dialog import CollectionsDialog
 from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
 from desktop_rag.ui.library.dialogs.links_dialog import LinksDialog
 from desktop_rag.ui.widgets.forms import choose_file, choose_files, choose_folder, open_once
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +38,7 @@ class LinkActions(QObject):
 
     changed = Signal()
 
-    def __init__(self, bridge: Bridge, library: "Library", page: QWidget) -> None:
+    def __init__(self, bridge: Bridge, library: Library, page: QWidget) -> None:
         """Dialogs open over `page`."""
         super().__init__(page)
         self._bridge = bridge
@@ -115,12 +112,12 @@ class LinkActions(QObject):
         open_once(dialog)
 
 
-def id_of(library: "Library", collection: str) -> str:
+def id_of(library: Library, collection: str) -> str:
     """The id of the named collection, created if missing; "" for the default one."""
     return library.collections.find_or_add(collection).collection_id if collection else ""
 
 
-def _known_id(library: "Library", collection: str) -> str:
+def _known_id(library: Library, collection: str) -> str:
     """The id of the collection that links would go to; "" if it does not exist yet."""
     known = library.collections.all()
     wanted = collection.casefold()
@@ -142,7 +139,7 @@ class SourceActions(QObject):
     put_away = Signal(str)
     brought_back = Signal(str)
 
-    def __init__(self, bridge: Bridge, library: "Library", page: QWidget) -> None:
+    def __init__(self, bridge: Bridge, library: Library, page: QWidget) -> None:
         """Dialogs open over `page`."""
         super().__init__(page)
         self._bridge = bridge
@@ -162,14 +159,12 @@ class SourceActions(QObject):
 
     # --- dialogs ---------------------------------------------------------------------------------
 
-    @Slot()
     def choose_folder(self) -> None:
         """Let the person choose a folder and set its rules."""
         self._end_offers()
         title, home = tr("Add a folder to the library"), str(Path.home())
         choose_folder(self._page, title, lambda name: self.add([Path(name)]), start=home)
 
-    @Slot()
     def choose_files(self) -> None:
         """Let the person choose and add single files."""
         self._end_offers()
@@ -177,12 +172,10 @@ class SourceActions(QObject):
             self._page, tr("Add files to the library"), lambda names: self.add(map(Path, names))
         )
 
-    @Slot()
     def choose_links(self) -> None:
         """Let the person enter and add web pages."""
         self._links.add(self._collections)
 
-    @Slot()
     def edit_collections(self) -> None:
         """Let the person make, fill, edit and remove collections."""
         if not self._collections:
@@ -329,7 +322,6 @@ class SourceActions(QObject):
         dialog.submitted.connect(save)
         open_once(dialog)
 
-    @Slot(object, object)
     def _on_collection_saved(self, edited: Collection, members: frozenset[str]) -> None:
         collections = self._library.collections
         known = {c.collection_id: c for c in self._collections}
@@ -386,7 +378,7 @@ def _removed_in_words(source: Source) -> Notice:
     return Notice(title, tr("Its files stay where they are.") if source.is_on_disk else "")
 
 
-def _add_each(library: "Library", paths: Iterable[Path]) -> list[AppError]:
+def _add_each(library: Library, paths: Iterable[Path]) -> list[AppError]:
     """Add each path; returns the errors of those that failed. Worker thread."""
     errors: list[AppError] = []
     for path in paths:

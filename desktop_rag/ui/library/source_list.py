@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal, SignalInstance, Slot
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QWidget
 
@@ -45,16 +45,11 @@ class FolderCard(Card):
     def __init__(self, theme: Theme, source: Source, asked: FolderActions) -> None:
         super().__init__()
         self._theme = theme
-        self._source = source
+        self.source = source
         self._asked = asked
         self._build()
         theme.changed.connect(self._paint_icon)
         self.show_source(source, "", DocumentCounts())
-
-    @property
-    def source(self) -> Source:
-        """The source as last shown."""
-        return self._source
 
     @property
     def stops(self) -> Sequence[QWidget]:
@@ -67,7 +62,7 @@ class FolderCard(Card):
 
     def show_source(self, source: Source, collection: str, counts: DocumentCounts) -> None:
         """Show the source's state, the name of its collection and its file counts."""
-        self._source = source
+        self.source = source
         self._confirm.setEnabled(True)
         self._path.set_full_text(_shown_name(source))
         is_offline = source.state is SourceState.OFFLINE
@@ -103,7 +98,7 @@ class FolderCard(Card):
         return super().event(event)
 
     def _build(self) -> None:
-        name = one_line(self._source.name)
+        name = one_line(self.source.name)
         self.setAccessibleName(tr("Source {name}", name=name))
         self._icon = PlainLabel()
         self._icon.setFixedSize(QSize(_ICON_PX, _ICON_PX))
@@ -167,30 +162,28 @@ class FolderCard(Card):
 
     def _build_question(self, name: str) -> QWidget:
         self._question = Card(self, kind="notice", tone="warning")
-        text = PlainLabel(_question(self._source, name), wrap=True)
+        text = PlainLabel(_question(self.source, name), wrap=True)
         self._confirm = TextButton(tr("Remove"), kind="danger", then=self._on_confirm_clicked)
         self._keep = TextButton(tr("Keep"), then=lambda: self._show_question(False))
         horizontal((text, 1), self._keep, self._confirm, on=self._question, margins=(12, 8, 12, 8))
         self._question.hide()
         return self._question
 
-    @Slot()
     def _paint_icon(self) -> None:
-        is_offline = self._source.state is SourceState.OFFLINE
-        kind = "server" if self._source.program else "link" if self._source.links else "folder"
+        is_offline = self.source.state is SourceState.OFFLINE
+        kind = "server" if self.source.program else "link" if self.source.links else "folder"
         icon = self._theme.icon("offline:warning" if is_offline else f"{kind}:accent")
         self._icon.setPixmap(icon.pixmap(QSize(_ICON_PX, _ICON_PX), self.devicePixelRatio()))
 
-    @Slot()
     def _on_confirm_clicked(self) -> None:
         self._confirm.setEnabled(False)
-        self._asked.remove_confirmed.emit(self._source)
+        self._asked.remove_confirmed.emit(self.source)
 
     def _list_files(self, is_failed_only: bool) -> None:
-        self._asked.files_requested.emit(self._source, is_failed_only)
+        self._asked.files_requested.emit(self.source, is_failed_only)
 
     def _action(self, words: str, name: str, signal: SignalInstance) -> TextButton:
-        return _button(words, name, lambda: signal.emit(self._source))
+        return _button(words, name, lambda: signal.emit(self.source))
 
     def _show_question(self, is_visible: bool) -> None:
         shown, hidden = self._question, self._shown
@@ -302,7 +295,6 @@ class SourceList(QScrollArea):
             QTimer.singleShot(0, self._to_reveal, self._reveal)
         return super().eventFilter(watched, event)
 
-    @Slot()
     def _reveal(self) -> None:
         card, self._to_reveal = self._to_reveal, None
         if card:

@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import quote, unquote
 
-from PySide6.QtCore import QByteArray, QObject, QPointF, QRect, QRectF, QSizeF, Qt
+from PySide6.QtCore import QByteArray, QMimeData, QObject, QPointF, QRect, QRectF, QSizeF, Qt, QUrl
 from PySide6.QtGui import (
     QColor,
     QFont,
     QFontInfo,
     QFontMetrics,
     QFontMetricsF,
+    QImage,
     QPainter,
     QPixmap,
     QPixmapCache,
@@ -26,7 +27,9 @@ from PySide6.QtGui import (
     QTextFormat,
 )
 from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QTextBrowser, QWidget
 
+from desktop_rag.ui.foundation.clipboard_data import clipboard_data
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.formula_drawing import COLOUR, PADDING_EM, Drawing
 
@@ -151,6 +154,30 @@ class FormulaObject(QPyTextObject):
         size = QFontInfo(font).pixelSize() * _fit(font)
         room = doc.textWidth() - _INDENTS_PX
         return min(size, room / drawing.width) if room > 0 else size
+
+
+class InertBrowser(QTextBrowser):
+    """Rich text that loads no resources and follows no links; formulas are copied as LaTeX."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setOpenLinks(False)
+        self.setUndoRedoEnabled(False)
+        self.formulas = FormulaObject(theme, self)
+        layout = self.document().documentLayout()
+        layout.registerHandler(QTextFormat.ObjectTypes.ImageObject.value, self.formulas)
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        copied = super().createMimeDataFromSelection()
+        if OBJECT not in self.textCursor().selectedText():
+            return copied
+        html = html_with_formulas(copied.html())
+        return clipboard_data(text_with_formulas(self.textCursor()), html)
+
+    def loadResource(self, kind: int, name: QUrl | str) -> QImage:
+        # With None, Qt would read the file itself.
+        return QImage()
 
 
 def _fit(font: QFont) -> float:

@@ -23,7 +23,6 @@ from PySide6.QtCore import (
     QTimer,
     QUrl,
     Signal,
-    Slot,
 )
 from PySide6.QtGui import (
     QAbstractTextDocumentLayout,
@@ -32,17 +31,15 @@ from PySide6.QtGui import (
     QFontMetricsF,
     QGuiApplication,
     QHelpEvent,
-    QImage,
     QPainter,
     QPaintEvent,
     QResizeEvent,
     QTextCursor,
-    QTextFormat,
     QTextLine,
     QTextTable,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QTextEdit, QToolTip, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QTextEdit, QToolTip, QWidget
 
 from desktop_rag.core.claims import Claim
 from desktop_rag.core.conversation import SourceRef
@@ -52,7 +49,7 @@ from desktop_rag.core.markup.inert_markdown import safe_address
 from desktop_rag.core.quotes import quoting
 from desktop_rag.ui.foundation.clipboard_data import clipboard_data
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.word_search import found_spans
+from desktop_rag.ui.foundation.word_search import found_spans, qt_offset
 from desktop_rag.ui.markdown.claim_marks import (
     MARK,
     badges_in,
@@ -62,11 +59,9 @@ from desktop_rag.ui.markdown.claim_marks import (
 )
 from desktop_rag.ui.markdown.formula_drawing import Drawing, FormulaDrawer
 from desktop_rag.ui.markdown.formula_object import (
-    OBJECT,
-    FormulaObject,
+    InertBrowser,
     formula_beside,
     formula_name,
-    html_with_formulas,
     text_with_formulas,
 )
 from desktop_rag.ui.markdown.markdown_html import (
@@ -86,6 +81,7 @@ from desktop_rag.ui.markdown.table_widths import TableWidths, tables_in
 from desktop_rag.ui.messages.cited_text import citation_tip
 from desktop_rag.ui.widgets.controls import TextButton, ToolButton, plain_tooltip
 from desktop_rag.ui.widgets.layouts import drop, vertical
+from desktop_rag.ui.widgets.marked_text import text_mark
 
 _SAID_MS = 2_000
 _GAP_PX = 4
@@ -127,11 +123,9 @@ class CopyButton(ToolButton):
         super().focusInEvent(event)
         self.update()
 
-    @Slot()
     def _show_name(self) -> None:
         self._show_as(self._name, "copy:muted")
 
-    @Slot()
     def _on_clicked(self) -> None:
         QGuiApplication.clipboard().setMimeData(self._copied())
         self._show_as(tr("Copied"), "check:success")
@@ -245,10 +239,9 @@ _INDENT_PX = 22
 _NO_DRAWINGS: Mapping[str, Drawing] = MappingProxyType({})
 
 
-class SegmentView(QTextBrowser):
+class SegmentView(InertBrowser):
     """One segment of an answer, sized to its height, with citations as pills.
 
-    It loads no resources: images in the text are empty. Links are emitted, never followed.
     `citation_clicked` carries the source, quoting what supports the sentence that cites it.
     """
 
@@ -257,8 +250,7 @@ class SegmentView(QTextBrowser):
     address_clicked = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, parent)
         self._sources: dict[int, SourceRef] = {}
         self._claims: Sequence[Claim] = ()
         self._pills: list[tuple[int, int]] = []
@@ -271,8 +263,6 @@ class SegmentView(QTextBrowser):
 
     def _build(self) -> None:
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setOpenLinks(False)
-        self.setUndoRedoEnabled(False)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -280,10 +270,7 @@ class SegmentView(QTextBrowser):
         self.document().setDocumentMargin(0)
         self._fit_indent()
         self.viewport().setAutoFillBackground(False)
-        self._formulas = FormulaObject(self._theme, self)
-        layout = self.document().documentLayout()
         self._copies = CopyButtons(self._theme, self)
-        layout.registerHandler(QTextFormat.ObjectTypes.ImageObject.value, self._formulas)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -317,7 +304,7 @@ class SegmentView(QTextBrowser):
         self._found = None
         self.setExtraSelections([])
         self._copies.show_blocks(())
-        self._formulas.set_drawings(drawings)
+        self.formulas.set_drawings(drawings)
         self._claims = claims
         self._sources = {source.n: source for source in sources}
         self._tables.forget()
@@ -339,16 +326,13 @@ class SegmentView(QTextBrowser):
         marks: list[QTextEdit.ExtraSelection] = []
         self._found = None
         for n, (start, end) in enumerate(spans):
-            mark = QTextEdit.ExtraSelection()
-            mark.cursor = QTextCursor(self.document())
-            mark.cursor.setPosition(_units(text, start))
-            mark.cursor.setPosition(_units(text, end), QTextCursor.MoveMode.KeepAnchor)
+            cursor = QTextCursor(self.document())
+            cursor.setPosition(qt_offset(text, start))
+            cursor.setPosition(qt_offset(text, end), QTextCursor.MoveMode.KeepAnchor)
             role = "accent" if n == current else "accent_soft"
-            mark.format.setBackground(self._theme.colour(role))
-            mark.format.setForeground(self._theme.colour(f"{role}_text"))
-            marks.append(mark)
+            marks.append(text_mark(self._theme, cursor, role))
             if n == current:
-                self._found = QTextCursor(mark.cursor)
+                self._found = cursor
         self.setExtraSelections(marks)
         return len(spans)
 
@@ -362,17 +346,6 @@ class SegmentView(QTextBrowser):
             cursor = QTextCursor(self.document())
             cursor.select(QTextCursor.SelectionType.Document)
         return text_with_formulas(cursor)
-
-    def createMimeDataFromSelection(self) -> QMimeData:
-        copied = super().createMimeDataFromSelection()
-        if OBJECT in self.textCursor().selectedText():
-            html = html_with_formulas(copied.html())
-            return clipboard_data(self.text_of(self.textCursor()), html)
-        return copied
-
-    def loadResource(self, kind: int, name: QUrl | str) -> QImage:
-        # With None, Qt would read the file itself.
-        return QImage()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._rects.clear()
@@ -452,7 +425,6 @@ class SegmentView(QTextBrowser):
         top, height = baseline - metrics.ascent() - 0.5, metrics.height() + 1
         return QRectF(origin + QPointF(left, top), QSizeF(right - left, height))
 
-    @Slot(QUrl)
     def _on_anchor_clicked(self, url: QUrl) -> None:
         href = url.toString()
         if source := self._sources.get(cited_number(href) or 0):
@@ -463,17 +435,11 @@ class SegmentView(QTextBrowser):
         elif address := safe_address(href):
             self.address_clicked.emit(address)
 
-    @Slot(QSizeF)
     def _on_size_changed(self, size: QSizeF) -> None:
         is_wide = math.floor(size.width()) > self.viewport().width()
         bar_px = self.horizontalScrollBar().sizeHint().height() if is_wide else 0
         self.setFixedHeight(max(1, math.ceil(size.height())) + bar_px)
         self._copies.place()
-
-
-def _units(text: str, offset: int) -> int:
-    """The offset of a character in UTF-16 units, as Qt counts."""
-    return offset if text.isascii() else len(text[:offset].encode("utf-16-le")) // 2
 
 
 def _x_of(position: object) -> float:
@@ -573,7 +539,6 @@ class AnswerBody(QWidget):
             found += view.mark_words(self._words, self._current - found)
         return found
 
-    @Slot()
     def _render(self) -> None:
         self._timer.stop()
         shown = self._text[: self._limit]
@@ -650,19 +615,16 @@ class AnswerBody(QWidget):
             self._show_all.setText(tr("Show {hidden:,} more characters", hidden=hidden))
         self._show_all.setVisible(hidden > 0)
 
-    @Slot()
     def _on_show_all_clicked(self) -> None:
         self._limit = max(self._limit, len(self._text))
         self._show_all.hide()
         del self._segments[-1:]
         self._render()
 
-    @Slot()
     def _on_formulas_drawn(self) -> None:
         for position, (source, is_growing) in list(self._waiting.items()):
             self._show_piece(position, source, is_growing=is_growing)
 
-    @Slot()
     def _on_theme_changed(self) -> None:
         self._segments.clear()
         self._timer.start(0)

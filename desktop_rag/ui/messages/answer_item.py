@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QPoint, Qt, SignalInstance, Slot
+from PySide6.QtCore import QPoint, Qt, SignalInstance
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
@@ -327,7 +327,6 @@ class AnswerFooter(QWidget):
         given = Feedback.NONE if message.feedback is opinion else opinion
         self._asked.feedback_given.emit(message, given)
 
-    @Slot()
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText(self._turn.message.text_with_sources)
         self._copy.show_as("check:success", tr("Copied"))
@@ -392,16 +391,11 @@ class AnswerItem(QWidget):
         """Offer an additional action with this answer, in these words."""
         self._footer.offer(words)
 
-    @property
-    def body(self) -> AnswerBody:
-        """The text of the answer."""
-        return self._body
-
     def _build(self) -> None:
         self._thinking = CollapsibleThinking(self._theme)
         self._steps = CollapsibleSteps(self._theme)
         self._own_knowledge = ModelKnowledgeNotice(self._theme)
-        self._body = AnswerBody(self._theme, self._drawer)
+        self.body = AnswerBody(self._theme, self._drawer)
         self._query = CollapsibleQuery(self._theme, self._asked)
         self._unbacked = CollapsibleUnbacked(self._theme)
         self._failure = FailureCard(self._theme, self._asked)
@@ -425,7 +419,7 @@ class AnswerItem(QWidget):
         self._follow_ups = FollowUpList(self._asked)
         left = Qt.AlignmentFlag.AlignLeft
         vertical(
-            self._thinking, self._steps, self._own_knowledge, self._body, self._query,
+            self._thinking, self._steps, self._own_knowledge, self.body, self._query,
             self._unbacked, self._status, self._notes, self._unstored, self._failure, self._hidden,
             (self._add, 0, left), horizontal(self._checking, self._check, self._offer, Stretch()),
             self._claims, (self._remembered, 0, left), (self._write, 0, left), self._footer,
@@ -434,10 +428,10 @@ class AnswerItem(QWidget):
 
     def _connect(self) -> None:
         asked = self._asked
-        self._body.citation_clicked.connect(self._on_source_chosen)
+        self.body.citation_clicked.connect(self._on_source_chosen)
         self._steps.opened.connect(self._on_source_chosen)
-        self._body.claim_clicked.connect(self._show_claim)
-        self._body.address_clicked.connect(asked.address_clicked)
+        self.body.claim_clicked.connect(self._show_claim)
+        self.body.address_clicked.connect(asked.address_clicked)
         self._offer.clicked.connect(lambda: asked.offer_pressed.emit(self._turn.offer))
         self._write.clicked.connect(asked.writing_requested)
         self._claims.view_requested.connect(asked.view_requested)
@@ -450,11 +444,11 @@ class AnswerItem(QWidget):
 
     def mark_words(self, words: str, current: int) -> None:
         """Mark words in the text; `current` is the index of the current hit, or -1."""
-        self._body.mark_words(words, current)
+        self.body.mark_words(words, current)
 
     def found_place(self) -> QPoint:
         """The position of the current hit in this widget."""
-        return self._body.mapTo(self, self._body.found_place())
+        return self.body.mapTo(self, self.body.found_place())
 
     def show_as_last(self, *, is_last: bool) -> None:
         """Show or hide what only the last answer has: Retry and follow-up questions."""
@@ -478,7 +472,7 @@ class AnswerItem(QWidget):
         self._thinking.show_thinking(message.thinking, is_thinking=turn.phase is Phase.THINKING)
         steps = message.notes.steps if message.notes else ()
         self._steps.show_steps(steps, message.sources)
-        self._body.show_text(message.text, message.sources, message.claims, is_live=turn.is_live)
+        self.body.show_text(message.text, message.sources, message.claims, is_live=turn.is_live)
         self._own_knowledge.show_for(message)
         self._query.show_queries(() if turn.is_live else message.sources, message.model)
         self._unbacked.show_sentences(message.notes.unbacked if message.notes else ())
@@ -509,7 +503,7 @@ class AnswerItem(QWidget):
         is_wanted = message.message_id == self._revealed_id
         is_hidden = self._hides_unsupported and not (is_wanted or may_be_supported(message.claims))
         self._hidden.setVisible(is_hidden)
-        self._body.setVisible(not is_hidden)
+        self.body.setVisible(not is_hidden)
 
     def _show_actions(self) -> None:
         message, is_over = self._turn.message, not self._turn.is_live
@@ -520,7 +514,6 @@ class AnswerItem(QWidget):
         self._write.setVisible(is_excerpt and self._offers_writing)
         self._failure.offer_retry(is_offered=self._is_last)
 
-    @Slot()
     def _on_check_clicked(self) -> None:
         """Open the panel at the claim with the worst verdict."""
         if not self._turn.message.claims:
@@ -530,16 +523,13 @@ class AnswerItem(QWidget):
         else:
             self._claims.hide()
 
-    @Slot(int)
     def _show_claim(self, index: int) -> None:
         self._claims.show_claim(index)
         self._asked.claim_shown.emit(self._claims)
 
-    @Slot(object)
     def _on_source_chosen(self, source: SourceRef) -> None:
         self._asked.citation_clicked.emit(self._turn.message, source)
 
-    @Slot()
     def _on_show_requested(self) -> None:
         self._revealed_id = self._turn.message.message_id
         self._show_claims(self._turn.message)

@@ -3,14 +3,15 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QUrl, Signal, Slot
-from PySide6.QtGui import QFontDatabase, QHelpEvent, QImage, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QTextBrowser, QToolTip, QWidget
+from PySide6.QtCore import QEvent, QUrl, Signal
+from PySide6.QtGui import QFontDatabase, QHelpEvent, QTextCharFormat, QTextCursor
+from PySide6.QtWidgets import QToolTip
 
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.foundation.document_kinds import with_head_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line, place_in_words
+from desktop_rag.ui.markdown.formula_object import InertBrowser
 from desktop_rag.ui.markdown.markdown_html import (
     MarkdownStyle,
     cited_number,
@@ -34,23 +35,17 @@ def citation_tip(source: SourceRef) -> str:
     return f"{one_line(words)}\n\n{one_line(' · '.join(where))}"
 
 
-class CitedText(QTextBrowser):
+class CitedText(InertBrowser):
     """`read_requested` carries the SourceRef of a clicked link; other links do nothing."""
 
     read_requested = Signal(object)
 
-    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, name: str) -> None:
         """`name` is the accessible name."""
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme)
         self._linked: dict[int, SourceRef] = {}
-        self.setOpenLinks(False)
         self.setAccessibleName(name)
         self.anchorClicked.connect(self._on_anchor_clicked)
-
-    def loadResource(self, kind: int, name: QUrl | str) -> QImage:
-        # With None, Qt would read the file itself.
-        return QImage()
 
     def link(self, sources: Sequence[SourceRef]) -> None:
         """Turn the numbers of these sources into links, and no others."""
@@ -96,7 +91,6 @@ class CitedText(QTextBrowser):
             return True
         return super().event(event)
 
-    @Slot(QUrl)
     def _on_anchor_clicked(self, url: QUrl) -> None:
         if source := self._linked.get(cited_number(url.toString()) or 0):
             self.read_requested.emit(source)

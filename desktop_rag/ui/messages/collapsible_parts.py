@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QWidget
 
@@ -21,8 +21,8 @@ _MAX_THINKING_CHARS = 20_000
 class _Collapsible(QWidget):
     """A button that unfolds what is below it; built when there is something to show."""
 
-    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, name: str) -> None:
+        super().__init__()
         self._theme = theme
         self._name = name
         self._button: ToolButton | None = None
@@ -60,7 +60,6 @@ class _Collapsible(QWidget):
     def _is_open(self) -> bool:
         return self._button is not None and self._button.isChecked()
 
-    @Slot(bool)
     def _on_toggled(self, is_open: bool) -> None:
         assert self._button, "only a built button is pressed"
         self._theme.set_icon(self._button, f"chevron-{'down' if is_open else 'right'}:muted")
@@ -86,7 +85,6 @@ class CollapsibleThinking(_Collapsible):
         self._label.setObjectName("thinkingText")
         return self._label
 
-    @Slot(bool)
     def _on_toggled(self, is_open: bool) -> None:
         self._label.setText(self._thinking[-_MAX_THINKING_CHARS:] if is_open else "")
         super()._on_toggled(is_open)

@@ -228,42 +228,37 @@ class MessageModel(QAbstractListModel):
 
     def set_feedback(self, message_id: str, feedback: Feedback) -> None:
         """Show the person's rating of an answer."""
-        for row, turn in enumerate(self._turns):
-            if turn.message.message_id == message_id:
-                fresh = dataclasses.replace(turn.message, feedback=feedback)
-                self._replace(row, dataclasses.replace(turn, message=fresh))
+        for row, turn in self._rows_of(message_id):
+            fresh = dataclasses.replace(turn.message, feedback=feedback)
+            self._replace(row, dataclasses.replace(turn, message=fresh))
 
     def change(self, message: Message) -> None:
         """Show a newer version of an answer, if it is in the model."""
-        for row, turn in enumerate(self._turns):
-            if turn.message.message_id == message.message_id:
-                # The person may have rated or rewritten it in the meantime.
-                kept = {
-                    "feedback": turn.message.feedback,
-                    "is_rewritten": turn.message.is_rewritten,
-                    "is_unstored": turn.message.is_unstored,
-                }
-                fresh = dataclasses.replace(message, **kept)
-                self._replace(row, dataclasses.replace(turn, message=fresh))
+        for row, turn in self._rows_of(message.message_id):
+            # The person may have rated or rewritten it in the meantime.
+            kept = {
+                name: getattr(turn.message, name)
+                for name in ("feedback", "is_rewritten", "is_unstored")
+            }
+            fresh = dataclasses.replace(message, **kept)
+            self._replace(row, dataclasses.replace(turn, message=fresh))
 
     def show_stored(self, message_ids: frozenset[str]) -> None:
         """Show that messages that waited for disk space are stored."""
-        for row, turn in enumerate(self._turns):
-            if turn.message.message_id in message_ids:
-                fresh = dataclasses.replace(turn.message, is_unstored=False)
-                self._replace(row, dataclasses.replace(turn, message=fresh))
+        for row, turn in self._rows_of(*message_ids):
+            fresh = dataclasses.replace(turn.message, is_unstored=False)
+            self._replace(row, dataclasses.replace(turn, message=fresh))
 
     def show_checking(self, message_id: str, *, is_checking: bool) -> None:
         """Set whether an answer is being checked."""
-        for row, turn in enumerate(self._turns):
-            if turn.message.message_id == message_id and turn.is_checking != is_checking:
+        for row, turn in self._rows_of(message_id):
+            if turn.is_checking != is_checking:
                 self._replace(row, dataclasses.replace(turn, is_checking=is_checking))
 
     def show_offer(self, message_id: str, offer: ModelCheckOffered | None) -> None:
         """Show the offer of a model to check an answer, or none."""
-        for row, turn in enumerate(self._turns):
-            if turn.message.message_id == message_id:
-                self._replace(row, dataclasses.replace(turn, offer=offer))
+        for row, turn in self._rows_of(message_id):
+            self._replace(row, dataclasses.replace(turn, offer=offer))
 
     def fail(self, error: AppError) -> None:
         """End the answer being written with an error; the text received so far is kept."""
@@ -277,6 +272,10 @@ class MessageModel(QAbstractListModel):
 
     def _update(self, phase: Phase, **fields: _Value) -> None:
         self._replace(-1, Turn(dataclasses.replace(self._live, **fields), phase))  # pyright: ignore[reportArgumentType]
+
+    def _rows_of(self, *message_ids: str) -> list[tuple[int, Turn]]:
+        turns = enumerate(self._turns)
+        return [(row, turn) for row, turn in turns if turn.message.message_id in message_ids]
 
     def _append(self, turn: Turn) -> None:
         row = len(self._turns)

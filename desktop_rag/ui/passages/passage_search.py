@@ -7,17 +7,14 @@ the next letter.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import EVERYTHING, SearchScope
 from desktop_rag.ui.foundation.bridge import Bridge, Job
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 # Makes what is shown from the text and its passages.
 Prepare = Callable[[str, Sequence[Passage]], object]
@@ -44,7 +41,7 @@ class PassageSearch(QObject):
     def __init__(
         self,
         bridge: Bridge,
-        chat: "Chat",
+        chat: Chat,
         most: int,
         parent: QObject | None = None,
         prepare: Prepare | None = None,

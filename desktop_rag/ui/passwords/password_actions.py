@@ -1,23 +1,19 @@
 """Asks for passwords of encrypted files, and forgets them on request. Qt thread."""
 
-from typing import TYPE_CHECKING
-
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QRadioButton, QWidget
 
 from desktop_rag.core.domain import Document, Unlocked
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import Notice
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
 from desktop_rag.ui.widgets.forms import open_once
 from desktop_rag.ui.widgets.layouts import Gap, Stretch, horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 _WIDTH_PX = 500
 _LONGEST = 1000
@@ -108,17 +104,14 @@ class PasswordDialog(QDialog):
         self._open.setEnabled(not is_busy and bool(self._password.text()))
         self._open.setText(tr("Opening…") if is_busy else tr("Open"))
 
-    @Slot()
     def _on_text_changed(self) -> None:
         self._error.hide()
         self._set_busy(is_busy=False)
 
-    @Slot(bool)
     def _on_show_toggled(self, is_shown: bool) -> None:
         modes = QLineEdit.EchoMode
         self._password.setEchoMode(modes.Normal if is_shown else modes.Password)
 
-    @Slot()
     def _on_open_clicked(self) -> None:
         self._set_busy(is_busy=True)
         is_for_folder = self._folder.isVisible() and self._folder.isChecked()
@@ -134,13 +127,12 @@ _NOT_KEPT = Notice(
 class PasswordActions(QObject):
     """Opens the dialog over a page and applies its result."""
 
-    def __init__(self, bridge: Bridge, library: "Library", page: QWidget) -> None:
+    def __init__(self, bridge: Bridge, library: Library, page: QWidget) -> None:
         super().__init__(page)
         self._bridge = bridge
         self._passwords = library.passwords
         self._page = page
 
-    @Slot(object)
     def ask(self, document: Document) -> None:
         """Ask for the password of a document."""
         dialog = PasswordDialog(document, self._page)
@@ -166,7 +158,6 @@ class PasswordActions(QObject):
         )
         open_once(dialog)
 
-    @Slot(object)
     def forget(self, document: Document) -> None:
         """Forget the password of a document, and remove its text from the index."""
         self._bridge.run(self, lambda: self._passwords.forget(document))

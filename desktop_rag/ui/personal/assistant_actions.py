@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal, SignalInstance, Slot
+from PySide6.QtCore import QObject, Qt, Signal, SignalInstance
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QDialog, QListView, QMessageBox, QStackedWidget, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.assistant import Assistant, parse_filters
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
@@ -16,6 +16,7 @@ from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.search_syntax import limits_in_words
 from desktop_rag.core.settings import Settings
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.composer.model_choice import AssistantChoice
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
@@ -33,10 +34,6 @@ from desktop_rag.ui.widgets.forms import open_once
 from desktop_rag.ui.widgets.item_list import Column, RowsModel
 from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
 from desktop_rag.ui.widgets.notice_bar import NoticeBar
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
 
 # The words for rails: by default the name of their folder.
 RailsTitle = Callable[[str], str]
@@ -197,7 +194,6 @@ class AssistantsDialog(QDialog):
     def _tip(self, assistant: Assistant) -> str:
         return f"{one_line(assistant.name)}\n{self._summary_of(assistant)}"
 
-    @Slot()
     def _on_current_changed(self) -> None:
         selected = self.selected
         self._summary.setText(self._summary_of(selected) if selected else "")
@@ -222,7 +218,7 @@ class AssistantActions(QObject):
     """
 
     def __init__(
-        self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme, window: QWidget
+        self, bridge: Bridge, library: Library, chat: Chat, theme: Theme, window: QWidget
     ) -> None:
         """Dialogs open over the `window`."""
         super().__init__(window)
@@ -239,7 +235,7 @@ class AssistantActions(QObject):
         self.make_rails_field: Callable[[str], RailsField] | None = None
         self.choice.new_requested.connect(self.create)
         self.choice.list_requested.connect(self.show_all)
-        self._load_job: Job | None = None
+        self._load_job = Job()
         self._list: AssistantsDialog | None = None
 
     def apply(self, settings: Settings) -> None:
@@ -250,14 +246,11 @@ class AssistantActions(QObject):
         """Set the collections that the dialogs offer."""
         self._collections = collections
 
-    @Slot()
     def refresh(self) -> None:
         """Load the assistants again and show them."""
-        if self._load_job:
-            self._load_job.cancel()
+        self._load_job.cancel()
         self._load_job = self._bridge.run(self, self._chat.assistants.all, self._on_listed)
 
-    @Slot()
     def show_all(self) -> None:
         """Open the dialog with all assistants."""
         self._list = dialog = AssistantsDialog(self._theme, self._window, self.rails_title)
@@ -268,13 +261,11 @@ class AssistantActions(QObject):
         self._show_list()
         open_once(dialog)
 
-    @Slot()
     def create(self) -> None:
         """Let the person create an assistant, which is then selected."""
         self._on_edit_requested(None)
 
     def _on_listed(self, assistants: list[Assistant]) -> None:
-        self._load_job = None
         self._assistants = assistants
         self._show_list()
         self.choice.show_assistants(assistants)
@@ -284,11 +275,9 @@ class AssistantActions(QObject):
             names = {c.collection_id: c.name for c in self._collections}
             self._list.show_assistants(self._assistants, names)
 
-    @Slot()
     def _on_list_closed(self) -> None:
         self._list = None
 
-    @Slot(object)
     def _on_edit_requested(self, assistant: Assistant | None) -> None:
         models = self._chat.models
         addresses = [endpoint.base_url for endpoint in self._settings.endpoints]
@@ -338,11 +327,9 @@ class AssistantActions(QObject):
         )
         show_states()
 
-    @Slot(object)
     def _on_copy_requested(self, assistant: Assistant) -> None:
         self._change(lambda: self._chat.assistants.copy(assistant))
 
-    @Slot(object)
     def _on_delete_requested(self, assistant: Assistant) -> None:
         if not assistant.own_collection_id:
             self._delete(assistant)
@@ -390,7 +377,7 @@ class AssistantActions(QObject):
 class _Saving:
     """Saves one form; a retry after an error continues with what was stored."""
 
-    def __init__(self, chat: "Chat", documents: AssistantDocuments, assistant: Assistant) -> None:
+    def __init__(self, chat: Chat, documents: AssistantDocuments, assistant: Assistant) -> None:
         self._assistants = chat.assistants
         self._documents = documents
         self._stored = assistant

@@ -5,17 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QDialog,
-    QFrame,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
-    QPlainTextEdit,
-    QScrollArea,
     QWidget,
 )
 
@@ -28,7 +25,7 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.ui.foundation.wording import counts_in_words, failure_in_words, one_line
 from desktop_rag.ui.library.collection_field import CollectionCheckboxes
 from desktop_rag.ui.personal.assistant_documents import OwnDocument, WishedDocuments
-from desktop_rag.ui.settings.retrieval_form import RetrievalForm
+from desktop_rag.ui.settings.preferences_form import RetrievalForm
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_tooltip, set_property
 from desktop_rag.ui.widgets.form_fields import (
     DropDown,
@@ -36,9 +33,11 @@ from desktop_rag.ui.widgets.form_fields import (
     note,
     radio_group,
     selected_value,
+    text_area,
 )
 from desktop_rag.ui.widgets.forms import choose_files, choose_folder
-from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
+from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
+from desktop_rag.ui.widgets.scrolled_page import scrolling
 
 _ROWS = 4
 _ROW_PX = 26
@@ -82,7 +81,10 @@ class OwnDocumentsField(QWidget):
         self._list.setObjectName("ownDocuments")
         self._list.setAccessibleName(tr("Documents of its own"))
         self._list.setFixedHeight(_ROWS * _ROW_PX + 8)
-        self._files = TextButton(tr("Add files…"), then=self._on_files_clicked)
+        title = tr("Add files to the assistant")
+        self._files = TextButton(
+            tr("Add files…"), then=lambda: choose_files(self, title, self.add_paths)
+        )
         self._folder = TextButton(tr("Add folder…"), then=self._on_folder_clicked)
         self._remove = TextButton(tr("Remove"), then=self._on_remove_clicked)
         self._refresh = TextButton(tr("Refresh"), then=self.refresh_requested)
@@ -155,7 +157,6 @@ class OwnDocumentsField(QWidget):
         self._list.setVisible(bool(self._rows))
         self._show_buttons()
 
-    @Slot()
     def _show_buttons(self) -> None:
         row = self._current
         self._remove.setEnabled(row is not None)
@@ -168,16 +169,10 @@ class OwnDocumentsField(QWidget):
         place = self._list.currentRow()
         return self._rows[place] if 0 <= place < len(self._rows) else None
 
-    @Slot()
-    def _on_files_clicked(self) -> None:
-        choose_files(self, tr("Add files to the assistant"), self.add_paths)
-
-    @Slot()
     def _on_folder_clicked(self) -> None:
         title, home = tr("Add a folder to the assistant"), str(Path.home())
         choose_folder(self, title, lambda path: self.add_paths([path]), start=home)
 
-    @Slot(list)
     def add_paths(self, paths: Sequence[str]) -> None:
         """Add files or folders when the form is saved, except those already there."""
         known = {row.path or (row.source.path if row.source else None) for row in self._rows}
@@ -185,7 +180,6 @@ class OwnDocumentsField(QWidget):
         self._rows += [_Row(one_line(path.name or str(path)), str(path), path=path) for path in new]
         self._show_rows()
 
-    @Slot()
     def _on_links_added(self) -> None:
         known = {row.link for row in self._rows}
         new = [link for link in dict.fromkeys(self._link.text().split()) if link not in known]
@@ -193,7 +187,6 @@ class OwnDocumentsField(QWidget):
         self._link.clear()
         self._show_rows()
 
-    @Slot()
     def _on_remove_clicked(self) -> None:
         row = self._current
         if row and row.source:
@@ -205,8 +198,6 @@ class OwnDocumentsField(QWidget):
 
 _WIDTH_PX = 680
 _HEIGHT_PX = 640
-_LINES = 6
-_MARGIN_PX = 16
 _CHAT_MODEL = tr("Same as in the chat")
 _STRICT, _OPEN = "strict", "open"
 _KINDS = {_STRICT: tr("Documents only"), _OPEN: tr("Also the model's own knowledge")}
@@ -282,7 +273,7 @@ class AssistantDialog(QDialog):
         self._has_retrieval = QCheckBox(tr("Use separate search settings"))
         self._has_retrieval.setChecked(assistant.retrieval is not None)
         self._retrieval = RetrievalForm()
-        self._retrieval.show_retrieval(assistant.retrieval or settings.retrieval)
+        self._retrieval.show_value(assistant.retrieval or settings.retrieval)
         self._error = PlainLabel(tone="danger", wrap=True, selectable=True)
         self._save = TextButton(tr("Save"), kind="primary", then=self._on_saved)
         self._cancel = TextButton(tr("Cancel"), then=self.reject)
@@ -294,12 +285,12 @@ class AssistantDialog(QDialog):
         self._name = QLineEdit(assistant.name)
         self._name.setMaxLength(LONGEST_NAME)
         self._name.setPlaceholderText(tr("Contract assistant"))
-        self._instructions = QPlainTextEdit(assistant.instructions)
-        self._instructions.setAccessibleName(tr("Instructions"))
-        self._instructions.setPlaceholderText(tr("Answer in two sentences and name the section."))
-        self._instructions.setTabChangesFocus(True)
-        lines = self._instructions.fontMetrics().lineSpacing() * _LINES
-        self._instructions.setFixedHeight(lines + _MARGIN_PX)
+        self._instructions = text_area(
+            tr("Instructions"),
+            assistant.instructions,
+            lines=6,
+            example=tr("Answer in two sentences and name the section."),
+        )
         self._filters = QLineEdit(assistant.filters, placeholderText="type:pdf after:2024")
         self._filters_note = note(_FILTERS_NOTE)
 
@@ -307,17 +298,10 @@ class AssistantDialog(QDialog):
         body = QWidget()
         body.setProperty("kind", "page")
         sections = vertical(on=body, margins=(20, 18, 20, 18), spacing=14)
-        for part in (
-            self._build_answers(), self._build_documents(), self._has_retrieval, self._retrieval
-        ):  # fmt: skip
-            sections.addWidget(part)
-        sections.addStretch(1)
-        scroll = QScrollArea(widgetResizable=True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidget(body)
+        fill(sections, self._build_answers(), self._build_documents())
+        fill(sections, self._has_retrieval, self._retrieval, Stretch())
         vertical(
-            (scroll, 1),
+            (scrolling(body), 1),
             horizontal((self._error, 1), self._cancel, self._save, margins=(20, 0, 20, 0)),
             on=self,
             margins=(0, 0, 0, 16),
@@ -373,13 +357,12 @@ class AssistantDialog(QDialog):
             model=model,
             collection_ids=(*self._collections.chosen, *((own,) if own else ())),
             filters=self._filters.text(),
-            retrieval=self._retrieval.retrieval if self._has_retrieval.isChecked() else None,
+            retrieval=self._retrieval.value if self._has_retrieval.isChecked() else None,
             is_open=selected_value(self._kinds) == _OPEN,
             uses_memory=self._memory.isChecked(),
             rails=self.rails.rails if self.rails else self._assistant.rails,
         )
 
-    @Slot()
     def _on_edited(self) -> None:
         self._error.setText("")
         self._retrieval.setVisible(self._has_retrieval.isChecked())
@@ -397,7 +380,6 @@ class AssistantDialog(QDialog):
         set_property(self._filters, "state", "wrong" if tone == "danger" else "")
         return tone == "muted"
 
-    @Slot()
     def _on_saved(self) -> None:
         self._save.setEnabled(False)
         self.submitted.emit(self.assistant)

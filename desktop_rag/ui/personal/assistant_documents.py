@@ -6,16 +6,13 @@ Worker threads only. The collection is an ordinary one of the library, removed w
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.domain import Collection, Source, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import DocumentCounts
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
+from desktop_rag.ingest.library import Library
 
 # Two assistants may have had the same name.
 _MOST_TRIES = 100
@@ -49,7 +46,7 @@ class RemovedDocuments:
 class AssistantDocuments:
     """Keeps the collections of assistants."""
 
-    def __init__(self, library: "Library", chat: "Chat") -> None:
+    def __init__(self, library: Library, chat: Chat) -> None:
         self._library = library
         self._assistants = chat.assistants
 

@@ -1,11 +1,11 @@
 """Shows, deletes and restores remembered answers through the bridge. Qt thread."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QWidget
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QDialog, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Feedback, Interaction, Message, PastAnswer
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -13,10 +13,9 @@ from desktop_rag.ui.foundation.days import moment_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.forms import open_once
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
+from desktop_rag.ui.widgets.scrolled_page import scrolling
 
 _WIDTH_PX = 600
 _HEIGHT_PX = 440
@@ -66,13 +65,11 @@ class PastAnswerCard(Card):
         self._delete.setVisible(not is_deleted)
         self._undo.setVisible(is_deleted and known is not None)
 
-    @Slot()
     def _on_delete_clicked(self) -> None:
         self._show(is_deleted=True)
         self._undo.setFocus(Qt.FocusReason.OtherFocusReason)
         self.delete_requested.emit(self._interaction)
 
-    @Slot()
     def _on_undo_clicked(self) -> None:
         self._show(is_deleted=False)
         self._delete.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -104,15 +101,10 @@ class PastAnswersDialog(QDialog):
             card.restore_requested.connect(self.restore_requested)
             rows.addWidget(card)
         rows.addStretch(1)
-        scroll = QScrollArea(widgetResizable=True)
-        scroll.setAccessibleName(self.windowTitle())
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(cards)
         close = TextButton(tr("Close"), then=self.accept)
         vertical(
             PlainLabel(tr("Earlier answers used as examples"), scale="heading"),
-            (scroll, 1),
+            (scrolling(cards, self.windowTitle()), 1),
             note(_NOTE),
             horizontal(Stretch(), close),
             on=self,
@@ -138,7 +130,7 @@ def _about(interaction: Interaction) -> str:
 class MemoryActions(QObject):
     """Opens dialogs over `parent`."""
 
-    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, parent: QWidget) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._memory = chat.memory
@@ -152,8 +144,7 @@ class MemoryActions(QObject):
             dialog = PastAnswersDialog(message.remembered, known, self._window)
             dialog.delete_requested.connect(self._forget)
             dialog.restore_requested.connect(self._restore)
-            dialog.finished.connect(dialog.deleteLater)
-            dialog.open()
+            open_once(dialog)
 
         self._bridge.run(self, lambda: self._memory.recall(ids), open_dialog)
 

@@ -1,11 +1,11 @@
 """Loads, saves and deletes the person's saved prompts through the bridge. Qt thread."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QSignalBlocker, Signal, Slot
-from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QPlainTextEdit, QWidget
+from PySide6.QtCore import QObject, QSignalBlocker, Signal
+from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.saved_prompts import LONGEST_NAME, SavedPrompt
@@ -14,11 +14,9 @@ from desktop_rag.ui.documents.external_viewer import FileOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.form_fields import note, text_area
+from desktop_rag.ui.widgets.forms import open_once
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
 
 _WIDTH_PX = 760
 _HEIGHT_PX = 500
@@ -53,8 +51,7 @@ class PromptsDialog(QDialog):
         self._names.setFixedWidth(_LIST_PX)
         self._name = QLineEdit(maxLength=LONGEST_NAME)
         self._name.setAccessibleName(tr("Name"))
-        self._text = QPlainTextEdit(tabChangesFocus=True)
-        self._text.setAccessibleName(tr("Prompt"))
+        self._text = text_area(tr("Prompt"))
         self._status = PlainLabel(wrap=True)
         self._undo = TextButton(tr("Undo"), kind="quiet", then=self._on_undo_clicked)
         self._new = TextButton(tr("New prompt"), then=self._on_new_clicked)
@@ -123,26 +120,22 @@ class PromptsDialog(QDialog):
         self._status.setText(words)
         self._undo.setVisible(gone is not None)
 
-    @Slot()
     def _on_row_changed(self) -> None:
         chosen = self._chosen
         self._name.setText(chosen.name if chosen else "")
         self._text.setPlainText(chosen.text if chosen else "")
         self._show_buttons()
 
-    @Slot()
     def _show_buttons(self) -> None:
         chosen = self._chosen
         written = SavedPrompt(self._name.text().strip(), self._text.toPlainText().strip())
         self._save.setEnabled(bool(written.name and written.text) and written != chosen)
         self._delete.setVisible(chosen is not None)
 
-    @Slot()
     def _on_new_clicked(self) -> None:
         self._names.setCurrentRow(-1)
         self._name.setFocus()
 
-    @Slot()
     def _on_save_clicked(self) -> None:
         previous_name = self._chosen.name if self._chosen else ""
         self._deleted = None
@@ -151,12 +144,10 @@ class PromptsDialog(QDialog):
             SavedPrompt(self._name.text(), self._text.toPlainText()), previous_name
         )
 
-    @Slot()
     def _on_delete_clicked(self) -> None:
         self._deleted = self._chosen
         self.delete_requested.emit(self._deleted)
 
-    @Slot()
     def _on_undo_clicked(self) -> None:
         deleted, self._deleted = self._deleted, None
         self.save_requested.emit(deleted, "")
@@ -165,7 +156,7 @@ class PromptsDialog(QDialog):
 class PromptActions(QObject):
     """Opens the prompts dialog over `parent`, and keeps `slash` up to date."""
 
-    def __init__(self, bridge: Bridge, chat: "Chat", slash: SlashPrompts, parent: QWidget) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, slash: SlashPrompts, parent: QWidget) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._library = chat.prompts
@@ -175,12 +166,10 @@ class PromptActions(QObject):
         slash.prompts_requested.connect(self.refresh)
         slash.manage_requested.connect(self.manage)
 
-    @Slot()
     def refresh(self) -> None:
         """Load the prompts for the question field."""
         self._bridge.run(self, self._library.all, self._slash.show_prompts)
 
-    @Slot()
     def manage(self) -> None:
         """Open the prompts dialog."""
         dialog = PromptsDialog(self._window)
@@ -190,8 +179,7 @@ class PromptActions(QObject):
             lambda: self._change(dialog, self._restore_defaults)
         )
         dialog.folder_requested.connect(lambda: self._opener.open(self._library.folder))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        open_once(dialog)
         self._change(dialog, lambda: "")
 
     def _save(self, dialog: PromptsDialog, prompt: SavedPrompt, former: str) -> None:

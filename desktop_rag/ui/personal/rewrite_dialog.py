@@ -1,12 +1,12 @@
 """A dialog for rewriting an answer. Qt thread."""
 
-from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QDialog, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.shortcuts import bind
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.form_fields import note, text_area
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 _WIDTH_PX = 640
@@ -27,8 +27,7 @@ class RewriteDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("rewriteDialog")
         self.setWindowTitle(tr("Rewrite answer"))
-        self._text = QPlainTextEdit(text, tabChangesFocus=True)
-        self._text.setAccessibleName(tr("Your answer"))
+        self._text = text_area(tr("Your answer"), text)
         self._save = TextButton(tr("Save"), kind="primary", then=self._on_submitted)
         self._cancel = TextButton(tr("Cancel"), then=self.reject)
         self._delete = TextButton(tr("Delete"), kind="danger", then=self._on_deleted)
@@ -50,17 +49,14 @@ class RewriteDialog(QDialog):
         )
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
-    @Slot()
     def _on_text_changed(self) -> None:
         self._save.setEnabled(bool(self._text.toPlainText().strip()))
 
-    @Slot()
     def _on_submitted(self) -> None:
         if text := self._text.toPlainText().strip():
             self.submitted.emit(text)
             self.accept()
 
-    @Slot()
     def _on_deleted(self) -> None:
         self.delete_requested.emit()
         self.accept()

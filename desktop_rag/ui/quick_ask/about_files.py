@@ -4,21 +4,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Signal
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.composer.attached_files import AttachedFiles
 from desktop_rag.ui.composer.scope_bar import ScopeBar
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
 
 _NAMES_SHOWN = 2
 
@@ -58,7 +55,7 @@ class NamedPath:
                 return tr("{name} was not found.", name=name)
 
 
-def look_up(library: "Library", paths: Iterable[Path]) -> tuple[NamedPath, ...]:
+def look_up(library: Library, paths: Iterable[Path]) -> tuple[NamedPath, ...]:
     """Look up each path once, in order. Worker threads only."""
     return tuple(_named(library, path) for path in dict.fromkeys(map(_resolved, paths)))
 
@@ -76,7 +73,7 @@ def names_of(named: Sequence[NamedPath]) -> str:
     return tr("{shown} and {more:,} more", shown=shown, more=more) if more > 0 else shown
 
 
-def _named(library: "Library", path: Path) -> NamedPath:
+def _named(library: Library, path: Path) -> NamedPath:
     try:
         is_folder, exists = path.is_dir(), path.exists()
     except OSError:
@@ -107,13 +104,13 @@ class AboutFiles(QObject):
 
     folder_requested = Signal(object)
 
-    def __init__(self, bridge: Bridge, library: "Library", chat: "Chat", bar: ScopeBar) -> None:
+    def __init__(self, bridge: Bridge, library: Library, chat: Chat, bar: ScopeBar) -> None:
         super().__init__(bar)
         self._bridge = bridge
         self._library = library
         self._bar = bar
         self._named: Sequence[NamedPath] = ()
-        self._job: Job | None = None
+        self._job = Job()
         self._attached = AttachedFiles(bridge, library, chat, self)
         self._attached.changed.connect(self._show)
         bar.cleared.connect(self._on_cleared)
@@ -129,11 +126,8 @@ class AboutFiles(QObject):
         """Ask about all documents again."""
         self._bar.clear()
 
-    @Slot()
     def _on_cleared(self) -> None:
-        if self._job:
-            self._job.cancel()
-            self._job = None
+        self._job.cancel()
         for file in self._attached.files:
             self._attached.remove(file.key)
         self._named = ()
@@ -150,7 +144,6 @@ class AboutFiles(QObject):
         unknown = [each for each in self._named if each.known is Known.NOT_IN_LIBRARY]
         return [each for each in unknown if each.path not in attached]
 
-    @Slot()
     def _show(self) -> None:
         self._bar.show_attached([file for file in self._attached.files if not file.error])
         self._show_notice()
@@ -180,11 +173,9 @@ class AboutFiles(QObject):
             return ""
         return tr("Add the folder") if unknown[0].is_folder else tr("Add its folder")
 
-    @Slot()
     def _on_attach_requested(self) -> None:
         self._attached.add_files(each.path for each in self._unknown if not each.is_folder)
 
-    @Slot()
     def _on_folder_requested(self) -> None:
         if unknown := self._unknown:
             self.folder_requested.emit(_folder_of(unknown[0]))

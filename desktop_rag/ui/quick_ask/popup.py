@@ -3,16 +3,17 @@
 import math
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QModelIndex, QRect, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QModelIndex, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCursor, QGuiApplication, QHideEvent, QMouseEvent, QRegion, QResizeEvent
 from PySide6.QtWidgets import QFrame, QListView, QSizeGrip, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation, Feedback, Message, SourceRef
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question import Question, SearchScope
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
 from desktop_rag.ui.documents.document_opener import DocumentOpener, confirm_and_open
@@ -31,10 +32,6 @@ from desktop_rag.ui.viewers.viewer import DocumentSpan, span_of
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_tip
 from desktop_rag.ui.widgets.item_list import Column, RowsModel
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
 
 _COLUMN = Column[FoundPassage](
     tr("Passages"),
@@ -61,7 +58,9 @@ class PassageList(QListView):
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.setMouseTracking(True)
         self.setUniformItemSizes(True)
-        self.clicked.connect(self._on_clicked)
+        self.clicked.connect(
+            lambda index: self.opened.emit(self._model.row_at(index.row()).passage)
+        )
         theme.changed.connect(self.viewport().update)
 
     @property
@@ -89,10 +88,6 @@ class PassageList(QListView):
         """Choose the next or the previous passage; before the first, none."""
         row = min(self.currentIndex().row() + by, self.rows - 1)
         self.setCurrentIndex(self._model.index(row, 0) if row >= 0 else QModelIndex())
-
-    @Slot(QModelIndex)
-    def _on_clicked(self, index: QModelIndex) -> None:
-        self.opened.emit(self._model.row_at(index.row()).passage)
 
 
 _MARGIN_PX = 16
@@ -153,7 +148,7 @@ class QuickAsk(QWidget):
     shown = Signal()
 
     def __init__(
-        self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme, sessions: ChatSessions
+        self, bridge: Bridge, library: Library, chat: Chat, theme: Theme, sessions: ChatSessions
     ) -> None:
         super().__init__(
             None, Qt.WindowType.Dialog | Qt.WindowType.FramelessWindowHint
@@ -266,7 +261,6 @@ class QuickAsk(QWidget):
         self.field.select_all()
         self.shown.emit()
 
-    @Slot()
     def begin_anew(self) -> None:
         """Leave the chat, which stays in the window's list, and show an empty field."""
         self._leave_session()
@@ -290,7 +284,6 @@ class QuickAsk(QWidget):
         self._answer_size = size.expandedTo(_MINIMUM)
         self._fit()
 
-    @Slot(object)
     def show_library(self, facts: LibraryFacts) -> None:
         """Show what a search can't find in the present state of the library."""
         self.hint.show_facts(facts)
@@ -311,7 +304,6 @@ class QuickAsk(QWidget):
         if self._is_left and self.isVisible() and not self.is_answering:
             self._leaving.start()
 
-    @Slot()
     def _hide_when_left(self) -> None:
         active = QGuiApplication.focusWindow()
         # A question that opened over the popup is part of it.
@@ -360,7 +352,6 @@ class QuickAsk(QWidget):
 
     # --- passages ----------------------------------------------------------------------------
 
-    @Slot(str)
     def _on_typed(self, text: str) -> None:
         self._continue.setVisible(self._session is not None or bool(text.strip()))
         if self._session is None and not self.field.is_completing:
@@ -368,18 +359,15 @@ class QuickAsk(QWidget):
             about = SearchScope(about=self.field.scope.items if is_searched else ())
             self._search.search(text if is_searched else "", about)
 
-    @Slot(int)
     def _on_room_needed(self, height_px: int) -> None:
         self._room.setFixedHeight(height_px)
         self._room.setVisible(height_px > 0)
         self._fit()
 
-    @Slot()
     def _on_about_changed(self) -> None:
         self._on_typed(self.field.text)
         self._fit()
 
-    @Slot(str, object)
     def _on_found(self, _written: str, passages: tuple[Passage, ...]) -> None:
         if self._session is None:
             self._show_passages(self.field.text.strip(), passages)
@@ -390,13 +378,11 @@ class QuickAsk(QWidget):
         self.field.set_follow_up(False)
         self._fit()
 
-    @Slot(int)
     def _on_stepped(self, by: int) -> None:
         if self._session is None:
             self.passages.step(by)
             self._hint.setText(_CHOSEN_HINT if self.passages.chosen else _HINT)
 
-    @Slot(object)
     def open_passage(self, passage: Passage) -> None:
         """Show the passage at its place in the text of its document."""
         self._read(DocumentSpan(passage.document_id, passage.start, passage.end))
@@ -406,7 +392,6 @@ class QuickAsk(QWidget):
         self._opener.read(place)
         self.hide()
 
-    @Slot()
     def _on_copy_requested(self) -> None:
         if chosen := self.passages.chosen:
             QGuiApplication.clipboard().setText(copied(chosen))
@@ -414,7 +399,6 @@ class QuickAsk(QWidget):
 
     # --- the answer --------------------------------------------------------------------------
 
-    @Slot(object)
     def _on_submitted(self, question: Question) -> None:
         chosen = self.passages.chosen if self._session is None else None
         if chosen:
@@ -445,32 +429,26 @@ class QuickAsk(QWidget):
             session.busy_changed.disconnect(self.field.set_busy)
             self._sessions.release(session)
 
-    @Slot(str)
     def _on_follow_up(self, question: str) -> None:
         if self._session and not self._session.is_busy:
             self._ask(self.field.question_of(question))
 
-    @Slot()
     def _on_stop(self) -> None:
         if self._session:
             self._session.stop()
 
-    @Slot(bool)
     def _on_retry(self, as_excerpts: bool) -> None:
         if self._session:
             self._session.retry(as_excerpts=as_excerpts)
 
-    @Slot(object, object)
     def _on_feedback(self, message: Message, feedback: Feedback) -> None:
         if self._session:
             self._session.give_feedback(message, feedback)
 
-    @Slot(object)
     def _on_view_requested(self, source: SourceRef) -> None:
         if source.is_in_library:
             self._read(span_of(source))
 
-    @Slot()
     def _go_on(self) -> None:
         """Hand the chat, or the unasked question, to the window."""
         conversation: Conversation | None = self._session.conversation if self._session else None

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
@@ -17,6 +16,7 @@ from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.places import Places
 from desktop_rag.core.quotes import locate
 from desktop_rag.core.shared_library import can_open, is_shared
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.viewers.code_viewer import CodeLines, code_lines
@@ -27,9 +27,6 @@ from desktop_rag.ui.viewers.viewer import DocumentSpan, Span
 from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton, begin_with_window
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.layouts import clear, horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +58,7 @@ class Loaded:
         return self.stored is not None and bool(self.stored.text)
 
 
-def load(library: "Library", place: DocumentSpan, *, as_text: bool = False) -> Loaded:
+def load(library: Library, place: DocumentSpan, *, as_text: bool = False) -> Loaded:
     """The document of a place; `as_text` shows the text of pages instead of pictures."""
     stored = _stored(library, place)
     if stored is None or not stored.text:
@@ -86,7 +83,7 @@ def load(library: "Library", place: DocumentSpan, *, as_text: bool = False) -> L
     return Loaded(place, stored, kind, span, page, grids, lines, is_lost, anchor)
 
 
-def _stored(library: "Library", place: DocumentSpan) -> StoredText | None:
+def _stored(library: Library, place: DocumentSpan) -> StoredText | None:
     """The document, or the one its file has now after its folder was removed and added again."""
     stored = library.documents.stored_text(place.document_id) if place.document_id else None
     if stored is not None or not place.path:
@@ -259,7 +256,9 @@ class ReadingHeader(QWidget):
             theme, "window:muted", tr("Open in a window of its own"), then=self.window_requested
         )
         self._details = IconButton(theme, "info:muted", tr("Details"), then=self.details_requested)
-        self._close = IconButton(theme, "close:muted", tr("Close the document (Esc)"))
+        self._close = IconButton(
+            theme, "close:muted", tr("Close the document (Esc)"), then=self.close_requested
+        )
         self._top = self._build_top()
         self._tools = FlowRow(spacing=2)
         vertical(
@@ -271,7 +270,6 @@ class ReadingHeader(QWidget):
             spacing=0,
         )
         self._window.setVisible(not is_window)
-        self._connect()
         self.show_history(can_go_back=False, can_go_forward=False)
 
     def _build_top(self) -> QHBoxLayout:
@@ -302,9 +300,6 @@ class ReadingHeader(QWidget):
         if other.indexOf(self._title) >= 0:
             other.removeWidget(self._title)
             row.addWidget(self._title)
-
-    def _connect(self) -> None:
-        self._close.clicked.connect(self.close_requested)
 
     def show_history(self, *, can_go_back: bool, can_go_forward: bool) -> None:
         """Enable the buttons for back and forward."""
@@ -343,7 +338,6 @@ class ReadingHeader(QWidget):
         self._open.show_as("open:muted", name)
         self.show_place("")
 
-    @Slot(str)
     def show_place(self, place: str) -> None:
         """Show the position in the document."""
         pieces = [piece for piece in (self._file, one_line(place)) if piece]

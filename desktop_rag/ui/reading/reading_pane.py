@@ -8,10 +8,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
@@ -21,6 +20,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.markup.snippet import marked_words
 from desktop_rag.core.places import Places
 from desktop_rag.core.shared_library import is_shared
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.shortcuts import INSIDE, PLACE, bind
 from desktop_rag.ui.foundation.theme import Theme
@@ -48,9 +48,6 @@ from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel, TextBut
 from desktop_rag.ui.widgets.find_bar import FindBar
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
-
 # Words of a query are marked this near to a passage.
 _NEAR_CHARS = 50_000
 
@@ -71,7 +68,7 @@ class WordFinding(QObject):
         super().__init__(parent)
         self._bridge = bridge
         self._text = ""
-        self._job: Job | None = None
+        self._job = Job()
         self.hits = Hits()
 
     def set_text(self, text: str) -> None:
@@ -80,43 +77,41 @@ class WordFinding(QObject):
 
     def find(self, words: str, near: int = 0) -> None:
         """Find words; the first hit from `near` on becomes the current one."""
-        if self._job:
-            self._job.cancel()
         text = self._text
 
-        def show(spans: tuple[Span, ...]) -> None:
-            self._job = None
+        def hits(spans: tuple[Span, ...]) -> Hits:
             at = bisect_left(spans, (near, 0))
-            current = (at if at < len(spans) else 0) if spans else -1
-            self.hits = Hits(words, spans, current)
-            self.changed.emit()
+            return Hits(words, spans, (at if at < len(spans) else 0) if spans else -1)
 
-        self._job = self._bridge.run(self, lambda: found_spans(text, words), show)
+        self._look(lambda: hits(found_spans(text, words)))
 
     def mark(self, query: str, passage: Span) -> None:
         """Mark the words of a query around a passage; the first in it becomes the current one."""
-        if self._job:
-            self._job.cancel()
         text = self._text
 
-        def show(spans: tuple[Span, ...]) -> None:
-            self._job = None
+        def hits(spans: tuple[Span, ...]) -> Hits:
             at = bisect_left(spans, (passage[0], 0))
             is_inside = at < len(spans) and spans[at][0] < passage[1]
             words = dict.fromkeys(text[start:end].casefold() for start, end in spans)
             lines = "".join(f"{word}\n" for word in words)
-            self.hits = Hits(lines, spans, at if is_inside else -1)
-            self.changed.emit()
+            return Hits(lines, spans, at if is_inside else -1)
 
-        self._job = self._bridge.run(self, lambda: spans_around(text, query, passage), show)
+        self._look(lambda: hits(spans_around(text, query, passage)))
 
-    @Slot(int)
+    def _look(self, look: Callable[[], Hits]) -> None:
+        """Look on another thread, instead of any look before."""
+        self._job.cancel()
+        self._job = self._bridge.run(self, look, self._show)
+
     def step(self, by: int) -> None:
         """Go to the next hit (1) or the previous one (-1), wrapping around."""
         if self.hits.spans:
             current = (self.hits.current + by) % len(self.hits.spans)
-            self.hits = Hits(self.hits.words, self.hits.spans, current)
-            self.changed.emit()
+            self._show(Hits(self.hits.words, self.hits.spans, current))
+
+    def _show(self, hits: Hits) -> None:
+        self.hits = hits
+        self.changed.emit()
 
 
 class ViewerStack(QStackedWidget):
@@ -128,7 +123,7 @@ class ViewerStack(QStackedWidget):
     path_clicked = Signal(str, str)
     pages_failed = Signal(object)
 
-    def __init__(self, bridge: Bridge, library: "Library", theme: Theme) -> None:
+    def __init__(self, bridge: Bridge, library: Library, theme: Theme) -> None:
         super().__init__()
         self._bridge = bridge
         self._library = library
@@ -228,7 +223,6 @@ class StateCard(Card):
             self._action.setVisible(notice.way_out is not WayOut.NONE)
         self.setVisible(notice is not None)
 
-    @Slot()
     def _on_action(self) -> None:
         if self._notice is not None:
             self.way_out_chosen.emit(self._notice.way_out)
@@ -286,7 +280,7 @@ _NUMBER = re.compile(r"\[(\d{1,4})\]")
 
 
 def linked_document(
-    library: "Library", page: StoredText, target: str, words: str
+    library: Library, page: StoredText, target: str, words: str
 ) -> DocumentSpan | None:
     """The document that a relative link with these words leads to; None if not in the library.
 
@@ -351,7 +345,7 @@ class ReadingPane(QWidget):
     title_changed = Signal(str)
 
     def __init__(
-        self, bridge: Bridge, library: "Library", theme: Theme, parent: QWidget | None = None,
+        self, bridge: Bridge, library: Library, theme: Theme, parent: QWidget | None = None,
         *, is_window: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(parent)
@@ -372,7 +366,7 @@ class ReadingPane(QWidget):
         self.setAccessibleName(tr("Document"))
         self._header = ReadingHeader(self._theme, is_window=is_window)
         self._state = StateCard(self._theme)
-        self._viewers = ViewerStack(self._bridge, self._library, self._theme)
+        self.viewers = ViewerStack(self._bridge, self._library, self._theme)
         self._find = FindBar(self._theme, tr("Find in the document"))
         self._find.hide()
         self._finding = WordFinding(self._bridge, self)
@@ -380,7 +374,7 @@ class ReadingPane(QWidget):
             self._header,
             self._find,
             horizontal(self._state, margins=(10, 0, 10, 0)),
-            (self._viewers, 1),
+            (self.viewers, 1),
             on=self,
             margins=0,
             spacing=0,
@@ -397,11 +391,11 @@ class ReadingPane(QWidget):
         header.details_requested.connect(lambda: self._emit_place(self.details_requested.emit))
         header.find_requested.connect(self.find_words)
         header.text_toggled.connect(self._on_text_toggled)
-        self._viewers.place_changed.connect(header.show_place)
-        self._viewers.address_clicked.connect(self.address_clicked)
-        self._viewers.part_opened.connect(lambda part: self.read(DocumentSpan(part)))
-        self._viewers.path_clicked.connect(self._on_path_clicked)
-        self._viewers.pages_failed.connect(self._on_pages_failed)
+        self.viewers.place_changed.connect(header.show_place)
+        self.viewers.address_clicked.connect(self.address_clicked)
+        self.viewers.part_opened.connect(lambda part: self.read(DocumentSpan(part)))
+        self.viewers.path_clicked.connect(self._on_path_clicked)
+        self.viewers.pages_failed.connect(self._on_pages_failed)
         self._state.way_out_chosen.connect(self._on_way_out)
         self._find.words_changed.connect(self._on_words_changed)
         self._find.stepped.connect(self._finding.step)
@@ -423,11 +417,6 @@ class ReadingPane(QWidget):
     def place(self) -> DocumentSpan | None:
         """The open place."""
         return self._history.current
-
-    @property
-    def viewers(self) -> ViewerStack:
-        """The views of the content."""
-        return self._viewers
 
     def read(self, place: DocumentSpan) -> None:
         """Open a document at its words and focus it."""
@@ -478,7 +467,7 @@ class ReadingPane(QWidget):
         self._finding.set_text(loaded.text)
         self._state.show_notice(notice_of_text(loaded) or notice)
         self._show_header(loaded)
-        viewer = self._viewers.show_loaded(loaded)
+        viewer = self.viewers.show_loaded(loaded)
         self._header.show_tools(viewer.tools())
         if self._takes_focus:
             self._takes_focus = False
@@ -513,14 +502,12 @@ class ReadingPane(QWidget):
 
         self._job = self._bridge.run(self, lambda: library.documents.file_condition(document), tell)
 
-    @Slot(object)
     def _on_pages_failed(self, error: AppError) -> None:
         if self._loaded is not None:
             self._show(self._loaded.place, as_text=True, notice=notice_of_pages(error))
 
     # --- finding ---------------------------------------------------------------------------------
 
-    @Slot()
     def find_words(self) -> None:
         """Show the bar that finds words."""
         self._find.show()
@@ -532,24 +519,21 @@ class ReadingPane(QWidget):
         else:
             self.find_words()
 
-    @Slot(str)
     def _on_words_changed(self, words: str) -> None:
         span = self._loaded.span if self._loaded else (0, 0)
         self._finding.find(words, span[0])
 
-    @Slot(object)
     def _on_hits_changed(self) -> None:
         hits = self._finding.hits
         self._find.show_count(hits.words, hits.current, len(hits.spans))
-        if self._viewers.viewer is not None:
-            self._viewers.viewer.show_hits(hits)
+        if self.viewers.viewer is not None:
+            self.viewers.viewer.show_hits(hits)
 
-    @Slot()
     def _close_find(self) -> None:
         self._find.hide()
         self._finding.find("")
-        if self._viewers.viewer is not None:
-            self._viewers.viewer.setFocus(Qt.FocusReason.OtherFocusReason)
+        if self.viewers.viewer is not None:
+            self.viewers.viewer.setFocus(Qt.FocusReason.OtherFocusReason)
 
     # --- actions of the person -------------------------------------------------------------------
 
@@ -573,18 +557,15 @@ class ReadingPane(QWidget):
         if self.place is not None:
             emit(self.place)
 
-    @Slot()
     def _on_open(self) -> None:
         loaded = self._loaded
         if loaded is not None and loaded.stored is not None:
             self.open_requested.emit(loaded.stored.document, loaded.anchor)
 
-    @Slot()
     def _on_ask(self) -> None:
         if self._loaded is not None and self._loaded.stored is not None:
             self.ask_requested.emit(self._loaded.stored.document)
 
-    @Slot(str, str)
     def _on_path_clicked(self, target: str, words: str) -> None:
         page = self._loaded.stored if self._loaded else None
         if page is None:
@@ -600,12 +581,10 @@ class ReadingPane(QWidget):
         library = self._library
         self._bridge.run(self, lambda: linked_document(library, page, target, words), show)
 
-    @Slot(bool)
     def _on_text_toggled(self, as_text: bool) -> None:
         if self.place is not None:
             self._show(self.place, as_text=as_text)
 
-    @Slot(object)
     def _on_way_out(self, way_out: WayOut) -> None:
         document = self._loaded.stored.document if self._loaded and self._loaded.stored else None
         if way_out is WayOut.LIBRARY:
@@ -627,7 +606,7 @@ class ReadingWindow(QWidget):
     """A ReadingPane in a window of its own; Esc closes it."""
 
     def __init__(
-        self, bridge: Bridge, library: "Library", theme: Theme, place: DocumentSpan,
+        self, bridge: Bridge, library: Library, theme: Theme, place: DocumentSpan,
         parent: QWidget,
     ) -> None:  # fmt: skip
         super().__init__(parent, Qt.WindowType.Window)
@@ -638,9 +617,5 @@ class ReadingWindow(QWidget):
         room = parent.screen().availableSize()
         self.resize(min(_WIDTH_PX, room.width()), min(_HEIGHT_PX, room.height()))
         self.pane.close_requested.connect(self.close)
-        self.pane.title_changed.connect(self._on_title)
+        self.pane.title_changed.connect(lambda title: self.setWindowTitle(title or tr("Document")))
         self.pane.read(place)
-
-    @Slot(str)
-    def _on_title(self, title: str) -> None:
-        self.setWindowTitle(title or tr("Document"))

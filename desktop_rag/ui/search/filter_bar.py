@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
-from PySide6.QtCore import QDate, Signal, Slot
+from PySide6.QtCore import QDate, Signal
 from PySide6.QtWidgets import QCheckBox, QDateEdit, QDialog, QGridLayout, QMenu, QWidget
 
 from desktop_rag.core.language.translation import number_in_words, tr
@@ -23,6 +23,7 @@ from desktop_rag.ui.search.filter_choices import (
 )
 from desktop_rag.ui.widgets.controls import MenuButton, PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.forms import open_once
 from desktop_rag.ui.widgets.layouts import Stretch, drop, horizontal
 from desktop_rag.ui.widgets.removable_chip import RemovableChip
 
@@ -57,7 +58,6 @@ class DateDialog(QDialog):
         buttons = horizontal(Stretch(), self._cancel, self._apply)
         grid.addLayout(buttons, 3, 0, 1, 2)
 
-    @Slot()
     def _on_applied(self) -> None:
         first = _chosen(self._first) if self._has_first.isChecked() else None
         last = _chosen(self._last) if self._has_last.isChecked() else None
@@ -90,7 +90,7 @@ class FilterBar(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._filters: tuple[SearchFilter, ...] = ()
+        self.filters: tuple[SearchFilter, ...] = ()
         self._choices: Choices = {}
         self._found: Found | None = None
         self._chips: list[RemovableChip] = []
@@ -101,11 +101,6 @@ class FilterBar(QWidget):
         self._clear.hide()
         self.setAccessibleName(tr("Filters"))
         self.show_choices({})
-
-    @property
-    def filters(self) -> tuple[SearchFilter, ...]:
-        """The chosen filters."""
-        return self._filters
 
     def menu(self, kind: FilterKind) -> QMenu:
         """The menu of a kind of filter."""
@@ -126,16 +121,15 @@ class FilterBar(QWidget):
 
     def add(self, added: SearchFilter) -> None:
         """Choose a filter."""
-        self._set(with_filter(self._filters, added))
+        self._set(with_filter(self.filters, added))
 
-    @Slot()
     def clear(self) -> None:
         """Choose none."""
         self._set(())
 
     def _set(self, filters: tuple[SearchFilter, ...]) -> None:
-        if filters != self._filters:
-            self._filters = filters
+        if filters != self.filters:
+            self.filters = filters
             self._show_chips()
             self.changed.emit()
 
@@ -167,7 +161,7 @@ class FilterBar(QWidget):
 
     def _counted(self, kind: FilterKind) -> Sequence[Choice]:
         choices, found = self._choices.get(kind, ()), self._found
-        if found and any(chosen.kind is kind for chosen in self._filters):
+        if found and any(chosen.kind is kind for chosen in self.filters):
             found = replace(found, is_complete=False)
         return choices_among(choices, found) if found else choices
 
@@ -186,16 +180,15 @@ class FilterBar(QWidget):
         count = f"\t{_number_of(choice)}" if choice.files is not None else ""
         action = menu.addAction(f"{_literal(label)}{count}")
         action.setCheckable(True)
-        action.setChecked(choice.filter in self._filters)
+        action.setChecked(choice.filter in self.filters)
         action.triggered.connect(lambda is_on: self._on_toggled(choice.filter, is_on))
 
     def _on_toggled(self, toggled: SearchFilter, is_on: bool) -> None:
         if is_on:
             self.add(toggled)
         else:
-            self._set(tuple(each for each in self._filters if each != toggled))
+            self._set(tuple(each for each in self.filters if each != toggled))
 
-    @Slot()
     def _on_other_days(self) -> None:
         dialog = DateDialog(self.window())
 
@@ -204,17 +197,16 @@ class FilterBar(QWidget):
                 self.add(chosen)
 
         dialog.submitted.connect(choose)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        open_once(dialog)
 
     # --- chips -----------------------------------------------------------------------------------
 
     def _show_chips(self) -> None:
         self._row.removeWidget(self._clear)
         drop(self._chips, of=self._row)
-        self._chips = [self._chip(chosen) for chosen in self._filters]
+        self._chips = [self._chip(chosen) for chosen in self.filters]
         self._row.addWidget(self._clear)
-        self._clear.setVisible(len(self._filters) > 1)
+        self._clear.setVisible(len(self.filters) > 1)
         self.updateGeometry()
 
     def _chip(self, chosen: SearchFilter) -> RemovableChip:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from desktop_rag.core.domain import Document, Source
 from desktop_rag.core.language.translation import tr
@@ -16,6 +15,7 @@ from desktop_rag.core.library_events import LibraryFacets
 from desktop_rag.core.query import Filters, Query
 from desktop_rag.core.question import SearchScope
 from desktop_rag.core.question_scope import ScopeItem, ScopeKind
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.document_kinds import (
     DocumentKind,
     kind_in_words,
@@ -24,9 +24,6 @@ from desktop_rag.ui.foundation.document_kinds import (
     types_of,
 )
 from desktop_rag.ui.foundation.wording import collection_name, one_line, value_in_words
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 
 class FilterKind(Enum):
@@ -151,7 +148,7 @@ class Choice:
 Choices = Mapping[FilterKind, Sequence[Choice]]
 
 
-def choices_of(library: "Library") -> Choices:
+def choices_of(library: Library) -> Choices:
     """The available choices, without dates, which are always the same."""
     facets, sources = library.documents.facets(), library.collections.searchable_sources()
     searchable = {s.source_id: library.documents.counts(s.source_id).searchable for s in sources}

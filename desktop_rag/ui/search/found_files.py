@@ -3,19 +3,16 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING
 
 from desktop_rag.core.domain import Document, Passage
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.parsed import HEADING_SEPARATOR
 from desktop_rag.core.query import parse_query
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.days import day_in_words, day_of
 from desktop_rag.ui.foundation.wording import isolated, one_line, place_in_words
 from desktop_rag.ui.passages.passage_painter import FoundPassage
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 _SHOWN_TAGS = 3
 
@@ -137,7 +134,7 @@ def in_words(results: SearchResults) -> str:
     return tr("The best {said}", said=said) if results.are_best else said
 
 
-def are_there(library: "Library", documents: Sequence[Document]) -> bool:
+def are_there(library: Library, documents: Sequence[Document]) -> bool:
     """True if the library still has all of these documents. Worker thread."""
     sources = {source.source_id for source in library.collections.searchable_sources()}
     found = library.documents.of_ids([document.document_id for document in documents])

@@ -13,7 +13,6 @@ from PySide6.QtCore import (
     QSize,
     Qt,
     Signal,
-    Slot,
 )
 from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import (
@@ -280,7 +279,7 @@ class ResultList(QListView):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._results = SearchResults()
+        self.results = SearchResults()
         self._rows = ResultModel(self)
         self.setModel(self._rows)
         self.setItemDelegate(ResultPainter(theme, self))
@@ -304,11 +303,6 @@ class ResultList(QListView):
     # --- what is shown and chosen ----------------------------------------------------------------
 
     @property
-    def results(self) -> SearchResults:
-        """The shown results."""
-        return self._results
-
-    @property
     def current(self) -> FoundPassage | None:
         """The passage of the current row."""
         row = self._rows.row_of(self.currentIndex())
@@ -319,14 +313,14 @@ class ResultList(QListView):
         """The documents of the selected rows, each once, in the order of the list."""
         rows = sorted(index.row() for index in self.selectionModel().selectedIndexes())
         ids = dict.fromkeys(self._rows.rows()[row].document_id for row in rows)
-        known = by_id(self._results)
+        known = by_id(self.results)
         return [known[document_id] for document_id in ids]
 
     def show_results(self, results: SearchResults, *, is_by_file: bool) -> None:
         """Replace the rows; the current one stays current if it is still there."""
         before, place = self._rows.row_of(self.currentIndex()), self.verticalScrollBar().value()
-        is_same = results.text == self._results.text
-        self._results = results
+        is_same = results.text == self.results.text
+        self.results = results
         self._rows.show_results(results, is_by_file=is_by_file)
         self._choose_again(before)
         if is_same:
@@ -379,7 +373,6 @@ class ResultList(QListView):
         ):
             super().mousePressEvent(event)
 
-    @Slot(QModelIndex)
     def _on_clicked(self, index: QModelIndex) -> None:
         row = self._rows.row_of(index)
         if isinstance(row, MoreRow):

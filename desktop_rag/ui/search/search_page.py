@@ -6,12 +6,10 @@ Searching happens on worker threads; a newer search replaces the previous one.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QStringListModel, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, QStringListModel, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QButtonGroup,
     QCompleter,
     QLineEdit,
     QListView,
@@ -21,8 +19,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import Collection, Document, Passage
-from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import DocumentsChanged, IndexProgress, ProgressChanged
 from desktop_rag.core.markup.plain_markdown import shown_text
@@ -30,6 +28,7 @@ from desktop_rag.core.query import without_filters, written_filters
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.search_syntax import quoted_value
 from desktop_rag.core.shared_library import SharedLibraryChanged
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.library_state import LibraryFacts
@@ -61,11 +60,8 @@ from desktop_rag.ui.tags.tag_actions import TagActions
 from desktop_rag.ui.viewers.viewer import DocumentSpan
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, add_clear_button
 from desktop_rag.ui.widgets.flow_row import WrappingRow
+from desktop_rag.ui.widgets.form_fields import chips, selected_value
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
 
 _BEGUN = re.compile(r"(?:^|(?<=\s))-?tag:(\"?)([^\"\s]*(?:(?<=\")[^\"]*)?)$", re.IGNORECASE)
 _SHOWN_ROWS = 8
@@ -102,7 +98,6 @@ class TagCompletion(QObject):
         model = self._completer.completionModel()
         return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
 
-    @Slot(str)
     def _on_edited(self, _text: str) -> None:
         begun = self._begun()
         if begun is None:
@@ -120,7 +115,6 @@ class TagCompletion(QObject):
     def _begun(self) -> re.Match[str] | None:
         return _BEGUN.search(self._field.text()[: self._field.cursorPosition()])
 
-    @Slot(str)
     def _on_chosen(self, name: str) -> None:
         begun = self._begun()
         if begun is None:
@@ -147,7 +141,7 @@ class ResultActions(QObject):
     def __init__(
         self,
         bridge: Bridge,
-        library: "Library",
+        library: Library,
         opener: DocumentOpener,
         results: ResultList,
         page: QWidget,
@@ -180,26 +174,22 @@ class ResultActions(QObject):
             return tr("Ask about these {files}", files=files)
         return tr("Ask about all {files}", files=files)
 
-    @Slot()
     def ask(self) -> None:
         """Ask about the selection."""
         if asked := self.asked:
             items = (ScopeItem.of_document(document) for document in asked)
             self.ask_requested.emit(QuestionScope.of(*items))
 
-    @Slot()
     def edit_tags(self) -> None:
         """Change the tags of the selected files."""
         self._tags.edit(self._results.selected)
 
-    @Slot()
     def open(self) -> None:
         """Open the current result in another program, at its place."""
         if found := self._results.current:
             document = self._results.results.document(found.passage)
             self._opener.open(document.path, document.address, found.passage.anchor)
 
-    @Slot(QPoint)
     def _show_menu(self, place: QPoint) -> None:
         if self._results.selected:
             self.make_menu().popup(place)
@@ -251,7 +241,7 @@ class PreviewSide(QSplitter):
     def __init__(
         self,
         bridge: Bridge,
-        library: "Library",
+        library: Library,
         theme: Theme,
         opener: DocumentOpener,
         results: QWidget,
@@ -296,7 +286,6 @@ class PreviewSide(QSplitter):
         self._wanted = (found, words) if found else None
         self._settling.start()
 
-    @Slot()
     def read(self) -> None:
         """Focus the document."""
         self._is_closed, self._is_reading = False, True
@@ -305,7 +294,6 @@ class PreviewSide(QSplitter):
         self._preview()
         self.pane.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    @Slot()
     def close_document(self) -> None:
         """Give all room to the results, until one is read again."""
         self._is_closed = not self._is_reading or self.has_room
@@ -313,7 +301,6 @@ class PreviewSide(QSplitter):
         self._arrange()
         self.left.emit()
 
-    @Slot()
     def _preview(self) -> None:
         wanted = self._wanted
         self._side.setCurrentWidget(self.pane if wanted else self._empty)
@@ -358,7 +345,7 @@ class SearchPage(QWidget):
     folder_requested = Signal()
     library_requested = Signal()
 
-    def __init__(self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme) -> None:
+    def __init__(self, bridge: Bridge, library: Library, chat: Chat, theme: Theme) -> None:
         super().__init__()
         self._bridge = bridge
         self._library = library
@@ -391,22 +378,17 @@ class SearchPage(QWidget):
         self.completion = TagCompletion(self.field)
         self.filters = FilterBar(self._theme)
         self._count = PlainLabel(tone="muted", wrap=True)
-        self._by_file = TextButton(tr("By file"), kind="chip")
-        self._by_passage = TextButton(tr("By passage"), kind="chip")
+        # By True for files.
+        self._ways = chips(self, {True: tr("By file"), False: tr("By passage")})
         self._newest_first = TextButton(tr("Newest first"), kind="chip")
         self._newest_first.setAccessibleDescription(
             tr("By the day of the file instead of the best passage")
         )
         self._newest_first.setCheckable(True)
-        self._ways = QButtonGroup(self)
-        for button in (self._by_file, self._by_passage):
-            button.setCheckable(True)
-            self._ways.addButton(button)
         status = WrappingRow(
-            [self._count], [self._by_file, self._by_passage, self._newest_first],
+            [self._count], [*self._ways.values(), self._newest_first],
             at=1, stretched=0, min_px=_COUNT_PX, spacing=6,
         )  # fmt: skip
-        self._by_file.setChecked(True)
         vertical(
             self.field, self.filters, status, on=self._above, margins=(18, 16, 18, 8), spacing=8
         )
@@ -447,10 +429,11 @@ class SearchPage(QWidget):
         self.field.installEventFilter(self)
         self.field.textChanged.connect(lambda _: self._search_now())
         self.filters.changed.connect(self._search_now)
-        self._ways.buttonClicked.connect(lambda _: self._show_results(self._ranked))
-        self._newest_first.toggled.connect(lambda _: self._show_results(self._ranked))
+        for button in (*self._ways.values(), self._newest_first):
+            button.clicked.connect(lambda: self._show_results(self._ranked))
         self._search.found.connect(self._on_found)
-        self._search.failed.connect(self._on_failed)
+        # A filter is half typed or wrong: the previous results stay.
+        self._search.failed.connect(lambda error: self._count.setText(failure_in_words(error)))
         self._notice.folder_requested.connect(self.folder_requested)
         self._notice.filters_dropped.connect(self._on_filters_dropped)
         self._notice.question_requested.connect(
@@ -482,13 +465,11 @@ class SearchPage(QWidget):
 
     # --- called by the window --------------------------------------------------------------------
 
-    @Slot()
     def focus_field(self) -> None:
         """Focus the field and select its text."""
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()
 
-    @Slot(object, int, int)
     def show_library(self, _collections: Sequence[Collection], sources: int, files: int) -> None:
         """Take the numbers of folders and searchable files."""
         self._facts, self._files = replace(self._facts, sources=sources), files
@@ -524,7 +505,6 @@ class SearchPage(QWidget):
         else:
             self._load_choices()
 
-    @Slot()
     def _on_reload(self) -> None:
         self._load_choices()
         if not self._search.is_settled:
@@ -542,7 +522,6 @@ class SearchPage(QWidget):
         if not are_all_there:
             self._search_again()
 
-    @Slot()
     def _load_choices(self) -> None:
         library = self._library
         self._bridge.run(self, lambda: choices_of(library), self._show_choices)
@@ -554,7 +533,6 @@ class SearchPage(QWidget):
 
     # --- searching -------------------------------------------------------------------------------
 
-    @Slot()
     def _search_now(self) -> None:
         self._search.search(self.field.text(), reach_of(self.filters.filters))
         if not self._search.is_settled and not self.results.results.passages:
@@ -570,14 +548,10 @@ class SearchPage(QWidget):
         if results.passages or self._search.is_settled:
             self._show_results(results)
 
-    def _on_failed(self, error: AppError) -> None:
-        """A filter is half typed or wrong: the previous results stay."""
-        self._count.setText(failure_in_words(error))
-
     def _show_results(self, results: SearchResults) -> None:
         self._ranked = results
         shown = results.newest_first() if self._newest_first.isChecked() else results
-        self.results.show_results(shown, is_by_file=self._by_file.isChecked())
+        self.results.show_results(shown, is_by_file=selected_value(self._ways))
         self._show_state()
 
     def _show_state(self) -> None:
@@ -604,12 +578,11 @@ class SearchPage(QWidget):
             )  # fmt: skip
         self._show_actions()
 
-    @Slot()
     def _show_actions(self) -> None:
         has_results = bool(self.results.results.passages)
         selected = self.results.selected
         self._foot.setVisible(has_results)
-        for button in (self._by_file, self._by_passage, self._newest_first):
+        for button in (*self._ways.values(), self._newest_first):
             button.setVisible(has_results)
         self._tags.setEnabled(bool(selected))
         self._open.setEnabled(self.results.current is not None)
@@ -618,29 +591,24 @@ class SearchPage(QWidget):
 
     # --- actions of the person -------------------------------------------------------------------
 
-    @Slot(object)
     def _on_chosen(self, found: FoundPassage | None) -> None:
         self.side.show_passage(found, words_of(self.results.results.text))
         self._show_actions()
 
-    @Slot()
     def _on_filters_dropped(self) -> None:
         self.filters.clear()
         self.field.setText(without_filters(self.field.text()))
 
-    @Slot()
     def _on_reading_left(self) -> None:
         if self.results.isVisible():
             self.results.setFocus(Qt.FocusReason.OtherFocusReason)
         else:
             self.focus_field()
 
-    @Slot()
     def _on_tags_changed(self) -> None:
         self._load_choices()
         self._search_again()
 
-    @Slot()
     def _on_escape(self) -> None:
         """Go from the results to the field; in the field, clear it."""
         if self.field.hasFocus():

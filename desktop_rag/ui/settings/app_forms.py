@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.paths import Home, resources_dir
@@ -15,8 +15,6 @@ from desktop_rag.core.settings import (
     ActivitySettings,
     AppearanceSettings,
     BackgroundSettings,
-    ColourScheme,
-    WhenClosed,
     nearest_text_size,
 )
 from desktop_rag.desktop.hotkeys.hotkey import Action, Binding, Bound, Hotkey, has_portal_only
@@ -25,15 +23,9 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.window_language import language_name, languages
 from desktop_rag.ui.settings.edited_settings import SAME_AS_SYSTEM, SCHEMES, WHEN_CLOSED
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, set_property
-from desktop_rag.ui.widgets.form_fields import (
-    DropDown,
-    SettingsSection,
-    note,
-    radio_group,
-    selected_value,
-    show_checked,
-)
+from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
+from desktop_rag.ui.widgets.value_form import ValueForm
 
 _MODIFIER_KEYS = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta)
 _TONES = {Binding.BOUND: "success", Binding.TAKEN: "danger"}
@@ -98,7 +90,6 @@ class HotkeyField(QWidget):
     def _say(self, words: str) -> None:
         self._outcome.say(words)
 
-    @Slot(str)
     def _on_pressed(self, text: str) -> None:
         if text and Hotkey.parse(text) is None:
             self._say(tr("Use it with Ctrl, Alt or Meta, or a function key."))
@@ -112,6 +103,8 @@ _HOTKEY_NOTE = tr(
     "Work in every program. Selected text is read when you press the key, never otherwise. A key"
     " set in your desktop's own settings can run “desktop-rag quick-ask” instead."
 )
+_HOTKEY_WORDS = tr("shortcut, global hotkey, key combination, spotlight, popup")
+_SELECTION_WORDS = tr("shortcut, selection, highlighted text, clipboard, other program")
 _PORTAL_NOTE = tr("On this desktop (Wayland) a program can't take a key by itself: it asks once.")
 _STAY_NOTE = tr("While it runs, your folders are kept up to date and the quick ask opens at once.")
 _NOTICE_NOTE = tr(
@@ -120,92 +113,61 @@ _NOTICE_NOTE = tr(
 )
 
 
-class BackgroundForm(SettingsSection):
-    """Edits BackgroundSettings, for the app without its window; `changed` carries the value."""
+class BackgroundForm(ValueForm):
+    """Edits BackgroundSettings, for the app without its window."""
 
-    changed = Signal(object)
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(tr("Quick ask and background"), parent=parent)
-        self._background = BackgroundSettings()
-        self._when_closed = radio_group(self, tr("When the window is closed"), WHEN_CLOSED)
-        self._starts = QCheckBox(tr("Start at login, in the background"))
-        self._notifies = QCheckBox(tr("Show notifications"))
+    def __init__(self) -> None:
+        super().__init__(tr("Quick ask and background"), BackgroundSettings())
         self._hotkey = HotkeyField(tr("Hotkey of the quick ask"))
         self._selection_hotkey = HotkeyField(tr("Hotkey to ask about selected text"))
-        self._ask_desktop = TextButton(tr("Ask the desktop for these keys"))
-        self.add_row(
-            tr("Quick ask"),
-            self._hotkey,
-            is_wide=True,
-            words=tr("shortcut, global hotkey, key combination, spotlight, popup"),
+        self._add_hotkeys()
+        self.add_choice(
+            "when_closed",
+            tr("Closing the window"),
+            WHEN_CLOSED,
+            name=tr("When the window is closed"),
+            words=tr("quit, exit, tray, background, minimize"),
+            about=_STAY_NOTE,
         )
-        self.add_row(
-            tr("With selected text"),
-            self._selection_hotkey,
-            is_wide=True,
-            words=tr("shortcut, selection, highlighted text, clipboard, other program"),
+        self.add_tick(
+            "starts_at_login",
+            tr("Login"),
+            tr("Start at login, in the background"),
+            words=tr("autostart, startup, boot, start with the computer"),
         )
+        self.add_tick(
+            "notifies",
+            tr("Notifications"),
+            tr("Show notifications"),
+            words=tr("alerts, messages, popups, do not disturb"),
+            about=_NOTICE_NOTE,
+        )
+
+    def _add_hotkeys(self) -> None:
+        for setting, label, field, words in (
+            ("hotkey", tr("Quick ask"), self._hotkey, _HOTKEY_WORDS),
+            (
+                "selection_hotkey",
+                tr("With selected text"),
+                self._selection_hotkey,
+                _SELECTION_WORDS,
+            ),
+        ):
+            self.bind(setting, field.show_hotkey, lambda field=field: field.hotkey, field.changed)
+            self.add_row(label, field, is_wide=True, words=words)
         self.add_note(note(_HOTKEY_NOTE))
         if has_portal_only():
-            self.add_row("", self._ask_desktop, words=tr("Wayland, shortcut, permission"))
+            ask = TextButton(tr("Ask the desktop for these keys"), then=self._on_ask_clicked)
+            self.add_row("", ask, words=tr("Wayland, shortcut, permission"))
             self.add_note(note(_PORTAL_NOTE))
-        self.add_row(
-            tr("Closing the window"),
-            *self._when_closed.values(),
-            spacing_px=20,
-            words=tr("quit, exit, tray, background, minimize"),
-        )
-        self.add_note(note(_STAY_NOTE))
-        self.add_row(
-            tr("Login"), self._starts, words=tr("autostart, startup, boot, start with the computer")
-        )
-        self.add_row(
-            tr("Notifications"),
-            self._notifies,
-            words=tr("alerts, messages, popups, do not disturb"),
-        )
-        self.add_note(note(_NOTICE_NOTE))
-        for button in self._when_closed.values():
-            button.clicked.connect(self._on_edited)
-        for field in (self._hotkey, self._selection_hotkey):
-            field.changed.connect(self._on_edited)
-        self._ask_desktop.clicked.connect(
-            lambda: self._change_to(replace(self._background, asks_for_hotkeys=True))
-        )
-        for box in (self._starts, self._notifies):
-            box.toggled.connect(self._on_edited)
-
-    def show_background(self, background: BackgroundSettings) -> None:
-        """Show these settings without emitting `changed`."""
-        self._background = background
-        self._hotkey.show_hotkey(background.hotkey)
-        self._selection_hotkey.show_hotkey(background.selection_hotkey)
-        self._when_closed[background.when_closed].setChecked(True)
-        show_checked(self._starts, background.starts_at_login)
-        show_checked(self._notifies, background.notifies)
 
     def show_hotkeys(self, outcome: Mapping[Action, Bound]) -> None:
         """Show the outcome of binding the hotkeys."""
         self._hotkey.show_outcome(outcome.get(Action.ASK))
         self._selection_hotkey.show_outcome(outcome.get(Action.ASK_ABOUT_SELECTION))
 
-    @Slot()
-    def _on_edited(self) -> None:
-        self._change_to(
-            replace(
-                self._background,
-                when_closed=WhenClosed(selected_value(self._when_closed)),
-                starts_at_login=self._starts.isChecked(),
-                notifies=self._notifies.isChecked(),
-                hotkey=self._hotkey.hotkey,
-                selection_hotkey=self._selection_hotkey.hotkey,
-            )
-        )
-
-    def _change_to(self, background: BackgroundSettings) -> None:
-        self._background = background
-        self.changed.emit(background)
+    def _on_ask_clicked(self) -> None:
+        self.change_to(replace(self.value, asks_for_hotkeys=True))
 
 
 _SIZE_NOTE = tr("Ctrl and + or − change it everywhere in the window, Ctrl and 0 resets it.")
@@ -214,62 +176,40 @@ _LANGUAGE_NOTE = tr(
 )
 
 
-class AppearanceForm(SettingsSection):
-    """Edits AppearanceSettings; `changed` carries the new value."""
+class AppearanceForm(ValueForm):
+    """Edits AppearanceSettings."""
 
-    changed = Signal(object)
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(tr("Appearance"), parent=parent)
-        self._schemes = radio_group(self, tr("Theme"), SCHEMES)
-        self._sizes = DropDown()
+    def __init__(self) -> None:
+        super().__init__(tr("Appearance"), AppearanceSettings())
+        sizes, tongues = DropDown(), DropDown()
         for percent in TEXT_SIZES:
-            self._sizes.addItem(f"{percent} %", percent)
-        self._languages = DropDown()
-        self._languages.addItem(SAME_AS_SYSTEM, "")
+            sizes.addItem(f"{percent} %", percent)
+        tongues.addItem(SAME_AS_SYSTEM, "")
         for code in languages(resources_dir() / "words"):
-            self._languages.addItem(language_name(code), code)
-        self.add_row(
+            tongues.addItem(language_name(code), code)
+        self.add_choice(
+            "scheme",
             tr("Theme"),
-            *self._schemes.values(),
-            spacing_px=20,
+            SCHEMES,
             words=tr("dark mode, light mode, night, colours, brightness"),
         )
-        self.add_row(
+        self.add_setting(
+            "text_percent",
             tr("Text size"),
-            self._sizes,
+            sizes,
             words=tr("font, zoom, larger letters, bigger, small print, scaling"),
+            about=_SIZE_NOTE,
         )
-        self.add_note(note(_SIZE_NOTE))
-        self.add_row(
+        self.add_setting(
+            "language",
             tr("Language"),
-            self._languages,
+            tongues,
             words=tr("German, English, translation, menus, language of the window"),
+            about=_LANGUAGE_NOTE,
         )
-        self.add_note(note(_LANGUAGE_NOTE))
-        for button in self._schemes.values():
-            # Not `toggled`, which fires for the deselected button too.
-            button.clicked.connect(self._on_edited)
-        self._sizes.activated.connect(self._on_edited)
-        self._languages.activated.connect(self._on_edited)
 
-    def show_appearance(self, appearance: AppearanceSettings) -> None:
-        """Show these settings without emitting `changed`."""
-        self._schemes[appearance.scheme].setChecked(True)
-        self._sizes.setCurrentIndex(
-            self._sizes.findData(nearest_text_size(appearance.text_percent))
-        )
-        self._languages.setCurrentIndex(max(0, self._languages.findData(appearance.language)))
-
-    @Slot()
-    def _on_edited(self) -> None:
-        self.changed.emit(
-            AppearanceSettings(
-                ColourScheme(selected_value(self._schemes)),
-                self._sizes.currentData(),
-                self._languages.currentData(),
-            )
-        )
+    def show_value(self, value: AppearanceSettings) -> None:
+        super().show_value(replace(value, text_percent=nearest_text_size(value.text_percent)))
 
 
 LICENCE = tr("Apache License 2.0")
@@ -284,8 +224,8 @@ _ACTIVITY_NOTE = tr(
 class AboutSection(SettingsSection):
     """Shows version, licence and data folder."""
 
-    def __init__(self, bridge: Bridge, home: Home, parent: QWidget | None = None) -> None:
-        super().__init__(tr("About"), parent=parent)
+    def __init__(self, bridge: Bridge, home: Home) -> None:
+        super().__init__(tr("About"))
         self._opener = FileOpener(bridge, self)
         self._version = PlainLabel(selectable=True)
         folder = ElidedLabel(str(home.root), mode=Qt.TextElideMode.ElideMiddle)
@@ -308,25 +248,18 @@ class AboutSection(SettingsSection):
         bridge.run(self, _version, self._version.setText)
 
 
-class ActivityForm(SettingsSection):
-    """Edits ActivitySettings; `changed` carries the new value."""
+class ActivityForm(ValueForm):
+    """Edits ActivitySettings."""
 
-    changed = Signal(object)
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(tr("Activity"), parent=parent)
-        self._records = QCheckBox(tr("Record what the app does"))
-        self.add_row(
+    def __init__(self) -> None:
+        super().__init__(tr("Activity"), ActivitySettings())
+        self.add_tick(
+            "is_recorded",
             tr("Event log"),
-            self._records,
+            tr("Record what the app does"),
             words=tr("history, tracking, telemetry, logging, activity, stop recording"),
+            about=_ACTIVITY_NOTE,
         )
-        self.add_note(note(_ACTIVITY_NOTE))
-        self._records.toggled.connect(lambda on: self.changed.emit(ActivitySettings(on)))
-
-    def show_activity(self, activity: ActivitySettings) -> None:
-        """Show these settings without emitting `changed`."""
-        show_checked(self._records, activity.is_recorded)
 
 
 def _version() -> str:

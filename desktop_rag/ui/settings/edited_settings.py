@@ -241,13 +241,8 @@ class EditedSettings(QObject):
 
     def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._value = settings
+        self.value = settings
         self._history: list[SettingsChange] = []
-
-    @property
-    def value(self) -> Settings:
-        """The current settings."""
-        return self._value
 
     @property
     def last_change(self) -> SettingsChange | None:
@@ -256,15 +251,15 @@ class EditedSettings(QObject):
 
     def edit(self, settings: Settings) -> None:
         """Take an edit from the settings page, which can be undone."""
-        if settings != self._value:
-            self._history.append(SettingsChange(self._value, settings))
-            self._value = settings
+        if settings != self.value:
+            self._history.append(SettingsChange(self.value, settings))
+            self.value = settings
             self.changed.emit(settings)
             self.edited.emit(settings)
 
     def undo(self) -> None:
         """Undo the last edit."""
-        self.change(self._history.pop().turned().made_in(self._value))
+        self.change(self._history.pop().turned().made_in(self.value))
 
     def forget_changes(self) -> None:
         """Make all edits so far permanent."""
@@ -277,15 +272,15 @@ class EditedSettings(QObject):
 
     def use_model(self, base_url: str, model: str) -> None:
         """Use this model of an endpoint for answers; excerpts if both are ""."""
-        self.change(self._value.using(base_url, model))
+        self.change(self.value.using(base_url, model))
 
     def use_model_check(self, check: ModelCheck) -> None:
         """Have a model check answers, or not."""
-        answers = replace(self._value.answers, model_check=check)
-        self.change(replace(self._value, answers=answers))
+        answers = replace(self.value.answers, model_check=check)
+        self.change(replace(self.value, answers=answers))
 
     def show(self, settings: Settings) -> None:
         """Show settings that are already stored and applied."""
-        self._value = settings
+        self.value = settings
         self.replaced.emit(settings)
         self.changed.emit(settings)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -41,9 +41,9 @@ class PageList(QWidget):
 
     page_shown = Signal()
 
-    def __init__(self, title: str, order: Sequence[str], parent: QWidget | None = None) -> None:
+    def __init__(self, title: str, order: Sequence[str]) -> None:
         """`order`: the names of the pages, from the top."""
-        super().__init__(parent)
+        super().__init__()
         self._order = order
         self.every: list[Found] = []
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -89,7 +89,7 @@ class PageList(QWidget):
     def _connect_list(self) -> None:
         self._names.itemSelectionChanged.connect(self._on_selected)
         self._names.itemClicked.connect(self._search.clear)
-        self._choice.activated.connect(self._on_chosen)
+        self._choice.activated.connect(self.show_page)
         self._search.textChanged.connect(self._on_searched)
         self._search.returnPressed.connect(self._found.open_current)
         self._search.installEventFilter(self)
@@ -166,13 +166,11 @@ class PageList(QWidget):
 
     # --- the search ------------------------------------------------------------------------------
 
-    @Slot()
     def focus_search(self) -> None:
         """Let the person write what to look for."""
         self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._search.selectAll()
 
-    @Slot(object)
     def show_found(self, found: Found) -> None:
         """Show the part of what was found, scrolled to its field, which gets the focus."""
         widget = self.show_part(found.part)
@@ -188,7 +186,6 @@ class PageList(QWidget):
                 control.setFocus(Qt.FocusReason.ShortcutFocusReason)
                 return
 
-    @Slot(str)
     def _on_searched(self, text: str) -> None:
         self._found.show_found(search(self.every, text))
         self._shown.setCurrentWidget(self._found if text.strip() else self._pages)
@@ -203,15 +200,10 @@ class PageList(QWidget):
 
     # --- the list --------------------------------------------------------------------------------
 
-    @Slot()
     def _on_selected(self) -> None:
         # Assistive programs select without making it the current one.
         if selected := self._names.selectedItems():
             self.show_page(self._names.row(selected[0]))
-
-    @Slot(int)
-    def _on_chosen(self, row: int) -> None:
-        self.show_page(row)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

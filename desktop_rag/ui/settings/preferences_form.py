@@ -1,52 +1,44 @@
-"""Settings sections: style of answers, indexing, transcription. Qt thread."""
+"""Settings sections: style of answers, retrieval, indexing, transcription. Qt thread."""
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
 
-from PySide6.QtCore import QSignalBlocker, Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QSlider, QWidget
 
-from desktop_rag.core.domain import EndpointReport
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.pictures import is_ocr_installed
 from desktop_rag.core.settings import (
-    AnswerLength,
     IndexSettings,
-    LongReading,
     PreferenceSettings,
+    RetrievalSettings,
     TranscriptionDialect,
     TranscriptionSettings,
 )
 from desktop_rag.models.endpoint_address import host_of, is_this_computer, normalise_base_url
 from desktop_rag.ui.endpoints.key_field import KeyField
 from desktop_rag.ui.endpoints.model_field import MODEL_NOTE, ModelField
-from desktop_rag.ui.endpoints.model_findings import ReportCard
-from desktop_rag.ui.foundation.bridge import Bridge, EditEnd, Job
+from desktop_rag.ui.endpoints.model_findings import ReportCard, ServerTestButton
+from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.settings.edited_settings import (
     BUILT_IN_MODEL,
     DEFAULT_TONE,
     DIALECTS,
+    LATER_SOURCES,
     LENGTHS,
     LONG_READING,
+    ROOMS,
     SAME_AS_QUESTION,
 )
-from desktop_rag.ui.widgets.controls import TextButton, add_clear_button, set_property
-from desktop_rag.ui.widgets.form_fields import (
-    DropDown,
-    SettingsSection,
-    note,
-    number_field,
-    radio_group,
-    selected_value,
-    show_checked,
-    show_number,
-)
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, add_clear_button, set_property
+from desktop_rag.ui.widgets.form_fields import DropDown, note, number_field, turn_if_focused
+from desktop_rag.ui.widgets.layouts import horizontal
+from desktop_rag.ui.widgets.value_form import ValueForm
 
 _LANGUAGES = (
     tr("Arabic"), tr("Chinese"), tr("Czech"), tr("Danish"), tr("Dutch"), tr("English"),
@@ -66,69 +58,47 @@ _TONE_NOTE = tr("Choose a tone or describe one. Excerpts always keep the wording
 _PROMPTS_NOTE = tr("Questions you ask often. Type / in the question field to use one.")
 
 
-class PreferencesForm(SettingsSection):
-    """Edits PreferenceSettings, the style of answers; `changed` carries the new value."""
+class PreferencesForm(ValueForm):
+    """Edits PreferenceSettings, the style of answers."""
 
-    changed = Signal(object)
     prompts_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(tr("Style of answers"), parent=parent)
-        self._language = _field(
-            tr("Language of answers"), SAME_AS_QUESTION, _LANGUAGES, _MAX_LANGUAGE
-        )
-        self._tone = _field(tr("Tone of answers"), DEFAULT_TONE, _TONES, _MAX_TONE)
-        self._lengths = radio_group(self, tr("Length of answers"), LENGTHS)
-        self.add_row(
+    def __init__(self) -> None:
+        super().__init__(tr("Style of answers"), PreferenceSettings())
+        language = _field(tr("Language of answers"), SAME_AS_QUESTION, _LANGUAGES, _MAX_LANGUAGE)
+        self._add_box(
+            "language",
             tr("Language"),
-            self._language,
-            is_wide=True,
-            words=tr("reply in German, translate, answer in another language"),
+            language,
+            tr("reply in German, translate, answer in another language"),
         )
         self.add_note(note(_LANGUAGE_NOTE))
-        self.add_row(
+        self.add_choice(
+            "length",
             tr("Length"),
-            *self._lengths.values(),
-            spacing_px=20,
+            LENGTHS,
+            name=tr("Length of answers"),
             words=tr("short answers, long answers, brief, detailed"),
         )
-        self.add_row(
+        self._add_box(
+            "tone",
             tr("Tone"),
-            self._tone,
-            is_wide=True,
-            words=tr("style, formal, friendly, voice, wording, how answers sound"),
+            _field(tr("Tone of answers"), DEFAULT_TONE, _TONES, _MAX_TONE),
+            tr("style, formal, friendly, voice, wording, how answers sound"),
         )
         self.add_note(note(_TONE_NOTE))
-        for box in (self._language, self._tone):
-            box.activated.connect(self._on_edited)
-            _line_of(box).editingFinished.connect(self._on_edited)
-        for button in self._lengths.values():
-            button.clicked.connect(self._on_edited)
-        prompts = TextButton(tr("Manage prompts…"), then=self.prompts_requested)
         self.add_row(
             tr("Prompts"),
-            prompts,
+            TextButton(tr("Manage prompts…"), then=self.prompts_requested),
             words=tr("templates, snippets, saved questions, slash commands, wordings"),
         )
         self.add_note(note(_PROMPTS_NOTE))
-        self._shown = PreferenceSettings()
-        self.show_preferences(self._shown)
+        self.show_value(self.value)
 
-    def show_preferences(self, preferences: PreferenceSettings) -> None:
-        """Show these settings without emitting `changed`."""
-        self._shown = preferences
-        _show(self._language, preferences.language)
-        _show(self._tone, preferences.tone)
-        self._lengths[preferences.length.value].setChecked(True)
-
-    @Slot()
-    def _on_edited(self) -> None:
-        now = PreferenceSettings(
-            _text(self._language), AnswerLength(selected_value(self._lengths)), _text(self._tone)
-        )
-        if now != self._shown:
-            self.show_preferences(now)
-            self.changed.emit(now)
+    def _add_box(self, setting: str, label: str, box: QComboBox, words: str) -> None:
+        edited = (box.activated, _line_of(box).editingFinished)
+        self.bind(setting, partial(_show, box), partial(_text, box), *edited)
+        self.add_row(label, box, is_wide=True, words=words)
 
 
 def _field(name: str, default: str, choices: tuple[str, ...], max_chars: int) -> QComboBox:
@@ -159,6 +129,85 @@ def _show(box: QComboBox, text: str) -> None:
     box.setCurrentText(text or box.itemText(0))
 
 
+_HUNDRED = 100
+_ROOM_NOTE = tr(
+    "How much of your documents is sent with a question. Fast: about four pages. Balanced: up to a"
+    " quarter of what the model can read, less for a slow one. Thorough: up to half of it; answers"
+    " take longer and cost more."
+)
+_LATER_NOTE = tr(
+    "Where the sources of a follow-up question come from. If you use a model, it first rewrites the"
+    " question so that it makes sense on its own."
+)
+
+
+class _Balance(QSlider):
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        turn_if_focused(self, event, super().wheelEvent)
+
+
+class RetrievalForm(ValueForm):
+    """Edits RetrievalSettings."""
+
+    def __init__(self) -> None:
+        super().__init__(tr("Search"), RetrievalSettings())
+        self._balance = _Balance(Qt.Orientation.Horizontal)
+        self._balance.setRange(0, _HUNDRED)
+        self._balance.setSingleStep(5)
+        self._balance.setPageStep(10)
+        self._balance.setTracking(False)
+        self._balance.setMinimumSize(160, 26)
+        self._balance.setAccessibleName(tr("Balance between words and meaning"))
+        self._balance_note = note()
+        self._balance.sliderMoved.connect(self._show_balance)
+        self.add_choice(
+            "room",
+            tr("What a model reads"),
+            ROOMS,
+            words=tr("how many passages, context, number of sources, cost, speed, top k, tokens"),
+            about=_ROOM_NOTE,
+        )
+        self._add_balance()
+        self.add_choice(
+            "later_sources",
+            tr("Follow-up questions"),
+            LATER_SOURCES,
+            words=tr("next question, conversation, same sources, search again"),
+            about=_LATER_NOTE,
+        )
+
+    def _add_balance(self) -> None:
+        def read() -> float:
+            return (_HUNDRED - self._balance.value()) / _HUNDRED
+
+        def show(lexical_weight: float) -> None:
+            with QSignalBlocker(self._balance):
+                self._balance.setValue(_HUNDRED - round(lexical_weight * _HUNDRED))
+            self._show_balance(self._balance.value())
+
+        self.bind("lexical_weight", show, read, self._balance.valueChanged)
+        # Both ends of the slider stay beside it.
+        ends = QWidget()
+        horizontal(
+            PlainLabel(tr("Words"), tone="muted"),
+            self._balance,
+            PlainLabel(tr("Meaning"), tone="muted"),
+            on=ends,
+            margins=0,
+        )
+        self.add_row(
+            tr("Search by"),
+            ends,
+            words=tr("keywords, exact words, semantic, vector, hybrid, weight, ranking"),
+        )
+        self.add_note(self._balance_note)
+
+    def _show_balance(self, meaning: int) -> None:
+        self._balance_note.setText(
+            tr("{value}% words, {meaning}% meaning", value=_HUNDRED - meaning, meaning=meaning)
+        )
+
+
 _LARGEST_NOTE = tr(
     "Larger files are skipped and listed in the library. Takes effect after a restart."
 )
@@ -180,131 +229,71 @@ _NO_OCR_NOTE = tr(
 )
 
 
-class _IndexForm(SettingsSection):
-    """Edits a part of IndexSettings; `changed` carries the new value."""
-
-    changed = Signal(object)
-
-    def __init__(self, title: str) -> None:
-        super().__init__(title)
-        self._index = IndexSettings()
-
-    def _change_to(self, index: IndexSettings) -> None:
-        self._index = index
-        self.changed.emit(index)
-
-
-class IndexingForm(_IndexForm):
-    """Which files are read, and when."""
+class IndexingForm(ValueForm):
+    """Edits IndexSettings: which files are read, and when."""
 
     def __init__(self) -> None:
-        super().__init__(tr("Files and pictures"))
-        self._pauses_on_battery = QCheckBox(tr("Pause indexing on battery power"))
-        self._reads_images = QCheckBox(tr("Read text in scanned pages and images"))
-        self._has_ocr = is_ocr_installed()
-        self._reads_images.setEnabled(self._has_ocr)
-        name = tr("Pictures that take more than an hour")
-        self._long_pictures = radio_group(self, name, LONG_READING)
-        self._largest = number_field(1, 10_000, 50, " MB")
-        self._largest.valueChanged.connect(self._on_edited)
-        for box in (self._pauses_on_battery, self._reads_images):
-            box.toggled.connect(self._on_edited)
-        for button in self._long_pictures.values():
-            # Not `toggled`, which fires for the deselected button too.
-            button.clicked.connect(self._on_edited)
-        self._build()
-
-    def _build(self) -> None:
-        self.add_row(
-            tr("Maximum file size"), self._largest,
+        super().__init__(tr("Files and pictures"), IndexSettings())
+        self.add_setting(
+            "max_file_mb",
+            tr("Maximum file size"),
+            number_field(1, 10_000, 50, " MB"),
             words=tr("big files, large files, limit, too large, skipped"),
-        )  # fmt: skip
-        self.add_note(note(_LARGEST_NOTE))
-        self.add_row(
-            tr("Battery"), self._pauses_on_battery,
+            about=_LARGEST_NOTE,
+        )
+        self.add_tick(
+            "pauses_on_battery",
+            tr("Battery"),
+            tr("Pause indexing on battery power"),
             words=tr("laptop, energy, unplugged, save power, stop indexing"),
-        )  # fmt: skip
-        self.add_row(
-            tr("Text recognition"), self._reads_images,
-            words=tr("OCR, scans, photos, screenshots, pictures"),
-        )  # fmt: skip
-        self.add_note(note(_IMAGES_NOTE if self._has_ocr else _NO_OCR_NOTE))
-        self.add_row(
-            tr("Many pictures"), *self._long_pictures.values(),
+        )
+        reads = QCheckBox(tr("Read text in scanned pages and images"))
+        label, words = tr("Text recognition"), tr("OCR, scans, photos, screenshots, pictures")
+        if is_ocr_installed():
+            self.add_setting("reads_pictures", label, reads, words=words, about=_IMAGES_NOTE)
+        else:
+            reads.setEnabled(False)
+            self.add_row(label, reads, words=words)
+            self.add_note(note(_NO_OCR_NOTE))
+        self.add_choice(
+            "long_pictures",
+            tr("Many pictures"),
+            LONG_READING,
+            name=tr("Pictures that take more than an hour"),
             words=tr("OCR, scans, photos, takes long, later"),
-        )  # fmt: skip
-        self.add_note(note(tr("Many are those that take more than an hour to read.")))
-
-    def show_index(self, index: IndexSettings) -> None:
-        """Show these settings without emitting `changed`."""
-        self._index = index
-        show_number(self._largest, index.max_file_mb)
-        show_checked(self._pauses_on_battery, index.pauses_on_battery)
-        show_checked(self._reads_images, index.reads_pictures and self._has_ocr)
-        self._long_pictures[index.long_pictures].setChecked(True)
-
-    @Slot()
-    def _on_edited(self) -> None:
-        self._change_to(
-            replace(
-                self._index,
-                max_file_mb=self._largest.value(),
-                pauses_on_battery=self._pauses_on_battery.isChecked(),
-                reads_pictures=(
-                    self._reads_images.isChecked() if self._has_ocr else self._index.reads_pictures
-                ),
-                long_pictures=LongReading(selected_value(self._long_pictures)),
-            )
+            about=tr("Many are those that take more than an hour to read."),
         )
 
 
-class AdvancedIndexingForm(_IndexForm):
-    """How passages are embedded: what few people ever change."""
+class AdvancedIndexingForm(ValueForm):
+    """Edits IndexSettings: how passages are embedded, which few people ever change."""
 
     def __init__(self) -> None:
-        super().__init__(tr("Indexing"))
-        self._makes_windows = QCheckBox(tr("Also search parts of long passages"))
-        self._threads = number_field(0, os.cpu_count() or 1, 1, tr(" threads"))
-        self._threads.setSpecialValueText(tr("Automatic"))
-        self._model = ModelField(tr("Embedding model"), BUILT_IN_MODEL, self)
-        self._threads.valueChanged.connect(self._on_edited)
-        self._makes_windows.toggled.connect(self._on_edited)
-        self._model.changed.connect(self._on_edited)
-        self._build()
-
-    def _build(self) -> None:
+        super().__init__(tr("Indexing"), IndexSettings())
+        model = ModelField(tr("Embedding model"), BUILT_IN_MODEL, self)
+        self.bind("model_folder", model.show_spec, lambda: model.spec, model.changed)
         self.add_row(
-            tr("Embedding model"), *self._model.fields, is_wide=True,
+            tr("Embedding model"),
+            *model.fields,
+            is_wide=True,
             words=tr("vectors, embeddings, meaning, ONNX, language of documents"),
-        )  # fmt: skip
+        )
         self.add_note(note(_MODEL_NOTE))
-        self.add_row(
-            tr("Fine-grained search"), self._makes_windows,
+        self.add_tick(
+            "makes_windows",
+            tr("Fine-grained search"),
+            tr("Also search parts of long passages"),
             words=tr("details, sliding windows, overlap, disk space, precision"),
-        )  # fmt: skip
-        self.add_note(note(_FINER_NOTE))
-        self.add_row(
-            tr("Processor threads"), self._threads,
+            about=_FINER_NOTE,
+        )
+        threads = number_field(0, os.cpu_count() or 1, 1, tr(" threads"))
+        threads.setSpecialValueText(tr("Automatic"))
+        self.add_setting(
+            "embedding_threads",
+            tr("Processor threads"),
+            threads,
             words=tr("CPU, cores, slow computer, fan, speed of indexing, performance"),
-        )  # fmt: skip
-        self.add_note(note(tr("Fewer threads leave more power for other apps.")))
-
-    def show_index(self, index: IndexSettings) -> None:
-        """Show these settings without emitting `changed`."""
-        self._index = index
-        show_number(self._threads, index.embedding_threads)
-        self._model.show_spec(index.model_folder)
-        show_checked(self._makes_windows, index.makes_windows)
-
-    @Slot()
-    def _on_edited(self) -> None:
-        self._change_to(
-            replace(
-                self._index,
-                embedding_threads=self._threads.value(),
-                model_folder=self._model.spec,
-                makes_windows=self._makes_windows.isChecked(),
-            )
+            about=tr("Fewer threads leave more power for other apps."),
         )
 
 
@@ -318,52 +307,54 @@ _LARGEST_FILE_NOTE = tr(
 )
 
 
-class TranscriptionForm(SettingsSection):
-    """Edits TranscriptionSettings; `changed` carries the new value."""
+class TranscriptionForm(ValueForm):
+    """Edits TranscriptionSettings."""
 
-    changed = Signal(object)
-
-    def __init__(self, bridge: Bridge, chat: "Chat") -> None:
-        super().__init__(tr("Transcription"), _INTRO)
-        self._bridge = bridge
+    def __init__(self, bridge: Bridge, chat: Chat) -> None:
+        super().__init__(tr("Transcription"), TranscriptionSettings(), _INTRO)
         self._chat = chat
-        self._value = TranscriptionSettings()
-        self._job: Job | None = None
         self._address = QLineEdit()
         self._address.setPlaceholderText("http://127.0.0.1:8080, https://api.openai.com/v1")
         add_clear_button(self._address)
         self._address_note = note()
         self._consent = QCheckBox(tr("Send my recordings to this server"))
-        self._dialects = radio_group(self, tr("Kind of server"), DIALECTS)
         self._key = KeyField(bridge, chat, self)
         self._model = QLineEdit()
-        self._language = QLineEdit(placeholderText=tr("Detected by the server"))
-        self._largest = number_field(0, 10_000, 5, " MB")
-        self._largest.setSpecialValueText(tr("Any size"))
-        self._test = TextButton(tr("Test"), kind="primary", then=self._on_test_clicked)
+        self._test = ServerTestButton(bridge, self._on_test_clicked)
         self._report = ReportCard(self)
-        self._add_rows()
-        self._connect()
+        self._add_server()
+        self._add_requests()
 
-    def _add_rows(self) -> None:
-        self.add_row(
+    def _add_server(self) -> None:
+        self.add_setting(
+            "base_url",
             tr("Server address"),
             self._address,
             is_wide=True,
             words=tr("speech to text, whisper, URL, host, recordings"),
         )
         self.add_note(self._address_note)
-        self.add_row(
-            tr("Consent"), self._consent, words=tr("permission, allow, upload recordings, privacy")
+        self.add_setting(
+            "has_consent",
+            tr("Consent"),
+            self._consent,
+            words=tr("permission, allow, upload recordings, privacy"),
         )
-        self.add_row(
-            tr("Kind of server"), *self._dialects.values(), words=tr("API, protocol, whisper")
+        self.add_choice(
+            "dialect",
+            tr("Kind of server"),
+            DIALECTS,
+            words=tr("API, protocol, whisper"),
+            spacing_px=8,
         )
         self.add_row(
             tr("Server key"), *self._key.fields, is_wide=True, words=tr("password, API key, token")
         )
         self.add_note(self._key)
-        self.add_row(
+
+    def _add_requests(self) -> None:
+        self.add_setting(
+            "model",
             tr("Speech model"),
             self._model,
             self._test,
@@ -371,51 +362,32 @@ class TranscriptionForm(SettingsSection):
             words=tr("whisper model, speech recognition, test"),
         )
         self.add_note(self._report)
-        self.add_row(
-            tr("Spoken language"), self._language,
+        self.add_setting(
+            "language",
+            tr("Spoken language"),
+            QLineEdit(placeholderText=tr("Detected by the server")),
             words=tr("language of speech, recordings, accent"),
-        )  # fmt: skip
-        self.add_note(note(tr("A code such as de or en.")))
-        self.add_row(
-            tr("Largest request"),
-            self._largest,
-            words=tr("upload limit, size of recordings, long recordings"),
+            about=tr("A code such as de or en."),
         )
-        self.add_note(note(_LARGEST_FILE_NOTE))
+        largest = number_field(0, 10_000, 5, " MB")
+        largest.setSpecialValueText(tr("Any size"))
+        self.add_setting(
+            "max_upload_mb",
+            tr("Largest request"),
+            largest,
+            words=tr("upload limit, size of recordings, long recordings"),
+            about=_LARGEST_FILE_NOTE,
+        )
 
-    def _connect(self) -> None:
-        self._edits = [EditEnd(field) for field in (self._address, self._model, self._language)]
-        for edit in self._edits:
-            edit.ended.connect(self._on_edited)
-        self._largest.valueChanged.connect(self._on_edited)
-        self._consent.toggled.connect(self._on_edited)
-        for button in self._dialects.values():
-            button.toggled.connect(self._on_edited)
-
-    def show_transcription(self, value: TranscriptionSettings) -> None:
-        """Show these settings without emitting `changed`."""
-        if value.base_url != self._value.base_url:
-            self._stop_test()
+    def show_value(self, value: TranscriptionSettings) -> None:
+        if value.base_url != self.value.base_url:
+            self._test.stop()
             self._report.hide()
-        self._value = value
-        self._address.setText(value.base_url)
-        self._model.setText(value.model)
-        self._language.setText(value.language)
-        show_number(self._largest, value.max_upload_mb)
-        show_checked(self._consent, value.has_consent)
-        for dialect, button in self._dialects.items():
-            with QSignalBlocker(button):
-                button.setChecked(dialect == value.dialect)
+        super().show_value(value)
         self._key.set_address(value.base_url)
-        self._show_state()
-
-    def _show_state(self) -> None:
-        value = self._value
         is_near = not value.base_url or is_this_computer(value.base_url)
         self._consent.setEnabled(not is_near)
         self._model.setEnabled(value.dialect is TranscriptionDialect.OPENAI)
-        set_property(self._address, "state", "")
-        self._address_note.set_tone("muted")
         if not value.base_url:
             words = tr("Without an address, recordings are skipped.")
         elif is_near:
@@ -426,67 +398,34 @@ class TranscriptionForm(SettingsSection):
             words = tr(
                 "Nothing is sent to {host} until you agree below.", host=host_of(value.base_url)
             )
-        self._address_note.setText(words)
+        self._say_of_address(words)
 
-    @Slot()
-    def _on_edited(self) -> None:
-        dialect = TranscriptionDialect(selected_value(self._dialects))
-        typed = self._address.text().strip()
+    def _say_of_address(self, words: str, *, is_wrong: bool = False) -> None:
+        set_property(self._address, "state", "wrong" if is_wrong else "")
+        self._address_note.say(words, "danger" if is_wrong else "muted")
+
+    def change_to(self, value: TranscriptionSettings) -> None:
         try:
-            base_url = normalise_base_url(typed) if typed else ""
+            base_url = normalise_base_url(value.base_url) if value.base_url else ""
         except AppError as error:
-            set_property(self._address, "state", "wrong")
-            self._address_note.set_tone("danger")
-            self._address_note.setText(failure_in_words(error))
+            self._say_of_address(failure_in_words(error), is_wrong=True)
             return
-        if dialect is TranscriptionDialect.WHISPER_CPP:
+        if value.dialect is TranscriptionDialect.WHISPER_CPP:
             base_url = base_url.removesuffix("/inference")
-        is_same = base_url == self._value.base_url
-        value = replace(
-            self._value,
-            base_url=base_url,
-            dialect=dialect,
-            model=self._model.text().strip(),
-            language=self._language.text().strip().lower(),
-            max_upload_mb=self._largest.value(),
-            # Consent is for one server.
-            has_consent=is_same and self._consent.isChecked(),
+        # Consent is for one server.
+        has_consent = value.has_consent and base_url == self.value.base_url
+        language = value.language.lower()
+        super().change_to(
+            replace(value, base_url=base_url, language=language, has_consent=has_consent)
         )
-        is_changed = value != self._value
-        self.show_transcription(value)
-        if is_changed:
-            self.changed.emit(value)
 
     # --- test ------------------------------------------------------------------------------------
 
-    @Slot()
     def _on_test_clicked(self) -> None:
-        for edit in self._edits:
-            edit.settle()
-        self._stop_test()
-        if self._address.property("state") == "wrong" or not self._value.base_url:
+        self.settle()
+        if self._address.property("state") == "wrong" or not self.value.base_url:
             self._address.setFocus()
             return
-        value, key = self._value, self._key.typed
-        self._test.setEnabled(False)
-        self._test.setText(tr("Testing…"))
-        self._job = self._bridge.run(
-            self,
-            lambda: self._chat.models.test_transcription(value, key),
-            self._on_tested,
-            self._on_failed,
-        )
-
-    def _stop_test(self) -> None:
-        if self._job:
-            self._job.cancel()
-        self._job = None
-        self._test.setEnabled(True)
-        self._test.setText(tr("Test"))
-
-    def _on_tested(self, report: EndpointReport) -> None:
-        self._stop_test()
-        self._report.show_report(report)
-
-    def _on_failed(self, error: AppError) -> None:
-        self._on_tested(EndpointReport(error.title, error.hint, is_ok=False))
+        value, key = self.value, self._key.typed
+        models = self._chat.models
+        self._test.run(lambda: models.test_transcription(value, key), self._report.show_report)

@@ -2,15 +2,16 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QMessageBox, QWidget
+from PySide6.QtWidgets import QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import FEW_FILES, AnswerSettings, IndexSettings, ModelCheck, Settings
+from desktop_rag.core.settings import FEW_FILES, AnswerSettings, Settings
 from desktop_rag.ui.endpoints.models_form import ModelsForm
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.settings.app_forms import (
@@ -25,9 +26,9 @@ from desktop_rag.ui.settings.preferences_form import (
     AdvancedIndexingForm,
     IndexingForm,
     PreferencesForm,
+    RetrievalForm,
     TranscriptionForm,
 )
-from desktop_rag.ui.settings.retrieval_form import RetrievalForm
 from desktop_rag.ui.settings.settings_parts import (
     ADVANCED,
     ANSWERS,
@@ -40,19 +41,12 @@ from desktop_rag.ui.settings.settings_parts import (
     Part,
     settings_in,
 )
-from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_question, set_tip
-from desktop_rag.ui.widgets.form_fields import (
-    SettingsSection,
-    note,
-    radio_group,
-    selected_value,
-    show_checked,
-)
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_tip
+from desktop_rag.ui.widgets.form_fields import SettingsSection
+from desktop_rag.ui.widgets.forms import ask_first
 from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
+from desktop_rag.ui.widgets.value_form import ValueForm
 
 _QUESTION = tr(
     "Delete {count}?\n\nYour chats stay as they are, but their answers no longer serve as examples."
@@ -63,7 +57,7 @@ _QUESTION = tr(
 class MemoryField(QWidget):
     """Shows the number of remembered answers, to delete them all."""
 
-    def __init__(self, bridge: Bridge, chat: "Chat") -> None:
+    def __init__(self, bridge: Bridge, chat: Chat) -> None:
         super().__init__()
         self._bridge = bridge
         self._memory = chat.memory
@@ -77,18 +71,12 @@ class MemoryField(QWidget):
         super().showEvent(event)
         self._refresh()
 
-    @Slot()
     def _on_delete_clicked(self) -> None:
         count = count_of(self._count, tr("remembered answer"), tr("remembered answers"))
-        title = tr("Delete remembered answers")
-        box = plain_question(self, title, _QUESTION.format(count=count))
-        confirm = box.addButton(tr("Delete all"), QMessageBox.ButtonRole.DestructiveRole)
-        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
-        confirm.clicked.connect(self._on_confirmed)
-        box.open()
+        title, text = tr("Delete remembered answers"), _QUESTION.format(count=count)
+        ask_first(self, title, text, tr("Delete all"), self._forget)
 
-    @Slot()
-    def _on_confirmed(self) -> None:
+    def _forget(self) -> None:
         self._bridge.run(self, self._memory.forget_all, lambda _nothing: self._refresh())
 
     def _refresh(self) -> None:
@@ -128,71 +116,65 @@ _MEMORY_NOTE = tr(
 )
 
 
-_CHECK_WORDS = tr("verify, proof, badges, fact check, citations, correct, trust")
-_MEMORY_WORDS = tr("remember, learning, history, examples, personalise, likes")
+class AnswersForm(ValueForm):
+    """Edits AnswerSettings: checks, suggestions, memory."""
 
-
-class AnswersForm(SettingsSection):
-    """Edits AnswerSettings: checks, suggestions, memory; `changed` carries the new value."""
-
-    changed = Signal(object)
-
-    def __init__(self, memory: QWidget, parent: QWidget | None = None) -> None:
+    def __init__(self, memory: QWidget) -> None:
         """`memory` is a widget shown below the memory setting."""
-        super().__init__(tr("Answers"), parent=parent)
-        self._checks = QCheckBox(tr("Check each sentence against the sources"))
-        self._model_check = radio_group(self, tr("Also check with the model"), MODEL_CHECKS)
-        self._hides = QCheckBox(tr("Hide unsupported answers"))
-        self._suggests = QCheckBox(tr("Suggest follow-up questions"))
-        self._asks_few = QCheckBox(tr("Read few files in full when passages don't answer"))
-        self._remembers = QCheckBox(tr("Learn from earlier answers"))
-        for label, box, explanation, words in (
-            (tr("Checks"), self._checks, _CHECK_NOTE, _CHECK_WORDS),
-            ("", self._hides, _HIDE_NOTE, tr("hallucination, wrong answers, made up, unproven")),
-            (tr("Suggestions"), self._suggests, _QUESTION_NOTE, tr("what to ask next, ideas")),
-            (tr("Nothing found"), self._asks_few, _FEW_NOTE, tr("whole files, full text, missed")),
-            (tr("Memory"), self._remembers, _MEMORY_NOTE, _MEMORY_WORDS),
-        ):
-            if box is self._hides:
-                self.add_row(
-                    tr("With the model"), *self._model_check.values(), spacing_px=20,
-                    words=tr("second opinion, judge, verify, proofread"),
-                )  # fmt: skip
-                self.add_note(note(_MODEL_NOTE))
-            self.add_row(label, box, words=words)
-            self.add_note(note(explanation))
-            box.toggled.connect(self._on_toggled)
-        for button in self._model_check.values():
-            button.clicked.connect(self._on_toggled)
+        super().__init__(tr("Answers"), AnswerSettings())
+        self.add_tick(
+            "checks_claims",
+            tr("Checks"),
+            tr("Check each sentence against the sources"),
+            words=tr("verify, proof, badges, fact check, citations, correct, trust"),
+            about=_CHECK_NOTE,
+        )
+        judges = self.add_choice(
+            "model_check",
+            tr("With the model"),
+            MODEL_CHECKS,
+            name=tr("Also check with the model"),
+            words=tr("second opinion, judge, verify, proofread"),
+            about=_MODEL_NOTE,
+        )
+        hides = self.add_tick(
+            "hides_unsupported",
+            "",
+            tr("Hide unsupported answers"),
+            words=tr("hallucination, wrong answers, made up, unproven"),
+            about=_HIDE_NOTE,
+        )
+        self._of_checks = (*judges.values(), hides)
+        self._add_help()
         self.add_row("", memory, words=tr("forget, clear, erase, reset what it learned"))
 
-    def show_answers(self, answers: AnswerSettings) -> None:
-        """Show these settings without emitting `changed`."""
-        show_checked(self._checks, answers.checks_claims)
-        self._model_check[answers.model_check].setChecked(True)
-        show_checked(self._hides, answers.hides_unsupported)
-        show_checked(self._suggests, answers.suggests_questions)
-        show_checked(self._asks_few, answers.asks_few_files)
-        show_checked(self._remembers, answers.uses_memory)
-        self._update_enabled()
-
-    @Slot()
-    def _on_toggled(self) -> None:
-        self._update_enabled()
-        self.changed.emit(
-            AnswerSettings(
-                checks_claims=self._checks.isChecked(),
-                model_check=ModelCheck(selected_value(self._model_check)),
-                hides_unsupported=self._hides.isChecked(),
-                suggests_questions=self._suggests.isChecked(),
-                asks_few_files=self._asks_few.isChecked(),
-                uses_memory=self._remembers.isChecked(),
-            )
+    def _add_help(self) -> None:
+        self.add_tick(
+            "suggests_questions",
+            tr("Suggestions"),
+            tr("Suggest follow-up questions"),
+            words=tr("what to ask next, ideas"),
+            about=_QUESTION_NOTE,
+        )
+        self.add_tick(
+            "asks_few_files",
+            tr("Nothing found"),
+            tr("Read few files in full when passages don't answer"),
+            words=tr("whole files, full text, missed"),
+            about=_FEW_NOTE,
+        )
+        self.add_tick(
+            "uses_memory",
+            tr("Memory"),
+            tr("Learn from earlier answers"),
+            words=tr("remember, learning, history, examples, personalise, likes"),
+            about=_MEMORY_NOTE,
         )
 
-    def _update_enabled(self) -> None:
-        for box in (*self._model_check.values(), self._hides):
-            box.setEnabled(self._checks.isChecked())
+    def show_value(self, value: AnswerSettings) -> None:
+        super().show_value(value)
+        for box in self._of_checks:
+            box.setEnabled(value.checks_claims)
 
 
 _ASSISTANTS_NOTE = tr(
@@ -226,7 +208,7 @@ class SettingsPage(PageList):
 
     shortcuts_requested = Signal()
 
-    def __init__(self, bridge: Bridge, chat: "Chat", settings: EditedSettings, home: Home) -> None:
+    def __init__(self, bridge: Bridge, chat: Chat, settings: EditedSettings, home: Home) -> None:
         super().__init__(tr("Settings"), PAGES)
         self._bridge, self._chat = bridge, chat
         self._settings = settings
@@ -245,25 +227,26 @@ class SettingsPage(PageList):
         self._appearance = AppearanceForm()
         self._activity = ActivityForm()
         self._about = AboutSection(bridge, home)
+        # By the part of the settings that each edits.
+        self._forms: tuple[tuple[str, ValueForm], ...] = (
+            ("preferences", self._preferences),
+            ("answers", self._answers),
+            ("retrieval", self._retrieval),
+            ("index", self._indexing),
+            ("index", self._advanced),
+            ("transcription", self._transcription),
+            ("background", self.background),
+            ("appearance", self._appearance),
+            ("activity", self._activity),
+        )
         self._build()
         self._show_settings(settings.value)
         self._connect()
 
-    @Slot(object)
     def _show_settings(self, settings: Settings) -> None:
         self._models.show_settings(settings)
-        self._preferences.show_preferences(settings.preferences)
-        self._answers.show_answers(settings.answers)
-        self._retrieval.show_retrieval(settings.retrieval)
-        self._show_index(settings.index)
-        self._transcription.show_transcription(settings.transcription)
-        self.background.show_background(settings.background)
-        self._appearance.show_appearance(settings.appearance)
-        self._activity.show_activity(settings.activity)
-
-    def _show_index(self, index: IndexSettings) -> None:
-        self._indexing.show_index(index)
-        self._advanced.show_index(index)
+        for name, form in self._forms:
+            form.show_value(getattr(settings, name))
 
     def connect_model(self) -> None:
         """Show the models; without an endpoint, look for one on this computer."""
@@ -274,7 +257,6 @@ class SettingsPage(PageList):
         """Show or hide the way to the models that the app runs itself."""
         self._models.offer_own(is_offered=is_offered)
 
-    @Slot()
     def add_endpoint(self) -> None:
         """Show the models with the empty form of a new endpoint."""
         self.show_named(WRITTEN)
@@ -326,17 +308,7 @@ class SettingsPage(PageList):
         self._settings.replaced.connect(self._show_settings)
         self._settings.changed.connect(self._show_undo)
         self._models.changed.connect(self._settings.edit)
-        for name, form in (
-            ("preferences", self._preferences),
-            ("answers", self._answers),
-            ("retrieval", self._retrieval),
-            ("index", self._indexing),
-            ("index", self._advanced),
-            ("transcription", self._transcription),
-            ("background", self.background),
-            ("appearance", self._appearance),
-            ("activity", self._activity),
-        ):
+        for name, form in self._forms:
             form.changed.connect(partial(self._edit_section, name))
         # What is undone has to be in view.
         self._forgetting.timeout.connect(self._forget)
@@ -346,22 +318,21 @@ class SettingsPage(PageList):
     def _edit_section(self, name: str, value: object) -> None:
         sections: dict[str, Any] = {name: value}
         self._settings.edit(replace(self._settings.value, **sections))
-        if name == "index":
-            self._show_index(self._settings.value.index)
+        # Two forms edit the same part.
+        for same, form in self._forms:
+            if same == name:
+                form.show_value(value)
 
-    @Slot()
     def _on_undo_clicked(self) -> None:
         shown = self._models.shown
         self._settings.undo()
         if self._models.shown != shown:
             self._forget()
 
-    @Slot()
     def _forget(self) -> None:
         self._settings.forget_changes()
         self._show_undo()
 
-    @Slot()
     def _show_undo(self) -> None:
         last = self._settings.last_change
         for widget in (self._saved, self._undo):

@@ -1,15 +1,15 @@
 """The dialog for the tags of one or several files. Qt thread."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QStringListModel, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QStringListModel, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QCompleter, QDialog, QLineEdit, QListWidget, QListWidgetItem, QWidget
 
 from desktop_rag.core.domain import LONGEST_TAG, Document, distinct_tags, typed_tags
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import (
@@ -21,9 +21,6 @@ from desktop_rag.ui.widgets.controls import (
 )
 from desktop_rag.ui.widgets.forms import open_once
 from desktop_rag.ui.widgets.layouts import Gap, Stretch, horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 _WIDTH_PX, _LIST_PX = 500, 170
 _TAG = Qt.ItemDataRole.UserRole
@@ -158,13 +155,11 @@ class TagDialog(QDialog):
             self._tags.setCurrentItem(item)
         self._show_list()
 
-    @Slot()
     def _take_typed(self) -> None:
         self._take(typed_tags(self._field.text()))
         self._field.clear()
         self._field.setFocus()
 
-    @Slot(str)
     def _on_edited(self, text: str) -> None:
         """A comma ends a tag."""
         self._error.hide()
@@ -182,7 +177,6 @@ class TagDialog(QDialog):
                 return True
         return super().eventFilter(watched, event)
 
-    @Slot()
     def _on_saved(self) -> None:
         self._take_typed()
         states = {str(item.data(_TAG)): item.checkState() for item in self._items()}
@@ -200,13 +194,12 @@ class TagActions(QObject):
 
     changed = Signal()
 
-    def __init__(self, bridge: Bridge, library: "Library", page: QWidget) -> None:
+    def __init__(self, bridge: Bridge, library: Library, page: QWidget) -> None:
         super().__init__(page)
         self._bridge = bridge
         self._library = library
         self._page = page
 
-    @Slot(object)
     def edit(self, documents: Sequence[Document]) -> None:
         """Let the person change the tags of these documents, as they are stored now."""
         library, ids = self._library, [document.document_id for document in documents]

@@ -16,7 +16,6 @@ from PySide6.QtCore import (
     QSize,
     Qt,
     Signal,
-    Slot,
 )
 from PySide6.QtGui import QColor, QFileOpenEvent, QIcon, QImage, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
@@ -201,20 +200,15 @@ class OpeningIcon(QObject):
 
     def __init__(self, app_icon: AppIcon, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._menu = QMenu()
-        self._menu.addAction(_OPENING).setEnabled(False)
-        self._menu.addSeparator()
-        self._menu.addAction(tr("Quick ask"), self.quick_ask_requested.emit)
-        self._menu.addAction(tr("Quit"), self.quit_requested.emit)
+        self.menu = QMenu()
+        self.menu.addAction(_OPENING).setEnabled(False)
+        self.menu.addSeparator()
+        self.menu.addAction(tr("Quick ask"), self.quick_ask_requested.emit)
+        self.menu.addAction(tr("Quit"), self.quit_requested.emit)
         self._icon = QSystemTrayIcon(app_icon.tray_icon(LibraryState.UP_TO_DATE))
         self._icon.setToolTip(f"{APP_NAME}\n{_OPENING}")
-        self._icon.setContextMenu(self._menu)
+        self._icon.setContextMenu(self.menu)
         self._icon.activated.connect(self._on_activated)
-
-    @property
-    def menu(self) -> QMenu:
-        """The menu of the icon."""
-        return self._menu
 
     def show(self) -> None:
         """Show the icon where this desktop has a tray."""
@@ -226,7 +220,6 @@ class OpeningIcon(QObject):
         self._icon.activated.disconnect(self._on_activated)
         return self._icon if self._icon.isVisible() else None
 
-    @Slot(QSystemTrayIcon.ActivationReason)
     def _on_activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
         if reason is QSystemTrayIcon.ActivationReason.Trigger:
             self.quick_ask_requested.emit()

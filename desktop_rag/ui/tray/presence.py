@@ -4,12 +4,12 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QClipboard, QGuiApplication, QWindow
 from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.domain import Source, SourceState
 from desktop_rag.core.errors import AppError
@@ -35,6 +35,7 @@ from desktop_rag.desktop.requests import (
     QuitRequested,
     WindowRequested,
 )
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.composer.name_completion import NameFeed
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -44,12 +45,9 @@ from desktop_rag.ui.quick_ask.popup import QuickAsk
 from desktop_rag.ui.tray.app_icon import AppIcon
 from desktop_rag.ui.tray.tray import Tray
 from desktop_rag.ui.viewers.viewer import DocumentSpan
+from desktop_rag.ui.widgets.controls import plain_question
 from desktop_rag.ui.window.main_window import MainWindow
 from desktop_rag.ui.window.window_pages import LIBRARY, SETTINGS
-
-if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
 
 _TITLE = "desktop-rag"
 _ANSWER = tr("Your answer is ready.")
@@ -105,7 +103,6 @@ class Notifications(QObject):
         """Notify of a complete answer."""
         self._show(_ANSWER, conversation)
 
-    @Slot()
     def on_pressed(self) -> None:
         """Request what the last notification, which was pressed, is about."""
         if self._on_press:
@@ -255,12 +252,10 @@ class Closing(QObject):
         if self._box:
             self._box.raise_()
             return
-        self._box = box = QMessageBox(self._window)
-        box.setWindowTitle("desktop-rag")
-        box.setTextFormat(Qt.TextFormat.PlainText)
         where = _WITH_TRAY if self._has_tray() else _WITHOUT_TRAY
         words = {"where": where, "LATER": _LATER}
-        box.setText(tr("Keep indexing in the background?\n\n{where} {LATER}", **words))
+        text = tr("Keep indexing in the background?\n\n{where} {LATER}", **words)
+        self._box = box = plain_question(self._window, "desktop-rag", text)
         stay = box.addButton(tr("Keep running"), QMessageBox.ButtonRole.AcceptRole)
         leave = box.addButton(tr("Quit"), QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
@@ -270,9 +265,7 @@ class Closing(QObject):
         box.open()
 
     def _on_answered(self, choice: WhenClosed | None) -> None:
-        if self._box:
-            self._box.deleteLater()
-            self._box = None
+        self._box = None
         if choice is None:
             return
         settings = self._settings()
@@ -301,8 +294,8 @@ class Presence(QObject):
     def __init__(  # noqa: PLR0917  the composition root passes everything in
         self,
         bridge: Bridge,
-        library: "Library",
-        chat: "Chat",
+        library: Library,
+        chat: Chat,
         theme: Theme,
         window: MainWindow,
         app_icon: AppIcon,
@@ -385,26 +378,22 @@ class Presence(QObject):
             self.popup_built.emit(self._popup)
         return self._popup
 
-    @Slot()
     def quick_ask(self, question: str = "", selection: str = "") -> None:
         """Show the popup, with this question or this text from another program."""
         self.popup.pop_up(question, selection)
         # After the popup is on the screen, and while the person types the first letters.
         self.needed.emit()
 
-    @Slot(int)
     def _on_page_built(self, position: int) -> None:
         if position == SETTINGS:
             form = self._window.settings_page.background
             form.show_hotkeys(self.hotkeys.outcome)
             self.hotkeys.bound.connect(form.show_hotkeys)
 
-    @Slot(str, str)
     def _notify(self, title: str, text: str) -> None:
         if not self.tray.notify(title, text):
             self._bridge.run(self, lambda: self._notifier.notify(title, text))
 
-    @Slot(Qt.ApplicationState)
     def _on_app_state(self, state: Qt.ApplicationState) -> None:
         if state is Qt.ApplicationState.ApplicationActive:
             self.needed.emit()
@@ -447,19 +436,16 @@ class Presence(QObject):
         prompts = self.popup.field.prompts
         self._bridge.run(self.popup, self._chat.prompts.all, prompts.show_prompts)
 
-    @Slot()
     def _on_prompts_requested(self) -> None:
         self.popup.hide()
         self._window.raise_window()
         self._window.chat_page.prompts.manage()
 
-    @Slot()
     def _on_folder_requested(self) -> None:
         self.popup.hide()
         self._show_page(LIBRARY)
         self._window.library_page.choose_folder()
 
-    @Slot(object, str, object)
     def _on_continued(
         self, conversation: Conversation | None, question: str, scope: QuestionScope
     ) -> None:
@@ -468,24 +454,20 @@ class Presence(QObject):
         else:
             self._window.raise_window(question, scope)
 
-    @Slot(object)
     def _show_conversation(self, conversation: Conversation) -> None:
         self._window.show_conversation(conversation)
         self._window.raise_window()
 
-    @Slot(QWindow)
     def _on_focus_changed(self, focused: QWindow | None) -> None:
         # Its notices say what failed.
         if focused and focused is self._window.windowHandle():
             self.tray.forget_error()
 
-    @Slot(object)
     def _on_unknown_folder_requested(self, folder: Path) -> None:
         self.popup.hide()
         self._show_page(LIBRARY)
         self._window.library_page.add_paths([folder])
 
-    @Slot()
     def _on_failures_requested(self) -> None:
         facts = self.tray.facts
         if facts.failed or facts.offline:
@@ -494,7 +476,6 @@ class Presence(QObject):
         else:
             self._window.raise_window()
 
-    @Slot()
     def _on_models_requested(self) -> None:
         self._window.raise_window()
         self._window.show_models()

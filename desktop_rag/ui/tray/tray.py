@@ -7,9 +7,8 @@ the window closes.
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QDateTime, QLocale, QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QDateTime, QLocale, QObject, QTimer, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
@@ -25,15 +24,13 @@ from desktop_rag.core.library_events import (
     Stage,
 )
 from desktop_rag.core.pictures import PictureHold
+from desktop_rag.ingest.library import Library
 from desktop_rag.progress_words import progress_line
 from desktop_rag.ui.chat.conversation_model import title_of
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.library_state import LibraryFacts
 from desktop_rag.ui.foundation.wording import cut_line, literal
 from desktop_rag.ui.tray.app_icon import AppIcon
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 
 def menu_text(text: str) -> str:
@@ -71,15 +68,15 @@ class Tray(QObject):
     facts_changed = Signal(object)
 
     def __init__(
-        self, bridge: Bridge, library: "Library", app_icon: AppIcon, parent: QObject | None = None
+        self, bridge: Bridge, library: Library, app_icon: AppIcon, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._library = library
         self._app_icon = app_icon
-        self._facts = LibraryFacts(library.indexing.progress())
+        self.facts = LibraryFacts(library.indexing.progress())
         self._chats: list[Conversation] = []
-        self._menu = QMenu()
+        self.menu = QMenu()
         self._icon = self._make_icon()
         self._tries = 0
         self._retry = QTimer(self, singleShot=True)
@@ -99,16 +96,6 @@ class Tray(QObject):
     def is_there(self) -> bool:
         """True when this desktop shows the icon."""
         return QSystemTrayIcon.isSystemTrayAvailable()
-
-    @property
-    def facts(self) -> LibraryFacts:
-        """What the icon shows."""
-        return self._facts
-
-    @property
-    def menu(self) -> QMenu:
-        """The menu of the icon."""
-        return self._menu
 
     @property
     def tooltip(self) -> str:
@@ -139,7 +126,6 @@ class Tray(QObject):
         self._icon.showMessage(title, text, self._app_icon.icon())
         return True
 
-    @Slot()
     def refresh(self) -> None:
         """Count the files and folders again."""
         library = self._library
@@ -178,13 +164,13 @@ class Tray(QObject):
         self._pictures.triggered.connect(self._on_pictures_toggled)
         self._failures = QAction(self)
         self._failures.triggered.connect(self.failures_requested)
-        menu = self._menu
+        menu = self.menu
         menu.addAction(self._state_line)
         menu.addSeparator()
         menu.addAction(tr("Quick ask"), self.quick_ask_requested.emit)
         menu.addAction(tr("Open desktop-rag"), self.window_requested.emit)
         self._recent = menu.addMenu(tr("Last chats"))
-        self._recent.triggered.connect(self._on_chat_chosen)
+        self._recent.triggered.connect(lambda entry: self.conversation_requested.emit(entry.data()))
         menu.addSeparator()
         menu.addAction(self._pause)
         menu.addAction(self._pictures)
@@ -201,11 +187,6 @@ class Tray(QObject):
             self._recent.addAction(title).setData(chat)
         self._recent.setEnabled(bool(self._chats))
 
-    @Slot(QAction)
-    def _on_chat_chosen(self, entry: QAction) -> None:
-        self.conversation_requested.emit(entry.data())
-
-    @Slot()
     def _on_pause_toggled(self) -> None:
         if self._library.indexing.is_paused:
             self._library.indexing.resume()
@@ -214,7 +195,6 @@ class Tray(QObject):
             self._library.indexing.pause()
         self._on_progress(ProgressChanged(self._library.indexing.progress()))
 
-    @Slot()
     def _on_pictures_toggled(self) -> None:
         indexing = self._library.indexing
         match indexing.progress().pictures.hold:
@@ -232,7 +212,6 @@ class Tray(QObject):
             self._resume.stop()
         self._change_facts(progress=event.progress, is_paused=is_paused)
 
-    @Slot(QSystemTrayIcon.ActivationReason)
     def _on_activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
         if reason is QSystemTrayIcon.ActivationReason.Trigger:
             self.quick_ask_requested.emit()
@@ -242,16 +221,15 @@ class Tray(QObject):
     # --- the state -------------------------------------------------------------------------------
 
     def _make_icon(self) -> QSystemTrayIcon:
-        return self._made_ours(QSystemTrayIcon(self._app_icon.tray_icon(self._facts.state)))
+        return self._made_ours(QSystemTrayIcon(self._app_icon.tray_icon(self.facts.state)))
 
     def _made_ours(self, icon: QSystemTrayIcon) -> QSystemTrayIcon:
         icon.setParent(self)
-        icon.setContextMenu(self._menu)
+        icon.setContextMenu(self.menu)
         icon.activated.connect(self._on_activated)
         icon.messageClicked.connect(self.notification_pressed)
         return icon
 
-    @Slot()
     def _show_icon(self) -> None:
         if not self.is_there:
             self._retry.start(_TRIES_MS[min(self._tries, len(_TRIES_MS) - 1)])
@@ -273,14 +251,14 @@ class Tray(QObject):
         )
 
     def _change_facts(self, **changes: object) -> None:
-        facts = self._facts.changed(**changes)
-        if facts != self._facts:
-            self._facts = facts
+        facts = self.facts.changed(**changes)
+        if facts != self.facts:
+            self.facts = facts
             self._show_facts()
             self.facts_changed.emit(facts)
 
     def _show_facts(self) -> None:
-        facts = self._facts
+        facts = self.facts
         self._icon.setIcon(self._app_icon.tray_icon(facts.state, facts.progress.fraction))
         lines = [*self._pause_lines(), *_progress_lines(facts)]
         if facts.offline:
@@ -307,7 +285,7 @@ class Tray(QObject):
 
     def _pause_lines(self) -> list[str]:
         if not self._resume.isActive():
-            is_untold = self._facts.is_paused and self._facts.progress.stage is Stage.IDLE
+            is_untold = self.facts.is_paused and self.facts.progress.stage is Stage.IDLE
             return [tr("Indexing is paused")] if is_untold else []
         end = QDateTime.currentDateTime().addMSecs(self._resume.remainingTime()).time()
         end_in_words = QLocale().toString(end, QLocale.FormatType.ShortFormat)

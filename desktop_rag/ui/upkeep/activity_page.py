@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
     QDate,
@@ -16,12 +15,18 @@ from PySide6.QtCore import (
     Qt,
     QTimer,
     Signal,
-    Slot,
 )
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
-from desktop_rag.activity.activity import EventFilter, FoundEvents, Totals, as_csv, as_json_lines
+from desktop_rag.activity.activity import (
+    Activity,
+    EventFilter,
+    FoundEvents,
+    Totals,
+    as_csv,
+    as_json_lines,
+)
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Outcome
 from desktop_rag.activity.event_wording import (
     KIND_NAMES,
@@ -49,14 +54,11 @@ from desktop_rag.ui.widgets.controls import (
     add_clear_button,
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow
-from desktop_rag.ui.widgets.form_fields import DropDown
+from desktop_rag.ui.widgets.form_fields import DropDown, chips, selected_value
 from desktop_rag.ui.widgets.forms import ask_first, save_as
 from desktop_rag.ui.widgets.item_list import Column, ColumnTable, RowsModel
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
-
-if TYPE_CHECKING:
-    from desktop_rag.activity.activity import Activity
 
 _Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
@@ -253,8 +255,6 @@ class ActivityFilters(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
-        self._kinds: dict[int, frozenset[EventKind]] = {}
-        self._chips = QButtonGroup(self)
         self._text = QLineEdit(self, placeholderText=tr("Filter by chat, model, host or message"))
         self._text.setAccessibleName(tr("Filter events"))
         add_clear_button(self._text)
@@ -268,7 +268,6 @@ class ActivityFilters(QWidget):
             margins=0,
             spacing=8,
         )
-        self._chips.idClicked.connect(self.changed)
         self._text.textChanged.connect(self._typing.start)
         self._typing.timeout.connect(self.changed)
         self._range.currentIndexChanged.connect(self.changed)
@@ -281,7 +280,7 @@ class ActivityFilters(QWidget):
             since = time.time() - _DAYS_S
         elif self._range.currentText() == _TODAY:
             since = datetime.combine(datetime.now(), datetime.min.time()).timestamp()
-        return EventFilter(self._kinds[self._chips.checkedId()], self._text.text(), since)
+        return EventFilter(selected_value(self._chips), self._text.text(), since)
 
     @property
     def is_open(self) -> bool:
@@ -289,16 +288,12 @@ class ActivityFilters(QWidget):
         return self.wanted == EventFilter()
 
     def _build_chips(self) -> FlowRow:
-        choices = [(tr("All"), frozenset[EventKind]())]
-        choices += [(name, frozenset({kind})) for kind, name in KIND_NAMES.items()]
+        each = {frozenset({kind}): name for kind, name in KIND_NAMES.items()}
+        self._chips = chips(self, {frozenset[EventKind](): tr("All"), **each})
         row = FlowRow()
-        for number, (name, kinds) in enumerate(choices):
-            chip = TextButton(name, self, kind="chip")
-            chip.setCheckable(True)
-            chip.setChecked(number == 0)
-            self._chips.addButton(chip, number)
-            self._kinds[number] = kinds
+        for chip in self._chips.values():
             row.addWidget(chip)
+            chip.clicked.connect(self.changed)
         return row
 
 
@@ -323,7 +318,7 @@ class ActivityPage(ScrolledPage):
     notified = Signal(object)
 
     def __init__(
-        self, bridge: Bridge, activity: "Activity", theme: Theme, is_recording: Callable[[], bool]
+        self, bridge: Bridge, activity: Activity, theme: Theme, is_recording: Callable[[], bool]
     ) -> None:
         super().__init__(tr("Activity"), fills_height=True)
         self._bridge = bridge
@@ -366,7 +361,6 @@ class ActivityPage(ScrolledPage):
 
     # --- events ----------------------------------------------------------------------------------
 
-    @Slot()
     def _refresh(self) -> None:
         """Read the events that match; a reading under way is for another filter."""
         if self._job:
@@ -417,7 +411,6 @@ class ActivityPage(ScrolledPage):
         is_of_calls = self._filters.wanted == EventFilter(frozenset({EventKind.CALL}))
         return _NO_CALLS if is_of_calls else _NO_MATCH
 
-    @Slot(object)
     def _on_event_chosen(self, event: ActivityEvent | None) -> None:
         title = self._model.chat_title(event) if event else ""
         self._details.show_event(event, title)
@@ -431,7 +424,6 @@ class ActivityPage(ScrolledPage):
 
     # --- actions ---------------------------------------------------------------------------------
 
-    @Slot()
     def _on_export_clicked(self) -> None:
         save_as(
             self,
@@ -465,7 +457,6 @@ class ActivityPage(ScrolledPage):
 
         self._bridge.run(self, write, tell)
 
-    @Slot()
     def _on_delete_clicked(self) -> None:
         ask_first(self, tr("Delete activity"), _DELETE, tr("Delete all"), self._delete_all)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from threading import Event
 from typing import TypeVar
 
-from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QHBoxLayout, QScrollArea, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QHBoxLayout, QWidget
 
 from desktop_rag.backup.backups import Backups, Tell
 from desktop_rag.backup.contents import BackupContents, Imported, Snapshot, in_words
@@ -23,9 +23,9 @@ from desktop_rag.ui.foundation.days import written_day
 from desktop_rag.ui.foundation.wording import one_line, size_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note
-from desktop_rag.ui.widgets.forms import choose_file, save_as
+from desktop_rag.ui.widgets.forms import choose_file, open_once, save_as
 from desktop_rag.ui.widgets.layouts import Stretch, clear, horizontal, vertical
-from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
+from desktop_rag.ui.widgets.scrolled_page import ScrolledPage, scrolling
 
 _WIDTH_PX = 520
 _MOST_HEIGHT_PX = 520
@@ -69,11 +69,7 @@ class ImportDialog(QDialog):
         self._list(_ENDPOINTS, contents.addresses)
         self._list(_NOT_HERE, contents.missing)
         self._column.addStretch(1)
-        scroll = QScrollArea(widgetResizable=True)
-        scroll.setAccessibleName(tr("What the backup holds"))
-        scroll.setFrameShape(QScrollArea.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(body)
+        scroll = scrolling(body, tr("What the backup holds"))
         scroll.setMinimumHeight(min(_MOST_HEIGHT_PX, self._column.heightForWidth(_WIDTH_PX - 24)))
         vertical((scroll, 1), self._buttons(), on=self)
 
@@ -158,7 +154,9 @@ class BackupPage(ScrolledPage):
         section.add_row("", self.with_index)
         section.add_note(note(_INDEX))
         self._everything = TextButton(
-            tr("Back up everything…"), kind="primary", then=self._on_everything_clicked
+            tr("Back up everything…"),
+            kind="primary",
+            then=lambda: self._ask_where("desktop-rag", None),
         )
         section.add_row(tr("Everything"), self._everything)
         self._choice = DropDown()
@@ -219,11 +217,6 @@ class BackupPage(ScrolledPage):
 
     # --- backing up --------------------------------------------------------------------------
 
-    @Slot()
-    def _on_everything_clicked(self) -> None:
-        self._ask_where("desktop-rag", None)
-
-    @Slot()
     def _on_collection_clicked(self) -> None:
         collection = self._collections[self._choice.currentIndex()]
         self._ask_where(collection.name, collection)
@@ -257,7 +250,6 @@ class BackupPage(ScrolledPage):
 
     # --- taking in ---------------------------------------------------------------------------
 
-    @Slot()
     def _on_import_clicked(self) -> None:
         def preview(path: str) -> None:
             self._preview(Path(path), Path(path).name)
@@ -274,8 +266,7 @@ class BackupPage(ScrolledPage):
             self._finish("")
             dialog = ImportDialog(name, contents, self)
             dialog.accepted.connect(lambda: self.take_in(file))
-            dialog.finished.connect(dialog.deleteLater)
-            dialog.open()
+            open_once(dialog)
 
         self._run(work, ask)
 
@@ -332,12 +323,10 @@ class BackupPage(ScrolledPage):
         else:
             self._ticks.stop()
 
-    @Slot()
     def _on_tick(self) -> None:
         if self._said:
             self._progress.setText(told(self._said.popleft()))
 
-    @Slot()
     def _on_cancel_clicked(self) -> None:
         self._cancel.set()
         self._stop.setEnabled(False)

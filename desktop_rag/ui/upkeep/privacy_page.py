@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QVBoxLayout
 
@@ -40,7 +40,7 @@ class PrivacyPage(ScrolledPage):
         super().__init__(tr("Privacy"))
         self._bridge = bridge
         self._find_connections = find_connections
-        self._job: Job | None = None
+        self._job = Job()
         self._shown: tuple[Connection, ...] = ()
         self._places: dict[TextButton, Place] = {}
         self._summary = Card(self, kind="notice")
@@ -56,8 +56,7 @@ class PrivacyPage(ScrolledPage):
 
     def refresh(self) -> None:
         """Read the present state and show it."""
-        if self._job:
-            self._job.cancel()
+        self._job.cancel()
         self._job = self._bridge.run(self, self._find_connections, self._show)
 
     def _show(self, found: Sequence[Connection]) -> None:
@@ -131,7 +130,6 @@ class PrivacyPage(ScrolledPage):
         self._places[button] = kind.place
         return button
 
-    @Slot()
     def _on_change_clicked(self) -> None:
         button = self.sender()
         assert isinstance(button, TextButton)

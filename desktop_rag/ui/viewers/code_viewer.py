@@ -6,11 +6,9 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Event
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QRect, QSize, Qt, QTimer, Slot
+from PySide6.QtCore import QRect, QSize, Qt, QTimer
 from PySide6.QtGui import (
-    QColor,
     QFontDatabase,
     QPainter,
     QPaintEvent,
@@ -20,21 +18,19 @@ from PySide6.QtGui import (
     QTextCursor,
     QTextLayout,
 )
-from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from desktop_rag.core.domain import StoredText
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ColourSpan
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
+from desktop_rag.ui.foundation.word_search import qt_offset
+from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer, text_marks
 from desktop_rag.ui.widgets.layouts import vertical
 
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
-
 _PADDING_PX = 8
-_MAX_MARKS = 1_000
 
 
 class _LineNumbers(QWidget):
@@ -106,15 +102,7 @@ class CodeEditor(QPlainTextEdit):
     def mark(self, cited: Span, hits: Hits) -> None:
         """Mark the cited words and the hits."""
         self._cited, self._hits = cited, hits
-        near = max(0, hits.current - _MAX_MARKS // 2)
-        others = hits.order[near : near + _MAX_MARKS]
-        self.setExtraSelections([
-            *self._selections([cited], "highlight", "highlight_text"),
-            *self._selections([s for s, is_current in others if not is_current],
-                              "accent_soft", "accent_soft_text"),
-            *self._selections([s for s, is_current in others if is_current],
-                              "accent", "accent_text"),
-        ])  # fmt: skip
+        self.setExtraSelections(text_marks(self._theme, cited, hits, self._cursor))
 
     def scroll_to(self, span: Span) -> None:
         """Scroll so that the words are in the middle."""
@@ -123,27 +111,13 @@ class CodeEditor(QPlainTextEdit):
         self.setTextCursor(cursor)
         self.centerCursor()
 
-    def marked_words(self) -> list[str]:
-        """The marked words as they are shown."""
-        return [selection.cursor.selectedText() for selection in self.extraSelections()]
-
-    def _selections(
-        self, spans: Sequence[Span], ground: str, words: str
-    ) -> list[QTextEdit.ExtraSelection]:
-        form = QTextCharFormat()
-        form.setBackground(QColor(self._theme.colour(ground)))
-        form.setForeground(QColor(self._theme.colour(words)))
-        selections: list[QTextEdit.ExtraSelection] = []
-        for start, end in spans:
-            if start < end and end > self._starts[0]:
-                selection = QTextEdit.ExtraSelection()
-                selection.format = form
-                cursor = QTextCursor(self.document())
-                cursor.setPosition(self._position(start))
-                cursor.setPosition(self._position(end), QTextCursor.MoveMode.KeepAnchor)
-                selection.cursor = cursor
-                selections.append(selection)
-        return selections
+    def _cursor(self, span: Span) -> QTextCursor | None:
+        if span[1] <= self._starts[0]:
+            return None
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(self._position(span[0]))
+        cursor.setPosition(self._position(span[1]), QTextCursor.MoveMode.KeepAnchor)
+        return cursor
 
     def _position(self, offset: int) -> int:
         """An offset of the text as a position in the document, which counts UTF-16 units."""
@@ -151,7 +125,7 @@ class CodeEditor(QPlainTextEdit):
         block = self.document().findBlockByNumber(line)
         if not block.isValid():
             return max(0, self.document().characterCount() - 1)
-        within = _units(block.text(), offset - self._starts[line])
+        within = qt_offset(block.text(), offset - self._starts[line])
         return block.position() + min(within, block.length() - 1)
 
     # --- painting --------------------------------------------------------------------------------
@@ -186,8 +160,8 @@ class CodeEditor(QPlainTextEdit):
             if first >= start + len(line):
                 break
             place = QTextLayout.FormatRange()
-            place.start = _units(line, max(0, first - start))
-            place.length = _units(line, min(len(line), last - start)) - place.start
+            place.start = qt_offset(line, max(0, first - start))
+            place.length = qt_offset(line, min(len(line), last - start)) - place.start
             form = QTextCharFormat()
             form.setForeground(self._theme.colour(f"code_{colour}"))
             place.format = form
@@ -219,27 +193,17 @@ class CodeEditor(QPlainTextEdit):
             inside.left(), inside.top(), self.number_width_px, inside.height()
         )
 
-    @Slot(QRect, int)
     def _on_update(self, rect: QRect, dy: int) -> None:
         if dy:
             self._numbers.scroll(0, dy)
         else:
             self._numbers.update(0, rect.y(), self._numbers.width(), rect.height())
 
-    @Slot()
     def _on_theme_changed(self) -> None:
         self._generation += 1
         self.mark(self._cited, self._hits)
         self.viewport().update()
         self._numbers.update()
-
-
-def _units(line: str, offset: int) -> int:
-    """An offset in code points as Qt's offset in UTF-16 units."""
-    before = line[: max(0, offset)]
-    return (
-        len(before) if before.isascii() else len(before.encode("utf-16-le", "surrogatepass")) // 2
-    )
 
 
 _BUDGET_S = 0.008
@@ -275,7 +239,7 @@ class CodeViewer(Viewer):
     """Shows a document as code with line numbers."""
 
     def __init__(
-        self, bridge: Bridge, library: "Library", theme: Theme, parent: QWidget | None = None
+        self, bridge: Bridge, library: Library, theme: Theme, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge
@@ -344,7 +308,6 @@ class CodeViewer(Viewer):
 
             self._job = self._bridge.run(self, lambda: code_lines(text, span[0]), show)
 
-    @Slot()
     def _add_some(self) -> None:
         """Add slices for a few milliseconds, then let the window handle events."""
         stop_at = time.perf_counter() + _BUDGET_S
@@ -371,7 +334,6 @@ class CodeViewer(Viewer):
         self._colours = colours
         self.code.set_colours(colours)
 
-    @Slot()
     def _on_cursor_moved(self) -> None:
         number = self._lines.first_number + self.code.textCursor().blockNumber()
         self.place_changed.emit(tr("line {number:,}", number=number))

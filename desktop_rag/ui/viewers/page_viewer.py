@@ -8,40 +8,26 @@ import re
 import time
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMimeData, QTimer, QUrl, Signal, Slot
-from PySide6.QtGui import (
-    QColor,
-    QFontDatabase,
-    QImage,
-    QTextBlockFormat,
-    QTextCharFormat,
-    QTextCursor,
-    QTextFormat,
-    QTextOption,
-)
-from PySide6.QtWidgets import QTextBrowser, QTextEdit, QWidget
+from PySide6.QtCore import QTimer, QUrl, Signal
+from PySide6.QtGui import QFontDatabase, QTextBlockFormat, QTextCharFormat, QTextCursor, QTextOption
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.domain import StoredText
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.markup.inert_markdown import safe_address
 from desktop_rag.ui.foundation.bridge import Bridge, Job
-from desktop_rag.ui.foundation.clipboard_data import clipboard_data
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.markdown.formula_object import (
-    OBJECT,
-    FormulaObject,
-    html_with_formulas,
-    text_with_formulas,
-)
+from desktop_rag.ui.foundation.word_search import qt_offset
+from desktop_rag.ui.markdown.formula_object import OBJECT, InertBrowser
 from desktop_rag.ui.markdown.markdown_html import MarkdownStyle, linked_path
 from desktop_rag.ui.viewers.page_source import PageSource, Piece, section_source
-from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
+from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer, text_marks
 from desktop_rag.ui.widgets.controls import IconButton, PlainLabel
 from desktop_rag.ui.widgets.layouts import vertical
 
@@ -121,7 +107,6 @@ def _words(source: str, pictures: Sequence[Span]) -> Iterator[Span]:
 
 
 _MARGIN_PX = 20
-_MAX_MARKS = 1_000
 # Separates two pieces, without a height of its own.
 _BORDER = "<p>\u200b</p>"
 
@@ -136,48 +121,30 @@ class _Placed:
     base: int = 0
 
 
-class PageBrowser(QTextBrowser):
+class PageBrowser(InertBrowser):
     """Shows adjacent pieces of a text, growing at both ends, and marks spans of it.
 
-    It loads no resources: images in the text are empty, and links are emitted, never followed.
-    `path_clicked` carries the target of a relative link, and its words.
+    Links are emitted. `path_clicked` carries the target of a relative link, and its words.
     """
 
     address_clicked = Signal(str)
     path_clicked = Signal(str, str)
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
+        super().__init__(theme)
         self._text = ""
         self._placed: list[_Placed] = []
         self._cited: Span = NO_WORDS
         self._hits = Hits()
         self.setObjectName("page")
-        self.setOpenLinks(False)
-        self.setUndoRedoEnabled(False)
         self.setAccessibleName(tr("Document"))
         self.document().setDocumentMargin(_MARGIN_PX)
         option = self.document().defaultTextOption()
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.document().setDefaultTextOption(option)
         self._drawings: dict[str, Drawing] = {}
-        self._formulas = FormulaObject(theme, self)
-        self._formulas.set_drawings(self._drawings)
-        layout = self.document().documentLayout()
-        layout.registerHandler(QTextFormat.ObjectTypes.ImageObject.value, self._formulas)
+        self.formulas.set_drawings(self._drawings)
         self.anchorClicked.connect(self._on_anchor_clicked)
-
-    def createMimeDataFromSelection(self) -> QMimeData:
-        copied = super().createMimeDataFromSelection()
-        if OBJECT not in self.textCursor().selectedText():
-            return copied
-        html = html_with_formulas(copied.html())
-        return clipboard_data(text_with_formulas(self.textCursor()), html)
-
-    def loadResource(self, kind: int, name: QUrl | str) -> QImage:
-        # With None, Qt would read the file itself.
-        return QImage()
 
     # --- pieces ----------------------------------------------------------------------------------
 
@@ -235,15 +202,7 @@ class PageBrowser(QTextBrowser):
 
     def show_marks(self) -> None:
         """Mark again, after pieces were added or the theme changed."""
-        selections = self._selections([(self._cited, False)], "highlight", "highlight_text")
-        near = max(0, self._hits.current - _MAX_MARKS // 2)
-        others = self._hits.order[near : near + _MAX_MARKS]
-        selections += self._selections(
-            [mark for mark in others if not mark[1]], "accent_soft", "accent_soft_text"
-        )
-        current = [mark for mark in others if mark[1]]
-        selections += self._selections(current, "accent", "accent_text")
-        self.setExtraSelections(selections)
+        self.setExtraSelections(text_marks(self._theme, self._cited, self._hits, self._cursor))
 
     def scroll_to(self, span: Span) -> bool:
         """Scroll the words to the upper third; False if they are not on the page."""
@@ -256,26 +215,6 @@ class PageBrowser(QTextBrowser):
         bar = self.verticalScrollBar()
         bar.setValue(bar.value() + self.cursorRect(start).top() - self.viewport().height() // 3)
         return True
-
-    def marked_words(self) -> list[str]:
-        """The marked words as they are shown."""
-        return [selection.cursor.selectedText() for selection in self.extraSelections()]
-
-    def _selections(
-        self, marks: Iterable[tuple[Span, bool]], ground: str, words: str
-    ) -> list[QTextEdit.ExtraSelection]:
-        form = QTextCharFormat()
-        form.setBackground(QColor(self._theme.colour(ground)))
-        form.setForeground(QColor(self._theme.colour(words)))
-        selections: list[QTextEdit.ExtraSelection] = []
-        for span, _ in marks:
-            cursor = self._cursor(span) if span[1] > span[0] else None
-            if cursor is not None:
-                selection = QTextEdit.ExtraSelection()
-                selection.format = form
-                selection.cursor = cursor
-                selections.append(selection)
-        return selections
 
     def _cursor(self, span: Span) -> QTextCursor | None:
         """The words as they are shown, with all their pieces; None if none of them is."""
@@ -307,7 +246,7 @@ class PageBrowser(QTextBrowser):
         place = placed.words.rendered(max(0, span[0] - offset), min(len(source), span[1] - offset))
         if place is None:
             return None
-        return begin + _units(rendered, place[0]), begin + _units(rendered, place[1])
+        return begin + qt_offset(rendered, place[0]), begin + qt_offset(rendered, place[1])
 
     def _rendered(self, index: int) -> tuple[int, str]:
         """Where a piece begins on the page, and its text there."""
@@ -321,7 +260,6 @@ class PageBrowser(QTextBrowser):
             cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
         return begin, cursor.selectedText()
 
-    @Slot(QUrl)
     def _on_anchor_clicked(self, url: QUrl) -> None:
         href = url.toString(QUrl.ComponentFormattingOption.FullyEncoded)
         if target := linked_path(href):
@@ -348,14 +286,6 @@ def _border_format() -> QTextBlockFormat:
     form = QTextBlockFormat()
     form.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
     return form
-
-
-def _units(text: str, offset: int) -> int:
-    """An offset in code points as Qt's offset in UTF-16 units."""
-    before = text[:offset]
-    return (
-        len(before) if before.isascii() else len(before.encode("utf-16-le", "surrogatepass")) // 2
-    )
 
 
 _BUDGET_S = 0.008
@@ -440,7 +370,6 @@ class PageViewer(Viewer):
 
         self._job = self._bridge.run(self, lambda: source.render(chapter, look), arrived)
 
-    @Slot()
     def _lay_out(self) -> None:
         """Put pieces on the page for a few milliseconds, then let the window handle events."""
         stop_at = time.perf_counter() + _BUDGET_S
@@ -485,12 +414,10 @@ class PageViewer(Viewer):
         elif wants_above:
             self._load(self._first - 1, below=False)
 
-    @Slot()
     def _on_scrolled(self) -> None:
         if not self._waiting:
             self._load_more()
 
-    @Slot()
     def _on_theme_changed(self) -> None:
         if self._source is not None:
             self._begin_at(self._cited)

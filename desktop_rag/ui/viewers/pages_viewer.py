@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from threading import Event
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QGuiApplication,
@@ -31,15 +30,13 @@ from desktop_rag.core.domain import StoredText
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import Box, PageView, PageWish, PageWord
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import FOCUSED, INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import IconButton, PlainLabel, TextButton
 from desktop_rag.ui.widgets.layouts import vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 # A page (from 1) and the number of a word on it, in the order of the page's text.
 Place = tuple[int, int]
@@ -143,7 +140,7 @@ class PageCanvas(QAbstractScrollArea):
         self._theme = theme
         self._sizes: Sequence[tuple[float, float]] = ()
         self._layout: PageLayout | None = None
-        self._zoom = 1.0
+        self.zoom = 1.0
         self._pictures: Mapping[int, PagePicture] = {}
         self._current: tuple[int, int] | None = None
         # The words between both are selected; kept although pictures of pages come and go.
@@ -181,17 +178,11 @@ class PageCanvas(QAbstractScrollArea):
         self._words |= {page: p.words for page, p in pictures.items() if p.words}
         self.viewport().update()
 
-    @property
-    def zoom(self) -> float:
-        """The zoom; 1 fits the width."""
-        return self._zoom
-
-    @Slot(float)
     def set_zoom(self, zoom: float) -> None:
         """Change the zoom; the middle of the window stays where it is."""
         zoom = min(max(zoom, MIN_ZOOM), MAX_ZOOM)
-        if zoom != self._zoom:
-            self._zoom = zoom
+        if zoom != self.zoom:
+            self.zoom = zoom
             self._lay_out()
 
     # --- selection -------------------------------------------------------------------------------
@@ -203,13 +194,11 @@ class PageCanvas(QAbstractScrollArea):
             return ""
         return text_of(self._words, selected(self._words, *self._selection))
 
-    @Slot()
     def copy(self) -> None:
         """Put the selected words on the clipboard."""
         if text := self.selected_text:
             QGuiApplication.clipboard().setText(text)
 
-    @Slot()
     def select_page(self) -> None:
         """Select all words of the current page."""
         if words := self._words.get(self.page):
@@ -235,7 +224,6 @@ class PageCanvas(QAbstractScrollArea):
         number = word_at(self._words.get(page, ()), x, y)
         return None if number is None else (page, number)
 
-    @Slot(QPoint)
     def _on_menu_requested(self, place: QPoint) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -292,7 +280,7 @@ class PageCanvas(QAbstractScrollArea):
         if before:
             _, top, _, height = before.rect(page)
             share = (middle - top) / height
-        self._layout = layout = PageLayout(self._sizes, view.width(), self._zoom)
+        self._layout = layout = PageLayout(self._sizes, view.width(), self.zoom)
         vertical.setRange(0, max(0, layout.height_px - view.height()))
         vertical.setPageStep(view.height())
         horizontal.setRange(0, max(0, layout.width_px - view.width()))
@@ -351,7 +339,7 @@ class PageCanvas(QAbstractScrollArea):
     def wheelEvent(self, event: QWheelEvent) -> None:
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             if turns := event.angleDelta().y():
-                self.set_zoom(self._zoom * (ZOOM_STEP if turns > 0 else 1 / ZOOM_STEP))
+                self.set_zoom(self.zoom * (ZOOM_STEP if turns > 0 else 1 / ZOOM_STEP))
             event.accept()
         else:
             super().wheelEvent(event)
@@ -395,7 +383,6 @@ class PageCanvas(QAbstractScrollArea):
                 for box in boxes:
                     painter.drawRect(_on(place, box))
 
-    @Slot()
     def _on_moved(self) -> None:
         self.viewport().update()
         self.moved.emit()
@@ -427,7 +414,7 @@ class PagesViewer(Viewer):
     failed = Signal(object)
 
     def __init__(
-        self, bridge: Bridge, library: "Library", theme: Theme, parent: QWidget | None = None
+        self, bridge: Bridge, library: Library, theme: Theme, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge
@@ -655,13 +642,11 @@ class PagesViewer(Viewer):
         if 1 <= self.canvas.page + by <= self._count:
             self._scroll_to(self.canvas.page + by)
 
-    @Slot(int)
     def _scroll_to(self, page: int) -> None:
         if page != self.canvas.page:
             self._target = None
             self.canvas.scroll_to(page)
 
-    @Slot()
     def _on_moved(self) -> None:
         if not (page := self.canvas.page):
             return

@@ -1,13 +1,16 @@
 """The base of all views of a document's content, and what they are given to show. Qt thread."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QTextEdit, QWidget
 
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.markup.plain_markdown import shown_text
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.widgets.marked_text import text_mark
 
 Span = tuple[int, int]
 NO_WORDS: Span = (0, 0)
@@ -68,6 +71,25 @@ class Hits:
     def order(self) -> tuple[tuple[Span, bool], ...]:
         """Every place, and True for the current one."""
         return tuple((span, n == self.current) for n, span in enumerate(self.spans))
+
+
+_MAX_MARKS = 1_000
+
+
+def text_marks(
+    theme: Theme, cited: Span, hits: Hits, cursor_of: Callable[[Span], QTextCursor | None]
+) -> list[QTextEdit.ExtraSelection]:
+    """Marks for the cited words and the hits around the current one.
+
+    `cursor_of` selects a span in the shown text; None if it is not there.
+    """
+    near = max(0, hits.current - _MAX_MARKS // 2)
+    order = hits.order[near : near + _MAX_MARKS]
+    others = [(span, "accent_soft") for span, is_current in order if not is_current]
+    current = [(span, "accent") for span, is_current in order if is_current]
+    marks = [(cited, "highlight"), *others, *current]
+    found = ((cursor_of(span), role) for span, role in marks if span[0] < span[1])
+    return [text_mark(theme, cursor, role) for cursor, role in found if cursor]
 
 
 class Viewer(QWidget):

@@ -7,7 +7,7 @@ can load local files.
 import html
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, SignalInstance, Slot
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, SignalInstance
 from PySide6.QtGui import (
     QHideEvent,
     QKeyEvent,
@@ -171,19 +171,14 @@ class ElidedLabel(PlainLabel):
         super().__init__("", parent, tone=tone, scale=scale)
         self._mode = mode
         self._tip = tip
-        self._full_text = ""
+        self.full_text = ""
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.set_full_text(text)
 
-    @property
-    def full_text(self) -> str:
-        """The text before eliding."""
-        return self._full_text
-
     def set_full_text(self, text: str) -> None:
         """Set the text; line breaks become spaces."""
-        self._full_text = " ".join(text.split())
-        self.setAccessibleName(self._full_text)
+        self.full_text = " ".join(text.split())
+        self.setAccessibleName(self.full_text)
         self._elide()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -199,10 +194,10 @@ class ElidedLabel(PlainLabel):
         return QSize(0, super().minimumSizeHint().height())
 
     def _elide(self) -> None:
-        shown = self.fontMetrics().elidedText(self._full_text, self._mode, max(0, self.width()))
+        shown = self.fontMetrics().elidedText(self.full_text, self._mode, max(0, self.width()))
         if shown != self.text():
             self.setText(shown)
-        whole = self._full_text if shown != self._full_text else ""
+        whole = self.full_text if shown != self.full_text else ""
         set_tip(self, self._tip or whole)
 
 
@@ -303,35 +298,28 @@ class Card(QFrame):
         self.setProperty("tone", tone)
 
 
-class ElidedButton(QPushButton):
+class ElidedButton(TextButton):
     """Shows its text on one line, elided to fit; the tooltip shows the full text."""
 
     _PADDING_PX = 32
 
     def __init__(self, text: str, kind: str, parent: QWidget | None = None) -> None:
         """`kind` is one from the style sheet, such as `quiet`."""
-        super().__init__(parent)
-        self._full_text = ""
-        self.setProperty("kind", kind)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        super().__init__("", parent, kind=kind)
+        self.full_text = ""
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.set_full_text(text)
 
-    @property
-    def full_text(self) -> str:
-        """The text before eliding."""
-        return self._full_text
-
     def set_full_text(self, text: str) -> None:
         """Set the text; line breaks become spaces."""
-        self._full_text = " ".join(text.split())
-        self.setAccessibleName(self._full_text)
+        self.full_text = " ".join(text.split())
+        self.setAccessibleName(self.full_text)
         self.updateGeometry()
         self._elide()
 
     def sizeHint(self) -> QSize:
         # One extra pixel, because the advance is rounded.
-        width = self.fontMetrics().horizontalAdvance(self._full_text) + 1 + self._PADDING_PX
+        width = self.fontMetrics().horizontalAdvance(self.full_text) + 1 + self._PADDING_PX
         return QSize(width, super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
@@ -340,10 +328,6 @@ class ElidedButton(QPushButton):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._elide()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if not press_by_enter(self, event):
-            super().keyPressEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -354,11 +338,11 @@ class ElidedButton(QPushButton):
         shown = self._fitted(max(0, self.width() - self._PADDING_PX))
         # A single & would mark a shortcut key.
         self.setText(shown.replace("&", "&&"))
-        set_tip(self, self._full_text if " ".join(shown.split()) != self._full_text else "")
+        set_tip(self, self.full_text if " ".join(shown.split()) != self.full_text else "")
 
     def _fitted(self, room_px: int) -> str:
         """What of the text has room; subclasses may use two lines."""
-        return self.fontMetrics().elidedText(self._full_text, Qt.TextElideMode.ElideRight, room_px)
+        return self.fontMetrics().elidedText(self.full_text, Qt.TextElideMode.ElideRight, room_px)
 
 
 # The arrow of a menu button and the padding around it.
@@ -369,8 +353,8 @@ _MIN_PX = 72
 class MenuButton(ToolButton):
     """A menu button that elides its text, so that a long name never widens the window."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
@@ -439,7 +423,6 @@ class Spinner(QWidget):
             QRectF(self.rect()).adjusted(2, 2, -2, -2), -16 * self._angle, 16 * _ARC_DEGREES
         )
 
-    @Slot()
     def _on_step(self) -> None:
         self._angle = (self._angle + _STEP_DEGREES) % _TURN_DEGREES
         self.update()

@@ -111,7 +111,7 @@ class WrappingRow(QWidget):
         super().__init__()
         self._others, self._at, self._min_px = row, at, min_px
         self._stretched = row[stretched]
-        self._is_wrapped = False
+        self.is_wrapped = False
         self._group = QWidget()
         horizontal(*group, on=self._group, margins=0, spacing=spacing)
         self._row, self._below = QHBoxLayout(), QHBoxLayout()
@@ -128,11 +128,6 @@ class WrappingRow(QWidget):
         if min_px != self._min_px:
             self._min_px = min_px
             self._arrange()
-
-    @property
-    def is_wrapped(self) -> bool:
-        """True while the group is on the second line."""
-        return self._is_wrapped
 
     def minimumSizeHint(self) -> QSize:
         """The wider of the two lines; a larger minimum would keep the row from ever wrapping."""
@@ -158,9 +153,9 @@ class WrappingRow(QWidget):
         stretched_px = QWidgetItem(self._stretched).minimumSize().width()
         missing_px = max(0, self._min_px - stretched_px)
         is_wrapped = self.width() < self._row_px() + missing_px + self._group.sizeHint().width()
-        if is_wrapped == self._is_wrapped:
+        if is_wrapped == self.is_wrapped:
             return
-        self._is_wrapped = is_wrapped
+        self.is_wrapped = is_wrapped
         if is_wrapped:
             self._row.removeWidget(self._group)
             self._below.insertWidget(1, self._group)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QResizeEvent, QWheelEvent
@@ -13,6 +14,7 @@ from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QGridLayout,
     QLineEdit,
+    QPlainTextEdit,
     QRadioButton,
     QSlider,
     QSpinBox,
@@ -21,7 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.ui.foundation.wording import isolated
-from desktop_rag.ui.widgets.controls import Card, PlainLabel
+from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
@@ -31,6 +33,7 @@ _TEXT_MARGIN_PX = 7
 _NOTE_GAP_PX = 5
 _ROW_GAP_PX = 7
 _LINE_PX = 32
+_AREA_MARGIN_PX = 16
 # More than any scroll bar is wide.
 _SCROLL_BAR_PX = 40
 # Fields narrower than this stand below their label.
@@ -39,6 +42,7 @@ _LEAST_FIELD_LETTERS = 26
 _MOST_DIGITS = 6
 # Fields without a text of their own, which need an accessible name.
 _UNNAMED = (QLineEdit, QComboBox, QSpinBox, QSlider)
+K = TypeVar("K")
 
 
 def note(text: str = "") -> PlainLabel:
@@ -125,10 +129,10 @@ def show_number(field: QSpinBox | QDoubleSpinBox, value: float) -> None:
             field.setValue(value)
 
 
-def radio_group(parent: QWidget, name: str, words: Mapping[str, str]) -> dict[str, QRadioButton]:
+def radio_group(parent: QWidget, name: str, words: Mapping[K, str]) -> dict[K, QRadioButton]:
     """A group of radio buttons, by value."""
     group = QButtonGroup(parent)
-    buttons: dict[str, QRadioButton] = {}
+    buttons: dict[K, QRadioButton] = {}
     for value, word in words.items():
         buttons[value] = QRadioButton(word)
         buttons[value].setAccessibleName(f"{name}: {word}")
@@ -136,9 +140,30 @@ def radio_group(parent: QWidget, name: str, words: Mapping[str, str]) -> dict[st
     return buttons
 
 
-def selected_value(buttons: Mapping[str, QRadioButton]) -> str:
+def chips(parent: QWidget, words: Mapping[K, str]) -> dict[K, TextButton]:
+    """Buttons of which one is pressed, by value; the first one is at first."""
+    group = QButtonGroup(parent)
+    buttons: dict[K, TextButton] = {}
+    for value, word in words.items():
+        buttons[value] = button = TextButton(word, parent, kind="chip")
+        button.setCheckable(True)
+        button.setChecked(not group.buttons())
+        group.addButton(button)
+    return buttons
+
+
+def selected_value(buttons: Mapping[K, QAbstractButton]) -> K:
     """The value of the checked button."""
     return next(value for value, button in buttons.items() if button.isChecked())
+
+
+def text_area(name: str, text: str = "", *, lines: int = 0, example: str = "") -> QPlainTextEdit:
+    """A field for several lines, as high as `lines` if any; Tab leaves it."""
+    area = QPlainTextEdit(text, tabChangesFocus=True, placeholderText=example)
+    area.setAccessibleName(name)
+    if lines:
+        area.setFixedHeight(area.fontMetrics().lineSpacing() * lines + _AREA_MARGIN_PX)
+    return area
 
 
 def show_checked(field: QCheckBox, is_checked: bool) -> None:
@@ -164,8 +189,8 @@ class SettingsSection(Card):
 
     wanted = Signal(object)
 
-    def __init__(self, title: str, intro: str = "", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, title: str, intro: str = "") -> None:
+        super().__init__()
         self.setAccessibleName(title)
         self._column = vertical(
             PlainLabel(title, scale="heading"), on=self, margins=(18, 16, 18, 18), spacing=10
@@ -178,20 +203,15 @@ class SettingsSection(Card):
         self._grid.setColumnMinimumWidth(0, _LABEL_WIDTH_PX)
         self._grid.setColumnStretch(1, 1)
         self._column.addLayout(self._grid)
-        self._is_stacked = False
+        self.is_stacked = False
         self.rows: list[FormRow] = []
         self._form_rows: list[tuple[PlainLabel, QWidget, int, Qt.AlignmentFlag]] = []
         self._form_notes: list[tuple[QWidget, int]] = []
 
-    @property
-    def is_stacked(self) -> bool:
-        """True while the labels stand above their fields."""
-        return self._is_stacked
-
     def minimumSizeHint(self) -> QSize:
         """The hint of stacked rows; a larger one would keep the card from getting that narrow."""
         hint = super().minimumSizeHint()
-        if self._is_stacked or not self._form_rows:
+        if self.is_stacked or not self._form_rows:
             return hint
         return QSize(min(hint.width(), self._fields_px() + self._margins_px()), hint.height())
 
@@ -251,12 +271,12 @@ class SettingsSection(Card):
         )
         needed_px = label_px + least_px + self._margins_px()
         # A scroll bar comes and goes with the height, which must not turn the rows to and fro.
-        if self._is_stacked:
+        if self.is_stacked:
             needed_px += _SCROLL_BAR_PX
         is_stacked = bool(widths) and self.width() < needed_px
-        if is_stacked == self._is_stacked:
+        if is_stacked == self.is_stacked:
             return
-        self._is_stacked = is_stacked
+        self.is_stacked = is_stacked
         first, columns = (0, 2) if is_stacked else (1, 1)
         self._grid.setColumnMinimumWidth(0, 0 if is_stacked else _LABEL_WIDTH_PX)
         for name, row, place, side in self._form_rows:

@@ -13,7 +13,6 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     Qt,
     Signal,
-    Slot,
 )
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
@@ -35,8 +34,8 @@ _MARGIN_PX = 16
 class ItemList(QListWidget):
     """A framed list; `empty_text` tells how to get a first item."""
 
-    def __init__(self, name: str, empty_text: str = "", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, name: str, empty_text: str = "") -> None:
+        super().__init__()
         self._empty_text = empty_text
         self.setObjectName("itemList")
         self.setAccessibleName(name)
@@ -46,7 +45,6 @@ class ItemList(QListWidget):
         self.model().modelReset.connect(self._tell)
         self._tell()
 
-    @Slot()
     def _tell(self) -> None:
         # Screen readers don't read painted words.
         self.setAccessibleDescription("" if self.count() else self._empty_text)

@@ -3,21 +3,28 @@
 import math
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSizeF, Qt, QUrl, Slot
+from PySide6.QtCore import QSizeF, Qt, QUrl
 from PySide6.QtGui import QImage, QTextCharFormat, QTextCursor, QWheelEvent
-from PySide6.QtWidgets import QFrame, QSizePolicy, QTextEdit, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QTextEdit
 
 from desktop_rag.ui.foundation.theme import Theme
+
+
+def text_mark(theme: Theme, cursor: QTextCursor, role: str) -> QTextEdit.ExtraSelection:
+    """Selected words in the colours of a role, such as `highlight`."""
+    mark, form = QTextEdit.ExtraSelection(), QTextCharFormat()
+    form.setBackground(theme.colour(role))
+    form.setForeground(theme.colour(f"{role}_text"))
+    mark.cursor, mark.format = cursor, form
+    return mark
 
 
 class MarkedText(QTextEdit):
     """Read-only text, inserted as plain text so that none of it is read as HTML."""
 
-    def __init__(
-        self, theme: Theme, name: str, parent: QWidget | None = None, *, role: str = "muted"
-    ) -> None:
+    def __init__(self, theme: Theme, name: str, *, role: str = "muted") -> None:
         """`name` is the accessible name; `role` is the colour role of unmarked text."""
-        super().__init__(parent)
+        super().__init__()
         self._role = role
         self._theme = theme
         self._text = ""
@@ -50,7 +57,6 @@ class MarkedText(QTextEdit):
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
 
-    @Slot()
     def _write(self) -> None:
         plain, marked = self._format(self._role), self._format("highlight_text")
         marked.setBackground(self._theme.colour("highlight"))
@@ -70,6 +76,5 @@ class MarkedText(QTextEdit):
         char_format.setForeground(self._theme.colour(role))
         return char_format
 
-    @Slot(QSizeF)
     def _on_size_changed(self, size: QSizeF) -> None:
         self.setFixedHeight(max(1, math.ceil(size.height())))

@@ -33,21 +33,16 @@ class RemovableChip(Card):
         super().__init__(parent, kind="chip")
         text = one_line(text)
         self._label = ElidedLabel(text, mode=Qt.TextElideMode.ElideMiddle)
-        self._close = IconButton(theme, "close:muted", removal, then=self.removed)
+        self.button = IconButton(theme, "close:muted", removal, then=self.removed)
         row = horizontal(on=self, margins=(8 if icon else 10, 1, 1, 1), spacing=5)
         if icon:
             row.addWidget(IconLabel(theme, icon, self, size_px=_ICON_PX))
         row.addWidget(self._label, 1)
-        row.addWidget(self._close)
+        row.addWidget(self.button)
         self.setAccessibleName(text)
 
-    @property
-    def button(self) -> IconButton:
-        """The button that removes it."""
-        return self._close
-
     def minimumSizeHint(self) -> QSize:
-        width = _LEAST_BUTTONS * self._close.sizeHint().width()
+        width = _LEAST_BUTTONS * self.button.sizeHint().width()
         return QSize(width, super().minimumSizeHint().height())
 
     def sizeHint(self) -> QSize:

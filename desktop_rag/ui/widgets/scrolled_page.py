@@ -20,10 +20,8 @@ class ScrolledPage(QWidget):
     height.
     """
 
-    def __init__(
-        self, title: str, parent: QWidget | None = None, *, fills_height: bool = False
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, title: str, *, fills_height: bool = False) -> None:
+        super().__init__()
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
         self.column = vertical(spacing=14)
@@ -63,11 +61,20 @@ class ScrolledPage(QWidget):
         if not fills_height:
             cards.addStretch(1)
         horizontal((centre, 1), Stretch(0), on=body, margins=(_SIDE_PX, 0, _SIDE_PX, 18))
-        scroll = QScrollArea(self, widgetResizable=True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        return scrolling(body)
+
+
+def scrolling(content: QWidget, name: str = "") -> QScrollArea:
+    """Content that scrolls, without a frame. With a name it is read by keys, as a text."""
+    scroll = QScrollArea(widgetResizable=True)
+    scroll.setFrameShape(QFrame.Shape.NoFrame)
+    scroll.setWidget(content)
+    if name:
+        scroll.setAccessibleName(name)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    else:
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidget(body)
-        return scroll
+    return scroll
 
 
 _LEAST_LINES = 4

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QPoint, QRect, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import pixels_in
@@ -31,6 +32,7 @@ from desktop_rag.core.library_events import IndexProgress, Notice, ProgressChang
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import Settings
+from desktop_rag.ingest.library import Library
 from desktop_rag.models.connection_states import Place
 from desktop_rag.progress_words import progress_line
 from desktop_rag.ui.chat.chat_state import ChatState
@@ -61,8 +63,6 @@ from desktop_rag.ui.window.window_pages import (
 )
 
 if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
     from desktop_rag.ui.chat.chat_page import ChatPage
     from desktop_rag.ui.library.library_page import LibraryPage
     from desktop_rag.ui.search.search_page import SearchPage
@@ -173,7 +173,6 @@ class StatusStrip(QPushButton):
         elif not self._repaint.isActive():
             self._repaint.start()
 
-    @Slot()
     def _show(self) -> None:
         line = progress_line(self._progress)
         if file := self._progress.current_file:
@@ -226,7 +225,6 @@ class ShortcutsDialog(QDialog):
         self._tree.expandAll()
         self._field.textChanged.connect(self._on_text_changed)
 
-    @Slot(str)
     def _on_text_changed(self, text: str) -> None:
         words = text.casefold().split()
         is_any = False
@@ -255,7 +253,6 @@ class SettingsSaving(QObject):
         self._unsaved: Settings | None = None
         self._is_saving = False
 
-    @Slot(object)
     def save(self, settings: Settings) -> None:
         """Save these settings once the save under way is done."""
         self._unsaved = settings
@@ -300,8 +297,8 @@ class MainWindow(QMainWindow):
     def __init__(  # noqa: PLR0917  the composition root passes everything in
         self,
         bridge: Bridge,
-        library: "Library",
-        chat: "Chat",
+        library: Library,
+        chat: Chat,
         theme: Theme,
         settings: Settings,
         home: Home,
@@ -328,7 +325,7 @@ class MainWindow(QMainWindow):
         self._build()
         self._connect()
         self._add_shortcuts()
-        self._strip.show_progress(library.indexing.progress())
+        self.status.show_progress(library.indexing.progress())
         self.chats.refresh()
 
     @property
@@ -347,11 +344,6 @@ class MainWindow(QMainWindow):
         return self.pages.search
 
     @property
-    def status(self) -> StatusStrip:
-        """The line at the foot."""
-        return self._strip
-
-    @property
     def settings_page(self) -> "SettingsPage":
         """The page of the settings."""
         return self.pages.settings
@@ -360,28 +352,27 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("desktop-rag")
         place_window(self, {})
         self._rail = NavigationRail(self._theme)
-        self._notices = NoticeBar(self._theme)
-        self._strip = StatusStrip()
-        above = horizontal(self._rail, (self._notices.over(self.pages), 1), spacing=0)
+        self.notices = NoticeBar(self._theme)
+        self.status = StatusStrip()
+        above = horizontal(self._rail, (self.notices.over(self.pages), 1), spacing=0)
         frame = QWidget()
-        vertical((above, 1), self._strip, on=frame, margins=0, spacing=0)
+        vertical((above, 1), self.status, on=frame, margins=0, spacing=0)
         self.setCentralWidget(frame)
-        self._notices.raise_()
+        self.notices.raise_()
 
     def _connect(self) -> None:
-        self._bridge.hear(AppError, self._notices.show_error)
-        self._bridge.hear(Notice, self._notices.show_notice)
+        self._bridge.hear(AppError, self.notices.show_error)
+        self._bridge.hear(Notice, self.notices.show_notice)
         self._bridge.hear(ProgressChanged, self._on_progress)
         self._bridge.hear(AskAboutRequested, self._on_ask_about)
         self._rail.page_chosen.connect(self._on_page_chosen)
         self.chats.overview.loaded.connect(self._on_overview_loaded)
-        self._strip.clicked.connect(self._on_strip_clicked)
+        self.status.clicked.connect(self._on_strip_clicked)
         self.settings.changed.connect(self._on_settings_changed)
         self.settings.edited.connect(self._saving.save)
-        self._saving.failed.connect(self._notices.show_error)
+        self._saving.failed.connect(self.notices.show_error)
         self.pages.built.connect(self._on_page_built)
 
-    @Slot(int)
     def _on_page_built(self, position: int) -> None:
         if position == CHAT:
             self._connect_chat(self.chat_page)
@@ -399,7 +390,7 @@ class MainWindow(QMainWindow):
 
     def _connect_chat(self, page: "ChatPage") -> None:
         page.undo_offered.connect(self._on_undo_offered)
-        page.notified.connect(self._notices.show_done)
+        page.notified.connect(self.notices.show_done)
         page.settings_requested.connect(self.show_models)
         page.writing_requested.connect(self._on_writing_requested)
         page.models.settings_requested.connect(self.show_models)
@@ -410,12 +401,10 @@ class MainWindow(QMainWindow):
         page.folder_requested.connect(self._on_first_folder_requested)
         page.library_requested.connect(self._on_library_requested)
 
-    @Slot()
     def _on_comparison_requested(self) -> None:
         self.show_page(SETTINGS)
         self.settings_page.show_named(self.pages.comparison)
 
-    @Slot()
     def _on_writing_requested(self) -> None:
         self.ways_to_write()
 
@@ -424,8 +413,8 @@ class MainWindow(QMainWindow):
         page.demo_requested.connect(self.demo_requested)
         page.summary_requested.connect(self._on_summary_requested)
         page.undo_offered.connect(self._on_undo_offered)
-        page.removal_offered.connect(self._notices.offer_undo)
-        page.notified.connect(self._notices.show_done)
+        page.removal_offered.connect(self.notices.offer_undo)
+        page.notified.connect(self.notices.show_done)
         page.load()
 
     def _connect_search(self, page: "SearchPage") -> None:
@@ -450,7 +439,6 @@ class MainWindow(QMainWindow):
         ):
             bind(self, keys, words, slot)
 
-    @Slot()
     def show_shortcuts(self) -> None:
         """Show all shortcuts of the app."""
         for position in range(len(PAGES)):
@@ -470,12 +458,6 @@ class MainWindow(QMainWindow):
         else:
             self.chats.refresh()
 
-    @property
-    def notices(self) -> NoticeBar:
-        """The notices above the pages."""
-        return self._notices
-
-    @Slot(int)
     def show_page(self, position: int) -> None:
         """Show the page at this position in the navigation rail."""
         self._rail.choose(position)
@@ -486,14 +468,12 @@ class MainWindow(QMainWindow):
         elif position == SEARCH:
             self.search_page.focus_field()
 
-    @Slot(object)
     def show_place(self, place: Place) -> None:
         """Show the page where this kind of connection is switched on or off."""
         self.show_page(LIBRARY if place is Place.LIBRARY else SETTINGS)
         if heading := _HEADINGS.get(place):
             self.settings_page.reveal(heading)
 
-    @Slot()
     def show_models(self) -> None:
         """Show where a model is chosen; without one, look for one on this computer."""
         self.show_page(SETTINGS)
@@ -555,13 +535,11 @@ class MainWindow(QMainWindow):
             self.close_requested.emit()
 
     def _on_progress(self, event: ProgressChanged) -> None:
-        self._strip.show_progress(event.progress)
+        self.status.show_progress(event.progress)
 
-    @Slot(object, object)
     def _on_undo_offered(self, notice: Notice, undo: Callable[[], None]) -> None:
-        self._notices.offer(notice, tr("Undo"), undo)
+        self.notices.offer(notice, tr("Undo"), undo)
 
-    @Slot(object)
     def _on_settings_changed(self, settings: Settings) -> None:
         self._theme.apply(settings.appearance)
         if chat := self.pages.built_chat:
@@ -571,49 +549,40 @@ class MainWindow(QMainWindow):
         settings = self.settings.value
         self.settings.change(replace(settings, appearance=settings.appearance.zoomed(steps)))
 
-    @Slot(int)
     def _on_page_chosen(self, position: int) -> None:
         self._returns_to_chat = False
         self.show_page(position)
 
-    @Slot()
     def _on_first_folder_requested(self) -> None:
         self._on_folder_requested()
         self._returns_to_chat = True
 
-    @Slot(object, int, int)
     def _on_overview_loaded(self, _collections: object, sources: int, _files: int) -> None:
         if sources and self._returns_to_chat:
             self._returns_to_chat = False
             self.show_page(CHAT)
 
-    @Slot()
     def _on_new_chat(self) -> None:
         self.show_page(CHAT)
         self.chat_page.new_chat()
 
-    @Slot()
     def _on_strip_clicked(self) -> None:
         """Open the library, at the files that the line counts as not read."""
         self.show_page(LIBRARY)
-        if self._strip.tells_of_unread:
+        if self.status.tells_of_unread:
             self.library_page.show_unread()
 
-    @Slot()
     def _on_library_requested(self) -> None:
         self.show_page(LIBRARY)
 
-    @Slot(str)
     def _on_question_requested(self, question: str) -> None:
         self.show_page(CHAT)
         self.chat_page.write_question(question)
 
-    @Slot(object)
     def _on_summary_requested(self, scope: QuestionScope) -> None:
         self.show_page(CHAT)
         self.chat_page.summarise(scope)
 
-    @Slot()
     def _on_folder_requested(self) -> None:
         self.show_page(LIBRARY)
         self.library_page.choose_folder()

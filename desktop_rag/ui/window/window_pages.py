@@ -7,14 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QStackedWidget, QWidget
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice, ProgressChanged
 from desktop_rag.core.paths import Home
 from desktop_rag.core.pictures import PictureHold
 from desktop_rag.core.settings import LongReading
+from desktop_rag.ingest.library import Library
 from desktop_rag.progress_words import pictures_question
 from desktop_rag.ui.chat.chat_state import ChatState
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -26,8 +28,6 @@ from desktop_rag.ui.widgets.layouts import vertical
 from desktop_rag.ui.widgets.scrolled_page import put_in_place
 
 if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.ingest.library import Library
     from desktop_rag.ui.chat.chat_page import ChatPage
     from desktop_rag.ui.library.library_page import LibraryPage
     from desktop_rag.ui.search.search_page import SearchPage
@@ -98,7 +98,6 @@ class NavigationRail(QWidget):
             )
         self._tint()
 
-    @Slot()
     def _tint(self) -> None:
         for button in self._group.buttons():
             role = "accent_soft_text" if self._group.id(button) == self._current else "muted"
@@ -119,8 +118,8 @@ class WindowPages(QStackedWidget):
     def __init__(  # noqa: PLR0917  everything that any page needs
         self,
         bridge: Bridge,
-        library: "Library",
-        chat: "Chat",
+        library: Library,
+        chat: Chat,
         theme: Theme,
         home: Home,
         state: ChatState,
@@ -241,17 +240,14 @@ class WindowPages(QStackedWidget):
             self._add(SETTINGS, self.built_settings)
         return self.built_settings
 
-    @Slot(object)
     def _on_long_pictures_chosen(self, chosen: LongReading) -> None:
         settings = self._settings.value
         index = replace(settings.index, long_pictures=chosen)
         self._settings.change(replace(settings, index=index))
 
-    @Slot()
     def _on_prompts_requested(self) -> None:
         self.chat.prompts.manage()
 
-    @Slot()
     def _on_assistants_requested(self) -> None:
         self.chat.assistants.show_all()
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 from keyring.backend import KeyringBackend
 from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QTextCursor, QTextFormat
-from PySide6.QtWidgets import QAbstractButton, QApplication, QTextEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QPlainTextEdit, QTextEdit, QWidget
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
@@ -202,7 +202,12 @@ def marked_in(shown: QTextEdit) -> str:
     return found.replace("\u2029", "\n")
 
 
+def marked_on(page: QTextEdit | QPlainTextEdit) -> list[str]:
+    """The marked words of a text as they are shown."""
+    return [mark.cursor.selectedText() for mark in page.extraSelections()]
+
+
 def marked_words(root: QWidget) -> list[str]:
     """The words marked in the document that `root` shows."""
     pages = [page for kind in (PageBrowser, CodeEditor) for page in root.findChildren(kind)]
-    return [words for page in pages if page.isVisible() for words in page.marked_words()]
+    return [words for page in pages if page.isVisible() for words in marked_on(page)]

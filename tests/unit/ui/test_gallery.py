@@ -13,7 +13,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from tests.looks.gallery import SHEETS, sheet
 
 # Frames that only hold other widgets; the looks show them.
-_HOLDERS = {"ContentScroll", "NoticeBar", "RowList", "ScrolledPage", "WrappingRow"}
+_HOLDERS = {"ContentScroll", "NoticeBar", "RowList", "ScrolledPage", "ValueForm", "WrappingRow"}
 
 
 @pytest.mark.slow

@@ -3,27 +3,24 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.language.translation import number_in_words, told, tr
 from desktop_rag.core.library_events import FileChange, FileChangeKind
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.days import clock_in_words
 from desktop_rag.ui.foundation.shortcuts import FOCUSED, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line, value_in_words
-from desktop_rag.ui.widgets.controls import TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
-from desktop_rag.ui.widgets.form_fields import DropDown
+from desktop_rag.ui.widgets.form_fields import DropDown, chips, selected_value
 from desktop_rag.ui.widgets.item_list import Column, ColumnTable, RowsModel
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
 
 
 class ChangeRow(NamedTuple):
@@ -114,15 +111,14 @@ class ChangesPanel(QWidget):
     read_requested = Signal(str)
 
     def __init__(
-        self, bridge: Bridge, library: "Library", theme: Theme, parent: QWidget | None = None
+        self, bridge: Bridge, library: Library, theme: Theme, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._library = library
         self._model = RowsModel(_COLUMNS, self)
         self._rows: Sequence[ChangeRow] = ()
-        self._job: Job | None = None
-        self._chips: dict[FileChangeKind | None, TextButton] = {}
+        self._job = Job()
         self._refresh = QTimer(self, singleShot=True, interval=_REFRESH_MS)
         self._refresh.timeout.connect(self._read)
         self._build(theme)
@@ -137,25 +133,19 @@ class ChangesPanel(QWidget):
         self._read()
 
     def _build(self, theme: Theme) -> None:
-        group = QButtonGroup(self)
-        for kind in (None, *FileChangeKind):
-            chip = TextButton(_words(kind, 0), self, kind="chip")
-            chip.setCheckable(True)
-            group.addButton(chip)
-            self._chips[kind] = chip
-        self._chips[None].setChecked(True)
+        self._chips = chips(self, {kind: _words(kind, 0) for kind in (None, *FileChangeKind)})
         self._period = DropDown(self)
         self._period.setAccessibleName(tr("Period"))
         for words, days in _DAYS.items():
             self._period.addItem(words, days)
         self._table = ChangesTable(theme, self._model, self)
         self._table.set_empty_text(tr("Reading…"))
-        chips = FlowRow()
+        row = FlowRow()
         for chip in self._chips.values():
-            chips.addWidget(chip)
-        head = horizontal((chips, 1), (self._period, 0, Qt.AlignmentFlag.AlignTop), spacing=6)
+            row.addWidget(chip)
+            chip.clicked.connect(self._show_chosen)
+        head = horizontal((row, 1), (self._period, 0, Qt.AlignmentFlag.AlignTop), spacing=6)
         vertical(head, (self._table, 1), on=self, margins=0, spacing=10)
-        group.buttonClicked.connect(self._show_chosen)
         self._period.currentIndexChanged.connect(self._read)
         self._table.doubleClicked.connect(self._on_opened)
         bind(
@@ -163,10 +153,8 @@ class ChangesPanel(QWidget):
             FOCUSED,
         )  # fmt: skip
 
-    @Slot()
     def _read(self) -> None:
-        if self._job:
-            self._job.cancel()
+        self._job.cancel()
         since = _beginning(self._period.currentData())
         documents = self._library.documents
 
@@ -182,9 +170,8 @@ class ChangesPanel(QWidget):
             chip.setText(_words(kind, len(rows) if kind is None else counts[kind]))
         self._show_chosen()
 
-    @Slot()
     def _show_chosen(self) -> None:
-        chosen = next(kind for kind, chip in self._chips.items() if chip.isChecked())
+        chosen = selected_value(self._chips)
         self._model.show([row for row in self._rows if chosen in {None, row.change.kind}])
         self._show_emptiness()
 
@@ -193,13 +180,11 @@ class ChangesPanel(QWidget):
         what = tr("No file changed") if self._chips[None].isChecked() else tr("No such change")
         self._table.set_empty_text(f"{what} {period}.")
 
-    @Slot(QModelIndex)
     def _on_opened(self, index: QModelIndex) -> None:
         change = self._model.row_at(index.row()).change
         if change.kind is not FileChangeKind.REMOVED:
             self.read_requested.emit(change.document_id)
 
-    @Slot()
     def _on_return_pressed(self) -> None:
         if self._table.currentIndex().isValid():
             self._on_opened(self._table.currentIndex())

@@ -2,18 +2,8 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import (
-    QButtonGroup,
-    QDialog,
-    QLineEdit,
-    QListWidget,
-    QListWidgetItem,
-    QPlainTextEdit,
-    QRadioButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import Collection, Source
 from desktop_rag.core.language.translation import tr
@@ -21,7 +11,15 @@ from desktop_rag.core.parsed import ChunkMethod, ChunkSettings
 from desktop_rag.ui.endpoints.model_field import MODEL_NOTE, ModelField
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, plain_tooltip
-from desktop_rag.ui.widgets.form_fields import DropDown, note, number_field, show_number
+from desktop_rag.ui.widgets.form_fields import (
+    DropDown,
+    note,
+    number_field,
+    radio_group,
+    selected_value,
+    show_number,
+    text_area,
+)
 from desktop_rag.ui.widgets.layouts import Gap, Stretch, fill, horizontal, vertical
 
 _MIN_ROWS = 3
@@ -74,8 +72,6 @@ class MemberList(QListWidget):
 
 
 _WIDTH_PX = 800
-_LINES = 2
-_MARGIN_PX = 16
 _METHODS: dict[ChunkMethod, str] = {
     "structure": tr("At headings, paragraphs and sentences"),
     "tokens": tr("Into passages of equal length"),
@@ -106,19 +102,13 @@ class CollectionsDialog(QDialog):
         self._chosen.setAccessibleName(tr("Collection"))
         self._name = QLineEdit()
         self._name.setAccessibleName(tr("Name of the collection"))
-        self._methods: dict[ChunkMethod, QRadioButton] = {
-            method: QRadioButton(words) for method, words in _METHODS.items()
-        }
-        self._group = QButtonGroup(self)
+        self._methods = radio_group(self, tr("Split documents"), _METHODS)
         self._overlap = number_field(0, 128, 8, tr(" tokens"))
         self._overlap.setAccessibleName(tr("Overlap between passages"))
         self._model = ModelField(tr("Embedding model"), tr("Same as in Settings"), self)
-        self._hosts = QPlainTextEdit()
-        self._hosts.setTabChangesFocus(True)
-        self._hosts.setPlaceholderText("wiki.example:8080\n10.1.0.0/16")
-        self._hosts.setAccessibleName(tr("Hosts of the local network"))
-        height = self._hosts.fontMetrics().lineSpacing() * _LINES + _MARGIN_PX
-        self._hosts.setFixedHeight(height)
+        self._hosts = text_area(
+            tr("Hosts of the local network"), lines=2, example="wiki.example:8080\n10.1.0.0/16"
+        )
         self._save = TextButton(tr("Save"), kind="primary", then=self._on_saved)
         self._close = TextButton(tr("Close"), then=self.reject)
         self._remove = TextButton(tr("Remove…"), kind="danger")
@@ -154,9 +144,7 @@ class CollectionsDialog(QDialog):
 
     def _build_settings(self) -> QVBoxLayout:
         column = vertical(PlainLabel(tr("Split documents")), spacing=8)
-        for button in self._methods.values():
-            self._group.addButton(button)
-            column.addWidget(button)
+        fill(column, *self._methods.values())
         split_again = tr(
             "Documents are split again in the background, without reading the files again. "
             "Until a document is ready, its old passages are used."
@@ -196,7 +184,6 @@ class CollectionsDialog(QDialog):
     def _collection(self) -> Collection:
         return self._collections[self._chosen.currentIndex()]
 
-    @Slot()
     def _show(self) -> None:
         self._question.hide()
         self._name.setText(self._collection.name)
@@ -207,7 +194,6 @@ class CollectionsDialog(QDialog):
         self._model.show_spec(self._collection.embedder)
         self._hosts.setPlainText("\n".join(self._collection.intranet_hosts))
 
-    @Slot()
     def _on_new(self) -> None:
         if self._collections[-1].collection_id:
             self._collections.append(Collection("", ""))
@@ -215,10 +201,9 @@ class CollectionsDialog(QDialog):
         self._chosen.setCurrentIndex(len(self._collections) - 1)
         self._name.setFocus()
 
-    @Slot()
     def _on_saved(self) -> None:
         before = self._collection
-        method: ChunkMethod = next(m for m, button in self._methods.items() if button.isChecked())
+        method = selected_value(self._methods)
         chunking = ChunkSettings(method, before.chunking.max_tokens, self._overlap.value())
         name, model = self._name.text(), self._model.spec
         hosts = tuple(self._hosts.toPlainText().splitlines())
@@ -226,7 +211,6 @@ class CollectionsDialog(QDialog):
         self.saved.emit(edited, self._members.chosen)
         self.accept()
 
-    @Slot()
     def _on_removed(self) -> None:
         self.removed.emit(self._collection.collection_id)
         self.accept()

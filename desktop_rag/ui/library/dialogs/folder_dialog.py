@@ -7,23 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QDialog,
-    QFrame,
-    QLineEdit,
-    QPlainTextEdit,
-    QScrollArea,
-    QWidget,
-)
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QWidget
 
 from desktop_rag.core.domain import WHOLE_FOLDER, Collection, Source, SourceRules
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, number_in_words, told, tr
 from desktop_rag.core.library_events import FolderPreview, LeftOut
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import (
     hint_of,
@@ -35,15 +27,11 @@ from desktop_rag.ui.foundation.wording import (
 from desktop_rag.ui.library.collection_field import CollectionField
 from desktop_rag.ui.library.encoding_menu import encoding_field
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import note, number_field, show_number
+from desktop_rag.ui.widgets.form_fields import note, number_field, show_number, text_area
 from desktop_rag.ui.widgets.layouts import Stretch, clear, fill, horizontal, vertical
-
-if TYPE_CHECKING:
-    from desktop_rag.ingest.library import Library
+from desktop_rag.ui.widgets.scrolled_page import scrolling
 
 _DELAY_MS = 400
-_LINES = 3
-_MARGIN_PX = 16
 
 
 class RulesForm(QWidget):
@@ -60,12 +48,9 @@ class RulesForm(QWidget):
         self._delay.timeout.connect(self.changed)
         self._gitignore = QCheckBox(tr("Skip files ignored by .gitignore"))
         self._hidden = QCheckBox(tr("Include hidden files and folders"))
-        self._patterns = QPlainTextEdit()
-        self._patterns.setTabChangesFocus(True)
-        self._patterns.setPlaceholderText("*.log\n/archive/\nnode_modules")
-        self._patterns.setAccessibleName(tr("Patterns to exclude"))
-        height = self._patterns.fontMetrics().lineSpacing() * _LINES + _MARGIN_PX
-        self._patterns.setFixedHeight(height)
+        self._patterns = text_area(
+            tr("Patterns to exclude"), lines=3, example="*.log\n/archive/\nnode_modules"
+        )
         self._largest = number_field(0, 10_000, 50, " MB")
         self._largest.setSpecialValueText(tr("Same as in Settings"))
         self._largest.setAccessibleName(tr("Maximum file size"))
@@ -119,7 +104,6 @@ class RulesForm(QWidget):
             )
         fill(column, self._keeps_files, PlainLabel(tr("Maximum file size")), self._largest)
 
-    @Slot()
     def _on_edited(self) -> None:
         self._delay.start()
 
@@ -135,21 +119,15 @@ class PreviewPanel(Card):
         self._headline = PlainLabel(scale="heading", wrap=True)
         self._details = PlainLabel(tone="muted", wrap=True)
         self._left_out = PlainLabel(tr("Excluded"), scale="small")
-        self._list = vertical(spacing=8)
         body = QWidget()
-        body.setLayout(self._list)
-        self._list.setContentsMargins(0, 0, 0, 0)
-        self._scroll = QScrollArea(widgetResizable=True)
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setWidget(body)
-        self._scroll.setAccessibleName(tr("Excluded files"))
-        self._scroll.setObjectName("leftOut")
+        self._list = vertical(on=body, margins=0, spacing=8)
+        scroll = scrolling(body, tr("Excluded files"))
+        scroll.setObjectName("leftOut")
         vertical(
             self._headline,
             self._details,
             self._left_out,
-            (self._scroll, 1),
+            (scroll, 1),
             on=self,
             margins=(16, 14, 16, 14),
             spacing=8,
@@ -228,7 +206,7 @@ class FolderDialog(QDialog):
     def __init__(
         self,
         bridge: Bridge,
-        library: "Library",
+        library: Library,
         path: Path,
         collections: Sequence[Collection],
         source: Source | None,
@@ -240,7 +218,7 @@ class FolderDialog(QDialog):
         self._library = library
         self._path = path
         self._cancel = Event()
-        self._job: Job | None = None
+        self._job = Job()
         self._collection = CollectionField(collections)
         rules = source.rules if source else SourceRules()
         self._rules = RulesForm(rules, is_new=source is None)
@@ -294,11 +272,9 @@ class FolderDialog(QDialog):
         )
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
-    @Slot()
     def _count(self) -> None:
         self._cancel.set()
-        if self._job:
-            self._job.cancel()
+        self._job.cancel()
         self._cancel = cancel = Event()
         library, path, rules = self._library, self._path, self._rules.rules
         self._preview.show_counting()
@@ -309,7 +285,6 @@ class FolderDialog(QDialog):
             self._preview.show_error,
         )
 
-    @Slot()
     def _on_confirm_clicked(self) -> None:
         rules = self._rules.rules.with_encoding(self._encoding.currentData(), WHOLE_FOLDER)
         self.submitted.emit(self._collection.name, rules, self._base.text().strip())

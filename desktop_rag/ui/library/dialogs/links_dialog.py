@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.crawling import CrawlReport, CrawlState
@@ -14,7 +14,7 @@ from desktop_rag.ui.foundation.days import moment_in_words
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.library.collection_field import CollectionField
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import DropDown, note, number_field
+from desktop_rag.ui.widgets.form_fields import DropDown, note, number_field, text_area
 from desktop_rag.ui.widgets.layouts import Gap, Stretch, fill, horizontal, vertical
 
 _MOST_STEPS = 100
@@ -62,13 +62,10 @@ class FollowForm(QWidget):
         inner.addWidget(note(text))
         column.addWidget(self._fields)
 
-    @Slot()
     def _on_toggled(self) -> None:
         self._fields.setVisible(self._follows.isChecked())
 
 
-_LINES = 5
-_MARGIN_PX = 16
 _UNDER_WAY = (CrawlState.RUNNING, CrawlState.PAUSED)
 
 
@@ -83,12 +80,9 @@ class CrawlPanel(Card):
         self._stop = TextButton(tr("Stop"), then=self.stop_requested)
         self._counts = PlainLabel(tone="muted", scale="small", wrap=True)
         self._title = PlainLabel(tr("Not read"), scale="small")
-        self._refused = QPlainTextEdit(
-            readOnly=True, tabChangesFocus=True, lineWrapMode=QPlainTextEdit.LineWrapMode.NoWrap
-        )
-        self._refused.setAccessibleName(tr("Addresses that were not read"))
-        height = self._refused.fontMetrics().lineSpacing() * _LINES + _MARGIN_PX
-        self._refused.setFixedHeight(height)
+        self._refused = text_area(tr("Addresses that were not read"), lines=5)
+        self._refused.setReadOnly(True)
+        self._refused.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._build()
 
     def _build(self) -> None:
@@ -176,14 +170,12 @@ class LinksDialog(QDialog):
         self._action = tr("Save") if source else _ADD
         name = one_line(source.name) if source else ""
         self.setWindowTitle(tr("Options for {name}", name=name) if name else tr("Add web links"))
-        self._addresses = QPlainTextEdit()
-        self._addresses.setTabChangesFocus(True)
-        self._addresses.setPlaceholderText(
-            "https://example.org/guide\nhttps://example.org/sitemap.xml"
+        self._addresses = text_area(
+            tr("Addresses"),
+            "\n".join(links.urls),
+            example="https://example.org/guide\nhttps://example.org/sitemap.xml",
         )
-        self._addresses.setAccessibleName(tr("Addresses"))
         self._limit = number_field(1, 10_000, 50, tr(" pages"))
-        self._addresses.setPlainText("\n".join(links.urls))
         self._limit.setValue(links.page_limit)
         self._limit.setAccessibleName(tr("Maximum number of pages"))
         self._refresh = DropDown()
@@ -273,13 +265,11 @@ class LinksDialog(QDialog):
         self._confirm.setEnabled(True)
         self._addresses.setFocus()
 
-    @Slot()
     def _on_text_changed(self) -> None:
         self._error.hide()
         self._confirm.setText(self._action)
         self._confirm.setEnabled(bool(self._urls()))
 
-    @Slot()
     def _on_confirm_clicked(self) -> None:
         links = self._follow.applied_to(
             WebLinks(self._urls(), self._limit.value(), self._refresh.currentData())

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QBrush,
     QColor,
@@ -23,7 +23,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QWidget
+from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from desktop_rag.core.language.translation import count_of, number_in_words, tr
 from desktop_rag.ui.foundation.bridge import ClickWatch
@@ -39,8 +39,9 @@ from desktop_rag.ui.library.facets.facet_values import (
     folder_value,
     is_inside,
 )
-from desktop_rag.ui.widgets.controls import ElidedButton, TextButton, plain_tooltip, press_by_enter
+from desktop_rag.ui.widgets.controls import ElidedButton, plain_tooltip, press_by_enter
 from desktop_rag.ui.widgets.flow_row import WrappingRow
+from desktop_rag.ui.widgets.form_fields import chips, selected_value
 from desktop_rag.ui.widgets.layouts import drop, horizontal, vertical
 
 
@@ -457,8 +458,6 @@ class LibraryPicture(QWidget):
         self._model = model
         self._places = Places()
         self._clicks = ClickWatch()
-        self._grouping = Grouping.FOLDER
-        self._choices: dict[Grouping, TextButton] = {}
         self._refresh = QTimer(self, singleShot=True, interval=_REFRESH_MS)
         self._refresh.timeout.connect(self._show)
         self._build()
@@ -474,14 +473,9 @@ class LibraryPicture(QWidget):
         self._show()
 
     def _build(self) -> None:
-        group = QButtonGroup(self)
-        for grouping in Grouping:
-            button = TextButton(_GROUPINGS[grouping], self, kind="chip")
-            button.setCheckable(True)
-            group.addButton(button)
-            self._choices[grouping] = button
-        self._choices[self._grouping].setChecked(True)
-        group.buttonClicked.connect(self._on_grouping_chosen)
+        self._choices = chips(self, _GROUPINGS)
+        for chip in self._choices.values():
+            chip.clicked.connect(self._show)
         self._legend = StateLegend(self._theme, self)
         self._legend.chosen.connect(
             lambda state: self.filter_chosen.emit(
@@ -508,24 +502,18 @@ class LibraryPicture(QWidget):
             spacing=8,
         )
 
-    @Slot()
     def _on_counts_changed(self) -> None:
         if self.isVisible() and not self._refresh.isActive():
             self._refresh.start()
 
-    @Slot()
     def _show(self) -> None:
         if self._clicks.is_clicking():
             self._refresh.start()
             return
-        parts = picture_parts(self._model.totals(), self._places, self._grouping)
+        grouping = selected_value(self._choices)
+        parts = picture_parts(self._model.totals(), self._places, grouping)
         self._legend.show_counts(states_of(parts))
         self._canvas.show_parts(parts)
-
-    @Slot(QAbstractButton)
-    def _on_grouping_chosen(self, chosen: QAbstractButton) -> None:
-        self._grouping = next(g for g, button in self._choices.items() if button is chosen)
-        self._show()
 
     def _filter(self, chosen: dict[Facet, frozenset[str]]) -> FileFilter:
         return FileFilter(chosen=chosen, collections=self._places.collection_of_source)

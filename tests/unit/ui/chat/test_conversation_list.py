@@ -119,7 +119,7 @@ def test_the_same_or_an_empty_title_changes_nothing(theme: Theme, qtbot: QtBot, 
     model = ConversationModel(theme)
     model.show(CHATS)
     with qtbot.assertNotEmitted(model.title_edited):
-        model.setData(model.index(0), title)
+        model.setData(model.index(0, 0), title)
 
 
 def test_delete_requests_the_selected_chat(chats: ConversationList, qtbot: QtBot) -> None:

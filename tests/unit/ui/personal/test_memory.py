@@ -156,7 +156,7 @@ def test_everything_is_deleted_after_confirmation(
 def test_a_switch_turns_memory_off(theme: Theme, qtbot: QtBot) -> None:
     form = AnswersForm(QWidget())
     qtbot.addWidget(form)
-    form.show_answers(AnswerSettings())
+    form.show_value(AnswerSettings())
     with qtbot.waitSignal(form.changed) as told:
         button(form, "Learn from earlier answers").click()
     assert told.args == [AnswerSettings(uses_memory=False)]

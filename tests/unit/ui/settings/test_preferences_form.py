@@ -49,11 +49,11 @@ def test_the_length_is_chosen(form: PreferencesForm, qtbot: QtBot) -> None:
 
 def test_shown_settings_emit_nothing(form: PreferencesForm, qtbot: QtBot) -> None:
     with qtbot.assertNotEmitted(form.changed):
-        form.show_preferences(PreferenceSettings("<b>Latin", AnswerLength.BRIEF, "like a pirate"))
+        form.show_value(PreferenceSettings("<b>Latin", AnswerLength.BRIEF, "like a pirate"))
     assert line(form, "Language of answers").text() == "<b>Latin"
     assert line(form, "Tone of answers").text() == "like a pirate"
     assert button(form, "Length of answers: Brief").isChecked()
-    form.show_preferences(PreferenceSettings())
+    form.show_value(PreferenceSettings())
     assert line(form, "Language of answers").text() == "Same as the question"
 
 
@@ -64,7 +64,7 @@ def test_text_recognition_is_ticked_only_where_it_is_installed(
     monkeypatch.setattr(preferences_form, "is_ocr_installed", lambda: is_installed)
     form = IndexingForm()
     qtbot.addWidget(form)
-    form.show_index(IndexSettings(reads_pictures=True))
+    form.show_value(IndexSettings(reads_pictures=True))
     reads = button(form, "Read text in scanned pages and images")
     assert reads.isChecked() is reads.isEnabled() is is_installed
     told: list[IndexSettings] = []

@@ -15,6 +15,7 @@ from desktop_rag.ui.viewers.page_source import (
 )
 from desktop_rag.ui.viewers.page_viewer import PageBrowser
 from desktop_rag.ui.viewers.viewer import Hits
+from tests.unit.ui.rooms import marked_on
 
 TEXT = r"""The lamp turns once in $T = 2\pi/\omega$ seconds, said Brandt.
 
@@ -75,7 +76,7 @@ def test_cited_words_are_marked_with_their_formulas(
     shown(page, source_of(TEXT, ()))
     start = TEXT.index(cited)
     page.mark((start, start + len(cited)), Hits())
-    assert page.marked_words() == [marked]
+    assert marked_on(page) == [marked]
 
 
 @pytest.mark.parametrize("source_of", SOURCES)
