@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton, QWidget
 
 from desktop_rag.answer.chat import Chat
@@ -77,12 +77,14 @@ class ChatScope(QObject):
         sessions.scope_loaded.connect(self._show)
         sessions.shown.connect(self._show)
 
+    @Slot()
     def _show(self) -> None:
         session = self._sessions.current
         self._is_showing = True
         self._composer.choose_documents(session.collection_id, session.scope)
         self._is_showing = False
 
+    @Slot(object)
     def _on_scope_changed(self, scope: QuestionScope) -> None:
         self._empty.show_scope(scope)
         # Kept even before the first question, but only if the person set it.
@@ -325,17 +327,20 @@ class ChatPage(QWidget):
         self._state.refresh()
         self.assistants.refresh()
 
+    @Slot()
     def new_chat(self) -> None:
         """Show an empty conversation; it is stored with its first question."""
         if self._session.conversation_id or self._session.is_busy:
             self.sessions.show_unsent()
         self.focus_composer()
 
+    @Slot()
     def focus_composer(self) -> None:
         """Show the chat, and move the focus to the question field."""
         self._places.show_chat()
         self._composer.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
+    @Slot()
     def stop(self) -> None:
         """Stop the answer that is being written."""
         self._session.stop()
@@ -345,11 +350,13 @@ class ChatPage(QWidget):
         """True while an answer is being written."""
         return self._session.is_busy
 
+    @Slot(object)
     def open_conversation(self, conversation: Conversation) -> None:
         """Show a stored conversation."""
         self._places.show_chat()
         self.sessions.show_conversation(conversation)
 
+    @Slot(str)
     def ask(self, question: str) -> None:
         """Ask in the open conversation, with the chosen collection."""
         self._composer.send(question)
@@ -403,6 +410,7 @@ class ChatPage(QWidget):
     def _session(self) -> ChatSession:
         return self.sessions.current
 
+    @Slot(object)
     def _on_session_shown(self, session: ChatSession) -> None:
         self.reading.leave()
         self._found.set_model(session.model)
@@ -421,15 +429,18 @@ class ChatPage(QWidget):
             is_pinned=conversation is not None and conversation.is_pinned,
         )
 
+    @Slot()
     def _on_messages_changed(self) -> None:
         model = self._session.model
         self._stack.setCurrentWidget(self._found if model.rowCount() else self._empty)
         self.reading.follow(model)
 
+    @Slot(object)
     def _on_conversation_stored(self, conversation: Conversation) -> None:
         self._list.choose(conversation.conversation_id)
         self._show_header()
 
+    @Slot(object)
     def _on_conversations_loaded(self, conversations: list[Conversation]) -> None:
         self._list.show_conversations(conversations)
         for conversation in conversations:
@@ -439,12 +450,14 @@ class ChatPage(QWidget):
 
     # --- actions of the person ------------------------------------------------------------------
 
+    @Slot(object)
     def _on_submitted(self, question: Question) -> None:
         if not self._session.is_busy:
             self._session.ask(replace(question, assistant_id=self.assistants.choice.assistant_id))
             self._composer.choose_documents(question.collection_id, question.scope)
             self.messages.scroll_to_end()
 
+    @Slot(object, object)
     def _on_edit_submitted(self, message: Message, question: Question) -> None:
         assistant_id = self.assistants.choice.assistant_id
         is_without_model = self._session.is_without_model
@@ -474,20 +487,24 @@ class ChatPage(QWidget):
         session = self._session
         return lambda: self.sessions.reload(session)
 
+    @Slot()
     def _on_pin_requested(self) -> None:
         if conversation := self._session.conversation:
             self.feed.set_pinned(conversation.conversation_id, not conversation.is_pinned)
 
+    @Slot()
     def _on_export_requested(self) -> None:
         if conversation := self._session.conversation:
             self._actions.ask_where_to_export(conversation)
 
+    @Slot(object)
     def _on_delete_requested(self, conversation: Conversation) -> None:
         self.sessions.leave(conversation.conversation_id)
         self.feed.delete(conversation)
         notice = Notice(tr("Deleted “{title_of}”.", title_of=title_of(conversation)))
         self.undo_offered.emit(notice, lambda: self.feed.restore(conversation))
 
+    @Slot(object)
     def _on_assistant_chosen(self, assistant: Assistant | None) -> None:
         self._composer.restrict_collections(assistant.collection_ids if assistant else ())
         has_model = assistant is not None and assistant.has_model
@@ -496,6 +513,7 @@ class ChatPage(QWidget):
             self._show_model()
         self.models.show_assistant_model(assistant.model if assistant and has_model else "")
 
+    @Slot(str, str)
     def _on_model_chosen(self, base_url: str, model: str) -> None:
         """Excerpts only are for this chat, a model is for all."""
         self._session.is_without_model = not base_url
@@ -503,9 +521,11 @@ class ChatPage(QWidget):
         if base_url:
             self.model_chosen.emit(base_url, model)
 
+    @Slot()
     def _show_model(self) -> None:
         self.models.show_without_model(is_without_model=self._session.is_without_model)
 
+    @Slot(object, int, int)
     def _on_overview_loaded(self, collections: list[Collection], sources: int, files: int) -> None:
         self._composer.set_collections(collections)
         self.assistants.set_collections(collections)

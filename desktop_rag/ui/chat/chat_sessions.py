@@ -6,7 +6,7 @@ opened. One without a question yet is stored nowhere, so it stays open.
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation, Message, MessagesStored
@@ -130,6 +130,7 @@ class ChatSessions(QObject):
         is_shown = session is self.current or session in self._apart
         return is_shown or is_unsent or is_working
 
+    @Slot()
     def _follow_proposal(self) -> None:
         model = self.current.model
         turn = model.turn(-1) if model.rowCount() else None
@@ -138,10 +139,12 @@ class ChatSessions(QObject):
             self._proposal = proposal
             self.proposal_changed.emit(proposal)
 
+    @Slot(object)
     def _on_conversation_stored(self, conversation: Conversation) -> None:
         if self.sender() is self.current:
             self.conversation_stored.emit(conversation)
 
+    @Slot()
     def _on_scope_loaded(self) -> None:
         if self.sender() is self.current:
             self.scope_loaded.emit()
@@ -150,10 +153,12 @@ class ChatSessions(QObject):
         for session in self._open:
             session.model.show_stored(event.message_ids)
 
+    @Slot(bool)
     def _on_busy_changed(self, is_busy: bool) -> None:
         if self.sender() is self.current:
             self.busy_changed.emit(is_busy)
 
+    @Slot()
     def _on_answered(self) -> None:
         self._close_idle()
         self.answered.emit()

@@ -5,7 +5,7 @@ The tray lists the last chats, and the popup asks in new ones, before a chat pag
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation
@@ -37,6 +37,7 @@ class LibraryOverview(QObject):
         bridge.hear((SourcesChanged, SharedLibraryChanged), self._on_changed)
         bridge.hear(DocumentsChanged, self._on_documents_changed)
 
+    @Slot()
     def refresh(self) -> None:
         """Load the overview; `loaded` follows."""
         library = self._library
@@ -89,6 +90,7 @@ class ConversationFeed(QObject):
         self._load_job = Job()
         self._search_job = Job()
 
+    @Slot()
     def refresh(self) -> None:
         """Load the list; `loaded` carries it in display order."""
         self._load_job.cancel()

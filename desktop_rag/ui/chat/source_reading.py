@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QImage, QResizeEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 from shiboken6 import isValid
@@ -101,6 +101,7 @@ class SidePanels(QSplitter):
             self._arrange()
             self._give_right(self._reading_px or round(self.width() * _READING_SHARE))
 
+    @Slot()
     def close_reading(self) -> None:
         """Show the sources again, if they are wanted."""
         if self.is_reading:
@@ -114,11 +115,13 @@ class SidePanels(QSplitter):
         self._is_right_wanted = True
         self._arrange()
 
+    @Slot()
     def toggle_right(self) -> None:
         """Close or show the sources."""
         self._is_right_wanted = self._right.isHidden()
         self._arrange()
 
+    @Slot()
     def toggle_left(self) -> None:
         """Close or show the left panel, which replaces the right one in a narrow window."""
         self._is_left_wanted = self._left.isHidden()
@@ -145,6 +148,7 @@ class SidePanels(QSplitter):
         super().resizeEvent(event)
         self._arrange()
 
+    @Slot(int, int)
     def _on_moved(self, _position: int, _handle: int) -> None:
         width_px = self._right.width()
         if not self._right.isVisible():
@@ -277,18 +281,21 @@ class SourceReading(QObject):
             self._is_ready_for_pages = True
             self._bridge.run(self, self._library.documents.prepare_pages)
 
+    @Slot(object, object)
     def read_citation(self, message: Message, source: SourceRef) -> None:
         """Show the document of a cited source of an answer, at its quote."""
         self._sources.show(message)
         self._panel.choose(source.n)
         self.read(source)
 
+    @Slot(object)
     def show_sources(self, message: Message) -> None:
         """Show the sources of an answer."""
         self.sides.close_reading()
         self._sources.show(message)
         self.sides.open_right()
 
+    @Slot()
     def toggle_sources(self) -> None:
         """Show or hide the sources, which replace a document that is read."""
         if self.sides.is_reading:
@@ -297,6 +304,7 @@ class SourceReading(QObject):
         else:
             self._sources.toggle()
 
+    @Slot(object)
     def read(self, source: SourceRef) -> None:
         """Show the document of a source beside the chat, at the cited words."""
         self.read_span(span_of(source))
@@ -308,6 +316,7 @@ class SourceReading(QObject):
         self.sides.open_reading()
         self.pane.read(place)
 
+    @Slot()
     def close(self) -> None:
         """Close the document, and give the focus back."""
         self.sides.close_reading()
@@ -321,6 +330,7 @@ class SourceReading(QObject):
         self._focus_before = None
         self.sides.close_reading()
 
+    @Slot(object)
     def _on_ask_requested(self, sources: Sequence[SourceRef]) -> None:
         items = (
             ScopeItem.of_place(s.document_id, s.path, s.part, s.url)
@@ -329,11 +339,13 @@ class SourceReading(QObject):
         )
         self._bridge.post(AskAboutRequested(QuestionScope.of(*items)))
 
+    @Slot(object)
     def open_elsewhere(self, source: SourceRef) -> None:
         """Open the file of a source in another program."""
         if source.is_in_library:
             self._opener.open(Path(source.path), source.url, source.anchor)
 
+    @Slot(str)
     def open_address(self, address: str) -> None:
         """Open a link of an answer, if the person agrees."""
         confirm_and_open(address, self._page)
@@ -342,6 +354,7 @@ class SourceReading(QObject):
         for width_px in pixels_in(remembered, "width"):
             self.sides.set_reading_width(width_px)
 
+    @Slot(int)
     def _on_width_chosen(self, width_px: int) -> None:
         if (path := self._remembered) is not None:
             self._bridge.run(self, lambda: update_object(path, reading={"width": width_px}))
@@ -394,6 +407,7 @@ class ChatAttachments(QObject):
         choice.chosen.connect(self.check)
         bridge.hear(ExaminationChanged, self._on_examination_changed)
 
+    @Slot()
     def check(self) -> None:
         """Check again that the model accepts the attachments."""
         files = self._files
@@ -407,6 +421,7 @@ class ChatAttachments(QObject):
             lambda error: self._show_refusal(files, error),
         )
 
+    @Slot(object)
     def open(self, attachment: Attachment) -> None:
         """Show an image, or the text of a file."""
         if attachment.kind is AttachmentKind.IMAGE:
@@ -434,6 +449,7 @@ class ChatAttachments(QObject):
         files.is_loaded = not session.conversation_id
         return files
 
+    @Slot(object)
     def _on_session_shown(self, session: ChatSession) -> None:
         # A delayed question was for another conversation.
         self._composer.cancel_delayed_send()
@@ -441,10 +457,12 @@ class ChatAttachments(QObject):
         if session.conversation_id:
             self._load()
 
+    @Slot()
     def _load(self) -> None:
         files, conversation_id = self._files, self._sessions.current.conversation_id
         self._bridge.run(files, lambda: self._chat.attachments.of(conversation_id), files.load)
 
+    @Slot()
     def _on_changed(self) -> None:
         files = self.sender()
         assert isinstance(files, AttachedFiles)
@@ -474,15 +492,19 @@ class ChatAttachments(QObject):
 
     # --- actions of the person -------------------------------------------------------------------
 
+    @Slot(object)
     def _on_files_added(self, paths: Sequence[Path]) -> None:
         self._files.add_files(paths)
 
+    @Slot(object)
     def _on_image_pasted(self, image: QImage) -> None:
         self._files.add_image(image)
 
+    @Slot(int)
     def _on_removal_requested(self, key: int) -> None:
         self._files.remove(key)
 
+    @Slot()
     def _on_attach_requested(self) -> None:
         choose_files(
             self._page,
@@ -491,6 +513,7 @@ class ChatAttachments(QObject):
             name="attachDialog",
         )
 
+    @Slot()
     def _on_submitted(self) -> None:
         self._files.drop_failed()
 

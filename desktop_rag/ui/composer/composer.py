@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QMimeData, QSizeF, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, QSizeF, Qt, Signal, Slot
 from PySide6.QtGui import (
     QAction,
     QDragEnterEvent,
@@ -93,6 +93,7 @@ class QuestionField(QPlainTextEdit):
         elide = Qt.TextElideMode.ElideRight
         self.setPlaceholderText(self.fontMetrics().elidedText(self._placeholder, elide, room))
 
+    @Slot()
     def _align(self) -> None:
         """Align the text to the side where its script begins; Qt always uses the left."""
         text = self.toPlainText()
@@ -136,6 +137,7 @@ class QuestionField(QPlainTextEdit):
         else:
             super().insertFromMimeData(source)
 
+    @Slot(QSizeF)
     def _fit(self, _size: QSizeF | None = None) -> None:
         # A plain text document's height is in lines, including wrapped ones.
         lines = max(1, min(_MAX_LINES, round(self.document().size().height())))
@@ -366,6 +368,7 @@ class Composer(Card):
         self.set_text(message.text)
         self._field.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    @Slot()
     def end_editing(self) -> None:
         """Stop editing an earlier question and clear the field."""
         if self._edited_message:
@@ -428,6 +431,7 @@ class Composer(Card):
         self._documents.choose(collection_id, is_without_documents=without)
         self.scope_bar.set_scope(ALL_DOCUMENTS if without else scope)
 
+    @Slot()
     def _submit(self) -> None:
         question = self._question(self.text.strip())
         self._sends_when_ready = self._is_pending and bool(question.text)
@@ -442,11 +446,13 @@ class Composer(Card):
         else:
             self.submitted.emit(question)
 
+    @Slot()
     def _on_text_changed(self) -> None:
         # A person who keeps typing will press Enter again.
         self.cancel_delayed_send()
         self._update_buttons()
 
+    @Slot()
     def _on_scope_changed(self) -> None:
         scope = self.scope
         # The chips show the scope, which the collection would contradict.
@@ -456,6 +462,7 @@ class Composer(Card):
             self._told_scope = scope
             self.scope_changed.emit(scope)
 
+    @Slot(object)
     def _on_name_chosen(self, choice: NamedChoice) -> None:
         if choice.item:
             self.scope_bar.add(choice.item)
@@ -464,6 +471,7 @@ class Composer(Card):
         else:
             self.choose_documents("", choice.scope)
 
+    @Slot(QAction)
     def _on_syntax_chosen(self, action: QAction) -> None:
         cursor = self._field.textCursor()
         before = self.text[cursor.selectionStart() - 1 : cursor.selectionStart()]
@@ -472,6 +480,7 @@ class Composer(Card):
         self._field.setTextCursor(cursor)
         self._field.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    @Slot()
     def _update_buttons(self) -> None:
         self._send.setEnabled(bool(self.text.strip()) and self._refusal is None)
         self._send.setVisible(not self._is_busy)

@@ -6,7 +6,7 @@ Arrow keys move in the list, Enter and Tab take a row, Esc closes it.
 import re
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, QRegularExpression, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QRegularExpression, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QPlainTextEdit
 
@@ -67,10 +67,12 @@ class FieldCompletion(QObject):
         """Fill and show the list for the typed text, or hide it."""
         raise NotImplementedError
 
+    @Slot(QListWidgetItem)
     def _take(self, item: QListWidgetItem) -> None:
         """Insert the text of the row."""
         raise NotImplementedError
 
+    @Slot()
     def _on_text_changed(self) -> None:
         if self._typed() is None:
             self._is_dismissed = False
@@ -182,6 +184,7 @@ class SlashPrompts(FieldCompletion):
         typed = _COMMAND.fullmatch(self.field.toPlainText())
         return typed[1] if typed else None
 
+    @Slot()
     def _on_text_changed(self) -> None:
         self._is_filling = self._is_filling and bool(self.field.toPlainText())
         is_typing = self._typed() is not None
@@ -227,6 +230,7 @@ class SlashPrompts(FieldCompletion):
         self._is_filling = False
         return False
 
+    @Slot(QListWidgetItem)
     def _take(self, item: QListWidgetItem) -> None:
         prompt = item.data(_PROMPT_ROLE)
         cursor = self.field.textCursor()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
@@ -81,6 +81,7 @@ class ModelChoice(MenuButton):
         set_tip(self, tr("Set by the assistant") if self._assistant_model else "")
         self.setVisible(bool(self._settings.endpoints or self._assistant_model))
 
+    @Slot()
     def _look_up_offers(self) -> None:
         addresses = [endpoint.base_url for endpoint in self._settings.endpoints]
         self._fill()
@@ -122,6 +123,7 @@ class ModelChoice(MenuButton):
         now = (used.base_url, used.model) if used.is_set else ("", "")
         action.setChecked((base_url, model) == now)
 
+    @Slot(QAction)
     def _on_triggered(self, action: QAction) -> None:
         data = action.data()
         if data is None:
@@ -203,6 +205,7 @@ class AssistantChoice(MenuButton):
         action.setCheckable(True)
         action.setChecked(assistant_id == self.assistant_id)
 
+    @Slot(QAction)
     def _on_triggered(self, action: QAction) -> None:
         if action.isCheckable():
             self.choose(action.data())

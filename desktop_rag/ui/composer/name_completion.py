@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QListWidgetItem, QPlainTextEdit
 
@@ -104,6 +104,7 @@ class NameCompletion(FieldCompletion):
             QListWidgetItem(choice.in_words, self.rows).setData(_CHOICE_ROLE, choice)
         self._show_rows()
 
+    @Slot(QListWidgetItem)
     def _take(self, item: QListWidgetItem) -> None:
         cursor = self.field.textCursor()
         length = len(self._typed() or "") + 1
@@ -129,6 +130,7 @@ class NameFeed(QObject):
         self._waiting: str | None = None
         completion.requested.connect(self._on_requested)
 
+    @Slot(str)
     def _on_requested(self, typed: str) -> None:
         if self._is_running:
             self._waiting = typed

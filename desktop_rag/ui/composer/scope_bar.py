@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
@@ -176,6 +176,7 @@ class ScopeBar(QWidget):
         else:
             self.attachment_removed.emit(key)
 
+    @Slot()
     def _fit(self) -> None:
         self.setVisible(not (self._chips.isHidden() and self._notice_row.isHidden()))
         self.updateGeometry()
@@ -205,6 +206,7 @@ class ScopeCheck(QObject):
         bar.changed.connect(self.check)
         bridge.hear((DocumentsChanged, SourcesChanged), self._on_library_changed)
 
+    @Slot()
     def check(self) -> None:
         """Check again, after a check that is running."""
         scope, assistant_id = self._bar.scope, self._assistant_id()

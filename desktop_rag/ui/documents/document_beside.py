@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDialog, QSplitter, QWidget
 from shiboken6 import isValid
@@ -60,14 +60,17 @@ class DocumentBeside(QSplitter):
             self._arrange()
         pane.read(place)
 
+    @Slot(str)
     def read_document(self, document_id: str) -> None:
         """Show a document from its beginning."""
         self.read(DocumentSpan(document_id))
 
+    @Slot(object)
     def read_source(self, source: SourceRef) -> None:
         """Show the document of a source at the cited words."""
         self.read(span_of(source))
 
+    @Slot()
     def close_document(self) -> None:
         """Show the page alone; the focus returns to where it was."""
         if self._pane is None:
@@ -92,6 +95,7 @@ class DocumentBeside(QSplitter):
             right = round(self.width() * self._share)
             self.setSizes([self.width() - right, right])
 
+    @Slot()
     def _on_moved(self) -> None:
         if self.is_reading and self._pane is not None:
             self._share = self._pane.width() / max(1, self.width())
@@ -122,6 +126,7 @@ class DialogReading(QObject):
         self._dialog = dialog
         self._opener = DocumentOpener(bridge, library, theme, dialog)
 
+    @Slot(object)
     def read(self, source: SourceRef) -> None:
         """Show the document of a source at the cited words."""
         self._bridge.run(self, lambda: self._in_library(source), self._show)

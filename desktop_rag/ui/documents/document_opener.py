@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QObject, QStringListModel, Qt, QUrl
+from PySide6.QtCore import QModelIndex, QObject, QStringListModel, Qt, QUrl, Slot
 from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -310,6 +310,7 @@ class DocumentDetails(QWidget):
         is_part = chunk is not None and (place.start, place.end) != (chunk.start, chunk.end)
         return (place.start, place.end) if place.end and is_inside and is_part else None
 
+    @Slot(QModelIndex, QModelIndex)
     def _on_passage_chosen(self, index: QModelIndex, _before: QModelIndex) -> None:
         chunk = self._chunk
         if chunk is None:
@@ -327,10 +328,12 @@ class DocumentDetails(QWidget):
     def _step(self, by: int) -> None:
         self._choose(self._list.currentIndex().row() + by)
 
+    @Slot()
     def _on_find(self) -> None:
         is_found = self._text.find_next(self._find.text())
         self._number.setText("" if is_found or not self._find.text() else tr("Not found"))
 
+    @Slot()
     def _on_copy(self) -> None:
         if chunk := self._chunk:
             QGuiApplication.clipboard().setText(chunk.text)
@@ -421,11 +424,13 @@ class DocumentOpener(QObject):
         pane.password_requested.connect(self._passwords.ask)
         pane.address_clicked.connect(lambda address: confirm_and_open(address, self._page))
 
+    @Slot(object)
     def ask_about(self, document: Document) -> None:
         """Let the person ask about a document."""
         scope = QuestionScope.of(ScopeItem.of_document(document))
         self._bridge.post(AskAboutRequested(scope))
 
+    @Slot(object)
     def show_details(self, place: DocumentSpan) -> DocumentDetails:
         """Show a document's state and passages."""
         details = DocumentDetails(self._bridge, self._library, self._theme, place, self._page)

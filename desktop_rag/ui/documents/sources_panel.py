@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import regex
-from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
@@ -361,13 +361,16 @@ class SourceCard(Card):
         if event.button() == Qt.MouseButton.LeftButton:
             self._on_read_clicked()
 
+    @Slot()
     def _on_read_clicked(self) -> None:
         self.read_requested.emit(self.source)
 
+    @Slot()
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText(self.source.text)
         self._copy.show_as("check:success", tr("Copied"))
 
+    @Slot()
     def _on_fold_clicked(self) -> None:
         is_whole = not self._passage.is_whole
         self._passage.show_whole(is_whole)
@@ -495,6 +498,7 @@ class SourcesPanel(QWidget):
         self._cards.clear()
         clear(self._column)
 
+    @Slot()
     def _add_some(self) -> None:
         """Add cards for a few milliseconds, then let the window handle events."""
         stop_at = time.perf_counter() + _BUDGET_S
@@ -505,6 +509,7 @@ class SourcesPanel(QWidget):
                 break
         self._lay_out()
 
+    @Slot()
     def _lay_out(self) -> None:
         """Give the cards their heights now: Qt would first draw them with those of before.
 

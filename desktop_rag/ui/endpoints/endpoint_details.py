@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QMargins, QModelIndex, QPersistentModelIndex, QSize, Qt
+from PySide6.QtCore import QMargins, QModelIndex, QPersistentModelIndex, QSize, Qt, Slot
 from PySide6.QtWidgets import (
     QComboBox,
     QCompleter,
@@ -113,10 +113,12 @@ class EndpointLimits(QWidget):
     def _show_spent(self, spent: float) -> None:
         self._spent.setText(tr("Spent today: {spent}", spent=money_in_words(spent)))
 
+    @Slot()
     def _on_open_clicked(self) -> None:
         self._show_rows(True)
         self._requests.setFocus()
 
+    @Slot(object)
     def _on_wanted(self, field: QWidget) -> None:
         if field in self._opened:
             self._show_rows(True)

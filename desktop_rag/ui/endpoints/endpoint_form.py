@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 
@@ -102,12 +102,14 @@ class ServiceChoice(QWidget):
         self._open.setEnabled(is_listed)
         self._note.say(service.note if service else "")
 
+    @Slot()
     def _on_chosen(self) -> None:
         service = self._service
         self._show(service)
         if service:
             self.chosen.emit(service)
 
+    @Slot()
     def _on_open_clicked(self) -> None:
         if service := self._service:
             confirm_and_open(service.key_page, self)
@@ -146,10 +148,12 @@ class LocalServerList(QWidget):
         """The buttons in Tab order."""
         return [*self._uses.values(), self._search]
 
+    @Slot()
     def _on_use_clicked(self) -> None:
         used = next(name for name, button in self._uses.items() if button is self.sender())
         self.chosen.emit(USUAL[used])
 
+    @Slot()
     def search(self) -> None:
         """Search for running servers, unless a search is running."""
         if not self._search.isEnabled():
@@ -227,6 +231,7 @@ class FirstModelGuide(Card):
         )
         self.hide()
 
+    @Slot()
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText(_COMMAND)
         self._copy.setText(tr("Copied"))
@@ -506,6 +511,7 @@ class EndpointForm(ValueForm):
 
     # --- address, model and limits ---------------------------------------------------------------
 
+    @Slot(str)
     def _on_server_chosen(self, base_url: str) -> None:
         if base_url in self._taken:
             self.choice.shown.emit(base_url)
@@ -521,11 +527,13 @@ class EndpointForm(ValueForm):
         if self.value.base_url and self.value.model:
             self.choice.shown.emit("")
 
+    @Slot(object)
     def _on_servers_searched(self, found: Sequence[LocalServer]) -> None:
         self._guide.setVisible(not found)
         if len(found) == 1 and not self.value.base_url:
             self._on_server_chosen(found[0].base_url)
 
+    @Slot(object)
     def _on_service_chosen(self, service: Provider) -> None:
         if provider_at(self.value.base_url) != service:
             self._keep_shown()
@@ -537,6 +545,7 @@ class EndpointForm(ValueForm):
         self._address.setFocus()
         self._address.setSelection(service.address.index(service.blank), len(service.blank))
 
+    @Slot()
     def _on_address_edited(self) -> None:
         typed = self._address.text().strip()
         if blank := blank_in(typed):
@@ -581,6 +590,7 @@ class EndpointForm(ValueForm):
 
     # --- test ------------------------------------------------------------------------------------
 
+    @Slot()
     def _on_test_clicked(self) -> None:
         self.settle()
         if self._address.property("state") == "wrong":

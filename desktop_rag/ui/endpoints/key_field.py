@@ -6,6 +6,7 @@ of a setting, a log or a repr.
 
 from collections.abc import Sequence
 
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_rag.answer.chat import Chat
@@ -79,6 +80,7 @@ class KeyField(QWidget):
                 lambda has_key: self._show(has_key, _HAS_KEY if has_key else _NO_KEY),
             )
 
+    @Slot()
     def _on_edited(self) -> None:
         base_url, key = self._base_url, self.typed
         # Read-only while saving, because Return is followed by a loss of focus.
@@ -94,6 +96,7 @@ class KeyField(QWidget):
         self._empty()
         self._show(True, _STORED if is_in_keyring else _FOR_SESSION)
 
+    @Slot()
     def _on_clear_clicked(self) -> None:
         if base_url := self._base_url:
             self._job.cancel()

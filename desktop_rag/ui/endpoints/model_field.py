@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_rag.core.domain import EMBEDDED_ELSEWHERE
@@ -47,6 +47,7 @@ class ModelField(QObject):
         """Show this text without emitting `changed`."""
         self._edit.setText(spec)
 
+    @Slot()
     def _on_browse_clicked(self) -> None:
         folder = self.spec if self.spec and Path(self.spec).is_absolute() else str(Path.home())
         choose_folder(self._parent, tr("Choose a model folder"), self._take, start=folder)

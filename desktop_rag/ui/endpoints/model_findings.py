@@ -5,6 +5,7 @@ The examination runs on other threads and gives way to answers.
 
 from collections.abc import Callable
 
+from PySide6.QtCore import Slot
 from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QWidget
 
@@ -92,6 +93,7 @@ class ModelFindings(QWidget):
                 self, lambda: self._chat.models.profile(endpoint), self._show_profile
             )
 
+    @Slot()
     def _on_clicked(self) -> None:
         endpoint, key = self._endpoint, self._typed_key()
         self._show_running()
@@ -106,6 +108,7 @@ class ModelFindings(QWidget):
 
         self._bridge.run(self, lambda: self._chat.models.examine(endpoint, key), show, fail)
 
+    @Slot()
     def _on_forget_clicked(self) -> None:
         endpoint = self._endpoint
         self.forget_button.setEnabled(False)

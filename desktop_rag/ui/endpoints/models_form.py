@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtCore import QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
 from desktop_rag.answer.chat import Chat
@@ -72,11 +72,13 @@ class HelperForm(SettingsSection):
         self._note.setText(missing if is_missing else "")
         self._note.setVisible(is_missing)
 
+    @Slot()
     def _on_endpoint_chosen(self) -> None:
         base_url = self._endpoints.currentData()
         if base_url != self._helper.base_url:
             self._apply(HelperSettings(base_url))
 
+    @Slot()
     def _on_model_edited(self) -> None:
         self._apply(HelperSettings(self._helper.base_url, self._model.currentText().strip()))
 
@@ -149,12 +151,14 @@ class ModelsForm(QWidget):
         """Show the empty form of a new endpoint."""
         self._on_shown("")
 
+    @Slot(str)
     def _on_shown(self, base_url: str) -> None:
         self._show(base_url)
         if not base_url:
             self._endpoint.focus_address()
         self.endpoint_shown.emit()
 
+    @Slot(str)
     def _show(self, base_url: str) -> None:
         settings, self.shown = self._settings, base_url
         known = {endpoint.base_url: endpoint for endpoint in settings.endpoints}
@@ -173,6 +177,7 @@ class ModelsForm(QWidget):
         self._show(shown)
         self.changed.emit(settings)
 
+    @Slot(object)
     def _on_endpoint_changed(self, endpoint: EndpointSettings) -> None:
         is_new = not self.shown and bool(self._settings.endpoints)
         if is_new and not endpoint.base_url:
@@ -181,6 +186,7 @@ class ModelsForm(QWidget):
         first = next((e.base_url for e in changed.endpoints), "")
         self._change_to(changed, endpoint.base_url or changed.endpoint.base_url or first)
 
+    @Slot(str)
     def _on_removed(self, base_url: str) -> None:
         changed = self._settings.without(base_url)
         first = next((e.base_url for e in changed.endpoints), "")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from PySide6.QtCore import QByteArray, QObject, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QByteArray, QObject, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QColor, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QAbstractButton, QApplication
@@ -158,6 +158,7 @@ class Theme(QObject):
     def _current(self) -> Scheme:
         return self._scheme or self._light
 
+    @Slot()
     def _on_system_scheme_changed(self) -> None:
         if self._appearance.scheme is ColourScheme.SYSTEM:
             self._restyle()

@@ -12,6 +12,7 @@ from PySide6.QtCore import (
     Qt,
     QTimer,
     Signal,
+    Slot,
 )
 from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
@@ -212,46 +213,55 @@ class DocumentsTable(RowTable):
 
     # --- actions ---------------------------------------------------------------------------------
 
+    @Slot()
     def read_current(self) -> None:
         """Read the current document in the window."""
         if current := self.current:
             self.view_requested.emit(current)
 
+    @Slot()
     def exclude_selected(self) -> None:
         """Exclude the selected files that are not excluded yet."""
         if files := [d for d in self.selected if not d.is_excluded and not d.url]:
             self.exclude_requested.emit(files)
 
+    @Slot()
     def include_selected(self) -> None:
         """Include the excluded ones of the selected files again."""
         if files := [d for d in self.selected if d.is_excluded]:
             self.include_requested.emit(files)
 
+    @Slot()
     def retry_selected(self) -> None:
         """Read the selected files again."""
         if files := [d for d in self.selected if d.can_be_read_again]:
             self.retry_requested.emit(files)
 
+    @Slot()
     def _on_open_pressed(self) -> None:
         if current := self.current:
             self.open_requested.emit(current)
 
+    @Slot()
     def _deselect_many(self) -> None:
         # Following each of them to its new place would take seconds.
         if self.selected_count > _MOST_FOLLOWED:
             self.clearSelection()
 
+    @Slot()
     def ask_about_selected(self) -> None:
         """Ask about the selected files."""
         if selected := self.selected:
             self.ask_requested.emit(selected)
 
+    @Slot()
     def _on_tags_asked_for(self) -> None:
         if selected := self.selected:
             self.tags_requested.emit(selected)
 
     # --- context menu ----------------------------------------------------------------------------
 
+    @Slot(QPoint)
     def _on_menu_requested(self, place: QPoint) -> None:
         index = self.indexAt(place)
         if not index.isValid():
@@ -262,6 +272,7 @@ class DocumentsTable(RowTable):
             selected = [document]
         self._make_menu(document, selected).popup(self.viewport().mapToGlobal(place))
 
+    @Slot()
     def _on_menu_pressed(self) -> None:
         if self.currentIndex().isValid():
             self._on_menu_requested(self.visualRect(self.currentIndex()).center())
@@ -530,6 +541,7 @@ class DocumentsPanel(QWidget):
 
     # --- filters ---------------------------------------------------------------------------------
 
+    @Slot(object, str)
     def _on_facet_toggled(self, facet: Facet, value: str) -> None:
         self._apply(replace(self.filter, text=self._text.text()).toggled(facet, value))
 
@@ -562,6 +574,7 @@ class DocumentsPanel(QWidget):
         ]
         self._active.show_filters(chosen, has_words=bool(self.filter.words))
 
+    @Slot()
     def _on_counts_changed(self) -> None:
         self._show_columns()
         self._show_emptiness()
@@ -569,6 +582,7 @@ class DocumentsPanel(QWidget):
         if not self._counting.isActive():
             self._counting.start(_COUNTS_MS)
 
+    @Slot()
     def _show_counts(self) -> None:
         if self._clicks.is_clicking():
             # Boxes that come and go would move the one that is pressed.
@@ -588,6 +602,7 @@ class DocumentsPanel(QWidget):
             else tr("No files yet.")
         )
 
+    @Slot()
     def _on_toggle_clicked(self) -> None:
         self._are_facets_wanted = self._toggle.isChecked()
         self._fit_facets()
@@ -602,6 +617,7 @@ class DocumentsPanel(QWidget):
         self._facets.setVisible(is_shown)
         self._toggle.setChecked(is_shown)
 
+    @Slot()
     def _show_selection(self) -> None:
         selected = self.table.selected_count
         totals, inside = self._model.totals(), self._model.shown_inside()
@@ -611,6 +627,7 @@ class DocumentsPanel(QWidget):
 
     # --- actions ---------------------------------------------------------------------------------
 
+    @Slot()
     def _show_password_button(self) -> None:
         current = self.table.current
         is_needed = current is not None and current.needs_password

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from desktop_rag.core.domain import Collection, Document, Source
 from desktop_rag.core.library_events import (
@@ -150,6 +150,7 @@ class LibraryFeed(QObject):
         if self._is_loaded and not self._batch.isActive():
             self._batch.start()
 
+    @Slot()
     def _on_batch_due(self) -> None:
         due = [self._changed.pop(key) for key in list(self._changed)[:_BATCH_SIZE]]
         began_at = time.perf_counter()

@@ -6,7 +6,7 @@ Work of the library, and its events, go through the bridge.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QProgressBar, QScrollArea, QStackedWidget, QWidget
 
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
@@ -112,6 +112,7 @@ class ProgressStrip(Card):
             spacing=5,
         )
 
+    @Slot()
     def _show(self) -> None:
         now = self._progress
         is_running = bool(now.steps)
@@ -206,6 +207,7 @@ class FileActions(QObject):
         self._states: dict[str, DocumentState] = {}
         bridge.hear(DocumentsChanged, self._on_documents_changed)
 
+    @Slot(object)
     def exclude(self, documents: Sequence[Document]) -> None:
         """Stop reading these files, with an offer to undo."""
         ids, exclusions = _ids(documents), self._library.exclusions
@@ -225,11 +227,13 @@ class FileActions(QObject):
 
         self._bridge.run(self, lambda: exclusions.exclude(ids), offer)
 
+    @Slot(object)
     def include(self, documents: Sequence[Document]) -> None:
         """Read these files again, and from now on."""
         ids = _ids(documents)
         self._bridge.run(self, lambda: self._library.exclusions.include(ids))
 
+    @Slot(object)
     def read_again(self, documents: Sequence[Document]) -> None:
         """Read these files again, even if nothing changed."""
         ids, library = _ids(documents), self._library.documents
@@ -242,11 +246,13 @@ class FileActions(QObject):
 
         self._bridge.run(self, lambda: library.read_again(ids), tell)
 
+    @Slot(object, str)
     def choose_encoding(self, documents: Sequence[Document], encoding: str) -> None:
         """Read these files in this encoding from now on; "" has it found."""
         ids, exclusions = _ids(documents), self._library.exclusions
         self._bridge.run(self, lambda: exclusions.choose_encoding(ids, encoding))
 
+    @Slot()
     def retry_failed(self) -> None:
         """Read all failed files again, and report the outcome."""
         library, self._retried = self._library, None
@@ -361,6 +367,7 @@ class LibraryPage(QWidget):
         if not self.window().isVisible():
             self.release()
 
+    @Slot()
     def choose_folder(self) -> None:
         """Let the person choose and add a folder."""
         self._actions.choose_folder()
@@ -508,6 +515,7 @@ class LibraryPage(QWidget):
 
     # --- library state ---------------------------------------------------------------------------
 
+    @Slot(object, object)
     def _show_sources(self, sources: Sequence[Source], collections: Sequence[Collection]) -> None:
         names = {collection.collection_id: collection.name for collection in collections}
         self._list.set_sources(sources, names)
@@ -521,6 +529,7 @@ class LibraryPage(QWidget):
             self._list.show_changes(source_id, summary)
         self.header.show_actions(bool(sources))
 
+    @Slot(object)
     def _show_progress(self, progress: IndexProgress) -> None:
         self._strip.set_hold(self._hold_in_words())
         self._strip.set_progress(progress)
@@ -535,6 +544,7 @@ class LibraryPage(QWidget):
 
     # --- actions of the person -------------------------------------------------------------------
 
+    @Slot()
     def _on_pause_clicked(self) -> None:
         if self._library.indexing.is_paused:
             self._library.indexing.resume()
@@ -563,6 +573,7 @@ class LibraryPage(QWidget):
         """Each LibraryView, and the names of more views."""
         return list(self._widget_of_view)
 
+    @Slot(object)
     def show_view(self, view: str) -> None:
         """Show the table of files, or another view of the library."""
         self.header.choose(view)
@@ -571,14 +582,17 @@ class LibraryPage(QWidget):
             put_in_place(self._views, self.views.index(view), self._widget_of_view[view])
         self._views.setCurrentWidget(self._widget_of_view[view])
 
+    @Slot(object)
     def _on_filter_chosen(self, wanted: FileFilter) -> None:
         self.show_view(LibraryView.FILES)
         self._panel.show_filter(wanted)
 
+    @Slot(object, bool)
     def _on_files_requested(self, source: Source, is_failed_only: bool) -> None:
         self.show_view(LibraryView.FILES)
         self._panel.show_files(source.source_id, [StateGroup.FAILED] if is_failed_only else [])
 
+    @Slot(object)
     def _on_document_open_requested(self, document: Document) -> None:
         # A skipped file may be a program: show it in its folder, never start it.
         if document.state is DocumentState.SKIPPED:

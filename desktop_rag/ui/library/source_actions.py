@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.crawling import CrawlReport
@@ -159,12 +159,14 @@ class SourceActions(QObject):
 
     # --- dialogs ---------------------------------------------------------------------------------
 
+    @Slot()
     def choose_folder(self) -> None:
         """Let the person choose a folder and set its rules."""
         self._end_offers()
         title, home = tr("Add a folder to the library"), str(Path.home())
         choose_folder(self._page, title, lambda name: self.add([Path(name)]), start=home)
 
+    @Slot()
     def choose_files(self) -> None:
         """Let the person choose and add single files."""
         self._end_offers()
@@ -172,10 +174,12 @@ class SourceActions(QObject):
             self._page, tr("Add files to the library"), lambda names: self.add(map(Path, names))
         )
 
+    @Slot()
     def choose_links(self) -> None:
         """Let the person enter and add web pages."""
         self._links.add(self._collections)
 
+    @Slot()
     def edit_collections(self) -> None:
         """Let the person make, fill, edit and remove collections."""
         if not self._collections:
@@ -322,6 +326,7 @@ class SourceActions(QObject):
         dialog.submitted.connect(save)
         open_once(dialog)
 
+    @Slot(object, object)
     def _on_collection_saved(self, edited: Collection, members: frozenset[str]) -> None:
         collections = self._library.collections
         known = {c.collection_id: c for c in self._collections}

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal, SignalInstance
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal, SignalInstance, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QWidget
 
@@ -169,12 +169,14 @@ class FolderCard(Card):
         self._question.hide()
         return self._question
 
+    @Slot()
     def _paint_icon(self) -> None:
         is_offline = self.source.state is SourceState.OFFLINE
         kind = "server" if self.source.program else "link" if self.source.links else "folder"
         icon = self._theme.icon("offline:warning" if is_offline else f"{kind}:accent")
         self._icon.setPixmap(icon.pixmap(QSize(_ICON_PX, _ICON_PX), self.devicePixelRatio()))
 
+    @Slot()
     def _on_confirm_clicked(self) -> None:
         self._confirm.setEnabled(False)
         self._asked.remove_confirmed.emit(self.source)
@@ -295,6 +297,7 @@ class SourceList(QScrollArea):
             QTimer.singleShot(0, self._to_reveal, self._reveal)
         return super().eventFilter(watched, event)
 
+    @Slot()
     def _reveal(self) -> None:
         card, self._to_reveal = self._to_reveal, None
         if card:

@@ -23,6 +23,7 @@ from PySide6.QtCore import (
     QTimer,
     QUrl,
     Signal,
+    Slot,
 )
 from PySide6.QtGui import (
     QAbstractTextDocumentLayout,
@@ -123,9 +124,11 @@ class CopyButton(ToolButton):
         super().focusInEvent(event)
         self.update()
 
+    @Slot()
     def _show_name(self) -> None:
         self._show_as(self._name, "copy:muted")
 
+    @Slot()
     def _on_clicked(self) -> None:
         QGuiApplication.clipboard().setMimeData(self._copied())
         self._show_as(tr("Copied"), "check:success")
@@ -425,6 +428,7 @@ class SegmentView(InertBrowser):
         top, height = baseline - metrics.ascent() - 0.5, metrics.height() + 1
         return QRectF(origin + QPointF(left, top), QSizeF(right - left, height))
 
+    @Slot(QUrl)
     def _on_anchor_clicked(self, url: QUrl) -> None:
         href = url.toString()
         if source := self._sources.get(cited_number(href) or 0):
@@ -435,6 +439,7 @@ class SegmentView(InertBrowser):
         elif address := safe_address(href):
             self.address_clicked.emit(address)
 
+    @Slot(QSizeF)
     def _on_size_changed(self, size: QSizeF) -> None:
         is_wide = math.floor(size.width()) > self.viewport().width()
         bar_px = self.horizontalScrollBar().sizeHint().height() if is_wide else 0
@@ -539,6 +544,7 @@ class AnswerBody(QWidget):
             found += view.mark_words(self._words, self._current - found)
         return found
 
+    @Slot()
     def _render(self) -> None:
         self._timer.stop()
         shown = self._text[: self._limit]
@@ -615,16 +621,19 @@ class AnswerBody(QWidget):
             self._show_all.setText(tr("Show {hidden:,} more characters", hidden=hidden))
         self._show_all.setVisible(hidden > 0)
 
+    @Slot()
     def _on_show_all_clicked(self) -> None:
         self._limit = max(self._limit, len(self._text))
         self._show_all.hide()
         del self._segments[-1:]
         self._render()
 
+    @Slot()
     def _on_formulas_drawn(self) -> None:
         for position, (source, is_growing) in list(self._waiting.items()):
             self._show_piece(position, source, is_growing=is_growing)
 
+    @Slot()
     def _on_theme_changed(self) -> None:
         self._segments.clear()
         self._timer.start(0)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QPoint, Qt, SignalInstance
+from PySide6.QtCore import QPoint, Qt, SignalInstance, Slot
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
@@ -327,6 +327,7 @@ class AnswerFooter(QWidget):
         given = Feedback.NONE if message.feedback is opinion else opinion
         self._asked.feedback_given.emit(message, given)
 
+    @Slot()
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText(self._turn.message.text_with_sources)
         self._copy.show_as("check:success", tr("Copied"))
@@ -514,6 +515,7 @@ class AnswerItem(QWidget):
         self._write.setVisible(is_excerpt and self._offers_writing)
         self._failure.offer_retry(is_offered=self._is_last)
 
+    @Slot()
     def _on_check_clicked(self) -> None:
         """Open the panel at the claim with the worst verdict."""
         if not self._turn.message.claims:
@@ -523,13 +525,16 @@ class AnswerItem(QWidget):
         else:
             self._claims.hide()
 
+    @Slot(int)
     def _show_claim(self, index: int) -> None:
         self._claims.show_claim(index)
         self._asked.claim_shown.emit(self._claims)
 
+    @Slot(object)
     def _on_source_chosen(self, source: SourceRef) -> None:
         self._asked.citation_clicked.emit(self._turn.message, source)
 
+    @Slot()
     def _on_show_requested(self) -> None:
         self._revealed_id = self._turn.message.message_id
         self._show_claims(self._turn.message)

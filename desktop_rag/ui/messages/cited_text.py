@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QUrl, Signal
+from PySide6.QtCore import QEvent, QUrl, Signal, Slot
 from PySide6.QtGui import QFontDatabase, QHelpEvent, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QToolTip
 
@@ -91,6 +91,7 @@ class CitedText(InertBrowser):
             return True
         return super().event(event)
 
+    @Slot(QUrl)
     def _on_anchor_clicked(self, url: QUrl) -> None:
         if source := self._linked.get(cited_number(url.toString()) or 0):
             self.read_requested.emit(source)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Signal, Slot
 
 from desktop_rag.core.claims import Basis, Claim, Verdict
 from desktop_rag.core.conversation import SourceRef
@@ -193,6 +193,7 @@ class ClaimPanel(Card):
         shown = source.text[first : evidence.end]
         _show_cut(self._evidence, shown, [(start - first, end - first) for start, end in spans])
 
+    @Slot()
     def _on_view_clicked(self) -> None:
         source, evidence = self._sources[self.claim.n], self.claim.checked.evidence
         assert evidence is not None, "there is no button without evidence"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QWidget
 
@@ -60,6 +60,7 @@ class _Collapsible(QWidget):
     def _is_open(self) -> bool:
         return self._button is not None and self._button.isChecked()
 
+    @Slot(bool)
     def _on_toggled(self, is_open: bool) -> None:
         assert self._button, "only a built button is pressed"
         self._theme.set_icon(self._button, f"chevron-{'down' if is_open else 'right'}:muted")
@@ -85,6 +86,7 @@ class CollapsibleThinking(_Collapsible):
         self._label.setObjectName("thinkingText")
         return self._label
 
+    @Slot(bool)
     def _on_toggled(self, is_open: bool) -> None:
         self._label.setText(self._thinking[-_MAX_THINKING_CHARS:] if is_open else "")
         super()._on_toggled(is_open)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from datetime import date
 
-from PySide6.QtCore import QMetaObject, QModelIndex, QObject, QRect, Qt, QTimer, Signal
+from PySide6.QtCore import QMetaObject, QModelIndex, QObject, QRect, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QScrollArea, QWidget
 from shiboken6 import isValid
@@ -102,6 +102,7 @@ class ScrollPlace(QObject):
         if self._distance_from_end is not None:
             self._distance_from_end -= height_px
 
+    @Slot()
     def release(self) -> None:
         """Stop holding any place, because the person scrolls."""
         self._distance_from_end = None
@@ -127,10 +128,12 @@ class ScrollPlace(QObject):
         self._bar.setValue(value)
         self._is_own = False
 
+    @Slot()
     def _stop_holding(self) -> None:
         self._timer.stop()
         self._held = self._sought = None
 
+    @Slot()
     def _on_range_changed(self) -> None:
         if self.is_at_end:
             self._move(self._bar.maximum())
@@ -145,6 +148,7 @@ class ScrollPlace(QObject):
             self._move(self._bar.maximum() - self._distance_from_end)
         self.moved.emit()
 
+    @Slot(int)
     def _on_value_changed(self, value: int) -> None:
         self.is_at_end = self._is_whole() and value >= self._bar.maximum() - _NEAR_PX
         if not self._is_own:
@@ -314,6 +318,7 @@ class MessageView(QScrollArea):
             if isinstance(item, AnswerItem):
                 item.offer_writing(is_offered=is_offered)
 
+    @Slot()
     def scroll_to_end(self) -> None:
         """Scroll to the newest message and follow it."""
         if self._end < self._model.rowCount():
@@ -359,11 +364,13 @@ class MessageView(QScrollArea):
         self._first_wanted, self._end = max(0, end - _BATCH), end
         self._build_rows()
 
+    @Slot()
     def _on_model_reset(self) -> None:
         self._words, self._found = "", None
         self._show_window(self._model.rowCount())
         self.scroll_to_end()
 
+    @Slot(QModelIndex, int, int)
     def _on_rows_inserted(self, _parent: QModelIndex, first: int, last: int) -> None:
         if isinstance(before := self._items.get(first - 1), AnswerItem):
             before.show_as_last(is_last=False)
@@ -373,6 +380,7 @@ class MessageView(QScrollArea):
                 self._add_item(row, at_end=True)
         self.scroll_to_end()
 
+    @Slot(QModelIndex, QModelIndex)
     def _on_data_changed(self, first: QModelIndex, last: QModelIndex) -> None:
         self._changed.update(range(first.row(), last.row() + 1))
         if self._model.turn(last.row()).is_live and not self._place.is_at_end:
@@ -385,6 +393,7 @@ class MessageView(QScrollArea):
             since_ms = int(1000 * (time.perf_counter() - self._rendered_at))
             self._render_timer.start(max(0, self._pause_ms - since_ms))
 
+    @Slot()
     def _render_changed(self) -> None:
         began_at = time.perf_counter()
         for row in sorted(self._changed):
@@ -395,6 +404,7 @@ class MessageView(QScrollArea):
         took_ms = 1000 * (self._rendered_at - began_at)
         self._pause_ms = max(RENDER_EVERY_MS, int(took_ms * _PAUSE_FACTOR))
 
+    @Slot()
     def _build_rows(self) -> None:
         """Build rows next to the existing ones until the time budget is used up."""
         stop_at = time.perf_counter() + _BUDGET_S
@@ -421,6 +431,7 @@ class MessageView(QScrollArea):
         self._later.setVisible(self._end < self._model.rowCount())
         self._place.seek_again()
 
+    @Slot()
     def _delete_outdated(self) -> None:
         """Delete a few widgets of an earlier window: hundreds at once would halt this one."""
         for widget in self._outdated[-_DELETED_AT_ONCE:]:
@@ -440,6 +451,7 @@ class MessageView(QScrollArea):
         self._changed.discard(row)
         self._end = row
 
+    @Slot()
     def _on_scrolled(self) -> None:
         """Build rows above or below before the person gets there."""
         bar = self.verticalScrollBar()
@@ -478,12 +490,14 @@ class MessageView(QScrollArea):
         self._earlier.lower()
         self._later.raise_()
 
+    @Slot()
     def _on_earlier_clicked(self) -> None:
         self._place.keep_distance_from_end()
         self._is_growing_up = True
         self._first_wanted = max(0, self._first_wanted - _BATCH)
         self._build_rows()
 
+    @Slot()
     def _on_later_clicked(self) -> None:
         self._is_growing_up = False
         self._end = min(self._model.rowCount(), self._end + _BATCH)
@@ -497,6 +511,7 @@ class MessageView(QScrollArea):
         item.show_as_last(is_last=row == self._model.rowCount() - 1)
         return item
 
+    @Slot(object)
     def _on_offered_requested(self, answer: Message) -> None:
         turns = range(self._model.rowCount())
         messages = [self._model.turn(row).message for row in turns]
@@ -511,6 +526,7 @@ class MessageView(QScrollArea):
         super().resizeEvent(event)
         self._offer_newest()
 
+    @Slot()
     def _offer_newest(self) -> None:
         bar, is_away = self.verticalScrollBar(), not self._place.is_at_end
         is_far = self._end < self._model.rowCount() or bar.maximum() - bar.value() > bar.pageStep()

@@ -1,6 +1,6 @@
 """Asks for passwords of encrypted files, and forgets them on request. Qt thread."""
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QRadioButton, QWidget
 
 from desktop_rag.core.domain import Document, Unlocked
@@ -104,14 +104,17 @@ class PasswordDialog(QDialog):
         self._open.setEnabled(not is_busy and bool(self._password.text()))
         self._open.setText(tr("Opening…") if is_busy else tr("Open"))
 
+    @Slot()
     def _on_text_changed(self) -> None:
         self._error.hide()
         self._set_busy(is_busy=False)
 
+    @Slot(bool)
     def _on_show_toggled(self, is_shown: bool) -> None:
         modes = QLineEdit.EchoMode
         self._password.setEchoMode(modes.Normal if is_shown else modes.Password)
 
+    @Slot()
     def _on_open_clicked(self) -> None:
         self._set_busy(is_busy=True)
         is_for_folder = self._folder.isVisible() and self._folder.isChecked()
@@ -133,6 +136,7 @@ class PasswordActions(QObject):
         self._passwords = library.passwords
         self._page = page
 
+    @Slot(object)
     def ask(self, document: Document) -> None:
         """Ask for the password of a document."""
         dialog = PasswordDialog(document, self._page)
@@ -158,6 +162,7 @@ class PasswordActions(QObject):
         )
         open_once(dialog)
 
+    @Slot(object)
     def forget(self, document: Document) -> None:
         """Forget the password of a document, and remove its text from the index."""
         self._bridge.run(self, lambda: self._passwords.forget(document))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, Signal, SignalInstance
+from PySide6.QtCore import QObject, Qt, Signal, SignalInstance, Slot
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QDialog, QListView, QMessageBox, QStackedWidget, QWidget
 
@@ -194,6 +194,7 @@ class AssistantsDialog(QDialog):
     def _tip(self, assistant: Assistant) -> str:
         return f"{one_line(assistant.name)}\n{self._summary_of(assistant)}"
 
+    @Slot()
     def _on_current_changed(self) -> None:
         selected = self.selected
         self._summary.setText(self._summary_of(selected) if selected else "")
@@ -246,11 +247,13 @@ class AssistantActions(QObject):
         """Set the collections that the dialogs offer."""
         self._collections = collections
 
+    @Slot()
     def refresh(self) -> None:
         """Load the assistants again and show them."""
         self._load_job.cancel()
         self._load_job = self._bridge.run(self, self._chat.assistants.all, self._on_listed)
 
+    @Slot()
     def show_all(self) -> None:
         """Open the dialog with all assistants."""
         self._list = dialog = AssistantsDialog(self._theme, self._window, self.rails_title)
@@ -261,6 +264,7 @@ class AssistantActions(QObject):
         self._show_list()
         open_once(dialog)
 
+    @Slot()
     def create(self) -> None:
         """Let the person create an assistant, which is then selected."""
         self._on_edit_requested(None)
@@ -275,9 +279,11 @@ class AssistantActions(QObject):
             names = {c.collection_id: c.name for c in self._collections}
             self._list.show_assistants(self._assistants, names)
 
+    @Slot()
     def _on_list_closed(self) -> None:
         self._list = None
 
+    @Slot(object)
     def _on_edit_requested(self, assistant: Assistant | None) -> None:
         models = self._chat.models
         addresses = [endpoint.base_url for endpoint in self._settings.endpoints]
@@ -327,9 +333,11 @@ class AssistantActions(QObject):
         )
         show_states()
 
+    @Slot(object)
     def _on_copy_requested(self, assistant: Assistant) -> None:
         self._change(lambda: self._chat.assistants.copy(assistant))
 
+    @Slot(object)
     def _on_delete_requested(self, assistant: Assistant) -> None:
         if not assistant.own_collection_id:
             self._delete(assistant)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -157,6 +157,7 @@ class OwnDocumentsField(QWidget):
         self._list.setVisible(bool(self._rows))
         self._show_buttons()
 
+    @Slot()
     def _show_buttons(self) -> None:
         row = self._current
         self._remove.setEnabled(row is not None)
@@ -169,10 +170,12 @@ class OwnDocumentsField(QWidget):
         place = self._list.currentRow()
         return self._rows[place] if 0 <= place < len(self._rows) else None
 
+    @Slot()
     def _on_folder_clicked(self) -> None:
         title, home = tr("Add a folder to the assistant"), str(Path.home())
         choose_folder(self, title, lambda path: self.add_paths([path]), start=home)
 
+    @Slot(list)
     def add_paths(self, paths: Sequence[str]) -> None:
         """Add files or folders when the form is saved, except those already there."""
         known = {row.path or (row.source.path if row.source else None) for row in self._rows}
@@ -180,6 +183,7 @@ class OwnDocumentsField(QWidget):
         self._rows += [_Row(one_line(path.name or str(path)), str(path), path=path) for path in new]
         self._show_rows()
 
+    @Slot()
     def _on_links_added(self) -> None:
         known = {row.link for row in self._rows}
         new = [link for link in dict.fromkeys(self._link.text().split()) if link not in known]
@@ -187,6 +191,7 @@ class OwnDocumentsField(QWidget):
         self._link.clear()
         self._show_rows()
 
+    @Slot()
     def _on_remove_clicked(self) -> None:
         row = self._current
         if row and row.source:
@@ -363,6 +368,7 @@ class AssistantDialog(QDialog):
             rails=self.rails.rails if self.rails else self._assistant.rails,
         )
 
+    @Slot()
     def _on_edited(self) -> None:
         self._error.setText("")
         self._retrieval.setVisible(self._has_retrieval.isChecked())
@@ -380,6 +386,7 @@ class AssistantDialog(QDialog):
         set_property(self._filters, "state", "wrong" if tone == "danger" else "")
         return tone == "muted"
 
+    @Slot()
     def _on_saved(self) -> None:
         self._save.setEnabled(False)
         self.submitted.emit(self.assistant)

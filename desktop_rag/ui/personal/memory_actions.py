@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QWidget
 
 from desktop_rag.answer.chat import Chat
@@ -65,11 +65,13 @@ class PastAnswerCard(Card):
         self._delete.setVisible(not is_deleted)
         self._undo.setVisible(is_deleted and known is not None)
 
+    @Slot()
     def _on_delete_clicked(self) -> None:
         self._show(is_deleted=True)
         self._undo.setFocus(Qt.FocusReason.OtherFocusReason)
         self.delete_requested.emit(self._interaction)
 
+    @Slot()
     def _on_undo_clicked(self) -> None:
         self._show(is_deleted=False)
         self._delete.setFocus(Qt.FocusReason.OtherFocusReason)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QObject, QSignalBlocker, Signal
+from PySide6.QtCore import QObject, QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QWidget
 
 from desktop_rag.answer.chat import Chat
@@ -120,22 +120,26 @@ class PromptsDialog(QDialog):
         self._status.setText(words)
         self._undo.setVisible(gone is not None)
 
+    @Slot()
     def _on_row_changed(self) -> None:
         chosen = self._chosen
         self._name.setText(chosen.name if chosen else "")
         self._text.setPlainText(chosen.text if chosen else "")
         self._show_buttons()
 
+    @Slot()
     def _show_buttons(self) -> None:
         chosen = self._chosen
         written = SavedPrompt(self._name.text().strip(), self._text.toPlainText().strip())
         self._save.setEnabled(bool(written.name and written.text) and written != chosen)
         self._delete.setVisible(chosen is not None)
 
+    @Slot()
     def _on_new_clicked(self) -> None:
         self._names.setCurrentRow(-1)
         self._name.setFocus()
 
+    @Slot()
     def _on_save_clicked(self) -> None:
         previous_name = self._chosen.name if self._chosen else ""
         self._deleted = None
@@ -144,10 +148,12 @@ class PromptsDialog(QDialog):
             SavedPrompt(self._name.text(), self._text.toPlainText()), previous_name
         )
 
+    @Slot()
     def _on_delete_clicked(self) -> None:
         self._deleted = self._chosen
         self.delete_requested.emit(self._deleted)
 
+    @Slot()
     def _on_undo_clicked(self) -> None:
         deleted, self._deleted = self._deleted, None
         self.save_requested.emit(deleted, "")
@@ -166,10 +172,12 @@ class PromptActions(QObject):
         slash.prompts_requested.connect(self.refresh)
         slash.manage_requested.connect(self.manage)
 
+    @Slot()
     def refresh(self) -> None:
         """Load the prompts for the question field."""
         self._bridge.run(self, self._library.all, self._slash.show_prompts)
 
+    @Slot()
     def manage(self) -> None:
         """Open the prompts dialog."""
         dialog = PromptsDialog(self._window)

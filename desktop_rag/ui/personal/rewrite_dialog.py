@@ -1,6 +1,6 @@
 """A dialog for rewriting an answer. Qt thread."""
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QDialog, QWidget
 
 from desktop_rag.core.language.translation import tr
@@ -49,14 +49,17 @@ class RewriteDialog(QDialog):
         )
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
+    @Slot()
     def _on_text_changed(self) -> None:
         self._save.setEnabled(bool(self._text.toPlainText().strip()))
 
+    @Slot()
     def _on_submitted(self) -> None:
         if text := self._text.toPlainText().strip():
             self.submitted.emit(text)
             self.accept()
 
+    @Slot()
     def _on_deleted(self) -> None:
         self.delete_requested.emit()
         self.accept()

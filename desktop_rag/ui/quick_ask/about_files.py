@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import DocumentState
@@ -126,6 +126,7 @@ class AboutFiles(QObject):
         """Ask about all documents again."""
         self._bar.clear()
 
+    @Slot()
     def _on_cleared(self) -> None:
         self._job.cancel()
         for file in self._attached.files:
@@ -144,6 +145,7 @@ class AboutFiles(QObject):
         unknown = [each for each in self._named if each.known is Known.NOT_IN_LIBRARY]
         return [each for each in unknown if each.path not in attached]
 
+    @Slot()
     def _show(self) -> None:
         self._bar.show_attached([file for file in self._attached.files if not file.error])
         self._show_notice()
@@ -173,9 +175,11 @@ class AboutFiles(QObject):
             return ""
         return tr("Add the folder") if unknown[0].is_folder else tr("Add its folder")
 
+    @Slot()
     def _on_attach_requested(self) -> None:
         self._attached.add_files(each.path for each in self._unknown if not each.is_folder)
 
+    @Slot()
     def _on_folder_requested(self) -> None:
         if unknown := self._unknown:
             self.folder_requested.emit(_folder_of(unknown[0]))

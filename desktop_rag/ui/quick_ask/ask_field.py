@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
 
 from desktop_rag.core.language.translation import tr
@@ -148,6 +148,7 @@ class AskField(Card):
         self._selection = text.strip()[:_MAX_SELECTION]
         self._show_chips()
 
+    @Slot(object)
     def _on_name_chosen(self, choice: NamedChoice) -> None:
         if choice.assistant_id:
             self._assistant = choice
@@ -200,23 +201,27 @@ class AskField(Card):
         self._field.clear()
         self.show_selection("")
 
+    @Slot()
     def _submit(self) -> None:
         # A question about a file that is being read is sent once it is there.
         self._is_held = self.about.is_reading
         if not self._is_busy and not self._is_held:
             self.submitted.emit(self.question())
 
+    @Slot()
     def _on_about_changed(self) -> None:
         self._field.show_scope(self.scope)
         self._show_placeholder()
         if self._is_held and not self.about.is_reading:
             self._submit()
 
+    @Slot()
     def _on_assistant_removed(self) -> None:
         self._assistant = _NOBODY
         self._show_chips()
         self.scope_changed.emit()
 
+    @Slot()
     def _on_all_wanted(self) -> None:
         self._is_without_documents = False
         self._show_chips()

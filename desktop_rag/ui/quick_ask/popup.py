@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QModelIndex, QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QRect, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCursor, QGuiApplication, QHideEvent, QMouseEvent, QRegion, QResizeEvent
 from PySide6.QtWidgets import QFrame, QListView, QSizeGrip, QWidget
 
@@ -261,6 +261,7 @@ class QuickAsk(QWidget):
         self.field.select_all()
         self.shown.emit()
 
+    @Slot()
     def begin_anew(self) -> None:
         """Leave the chat, which stays in the window's list, and show an empty field."""
         self._leave_session()
@@ -284,6 +285,7 @@ class QuickAsk(QWidget):
         self._answer_size = size.expandedTo(_MINIMUM)
         self._fit()
 
+    @Slot(object)
     def show_library(self, facts: LibraryFacts) -> None:
         """Show what a search can't find in the present state of the library."""
         self.hint.show_facts(facts)
@@ -304,6 +306,7 @@ class QuickAsk(QWidget):
         if self._is_left and self.isVisible() and not self.is_answering:
             self._leaving.start()
 
+    @Slot()
     def _hide_when_left(self) -> None:
         active = QGuiApplication.focusWindow()
         # A question that opened over the popup is part of it.
@@ -352,6 +355,7 @@ class QuickAsk(QWidget):
 
     # --- passages ----------------------------------------------------------------------------
 
+    @Slot(str)
     def _on_typed(self, text: str) -> None:
         self._continue.setVisible(self._session is not None or bool(text.strip()))
         if self._session is None and not self.field.is_completing:
@@ -359,15 +363,18 @@ class QuickAsk(QWidget):
             about = SearchScope(about=self.field.scope.items if is_searched else ())
             self._search.search(text if is_searched else "", about)
 
+    @Slot(int)
     def _on_room_needed(self, height_px: int) -> None:
         self._room.setFixedHeight(height_px)
         self._room.setVisible(height_px > 0)
         self._fit()
 
+    @Slot()
     def _on_about_changed(self) -> None:
         self._on_typed(self.field.text)
         self._fit()
 
+    @Slot(str, object)
     def _on_found(self, _written: str, passages: tuple[Passage, ...]) -> None:
         if self._session is None:
             self._show_passages(self.field.text.strip(), passages)
@@ -378,11 +385,13 @@ class QuickAsk(QWidget):
         self.field.set_follow_up(False)
         self._fit()
 
+    @Slot(int)
     def _on_stepped(self, by: int) -> None:
         if self._session is None:
             self.passages.step(by)
             self._hint.setText(_CHOSEN_HINT if self.passages.chosen else _HINT)
 
+    @Slot(object)
     def open_passage(self, passage: Passage) -> None:
         """Show the passage at its place in the text of its document."""
         self._read(DocumentSpan(passage.document_id, passage.start, passage.end))
@@ -392,6 +401,7 @@ class QuickAsk(QWidget):
         self._opener.read(place)
         self.hide()
 
+    @Slot()
     def _on_copy_requested(self) -> None:
         if chosen := self.passages.chosen:
             QGuiApplication.clipboard().setText(copied(chosen))
@@ -399,6 +409,7 @@ class QuickAsk(QWidget):
 
     # --- the answer --------------------------------------------------------------------------
 
+    @Slot(object)
     def _on_submitted(self, question: Question) -> None:
         chosen = self.passages.chosen if self._session is None else None
         if chosen:
@@ -429,26 +440,32 @@ class QuickAsk(QWidget):
             session.busy_changed.disconnect(self.field.set_busy)
             self._sessions.release(session)
 
+    @Slot(str)
     def _on_follow_up(self, question: str) -> None:
         if self._session and not self._session.is_busy:
             self._ask(self.field.question_of(question))
 
+    @Slot()
     def _on_stop(self) -> None:
         if self._session:
             self._session.stop()
 
+    @Slot(bool)
     def _on_retry(self, as_excerpts: bool) -> None:
         if self._session:
             self._session.retry(as_excerpts=as_excerpts)
 
+    @Slot(object, object)
     def _on_feedback(self, message: Message, feedback: Feedback) -> None:
         if self._session:
             self._session.give_feedback(message, feedback)
 
+    @Slot(object)
     def _on_view_requested(self, source: SourceRef) -> None:
         if source.is_in_library:
             self._read(span_of(source))
 
+    @Slot()
     def _go_on(self) -> None:
         """Hand the chat, or the unasked question, to the window."""
         conversation: Conversation | None = self._session.conversation if self._session else None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
@@ -338,6 +338,7 @@ class ReadingHeader(QWidget):
         self._open.show_as("open:muted", name)
         self.show_place("")
 
+    @Slot(str)
     def show_place(self, place: str) -> None:
         """Show the position in the document."""
         pieces = [piece for piece in (self._file, one_line(place)) if piece]

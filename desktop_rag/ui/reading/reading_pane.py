@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
@@ -103,6 +103,7 @@ class WordFinding(QObject):
         self._job.cancel()
         self._job = self._bridge.run(self, look, self._show)
 
+    @Slot(int)
     def step(self, by: int) -> None:
         """Go to the next hit (1) or the previous one (-1), wrapping around."""
         if self.hits.spans:
@@ -223,6 +224,7 @@ class StateCard(Card):
             self._action.setVisible(notice.way_out is not WayOut.NONE)
         self.setVisible(notice is not None)
 
+    @Slot()
     def _on_action(self) -> None:
         if self._notice is not None:
             self.way_out_chosen.emit(self._notice.way_out)
@@ -502,12 +504,14 @@ class ReadingPane(QWidget):
 
         self._job = self._bridge.run(self, lambda: library.documents.file_condition(document), tell)
 
+    @Slot(object)
     def _on_pages_failed(self, error: AppError) -> None:
         if self._loaded is not None:
             self._show(self._loaded.place, as_text=True, notice=notice_of_pages(error))
 
     # --- finding ---------------------------------------------------------------------------------
 
+    @Slot()
     def find_words(self) -> None:
         """Show the bar that finds words."""
         self._find.show()
@@ -519,16 +523,19 @@ class ReadingPane(QWidget):
         else:
             self.find_words()
 
+    @Slot(str)
     def _on_words_changed(self, words: str) -> None:
         span = self._loaded.span if self._loaded else (0, 0)
         self._finding.find(words, span[0])
 
+    @Slot(object)
     def _on_hits_changed(self) -> None:
         hits = self._finding.hits
         self._find.show_count(hits.words, hits.current, len(hits.spans))
         if self.viewers.viewer is not None:
             self.viewers.viewer.show_hits(hits)
 
+    @Slot()
     def _close_find(self) -> None:
         self._find.hide()
         self._finding.find("")
@@ -557,15 +564,18 @@ class ReadingPane(QWidget):
         if self.place is not None:
             emit(self.place)
 
+    @Slot()
     def _on_open(self) -> None:
         loaded = self._loaded
         if loaded is not None and loaded.stored is not None:
             self.open_requested.emit(loaded.stored.document, loaded.anchor)
 
+    @Slot()
     def _on_ask(self) -> None:
         if self._loaded is not None and self._loaded.stored is not None:
             self.ask_requested.emit(self._loaded.stored.document)
 
+    @Slot(str, str)
     def _on_path_clicked(self, target: str, words: str) -> None:
         page = self._loaded.stored if self._loaded else None
         if page is None:
@@ -581,10 +591,12 @@ class ReadingPane(QWidget):
         library = self._library
         self._bridge.run(self, lambda: linked_document(library, page, target, words), show)
 
+    @Slot(bool)
     def _on_text_toggled(self, as_text: bool) -> None:
         if self.place is not None:
             self._show(self.place, as_text=as_text)
 
+    @Slot(object)
     def _on_way_out(self, way_out: WayOut) -> None:
         document = self._loaded.stored.document if self._loaded and self._loaded.stored else None
         if way_out is WayOut.LIBRARY:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
-from PySide6.QtCore import QDate, Signal
+from PySide6.QtCore import QDate, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QDateEdit, QDialog, QGridLayout, QMenu, QWidget
 
 from desktop_rag.core.language.translation import number_in_words, tr
@@ -58,6 +58,7 @@ class DateDialog(QDialog):
         buttons = horizontal(Stretch(), self._cancel, self._apply)
         grid.addLayout(buttons, 3, 0, 1, 2)
 
+    @Slot()
     def _on_applied(self) -> None:
         first = _chosen(self._first) if self._has_first.isChecked() else None
         last = _chosen(self._last) if self._has_last.isChecked() else None
@@ -123,6 +124,7 @@ class FilterBar(QWidget):
         """Choose a filter."""
         self._set(with_filter(self.filters, added))
 
+    @Slot()
     def clear(self) -> None:
         """Choose none."""
         self._set(())
@@ -189,6 +191,7 @@ class FilterBar(QWidget):
         else:
             self._set(tuple(each for each in self.filters if each != toggled))
 
+    @Slot()
     def _on_other_days(self) -> None:
         dialog = DateDialog(self.window())
 

@@ -13,6 +13,7 @@ from PySide6.QtCore import (
     QSize,
     Qt,
     Signal,
+    Slot,
 )
 from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import (
@@ -373,6 +374,7 @@ class ResultList(QListView):
         ):
             super().mousePressEvent(event)
 
+    @Slot(QModelIndex)
     def _on_clicked(self, index: QModelIndex) -> None:
         row = self._rows.row_of(index)
         if isinstance(row, MoreRow):

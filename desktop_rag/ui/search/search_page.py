@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QStringListModel, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QStringListModel, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QCompleter,
@@ -98,6 +98,7 @@ class TagCompletion(QObject):
         model = self._completer.completionModel()
         return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
 
+    @Slot(str)
     def _on_edited(self, _text: str) -> None:
         begun = self._begun()
         if begun is None:
@@ -115,6 +116,7 @@ class TagCompletion(QObject):
     def _begun(self) -> re.Match[str] | None:
         return _BEGUN.search(self._field.text()[: self._field.cursorPosition()])
 
+    @Slot(str)
     def _on_chosen(self, name: str) -> None:
         begun = self._begun()
         if begun is None:
@@ -174,22 +176,26 @@ class ResultActions(QObject):
             return tr("Ask about these {files}", files=files)
         return tr("Ask about all {files}", files=files)
 
+    @Slot()
     def ask(self) -> None:
         """Ask about the selection."""
         if asked := self.asked:
             items = (ScopeItem.of_document(document) for document in asked)
             self.ask_requested.emit(QuestionScope.of(*items))
 
+    @Slot()
     def edit_tags(self) -> None:
         """Change the tags of the selected files."""
         self._tags.edit(self._results.selected)
 
+    @Slot()
     def open(self) -> None:
         """Open the current result in another program, at its place."""
         if found := self._results.current:
             document = self._results.results.document(found.passage)
             self._opener.open(document.path, document.address, found.passage.anchor)
 
+    @Slot(QPoint)
     def _show_menu(self, place: QPoint) -> None:
         if self._results.selected:
             self.make_menu().popup(place)
@@ -286,6 +292,7 @@ class PreviewSide(QSplitter):
         self._wanted = (found, words) if found else None
         self._settling.start()
 
+    @Slot()
     def read(self) -> None:
         """Focus the document."""
         self._is_closed, self._is_reading = False, True
@@ -294,6 +301,7 @@ class PreviewSide(QSplitter):
         self._preview()
         self.pane.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    @Slot()
     def close_document(self) -> None:
         """Give all room to the results, until one is read again."""
         self._is_closed = not self._is_reading or self.has_room
@@ -301,6 +309,7 @@ class PreviewSide(QSplitter):
         self._arrange()
         self.left.emit()
 
+    @Slot()
     def _preview(self) -> None:
         wanted = self._wanted
         self._side.setCurrentWidget(self.pane if wanted else self._empty)
@@ -465,11 +474,13 @@ class SearchPage(QWidget):
 
     # --- called by the window --------------------------------------------------------------------
 
+    @Slot()
     def focus_field(self) -> None:
         """Focus the field and select its text."""
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()
 
+    @Slot(object, int, int)
     def show_library(self, _collections: Sequence[Collection], sources: int, files: int) -> None:
         """Take the numbers of folders and searchable files."""
         self._facts, self._files = replace(self._facts, sources=sources), files
@@ -505,6 +516,7 @@ class SearchPage(QWidget):
         else:
             self._load_choices()
 
+    @Slot()
     def _on_reload(self) -> None:
         self._load_choices()
         if not self._search.is_settled:
@@ -522,6 +534,7 @@ class SearchPage(QWidget):
         if not are_all_there:
             self._search_again()
 
+    @Slot()
     def _load_choices(self) -> None:
         library = self._library
         self._bridge.run(self, lambda: choices_of(library), self._show_choices)
@@ -533,6 +546,7 @@ class SearchPage(QWidget):
 
     # --- searching -------------------------------------------------------------------------------
 
+    @Slot()
     def _search_now(self) -> None:
         self._search.search(self.field.text(), reach_of(self.filters.filters))
         if not self._search.is_settled and not self.results.results.passages:
@@ -578,6 +592,7 @@ class SearchPage(QWidget):
             )  # fmt: skip
         self._show_actions()
 
+    @Slot()
     def _show_actions(self) -> None:
         has_results = bool(self.results.results.passages)
         selected = self.results.selected
@@ -591,24 +606,29 @@ class SearchPage(QWidget):
 
     # --- actions of the person -------------------------------------------------------------------
 
+    @Slot(object)
     def _on_chosen(self, found: FoundPassage | None) -> None:
         self.side.show_passage(found, words_of(self.results.results.text))
         self._show_actions()
 
+    @Slot()
     def _on_filters_dropped(self) -> None:
         self.filters.clear()
         self.field.setText(without_filters(self.field.text()))
 
+    @Slot()
     def _on_reading_left(self) -> None:
         if self.results.isVisible():
             self.results.setFocus(Qt.FocusReason.OtherFocusReason)
         else:
             self.focus_field()
 
+    @Slot()
     def _on_tags_changed(self) -> None:
         self._load_choices()
         self._search_again()
 
+    @Slot()
     def _on_escape(self) -> None:
         """Go from the results to the field; in the field, clear it."""
         if self.field.hasFocus():

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QLineEdit, QWidget
 
@@ -90,6 +90,7 @@ class HotkeyField(QWidget):
     def _say(self, words: str) -> None:
         self._outcome.say(words)
 
+    @Slot(str)
     def _on_pressed(self, text: str) -> None:
         if text and Hotkey.parse(text) is None:
             self._say(tr("Use it with Ctrl, Alt or Meta, or a function key."))
@@ -166,6 +167,7 @@ class BackgroundForm(ValueForm):
         self._hotkey.show_outcome(outcome.get(Action.ASK))
         self._selection_hotkey.show_outcome(outcome.get(Action.ASK_ABOUT_SELECTION))
 
+    @Slot()
     def _on_ask_clicked(self) -> None:
         self.change_to(replace(self.value, asks_for_hotkeys=True))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QPainter, QPalette
 from PySide6.QtWidgets import (
     QApplication,
@@ -72,6 +72,7 @@ class FoundList(QWidget):
         """Choose another one by a key."""
         QApplication.sendEvent(self._list, event)
 
+    @Slot()
     def open_current(self) -> None:
         """Open the chosen one."""
         if item := self._list.currentItem():

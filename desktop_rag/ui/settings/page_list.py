@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -166,11 +166,13 @@ class PageList(QWidget):
 
     # --- the search ------------------------------------------------------------------------------
 
+    @Slot()
     def focus_search(self) -> None:
         """Let the person write what to look for."""
         self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._search.selectAll()
 
+    @Slot(object)
     def show_found(self, found: Found) -> None:
         """Show the part of what was found, scrolled to its field, which gets the focus."""
         widget = self.show_part(found.part)
@@ -186,6 +188,7 @@ class PageList(QWidget):
                 control.setFocus(Qt.FocusReason.ShortcutFocusReason)
                 return
 
+    @Slot(str)
     def _on_searched(self, text: str) -> None:
         self._found.show_found(search(self.every, text))
         self._shown.setCurrentWidget(self._found if text.strip() else self._pages)
@@ -200,6 +203,7 @@ class PageList(QWidget):
 
     # --- the list --------------------------------------------------------------------------------
 
+    @Slot()
     def _on_selected(self) -> None:
         # Assistive programs select without making it the current one.
         if selected := self._names.selectedItems():

@@ -1,6 +1,6 @@
 """A page of the settings, with its parts below their tabs. Qt thread."""
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QWidget
 
 from desktop_rag.ui.settings.settings_parts import Part
@@ -99,6 +99,7 @@ class PartedPage(QWidget):
         for widget, actions in self._actions.items():
             actions.setVisible(widget is self._widgets.currentWidget())
 
+    @Slot(int)
     def _on_tab_changed(self, at: int) -> None:
         is_other = at != self._widgets.currentIndex()
         self._widgets.setCurrentIndex(at)

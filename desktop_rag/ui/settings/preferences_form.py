@@ -4,7 +4,7 @@ import os
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QSlider, QWidget
 
@@ -202,6 +202,7 @@ class RetrievalForm(ValueForm):
         )
         self.add_note(self._balance_note)
 
+    @Slot(int)
     def _show_balance(self, meaning: int) -> None:
         self._balance_note.setText(
             tr("{value}% words, {meaning}% meaning", value=_HUNDRED - meaning, meaning=meaning)
@@ -421,6 +422,7 @@ class TranscriptionForm(ValueForm):
 
     # --- test ------------------------------------------------------------------------------------
 
+    @Slot()
     def _on_test_clicked(self) -> None:
         self.settle()
         if self._address.property("state") == "wrong" or not self.value.base_url:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
@@ -71,6 +71,7 @@ class MemoryField(QWidget):
         super().showEvent(event)
         self._refresh()
 
+    @Slot()
     def _on_delete_clicked(self) -> None:
         count = count_of(self._count, tr("remembered answer"), tr("remembered answers"))
         title, text = tr("Delete remembered answers"), _QUESTION.format(count=count)
@@ -243,6 +244,7 @@ class SettingsPage(PageList):
         self._show_settings(settings.value)
         self._connect()
 
+    @Slot(object)
     def _show_settings(self, settings: Settings) -> None:
         self._models.show_settings(settings)
         for name, form in self._forms:
@@ -257,6 +259,7 @@ class SettingsPage(PageList):
         """Show or hide the way to the models that the app runs itself."""
         self._models.offer_own(is_offered=is_offered)
 
+    @Slot()
     def add_endpoint(self) -> None:
         """Show the models with the empty form of a new endpoint."""
         self.show_named(WRITTEN)
@@ -323,16 +326,19 @@ class SettingsPage(PageList):
             if same == name:
                 form.show_value(value)
 
+    @Slot()
     def _on_undo_clicked(self) -> None:
         shown = self._models.shown
         self._settings.undo()
         if self._models.shown != shown:
             self._forget()
 
+    @Slot()
     def _forget(self) -> None:
         self._settings.forget_changes()
         self._show_undo()
 
+    @Slot()
     def _show_undo(self) -> None:
         last = self._settings.last_change
         for widget in (self._saved, self._undo):

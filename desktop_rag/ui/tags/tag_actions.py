@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QStringListModel, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QStringListModel, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QCompleter, QDialog, QLineEdit, QListWidget, QListWidgetItem, QWidget
 
@@ -155,11 +155,13 @@ class TagDialog(QDialog):
             self._tags.setCurrentItem(item)
         self._show_list()
 
+    @Slot()
     def _take_typed(self) -> None:
         self._take(typed_tags(self._field.text()))
         self._field.clear()
         self._field.setFocus()
 
+    @Slot(str)
     def _on_edited(self, text: str) -> None:
         """A comma ends a tag."""
         self._error.hide()
@@ -177,6 +179,7 @@ class TagDialog(QDialog):
                 return True
         return super().eventFilter(watched, event)
 
+    @Slot()
     def _on_saved(self) -> None:
         self._take_typed()
         states = {str(item.data(_TAG)): item.checkState() for item in self._items()}
@@ -200,6 +203,7 @@ class TagActions(QObject):
         self._library = library
         self._page = page
 
+    @Slot(object)
     def edit(self, documents: Sequence[Document]) -> None:
         """Let the person change the tags of these documents, as they are stored now."""
         library, ids = self._library, [document.document_id for document in documents]

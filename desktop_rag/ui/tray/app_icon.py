@@ -16,6 +16,7 @@ from PySide6.QtCore import (
     QSize,
     Qt,
     Signal,
+    Slot,
 )
 from PySide6.QtGui import QColor, QFileOpenEvent, QIcon, QImage, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
@@ -220,6 +221,7 @@ class OpeningIcon(QObject):
         self._icon.activated.disconnect(self._on_activated)
         return self._icon if self._icon.isVisible() else None
 
+    @Slot(QSystemTrayIcon.ActivationReason)
     def _on_activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
         if reason is QSystemTrayIcon.ActivationReason.Trigger:
             self.quick_ask_requested.emit()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QClipboard, QGuiApplication, QWindow
 from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
 
@@ -103,6 +103,7 @@ class Notifications(QObject):
         """Notify of a complete answer."""
         self._show(_ANSWER, conversation)
 
+    @Slot()
     def on_pressed(self) -> None:
         """Request what the last notification, which was pressed, is about."""
         if self._on_press:
@@ -378,22 +379,26 @@ class Presence(QObject):
             self.popup_built.emit(self._popup)
         return self._popup
 
+    @Slot()
     def quick_ask(self, question: str = "", selection: str = "") -> None:
         """Show the popup, with this question or this text from another program."""
         self.popup.pop_up(question, selection)
         # After the popup is on the screen, and while the person types the first letters.
         self.needed.emit()
 
+    @Slot(int)
     def _on_page_built(self, position: int) -> None:
         if position == SETTINGS:
             form = self._window.settings_page.background
             form.show_hotkeys(self.hotkeys.outcome)
             self.hotkeys.bound.connect(form.show_hotkeys)
 
+    @Slot(str, str)
     def _notify(self, title: str, text: str) -> None:
         if not self.tray.notify(title, text):
             self._bridge.run(self, lambda: self._notifier.notify(title, text))
 
+    @Slot(Qt.ApplicationState)
     def _on_app_state(self, state: Qt.ApplicationState) -> None:
         if state is Qt.ApplicationState.ApplicationActive:
             self.needed.emit()
@@ -436,16 +441,19 @@ class Presence(QObject):
         prompts = self.popup.field.prompts
         self._bridge.run(self.popup, self._chat.prompts.all, prompts.show_prompts)
 
+    @Slot()
     def _on_prompts_requested(self) -> None:
         self.popup.hide()
         self._window.raise_window()
         self._window.chat_page.prompts.manage()
 
+    @Slot()
     def _on_folder_requested(self) -> None:
         self.popup.hide()
         self._show_page(LIBRARY)
         self._window.library_page.choose_folder()
 
+    @Slot(object, str, object)
     def _on_continued(
         self, conversation: Conversation | None, question: str, scope: QuestionScope
     ) -> None:
@@ -454,20 +462,24 @@ class Presence(QObject):
         else:
             self._window.raise_window(question, scope)
 
+    @Slot(object)
     def _show_conversation(self, conversation: Conversation) -> None:
         self._window.show_conversation(conversation)
         self._window.raise_window()
 
+    @Slot(QWindow)
     def _on_focus_changed(self, focused: QWindow | None) -> None:
         # Its notices say what failed.
         if focused and focused is self._window.windowHandle():
             self.tray.forget_error()
 
+    @Slot(object)
     def _on_unknown_folder_requested(self, folder: Path) -> None:
         self.popup.hide()
         self._show_page(LIBRARY)
         self._window.library_page.add_paths([folder])
 
+    @Slot()
     def _on_failures_requested(self) -> None:
         facts = self.tray.facts
         if facts.failed or facts.offline:
@@ -476,6 +488,7 @@ class Presence(QObject):
         else:
             self._window.raise_window()
 
+    @Slot()
     def _on_models_requested(self) -> None:
         self._window.raise_window()
         self._window.show_models()

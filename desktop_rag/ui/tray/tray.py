@@ -8,7 +8,7 @@ the window closes.
 import sys
 from collections.abc import Sequence
 
-from PySide6.QtCore import QDateTime, QLocale, QObject, QTimer, Signal
+from PySide6.QtCore import QDateTime, QLocale, QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
@@ -126,6 +126,7 @@ class Tray(QObject):
         self._icon.showMessage(title, text, self._app_icon.icon())
         return True
 
+    @Slot()
     def refresh(self) -> None:
         """Count the files and folders again."""
         library = self._library
@@ -187,6 +188,7 @@ class Tray(QObject):
             self._recent.addAction(title).setData(chat)
         self._recent.setEnabled(bool(self._chats))
 
+    @Slot()
     def _on_pause_toggled(self) -> None:
         if self._library.indexing.is_paused:
             self._library.indexing.resume()
@@ -195,6 +197,7 @@ class Tray(QObject):
             self._library.indexing.pause()
         self._on_progress(ProgressChanged(self._library.indexing.progress()))
 
+    @Slot()
     def _on_pictures_toggled(self) -> None:
         indexing = self._library.indexing
         match indexing.progress().pictures.hold:
@@ -212,6 +215,7 @@ class Tray(QObject):
             self._resume.stop()
         self._change_facts(progress=event.progress, is_paused=is_paused)
 
+    @Slot(QSystemTrayIcon.ActivationReason)
     def _on_activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
         if reason is QSystemTrayIcon.ActivationReason.Trigger:
             self.quick_ask_requested.emit()
@@ -230,6 +234,7 @@ class Tray(QObject):
         icon.messageClicked.connect(self.notification_pressed)
         return icon
 
+    @Slot()
     def _show_icon(self) -> None:
         if not self.is_there:
             self._retry.start(_TRIES_MS[min(self._tries, len(_TRIES_MS) - 1)])

@@ -15,6 +15,7 @@ from PySide6.QtCore import (
     Qt,
     QTimer,
     Signal,
+    Slot,
 )
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
@@ -361,6 +362,7 @@ class ActivityPage(ScrolledPage):
 
     # --- events ----------------------------------------------------------------------------------
 
+    @Slot()
     def _refresh(self) -> None:
         """Read the events that match; a reading under way is for another filter."""
         if self._job:
@@ -411,6 +413,7 @@ class ActivityPage(ScrolledPage):
         is_of_calls = self._filters.wanted == EventFilter(frozenset({EventKind.CALL}))
         return _NO_CALLS if is_of_calls else _NO_MATCH
 
+    @Slot(object)
     def _on_event_chosen(self, event: ActivityEvent | None) -> None:
         title = self._model.chat_title(event) if event else ""
         self._details.show_event(event, title)
@@ -424,6 +427,7 @@ class ActivityPage(ScrolledPage):
 
     # --- actions ---------------------------------------------------------------------------------
 
+    @Slot()
     def _on_export_clicked(self) -> None:
         save_as(
             self,
@@ -457,6 +461,7 @@ class ActivityPage(ScrolledPage):
 
         self._bridge.run(self, write, tell)
 
+    @Slot()
     def _on_delete_clicked(self) -> None:
         ask_first(self, tr("Delete activity"), _DELETE, tr("Delete all"), self._delete_all)
 

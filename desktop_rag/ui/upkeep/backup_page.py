@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Event
 from typing import TypeVar
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QHBoxLayout, QWidget
 
@@ -217,6 +217,7 @@ class BackupPage(ScrolledPage):
 
     # --- backing up --------------------------------------------------------------------------
 
+    @Slot()
     def _on_collection_clicked(self) -> None:
         collection = self._collections[self._choice.currentIndex()]
         self._ask_where(collection.name, collection)
@@ -250,6 +251,7 @@ class BackupPage(ScrolledPage):
 
     # --- taking in ---------------------------------------------------------------------------
 
+    @Slot()
     def _on_import_clicked(self) -> None:
         def preview(path: str) -> None:
             self._preview(Path(path), Path(path).name)
@@ -323,10 +325,12 @@ class BackupPage(ScrolledPage):
         else:
             self._ticks.stop()
 
+    @Slot()
     def _on_tick(self) -> None:
         if self._said:
             self._progress.setText(told(self._said.popleft()))
 
+    @Slot()
     def _on_cancel_clicked(self) -> None:
         self._cancel.set()
         self._stop.setEnabled(False)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from threading import Event
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QGridLayout, QMessageBox, QWidget
 
@@ -59,6 +59,7 @@ class RepairCard(Card):
         self._is_needed = is_needed
         self._show_state(not self.take_back.isHidden())
 
+    @Slot()
     def _on_arrange_clicked(self) -> None:
         box = plain_question(self, tr("Repair the library"), _CONFIRMATION)
         yes = box.addButton(tr("Repair at next start"), QMessageBox.ButtonRole.AcceptRole)
@@ -190,6 +191,7 @@ class HealthPage(ScrolledPage):
             self.column.addWidget(widget)
         self._show_buttons()
 
+    @Slot()
     def _on_check_clicked(self) -> None:
         self._findings.clear()
         clear(self._rows)
@@ -201,6 +203,7 @@ class HealthPage(ScrolledPage):
         self._show_buttons()
         self.cancel.setFocus()
 
+    @Slot()
     def _on_cancel_clicked(self) -> None:
         if self._job:
             self._job.cancel()
@@ -209,6 +212,7 @@ class HealthPage(ScrolledPage):
         self._show_buttons()
         self.check.setFocus()
 
+    @Slot()
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText("\n".join(lines_of(self._findings)) + "\n")
         self._tell(tr("Copied. {told}", told=self._told()))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QVBoxLayout
 
@@ -130,6 +130,7 @@ class PrivacyPage(ScrolledPage):
         self._places[button] = kind.place
         return button
 
+    @Slot()
     def _on_change_clicked(self) -> None:
         button = self.sender()
         assert isinstance(button, TextButton)

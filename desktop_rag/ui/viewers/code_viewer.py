@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Event
 
-from PySide6.QtCore import QRect, QSize, Qt, QTimer
+from PySide6.QtCore import QRect, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import (
     QFontDatabase,
     QPainter,
@@ -193,12 +193,14 @@ class CodeEditor(QPlainTextEdit):
             inside.left(), inside.top(), self.number_width_px, inside.height()
         )
 
+    @Slot(QRect, int)
     def _on_update(self, rect: QRect, dy: int) -> None:
         if dy:
             self._numbers.scroll(0, dy)
         else:
             self._numbers.update(0, rect.y(), self._numbers.width(), rect.height())
 
+    @Slot()
     def _on_theme_changed(self) -> None:
         self._generation += 1
         self.mark(self._cited, self._hits)
@@ -308,6 +310,7 @@ class CodeViewer(Viewer):
 
             self._job = self._bridge.run(self, lambda: code_lines(text, span[0]), show)
 
+    @Slot()
     def _add_some(self) -> None:
         """Add slices for a few milliseconds, then let the window handle events."""
         stop_at = time.perf_counter() + _BUDGET_S
@@ -334,6 +337,7 @@ class CodeViewer(Viewer):
         self._colours = colours
         self.code.set_colours(colours)
 
+    @Slot()
     def _on_cursor_moved(self) -> None:
         number = self._lines.first_number + self.code.textCursor().blockNumber()
         self.place_changed.emit(tr("line {number:,}", number=number))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer, QUrl, Signal
+from PySide6.QtCore import QTimer, QUrl, Signal, Slot
 from PySide6.QtGui import QFontDatabase, QTextBlockFormat, QTextCharFormat, QTextCursor, QTextOption
 from PySide6.QtWidgets import QWidget
 
@@ -260,6 +260,7 @@ class PageBrowser(InertBrowser):
             cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
         return begin, cursor.selectedText()
 
+    @Slot(QUrl)
     def _on_anchor_clicked(self, url: QUrl) -> None:
         href = url.toString(QUrl.ComponentFormattingOption.FullyEncoded)
         if target := linked_path(href):
@@ -370,6 +371,7 @@ class PageViewer(Viewer):
 
         self._job = self._bridge.run(self, lambda: source.render(chapter, look), arrived)
 
+    @Slot()
     def _lay_out(self) -> None:
         """Put pieces on the page for a few milliseconds, then let the window handle events."""
         stop_at = time.perf_counter() + _BUDGET_S
@@ -414,10 +416,12 @@ class PageViewer(Viewer):
         elif wants_above:
             self._load(self._first - 1, below=False)
 
+    @Slot()
     def _on_scrolled(self) -> None:
         if not self._waiting:
             self._load_more()
 
+    @Slot()
     def _on_theme_changed(self) -> None:
         if self._source is not None:
             self._begin_at(self._cited)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from threading import Event
 
-from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QGuiApplication,
@@ -178,6 +178,7 @@ class PageCanvas(QAbstractScrollArea):
         self._words |= {page: p.words for page, p in pictures.items() if p.words}
         self.viewport().update()
 
+    @Slot(float)
     def set_zoom(self, zoom: float) -> None:
         """Change the zoom; the middle of the window stays where it is."""
         zoom = min(max(zoom, MIN_ZOOM), MAX_ZOOM)
@@ -194,11 +195,13 @@ class PageCanvas(QAbstractScrollArea):
             return ""
         return text_of(self._words, selected(self._words, *self._selection))
 
+    @Slot()
     def copy(self) -> None:
         """Put the selected words on the clipboard."""
         if text := self.selected_text:
             QGuiApplication.clipboard().setText(text)
 
+    @Slot()
     def select_page(self) -> None:
         """Select all words of the current page."""
         if words := self._words.get(self.page):
@@ -224,6 +227,7 @@ class PageCanvas(QAbstractScrollArea):
         number = word_at(self._words.get(page, ()), x, y)
         return None if number is None else (page, number)
 
+    @Slot(QPoint)
     def _on_menu_requested(self, place: QPoint) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -383,6 +387,7 @@ class PageCanvas(QAbstractScrollArea):
                 for box in boxes:
                     painter.drawRect(_on(place, box))
 
+    @Slot()
     def _on_moved(self) -> None:
         self.viewport().update()
         self.moved.emit()
@@ -642,11 +647,13 @@ class PagesViewer(Viewer):
         if 1 <= self.canvas.page + by <= self._count:
             self._scroll_to(self.canvas.page + by)
 
+    @Slot(int)
     def _scroll_to(self, page: int) -> None:
         if page != self.canvas.page:
             self._target = None
             self.canvas.scroll_to(page)
 
+    @Slot()
     def _on_moved(self) -> None:
         if not (page := self.canvas.page):
             return

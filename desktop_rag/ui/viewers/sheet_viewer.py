@@ -5,7 +5,14 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    Slot,
+)
 from PySide6.QtGui import QBrush, QGuiApplication, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -203,6 +210,7 @@ class SheetViewer(Viewer):
         if self._model is not None:
             self._model.mark(self._cited, self._hits)
 
+    @Slot(int)
     def _show_sheet(self, sheet: int) -> None:
         if not 0 <= sheet < len(self._grids):
             return
@@ -229,6 +237,7 @@ class SheetViewer(Viewer):
             if column < _FITTED_COLUMNS:
                 self.table.setColumnWidth(column, min(width, _MAX_COLUMN_PX))
 
+    @Slot(QModelIndex, QModelIndex)
     def _on_current(self, index: QModelIndex, _before: QModelIndex) -> None:
         if self._model is None or not index.isValid():
             return

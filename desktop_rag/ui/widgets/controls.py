@@ -7,7 +7,7 @@ can load local files.
 import html
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, SignalInstance
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, SignalInstance, Slot
 from PySide6.QtGui import (
     QHideEvent,
     QKeyEvent,
@@ -423,6 +423,7 @@ class Spinner(QWidget):
             QRectF(self.rect()).adjusted(2, 2, -2, -2), -16 * self._angle, 16 * _ARC_DEGREES
         )
 
+    @Slot()
     def _on_step(self) -> None:
         self._angle = (self._angle + _STEP_DEGREES) % _TURN_DEGREES
         self.update()

@@ -1,6 +1,6 @@
 """The bar that finds words in a document or a chat. Qt thread."""
 
-from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
@@ -84,6 +84,7 @@ class FindBar(QWidget):
         else:
             self.stepped.emit(by)
 
+    @Slot()
     def _on_settled(self) -> None:
         self._timer.stop()
         self.words_changed.emit(self.field.text())

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox, QWidget
 
@@ -92,6 +92,7 @@ class FormDialog(QDialog):
         self._error.say(failure_in_words(error))
         self._send.setEnabled(True)
 
+    @Slot()
     def _on_send_clicked(self) -> None:
         self._send.setEnabled(False)
         self.submitted.emit(self.value())

@@ -13,6 +13,7 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     Qt,
     Signal,
+    Slot,
 )
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
@@ -45,6 +46,7 @@ class ItemList(QListWidget):
         self.model().modelReset.connect(self._tell)
         self._tell()
 
+    @Slot()
     def _tell(self) -> None:
         # Screen readers don't read painted words.
         self.setAccessibleDescription("" if self.count() else self._empty_text)

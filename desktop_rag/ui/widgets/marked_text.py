@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSizeF, Qt, QUrl
+from PySide6.QtCore import QSizeF, Qt, QUrl, Slot
 from PySide6.QtGui import QImage, QTextCharFormat, QTextCursor, QWheelEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QTextEdit
 
@@ -57,6 +57,7 @@ class MarkedText(QTextEdit):
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
 
+    @Slot()
     def _write(self) -> None:
         plain, marked = self._format(self._role), self._format("highlight_text")
         marked.setBackground(self._theme.colour("highlight"))
@@ -76,5 +77,6 @@ class MarkedText(QTextEdit):
         char_format.setForeground(self._theme.colour(role))
         return char_format
 
+    @Slot(QSizeF)
     def _on_size_changed(self, size: QSizeF) -> None:
         self.setFixedHeight(max(1, math.ceil(size.height())))

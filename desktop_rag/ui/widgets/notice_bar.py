@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from desktop_rag.core.errors import AppError
@@ -59,6 +59,7 @@ class NoticeCard(Card):
         if passes:
             self._passing.start()
 
+    @Slot()
     def _on_passed(self) -> None:
         focused = self.window().focusWidget()
         if not (self.underMouse() or (focused and self.isAncestorOf(focused))):
@@ -138,6 +139,7 @@ class NoticeBar(QWidget):
         self._column.insertWidget(0, card)
         self.show()
 
+    @Slot()
     def _on_closed(self) -> None:
         card = self.sender()
         if isinstance(card, NoticeCard):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import Signal, SignalInstance
+from PySide6.QtCore import Signal, SignalInstance, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -164,5 +164,6 @@ class ValueForm(SettingsSection):
             case _:
                 raise TypeError(field)
 
+    @Slot()
     def _on_edited(self) -> None:
         self.change_to(self.read())

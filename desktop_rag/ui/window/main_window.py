@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QPoint, QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QPoint, QRect, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -173,6 +173,7 @@ class StatusStrip(QPushButton):
         elif not self._repaint.isActive():
             self._repaint.start()
 
+    @Slot()
     def _show(self) -> None:
         line = progress_line(self._progress)
         if file := self._progress.current_file:
@@ -225,6 +226,7 @@ class ShortcutsDialog(QDialog):
         self._tree.expandAll()
         self._field.textChanged.connect(self._on_text_changed)
 
+    @Slot(str)
     def _on_text_changed(self, text: str) -> None:
         words = text.casefold().split()
         is_any = False
@@ -253,6 +255,7 @@ class SettingsSaving(QObject):
         self._unsaved: Settings | None = None
         self._is_saving = False
 
+    @Slot(object)
     def save(self, settings: Settings) -> None:
         """Save these settings once the save under way is done."""
         self._unsaved = settings
@@ -373,6 +376,7 @@ class MainWindow(QMainWindow):
         self._saving.failed.connect(self.notices.show_error)
         self.pages.built.connect(self._on_page_built)
 
+    @Slot(int)
     def _on_page_built(self, position: int) -> None:
         if position == CHAT:
             self._connect_chat(self.chat_page)
@@ -401,10 +405,12 @@ class MainWindow(QMainWindow):
         page.folder_requested.connect(self._on_first_folder_requested)
         page.library_requested.connect(self._on_library_requested)
 
+    @Slot()
     def _on_comparison_requested(self) -> None:
         self.show_page(SETTINGS)
         self.settings_page.show_named(self.pages.comparison)
 
+    @Slot()
     def _on_writing_requested(self) -> None:
         self.ways_to_write()
 
@@ -439,6 +445,7 @@ class MainWindow(QMainWindow):
         ):
             bind(self, keys, words, slot)
 
+    @Slot()
     def show_shortcuts(self) -> None:
         """Show all shortcuts of the app."""
         for position in range(len(PAGES)):
@@ -458,6 +465,7 @@ class MainWindow(QMainWindow):
         else:
             self.chats.refresh()
 
+    @Slot(int)
     def show_page(self, position: int) -> None:
         """Show the page at this position in the navigation rail."""
         self._rail.choose(position)
@@ -468,12 +476,14 @@ class MainWindow(QMainWindow):
         elif position == SEARCH:
             self.search_page.focus_field()
 
+    @Slot(object)
     def show_place(self, place: Place) -> None:
         """Show the page where this kind of connection is switched on or off."""
         self.show_page(LIBRARY if place is Place.LIBRARY else SETTINGS)
         if heading := _HEADINGS.get(place):
             self.settings_page.reveal(heading)
 
+    @Slot()
     def show_models(self) -> None:
         """Show where a model is chosen; without one, look for one on this computer."""
         self.show_page(SETTINGS)
@@ -537,9 +547,11 @@ class MainWindow(QMainWindow):
     def _on_progress(self, event: ProgressChanged) -> None:
         self.status.show_progress(event.progress)
 
+    @Slot(object, object)
     def _on_undo_offered(self, notice: Notice, undo: Callable[[], None]) -> None:
         self.notices.offer(notice, tr("Undo"), undo)
 
+    @Slot(object)
     def _on_settings_changed(self, settings: Settings) -> None:
         self._theme.apply(settings.appearance)
         if chat := self.pages.built_chat:
@@ -549,40 +561,49 @@ class MainWindow(QMainWindow):
         settings = self.settings.value
         self.settings.change(replace(settings, appearance=settings.appearance.zoomed(steps)))
 
+    @Slot(int)
     def _on_page_chosen(self, position: int) -> None:
         self._returns_to_chat = False
         self.show_page(position)
 
+    @Slot()
     def _on_first_folder_requested(self) -> None:
         self._on_folder_requested()
         self._returns_to_chat = True
 
+    @Slot(object, int, int)
     def _on_overview_loaded(self, _collections: object, sources: int, _files: int) -> None:
         if sources and self._returns_to_chat:
             self._returns_to_chat = False
             self.show_page(CHAT)
 
+    @Slot()
     def _on_new_chat(self) -> None:
         self.show_page(CHAT)
         self.chat_page.new_chat()
 
+    @Slot()
     def _on_strip_clicked(self) -> None:
         """Open the library, at the files that the line counts as not read."""
         self.show_page(LIBRARY)
         if self.status.tells_of_unread:
             self.library_page.show_unread()
 
+    @Slot()
     def _on_library_requested(self) -> None:
         self.show_page(LIBRARY)
 
+    @Slot(str)
     def _on_question_requested(self, question: str) -> None:
         self.show_page(CHAT)
         self.chat_page.write_question(question)
 
+    @Slot(object)
     def _on_summary_requested(self, scope: QuestionScope) -> None:
         self.show_page(CHAT)
         self.chat_page.summarise(scope)
 
+    @Slot()
     def _on_folder_requested(self) -> None:
         self.show_page(LIBRARY)
         self.library_page.choose_folder()

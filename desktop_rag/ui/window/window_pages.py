@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QStackedWidget, QWidget
 
 from desktop_rag.answer.chat import Chat
@@ -98,6 +98,7 @@ class NavigationRail(QWidget):
             )
         self._tint()
 
+    @Slot()
     def _tint(self) -> None:
         for button in self._group.buttons():
             role = "accent_soft_text" if self._group.id(button) == self._current else "muted"
@@ -240,14 +241,17 @@ class WindowPages(QStackedWidget):
             self._add(SETTINGS, self.built_settings)
         return self.built_settings
 
+    @Slot(object)
     def _on_long_pictures_chosen(self, chosen: LongReading) -> None:
         settings = self._settings.value
         index = replace(settings.index, long_pictures=chosen)
         self._settings.change(replace(settings, index=index))
 
+    @Slot()
     def _on_prompts_requested(self) -> None:
         self.chat.prompts.manage()
 
+    @Slot()
     def _on_assistants_requested(self) -> None:
         self.chat.assistants.show_all()
 

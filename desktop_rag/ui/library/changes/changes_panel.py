@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
@@ -153,6 +153,7 @@ class ChangesPanel(QWidget):
             FOCUSED,
         )  # fmt: skip
 
+    @Slot()
     def _read(self) -> None:
         self._job.cancel()
         since = _beginning(self._period.currentData())
@@ -170,6 +171,7 @@ class ChangesPanel(QWidget):
             chip.setText(_words(kind, len(rows) if kind is None else counts[kind]))
         self._show_chosen()
 
+    @Slot()
     def _show_chosen(self) -> None:
         chosen = selected_value(self._chips)
         self._model.show([row for row in self._rows if chosen in {None, row.change.kind}])
@@ -180,11 +182,13 @@ class ChangesPanel(QWidget):
         what = tr("No file changed") if self._chips[None].isChecked() else tr("No such change")
         self._table.set_empty_text(f"{what} {period}.")
 
+    @Slot(QModelIndex)
     def _on_opened(self, index: QModelIndex) -> None:
         change = self._model.row_at(index.row()).change
         if change.kind is not FileChangeKind.REMOVED:
             self.read_requested.emit(change.document_id)
 
+    @Slot()
     def _on_return_pressed(self) -> None:
         if self._table.currentIndex().isValid():
             self._on_opened(self._table.currentIndex())

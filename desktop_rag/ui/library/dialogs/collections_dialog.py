@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import Collection, Source
@@ -184,6 +184,7 @@ class CollectionsDialog(QDialog):
     def _collection(self) -> Collection:
         return self._collections[self._chosen.currentIndex()]
 
+    @Slot()
     def _show(self) -> None:
         self._question.hide()
         self._name.setText(self._collection.name)
@@ -194,6 +195,7 @@ class CollectionsDialog(QDialog):
         self._model.show_spec(self._collection.embedder)
         self._hosts.setPlainText("\n".join(self._collection.intranet_hosts))
 
+    @Slot()
     def _on_new(self) -> None:
         if self._collections[-1].collection_id:
             self._collections.append(Collection("", ""))
@@ -201,6 +203,7 @@ class CollectionsDialog(QDialog):
         self._chosen.setCurrentIndex(len(self._collections) - 1)
         self._name.setFocus()
 
+    @Slot()
     def _on_saved(self) -> None:
         before = self._collection
         method = selected_value(self._methods)
@@ -211,6 +214,7 @@ class CollectionsDialog(QDialog):
         self.saved.emit(edited, self._members.chosen)
         self.accept()
 
+    @Slot()
     def _on_removed(self) -> None:
         self.removed.emit(self._collection.collection_id)
         self.accept()

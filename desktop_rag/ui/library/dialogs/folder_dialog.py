@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QWidget
 
 from desktop_rag.core.domain import WHOLE_FOLDER, Collection, Source, SourceRules
@@ -104,6 +104,7 @@ class RulesForm(QWidget):
             )
         fill(column, self._keeps_files, PlainLabel(tr("Maximum file size")), self._largest)
 
+    @Slot()
     def _on_edited(self) -> None:
         self._delay.start()
 
@@ -272,6 +273,7 @@ class FolderDialog(QDialog):
         )
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
+    @Slot()
     def _count(self) -> None:
         self._cancel.set()
         self._job.cancel()
@@ -285,6 +287,7 @@ class FolderDialog(QDialog):
             self._preview.show_error,
         )
 
+    @Slot()
     def _on_confirm_clicked(self) -> None:
         rules = self._rules.rules.with_encoding(self._encoding.currentData(), WHOLE_FOLDER)
         self.submitted.emit(self._collection.name, rules, self._base.text().strip())

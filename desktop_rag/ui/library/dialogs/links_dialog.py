@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.crawling import CrawlReport, CrawlState
@@ -62,6 +62,7 @@ class FollowForm(QWidget):
         inner.addWidget(note(text))
         column.addWidget(self._fields)
 
+    @Slot()
     def _on_toggled(self) -> None:
         self._fields.setVisible(self._follows.isChecked())
 
@@ -265,11 +266,13 @@ class LinksDialog(QDialog):
         self._confirm.setEnabled(True)
         self._addresses.setFocus()
 
+    @Slot()
     def _on_text_changed(self) -> None:
         self._error.hide()
         self._confirm.setText(self._action)
         self._confirm.setEnabled(bool(self._urls()))
 
+    @Slot()
     def _on_confirm_clicked(self) -> None:
         links = self._follow.applied_to(
             WebLinks(self._urls(), self._limit.value(), self._refresh.currentData())

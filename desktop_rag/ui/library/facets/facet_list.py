@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QFrame, QScrollArea, QSizePolicy, QWidget
 
@@ -159,6 +159,7 @@ class FacetSection(QWidget):
         box.clicked.connect(lambda: self.toggled.emit(key))
         return box
 
+    @Slot()
     def _on_more(self) -> None:
         self._is_whole = not self._is_whole
         self._rebuild()
@@ -203,6 +204,7 @@ class FacetList(QScrollArea):
             if group is not None:
                 section.show_values(group.values)
 
+    @Slot()
     def _order_stops(self) -> None:
         before = self._stop_before
         for stop in [stop for section in self._sections.values() for stop in section.stops]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
     QBrush,
     QColor,
@@ -502,10 +502,12 @@ class LibraryPicture(QWidget):
             spacing=8,
         )
 
+    @Slot()
     def _on_counts_changed(self) -> None:
         if self.isVisible() and not self._refresh.isActive():
             self._refresh.start()
 
+    @Slot()
     def _show(self) -> None:
         if self._clicks.is_clicking():
             self._refresh.start()
