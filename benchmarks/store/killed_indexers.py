@@ -28,9 +28,10 @@ from desktop_rag.core.files.file_state import stat_of
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home
 from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
+from desktop_rag.ingest.background.background_thread import PipelineCallbacks
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
-from desktop_rag.ingest.indexing.indexer import Indexer, IndexerCallbacks, OwnKinds
+from desktop_rag.ingest.indexing.indexer import Indexer, OwnKinds
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.pictures.pictures import Pictures
 from desktop_rag.ingest.recordings.recordings import Recordings
@@ -101,12 +102,17 @@ def work(made: Round) -> None:
                 if row.state is DocumentState.SEARCHABLE_BY_WORDS:
                     report.write(f"{row.document_id}\n")
 
+        def nothing(*_: object) -> None:
+            pass
+
         indexer = Indexer(
             engine.documents, ParserProcess(), DocumentChunker(_rough_counts, 256),
             lambda _: ChunkSettings(), ProgressMeter(has_embedder=False),
             share=FairShare(AnswerPriority()),
             kinds=_own_kinds(made.folder / "sent"),
-            callbacks=IndexerCallbacks(changed, idle.set, _stop),
+            callbacks=PipelineCallbacks(
+                changed, nothing, nothing, nothing, failed=_stop, became_idle=idle.set
+            ),
         )  # fmt: skip
         waiting = engine.documents.documents(state=DocumentState.WAITING)
         indexer.submit(row.document_id for row in waiting)

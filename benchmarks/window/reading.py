@@ -24,7 +24,7 @@ from desktop_rag.features.evaluation.measures.measurement import percentile
 from tests.unit.ingest.read.samples import make_pdf
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QApplication
+    from PySide6.QtWidgets import QApplication, QPlainTextEdit, QTextEdit
 
     from desktop_rag.ui.reading.reading_pane import ReadingPane
     from desktop_rag.ui.viewers.viewer import DocumentSpan
@@ -133,6 +133,10 @@ def opened_in(qt: "QApplication", pane: "ReadingPane", place: "DocumentSpan") ->
     return time.perf_counter() - began
 
 
+def _has_words(text: "QTextEdit | QPlainTextEdit") -> bool:
+    return any(mark.cursor.selectedText() == _WORDS for mark in text.extraSelections())
+
+
 def is_shown(pane: "ReadingPane") -> bool:
     """True once the cited words are marked in the open document."""
     from desktop_rag.ui.viewers.code_viewer import CodeViewer
@@ -142,9 +146,9 @@ def is_shown(pane: "ReadingPane") -> bool:
 
     match pane.viewers.viewer:
         case PageViewer() as viewer:
-            return _WORDS in viewer.page.marked_words()
+            return _has_words(viewer.page)
         case CodeViewer() as viewer:
-            return _WORDS in viewer.code.marked_words()
+            return _has_words(viewer.code)
         case PagesViewer() as viewer:
             return viewer.has_cited_words
         case SheetViewer() as viewer:
