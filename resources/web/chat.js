@@ -429,9 +429,8 @@ class Turn {
     if (this.error || this.isStopped || (answer && answer.state !== "done")) parts.push(this.#wayOut());
     if (this.#isChecked()) {
       const count = (verdict) => claims.filter((claim) => claim.verdict === verdict).length;
-      const words = count("not checked") ? "checkedSome" : "checked";
-      const summary = say(words, { good: count("supported"), all: claims.length });
-      parts.push(node("p.summary", {}, summary));
+      const backed = say("checked", { good: count("supported"), all: claims.length });
+      parts.push(node("p.summary", {}, backed + (count("not checked") ? say("open") : "")));
     }
     parts.push(...this.#sourceList());
     if (answer) parts.push(this.#actions(), ...this.chat.questions(answer.follow_ups));
@@ -519,7 +518,7 @@ class Turn {
   #fault() {
     const { code, message, status } = this.error;
     if (status === 429) return this.say("tooMany");
-    if (code === "unreachable" || code === "wrong_origin") return this.say(code);
+    if (code === "unreachable" || code === "foreign") return this.say(code);
     if (status === 401 || status === 403) return this.say("denied");
     return `${this.say("failed")} ${message}`;
   }

@@ -60,7 +60,7 @@ export class Client {
       }
       yield event;
     }
-    throw new RequestError("The connection ended in the middle of the answer.");
+    throw new RequestError("The connection ended.");
   }
 
   /** The passages that fit best, best first, in `results`; for a token that may read. */
@@ -107,10 +107,8 @@ export class Client {
       });
     } catch (error) {
       if (signal?.aborted) throw error;
-      if (await this.#isForeign()) {
-        throw new RequestError("The server does not answer pages of this origin.", { code: "wrong_origin" });
-      }
-      throw new RequestError("The server can't be reached.", { code: "unreachable" });
+      const code = (await this.#isForeign()) ? "foreign" : "unreachable";
+      throw new RequestError("No answer.", { code });
     }
     if (response.ok) return response;
     const told = await response.json().catch(() => ({}));
@@ -120,8 +118,7 @@ export class Client {
 
   /** Whether the server is there, but refuses the origin of this page: a browser doesn't tell. */
   async #isForeign() {
-    const origin = globalThis.location?.origin;
-    if (!origin || origin === new URL(this.server).origin) return false;
+    if (new URL(this.server).origin === globalThis.location?.origin) return false;
     return fetch(`${this.server}/chat.js`, { mode: "no-cors" }).then(() => true, () => false);
   }
 

@@ -3424,6 +3424,10 @@ Die Datei bleibt.</translation>
         <translation>Modell entfernen</translation>
     </message>
     <message>
+        <source>reads {count} tokens</source>
+        <translation>liest {count} Tokens</translation>
+    </message>
+    <message>
         <source>found in {program}</source>
         <translation>gefunden in {program}</translation>
     </message>
@@ -3432,8 +3436,8 @@ Die Datei bleibt.</translation>
         <translation>zu groß für den freien Arbeitsspeicher</translation>
     </message>
     <message>
-        <source>writes {count:.0f} tokens a second</source>
-        <translation>schreibt {count:.0f} Tokens je Sekunde</translation>
+        <source>writes {count:.0f} tokens a second on {device}</source>
+        <translation>schreibt {count:.0f} Tokens je Sekunde auf {device}</translation>
     </message>
     <message>
         <source>about {size:.1f} GB</source>
@@ -3442,6 +3446,10 @@ Die Datei bleibt.</translation>
     <message>
         <source>for {size:.0f} GB of memory</source>
         <translation>für {size:.0f} GB Arbeitsspeicher</translation>
+    </message>
+    <message>
+        <source>calls tools</source>
+        <translation>ruft Werkzeuge auf</translation>
     </message>
     <message>
         <source>makes things up</source>

@@ -40,7 +40,8 @@ class LocalModel:
     """A whole model file on this computer.
 
     `program` is the one that keeps it, "" for a file that was given, and `is_fetched` marks those
-    that this app fetched. The speeds are in tokens a second, 0 before it was first loaded.
+    that this app fetched. The speeds are in tokens a second on the `device`, 0 before it was first
+    loaded.
     """
 
     name: str
@@ -52,6 +53,7 @@ class LocalModel:
     is_used: bool = False
     read_per_s: float = 0.0
     written_per_s: float = 0.0
+    device: str = ""
 
     @property
     def is_good(self) -> bool:
@@ -217,6 +219,7 @@ class LocalModels:
             is_used=bool(used) and used == chosen.name,
             read_per_s=chosen.read_per_s,
             written_per_s=chosen.written_per_s,
+            device=chosen.device,
         )
 
 

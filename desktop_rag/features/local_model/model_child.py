@@ -35,7 +35,7 @@ def main() -> int:
         server = _started(order)
         told: dict[str, Any] = {"address": server.listening_address}
         if order["measures"]:
-            told |= _measured(server)
+            told |= {**_measured(server), "device": _device()}
     except Exception as exc:
         _tell({"refused": str(exc)[:300]})
         return 1
@@ -85,6 +85,15 @@ def _started(order: dict[str, Any]) -> Any:  # noqa: ANN401  the library is unty
     for part in (chosen.cpuparams, chosen.cpuparams_batch):
         part.n_threads = order["threads"]
     return library.Server(chosen)
+
+
+def _device() -> str:
+    """What runs the model: the graphics processors that the library knows, else the processor."""
+    library: Any = import_module("xllamacpp")
+    processor = library.ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_CPU
+    known = library.get_device_info()
+    others = [one for one in known if one["type"] != processor]
+    return ", ".join(one["description"] for one in others or known)
 
 
 def _measured(server: Any) -> dict[str, float]:  # noqa: ANN401  the library is untyped

@@ -21,6 +21,7 @@ class ChosenModel:
     path: Path
     read_per_s: _Speed = 0.0
     written_per_s: _Speed = 0.0
+    device: Annotated[str, Within(0, LONGEST_LABEL)] = ""
 
 
 class ModelState(StrEnum):
@@ -70,12 +71,12 @@ class ModelList:
             self._models = {**self._models, model.name: model}
             self._save()
 
-    def measured(self, name: str, read_per_s: float, written_per_s: float) -> None:
-        """Keep the speeds of a model."""
+    def measured(self, name: str, read_per_s: float, written_per_s: float, device: str) -> None:
+        """Keep the speeds of a model, and what runs it."""
         with self._lock:
             if known := self._models.get(name):
                 self._models[name] = replace(
-                    known, read_per_s=read_per_s, written_per_s=written_per_s
+                    known, read_per_s=read_per_s, written_per_s=written_per_s, device=device
                 )
                 self._save()
 

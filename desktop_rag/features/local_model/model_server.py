@@ -25,6 +25,7 @@ import desktop_rag
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.files.own_files import object_in
+from desktop_rag.core.records import LONGEST_LABEL
 from desktop_rag.features.local_model.gguf_header import read_header
 from desktop_rag.features.local_model.model_child import MARK
 from desktop_rag.features.local_model.model_list import (
@@ -194,7 +195,8 @@ class ModelServer:
     def _learn(self, child: "_Child") -> None:
         facts: dict[str, Any] = {"context_tokens": child.room.context_tokens}
         if child.read_per_s:
-            self.models.measured(child.name, child.read_per_s, child.written_per_s)
+            speeds = child.read_per_s, child.written_per_s
+            self.models.measured(child.name, *speeds, child.device)
             facts["read_tokens_per_s"] = child.read_per_s
         self._profiles.learn(OWN_ADDRESS, child.name, **facts)
 
@@ -219,6 +221,7 @@ class _Child:
         self.name = chosen.name
         self.room = room
         self.read_per_s = self.written_per_s = 0.0
+        self.device = ""
         self.fault: AppError | None = None
         # Once it is loaded or has ended; once it has ended.
         self.settled, self.ended = Event(), Event()
@@ -311,6 +314,7 @@ class _Child:
             self._base_url = str(address)
             self.read_per_s = float(message.get("read_per_s", 0.0))
             self.written_per_s = float(message.get("written_per_s", 0.0))
+            self.device = str(message.get("device", ""))[:LONGEST_LABEL]
             self._hear(self, ModelState.READY)
             self.settled.set()
 

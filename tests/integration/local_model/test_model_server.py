@@ -99,6 +99,7 @@ def test_a_question_starts_it_and_its_speed_is_known(running: Running) -> None:
     measured = running.server.models.find("tiny")
     assert measured.read_per_s > 0
     assert measured.written_per_s > 0
+    assert measured.device
     running.server.close()
     assert not psutil.pid_exists(first)
     until(lambda: running.states()[-1] is ModelState.AT_REST)

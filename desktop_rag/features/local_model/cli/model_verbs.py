@@ -99,7 +99,8 @@ def _listed(result: dict[str, Any]) -> list[str]:
 def _row_lines(row: dict[str, Any]) -> list[str]:
     words = [f"{row['size_gb']:.1f} GB", row["quantisation"], row["licence"], row["program"]]
     words += ["" if row["fits"] else "too large for the memory that is free"]
-    words += [f"writes {row['written_per_s']:.0f} tokens a second"] if row["written_per_s"] else []
+    if speed := row["written_per_s"]:
+        words.append(f"writes {speed:.0f} tokens a second on {row['device']}")
     words += ["in use"] if row["is_used"] else []
     mark = "*" if row["is_used"] else " "
     return [f"{mark} {row['name']}: {', '.join(filter(None, words))}", f"    {row['path']}"]
@@ -127,6 +128,7 @@ def _row(model: "LocalModel") -> dict[str, Any]:
         "is_used": model.is_used,
         "read_per_s": model.read_per_s,
         "written_per_s": model.written_per_s,
+        "device": model.device,
     }
 
 

@@ -13,7 +13,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QDialog, QWidget
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import told, tr
+from desktop_rag.core.language.translation import number_in_words, told, tr
 from desktop_rag.features.local_model.catalogue import OfferedModel, Suggestion, offered_models
 from desktop_rag.features.local_model.downloads import Download, DownloadState
 from desktop_rag.features.local_model.local_models import LocalModel, LocalModels
@@ -160,13 +160,16 @@ def in_words(download: Download) -> str:
 
 def _facts_here(model: LocalModel) -> Iterator[str]:
     yield size_in_words(model.header.size_bytes)
+    if tokens := model.header.context_tokens:
+        yield tr("reads {count} tokens", count=number_in_words(tokens))
     yield from filter(None, (model.header.quantisation, one_line(model.header.licence)))
     if model.program:
         yield tr("found in {program}", program=model.program)
     if not model.fits:
         yield tr("too large for the memory that is free")
     if model.written_per_s:
-        yield tr("writes {count:.0f} tokens a second", count=model.written_per_s)
+        speed, device = model.written_per_s, one_line(model.device)
+        yield tr("writes {count:.0f} tokens a second on {device}", count=speed, device=device)
     if model.is_used:
         yield tr("in use")
 
@@ -175,5 +178,7 @@ def _facts_offered(model: OfferedModel) -> Iterator[str]:
     yield tr("about {size:.1f} GB", size=model.size_gb)
     yield tr("for {size:.0f} GB of memory", size=model.memory_gb)
     yield model.licence
+    if model.calls_tools:
+        yield tr("calls tools")
     if model.makes_things_up:
         yield tr("makes things up")

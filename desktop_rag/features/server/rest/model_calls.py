@@ -37,6 +37,7 @@ class LocalModelAnswer(Answered):
     is_used: bool
     read_per_s: float
     written_per_s: float
+    device: str
 
 
 class OfferedModelAnswer(Answered):

@@ -56,7 +56,7 @@ _COMMENT = re.compile(r"^(?:\s*(?://|/\*\*)|\s+\*(?:/| |$)).*\n", re.MULTILINE)
 _INDENT = re.compile(r"^\s+", re.MULTILINE)
 _STYLE_FILE = re.compile(r"(?<=const STYLE = `)[^`]*")
 # A blank before a colon parts two selectors.
-_BLANKS = re.compile(r" ?([{;,}]) ?|(:) ")
+_BLANKS = re.compile(r"\s*([{;,}])\s*|(:) ")
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const)\b)", re.MULTILINE)
 
 
@@ -85,7 +85,7 @@ def chat_script() -> str:
 def _joined(module: str) -> str:
     for dropped in (_IMPORT, _COMMENT, _INDENT, _EXPORT):
         module = dropped.sub("", module)
-    return _STYLE_FILE.sub(lambda style: _BLANKS.sub(r"\1\2", style[0]), module)
+    return _STYLE_FILE.sub(lambda style: _BLANKS.sub(r"\1\2", style[0]).replace(";}", "}"), module)
 
 
 async def growing(run: AnswerRun) -> AsyncGenerator[bytes]:
