@@ -629,5 +629,9 @@ class ReadingWindow(QWidget):
         room = parent.screen().availableSize()
         self.resize(min(_WIDTH_PX, room.width()), min(_HEIGHT_PX, room.height()))
         self.pane.close_requested.connect(self.close)
-        self.pane.title_changed.connect(lambda title: self.setWindowTitle(title or tr("Document")))
+        self.pane.title_changed.connect(self._on_title)
         self.pane.read(place)
+
+    @Slot(str)
+    def _on_title(self, title: str) -> None:
+        self.setWindowTitle(title or tr("Document"))

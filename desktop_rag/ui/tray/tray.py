@@ -171,7 +171,7 @@ class Tray(QObject):
         menu.addAction(tr("Quick ask"), self.quick_ask_requested.emit)
         menu.addAction(tr("Open desktop-rag"), self.window_requested.emit)
         self._recent = menu.addMenu(tr("Last chats"))
-        self._recent.triggered.connect(lambda entry: self.conversation_requested.emit(entry.data()))
+        self._recent.triggered.connect(self._on_chat_chosen)
         menu.addSeparator()
         menu.addAction(self._pause)
         menu.addAction(self._pictures)
@@ -187,6 +187,10 @@ class Tray(QObject):
             title = menu_text(cut_line(title_of(chat), _TITLE_CHARS))
             self._recent.addAction(title).setData(chat)
         self._recent.setEnabled(bool(self._chats))
+
+    @Slot(QAction)
+    def _on_chat_chosen(self, entry: QAction) -> None:
+        self.conversation_requested.emit(entry.data())
 
     @Slot()
     def _on_pause_toggled(self) -> None:

@@ -100,8 +100,13 @@ def test_a_chosen_model_is_loaded_and_measured(
     [used] = models.all()
     assert used.read_per_s > 0
     assert used.written_per_s > 0
-    services.release_memory()
-    until(lambda: told[-1].state is ModelState.AT_REST)
+
+    def is_let_go() -> bool:
+        # The thread that loaded it may not have ended yet.
+        services.release_memory()
+        return told[-1].state is ModelState.AT_REST
+
+    until(is_let_go)
     models.load()
     until(lambda: told[-1].state is ModelState.READY)
     models.remove("lamp")
