@@ -6,9 +6,13 @@ command holds it, the verb waits for its end.
 """
 
 import argparse
+import signal
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from desktop_rag.cli.terminal import RunsElsewhere, Terminal, at_far_terminal, here, say
@@ -35,19 +39,41 @@ def run_verb(argv: Sequence[str]) -> int:
 
 def in_turn(run: Callable[[], T], run_elsewhere: Callable[[], tuple[bool, T]]) -> T:
     """The result of `run`, or of `run_elsewhere` where that answers; waits while neither can."""
-    is_told = False
-    while True:
-        try:
-            return run()
-        except RunsElsewhere:
-            is_answered, result = run_elsewhere()
-            if is_answered:
-                return result
-        except LibraryHeldError as held:
-            if not is_told:
-                say(f"{held.title} This command waits for its end; Ctrl+C ends the wait.")
-            is_told = True
-            time.sleep(_POLL_S)
+    interrupted: threading.Event | None = None
+    with ExitStack() as until_it_runs:
+        while True:
+            try:
+                return run()
+            except RunsElsewhere:
+                is_answered, result = run_elsewhere()
+                if is_answered:
+                    return result
+            except LibraryHeldError as held:
+                if interrupted is None:
+                    interrupted = until_it_runs.enter_context(_noted_interrupts())
+                    say(f"{held.title} This command waits for its end; Ctrl+C ends the wait.")
+                elif interrupted.is_set():
+                    raise KeyboardInterrupt from None
+                time.sleep(_POLL_S)
+
+
+@contextmanager
+def _noted_interrupts() -> Generator[threading.Event]:
+    """An event that Ctrl+C sets too, since libraries may swallow the KeyboardInterrupt."""
+    noted = threading.Event()
+
+    def note(number: int, frame: FrameType | None) -> None:
+        noted.set()
+        signal.default_int_handler(number, frame)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield noted
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _run_elsewhere(argv: Sequence[str], terminal: Terminal) -> tuple[bool, int]:

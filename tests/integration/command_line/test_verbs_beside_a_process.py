@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,8 +21,9 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from desktop_rag.app import Services
-from desktop_rag.cli.running import make_parser
+from desktop_rag.cli.running import in_turn, make_parser
 from desktop_rag.cli.verb_table import command_verbs
+from desktop_rag.core.errors import LibraryHeldError
 from desktop_rag.core.paths import Home
 from tests.command_line import Done, run, run_json, settled, wait_for_window
 
@@ -278,6 +280,18 @@ def test_a_second_command_waits_for_the_first_and_says_so(
     out, _ = second.communicate(timeout=_ENOUGH_S)
     shown: dict[str, Any] = json.loads(out)
     assert (second.returncode, shown["sources"]) == (0, [])
+
+
+def test_an_interrupt_that_a_library_swallows_ends_the_wait() -> None:
+    def swallow() -> None:
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise LibraryHeldError("The library is in use.")
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        in_turn(swallow, lambda: (False, None))
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
