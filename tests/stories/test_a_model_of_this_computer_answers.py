@@ -27,19 +27,23 @@ def _no_other_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+def ways_to_write(person: Person, papers: Path) -> Person:
+    """In front of the dialog that is offered under the first excerpts."""
+    person.drops(papers)
+    person.sees("2 searchable")
+    person.presses("Ctrl+1")
+    person.asks(QUESTION)
+    person.clicks("Written answers…")
+    return person.in_the_dialog()
+
+
 @pytest.mark.slow
 def test_a_model_file_answers_after_three_presses(
     person: Person, papers: Path, tmp_path: Path
 ) -> None:
     model = tmp_path / "lamp.gguf"
     write_model(model)
-    person.drops(papers)
-    person.sees("2 searchable")
-    person.presses("Ctrl+1")
-    person.asks(QUESTION)
-    person.clicks("Written answers…")
-
-    dialog = person.in_the_dialog()
+    dialog = ways_to_write(person, papers)
     dialog.sees("GB from huggingface.co, about 3 min at 100 Mbit/s, licence: ")
     dialog.sees("It is kept in ")
     dialog.sees("Fetch it")
@@ -77,12 +81,7 @@ def test_a_model_is_fetched_paused_and_answers(
     host = ModelHost(model.read_bytes())
     host.most = host.size // 2
     monkeypatch.setenv(HOST_VARIABLE, host.url)
-    person.drops(papers)
-    person.sees("2 searchable")
-    person.presses("Ctrl+1")
-    person.asks(QUESTION)
-    person.clicks("Written answers…")
-    dialog = person.in_the_dialog()
+    dialog = ways_to_write(person, papers)
     dialog.sees(host.url.removeprefix("http://"))
     assert host.requests == []
     dialog.clicks("Fetch it")
@@ -105,12 +104,7 @@ def test_a_model_is_fetched_paused_and_answers(
 def test_a_program_that_runs_here_answers_after_three_presses(
     person: Person, papers: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    person.drops(papers)
-    person.sees("2 searchable")
-    person.presses("Ctrl+1")
-    person.asks(QUESTION)
-    person.clicks("Written answers…")
-    dialog = person.in_the_dialog()
+    dialog = ways_to_write(person, papers)
     for name in USUAL:
         monkeypatch.setitem(USUAL, name, "http://127.0.0.1:9/v1")  # nobody listens there
     dialog.clicks("Find one")
@@ -150,12 +144,7 @@ def test_a_model_of_the_list_is_used_fetched_in_part_and_removed(
     host = ModelHost((own / "mine.gguf").read_bytes())
     host.most = host.size // 2
     monkeypatch.setenv(HOST_VARIABLE, host.url)
-    person.drops(papers)
-    person.sees("2 searchable")
-    person.presses("Ctrl+1")
-    person.asks(QUESTION)
-    person.clicks("Written answers…")
-    ways = person.in_the_dialog()
+    ways = ways_to_write(person, papers)
     ways.clicks("All models…")
     person.waits_until(lambda: QApplication.activeModalWidget() is not ways.place)
     every = person.in_the_dialog()
