@@ -2932,20 +2932,20 @@ Die vollständige Adresse lautet:
         <translation>Abfrage</translation>
     </message>
     <message>
-        <source>{count} sentences of the model without a source</source>
-        <translation>{count} Sätze des Modells ohne Quelle</translation>
-    </message>
-    <message>
-        <source>1 sentence of the model without a source</source>
-        <translation>1 Satz des Modells ohne Quelle</translation>
-    </message>
-    <message>
         <source>Change the query…</source>
         <translation>Abfrage ändern …</translation>
     </message>
     <message>
         <source>Puts it into the field for questions; sent from there, it runs again.</source>
         <translation>Übernimmt sie in das Fragefeld; von dort gesendet, läuft sie noch einmal.</translation>
+    </message>
+    <message>
+        <source>1 sentence of the model not backed by a source</source>
+        <translation>1 Satz des Modells, den keine Quelle belegt</translation>
+    </message>
+    <message>
+        <source>{count} sentences of the model not backed by a source</source>
+        <translation>{count} Sätze des Modells, die keine Quelle belegt</translation>
     </message>
     <message>
         <source>Looked further: {steps}</source>
@@ -3454,6 +3454,10 @@ Die Datei bleibt.</translation>
     <message>
         <source>makes things up</source>
         <translation>erfindet Dinge</translation>
+    </message>
+    <message>
+        <source>{names} and about {count} more</source>
+        <translation>{names} und etwa {count} weitere</translation>
     </message>
     <message>
         <source>Ask again for a written answer. It is loaded and examined meanwhile.</source>

@@ -23,7 +23,10 @@ _GB = 1e9
 
 @dataclass(frozen=True, slots=True)
 class OfferedModel:
-    """A row of the table. `memory_gb` is the memory that a computer should have for it."""
+    """A row of the table. `memory_gb` is the memory that a computer should have for it.
+
+    `languages` are the codes of those that it knows best, `more_languages` about how many others.
+    """
 
     name: str
     repository: str
@@ -34,6 +37,7 @@ class OfferedModel:
     licence: str
     languages: tuple[str, ...]
     calls_tools: bool
+    more_languages: int = 0
 
     @property
     def makes_things_up(self) -> bool:

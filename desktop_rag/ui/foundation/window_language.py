@@ -22,10 +22,9 @@ def languages(folder: Path) -> list[str]:
 
 def language_name(code: str) -> str:
     """What the language calls itself: `Deutsch`."""
-    if code == ENGLISH:
-        # Without the country that Qt names.
-        return QLocale.languageToString(QLocale.Language.English)
-    name = QLocale(code).nativeLanguageName()
+    from babel import Locale  # Qt names a country with some of them
+
+    name = Locale.parse(code).language_name or code
     return name[:1].upper() + name[1:]
 
 

@@ -129,8 +129,10 @@ class CollapsibleUnbacked(_Collapsible):
 
     def show_sentences(self, sentences: Sequence[str]) -> None:
         """Show these sentences; hidden without any."""
-        many = tr("{count} sentences of the model without a source", count=len(sentences))
-        words = tr("1 sentence of the model without a source") if len(sentences) == 1 else many
+        if (count := len(sentences)) == 1:
+            words = tr("1 sentence of the model not backed by a source")
+        else:
+            words = tr("{count} sentences of the model not backed by a source", count=count)
         self._show(words, is_wanted=bool(sentences))
         if sentences:
             self._label.setText("\n".join(map(one_line, sentences)))

@@ -46,17 +46,20 @@ def test_what_a_source_backs_stands_below_the_excerpts_and_the_rest_is_kept_apar
     services: Services, server: ChatServer
 ) -> None:
     server.answer = (
-        "For the boathouse, a deposit of 900 euros is due. The deposit rises to 1,250 euros in May."
-        " The boathouse was built by Olaf Brandt."
+        "Bea Lund keeps the keys of the boathouse. A deposit of 900 euros is due."
+        " The deposit rises to 1,250 euros in May. The boathouse was built by Olaf Brandt."
     )
     answer = ask(services, QUESTION)
     excerpt, _, added = answer.text.partition("In the words of test-model")
     assert "The deposit for the boathouse is 900 euros." in excerpt
-    assert "a deposit of 900 euros is due. [1]" in added
+    assert "Bea Lund keeps the keys of the boathouse. [1]" in added
+    assert "is due" not in answer.text
     assert "1,250" not in answer.text
     assert "Brandt" not in answer.text
     assert answer.notes
-    assert [sentence.split()[-1] for sentence in answer.notes.unbacked] == ["May.", "Brandt."]
+    assert [sentence.split()[-1] for sentence in answer.notes.unbacked] == [
+        "due.", "May.", "Brandt.",
+    ]  # fmt: skip
     assert (answer.state, answer.is_excerpts, answer.model) == (
         MessageState.DONE, True, "test-model",
     )  # fmt: skip

@@ -76,7 +76,7 @@ def test_the_offered_models_are_honest() -> None:
         assert model.repository.count("/") == 1
         assert model.size_gb < model.memory_gb
         assert model.licence
-        assert "English" in model.languages
+        assert "en" in model.languages
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,7 @@ def _list(models: "LocalModels") -> dict[str, Any]:
         {
             "name": model.name, "size_gb": model.size_gb, "memory_gb": model.memory_gb,
             "licence": model.licence, "languages": list(model.languages),
+            "more_languages": model.more_languages,
             "calls_tools": model.calls_tools, "makes_things_up": model.makes_things_up,
             "reason": best.reason if model == best.model else "",
         }

@@ -18,6 +18,7 @@ from desktop_rag.features.local_model.catalogue import OfferedModel, Suggestion,
 from desktop_rag.features.local_model.downloads import Download, DownloadState
 from desktop_rag.features.local_model.local_models import LocalModel, LocalModels
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.window_language import language_name
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line, size_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel
 from desktop_rag.ui.widgets.form_fields import note
@@ -108,7 +109,7 @@ class ModelsDialog(QDialog):
         name, begun = model.name, known.begun.get(model.name)
         fetch = tr("Continue") if begun else tr("Fetch it")
         actions = [(fetch, tr("Fetch {name}", name=name), lambda: self._pick(model))]
-        lines = [", ".join(_facts_offered(model))]
+        lines = [", ".join(_facts_offered(model)), _languages(model)]
         if begun:
             told_of = tr("Remove {name}", name=name)
             actions.append((tr("Remove…"), told_of, lambda: self._ask_to_discard(begun)))
@@ -182,3 +183,10 @@ def _facts_offered(model: OfferedModel) -> Iterator[str]:
         yield tr("calls tools")
     if model.makes_things_up:
         yield tr("makes things up")
+
+
+def _languages(model: OfferedModel) -> str:
+    names = ", ".join(map(language_name, model.languages))
+    if not model.more_languages:
+        return names
+    return tr("{names} and about {count} more", names=names, count=model.more_languages)

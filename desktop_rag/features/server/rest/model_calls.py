@@ -48,6 +48,7 @@ class OfferedModelAnswer(Answered):
     memory_gb: float
     licence: str
     languages: list[str]
+    more_languages: int
     calls_tools: bool
     makes_things_up: bool
     reason: str
