@@ -309,8 +309,9 @@ class Examination:
         for sample in samples:
             asked = f"Source:\n{sample['source'].strip()}\n\nQuestion: {sample['question']}"
             turn = _turn("user", f"{_FROM_SOURCE}\n\n{asked}")
-            _, heard = self._tried([turn], _SHORT_ANSWER_TOKENS)
-            if not (said := _answer_in(heard).casefold()):
+            is_accepted, heard = self._tried([turn], _SHORT_ANSWER_TOKENS)
+            said = _answer_in(heard).casefold()
+            if not said and (not is_accepted or _thinking_in(heard) is not Thinking.NONE):
                 return
             right += any(words.casefold() in said for words in sample["says"])
         self._record(answering=right / len(samples))

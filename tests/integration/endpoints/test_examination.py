@@ -235,6 +235,12 @@ def test_a_model_that_answers_simple_questions_wrongly_is_weak(server: ChatServe
     assert "Makes things up: answered 0% of the short questions right" in " ".join(found.findings())
 
 
+def test_an_answer_without_a_word_is_a_wrong_one(server: ChatServer) -> None:
+    server.dialect.is_weak = True
+    server.answer_to = lambda asked: "" if "Question:" in asked else "yes"
+    assert examined(server).answering == 0.0
+
+
 def test_a_model_that_only_thinks_is_not_called_weak(server: ChatServer) -> None:
     server.dialect.is_weak = True
     server.answer = "<think>The source speaks of a hall,"
