@@ -256,6 +256,8 @@ class Chat:
         if not conversation_id:
             return self._conversations.add(plain_title(question), collection_id, assistant_id)
         conversation = self._conversations.get(conversation_id)
+        if conversation.kept_by:
+            self._conversations.keep(conversation_id, "")
         if conversation.collection_id != collection_id:
             self._conversations.set_collection(conversation_id, collection_id)
         if conversation.assistant_id != assistant_id:

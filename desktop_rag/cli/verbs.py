@@ -16,6 +16,7 @@ from desktop_rag.core.conversation import (
     AnswerWaits,
     Attachment,
     Message,
+    QuestionStored,
     StepTaken,
 )
 from desktop_rag.core.domain import SearchMode
@@ -74,6 +75,8 @@ def ask(
         may_change=asked.may_change,
         cancel=cancel,
     ):
+        if isinstance(event, QuestionStored):
+            chat.history.keep_for_terminal(event.conversation.conversation_id)
         if isinstance(event, AnswerWaits):
             tell(event.reason)
         if isinstance(event, StepTaken):

@@ -356,7 +356,7 @@ class Conversation:
     """A thread of messages. The store keeps the order of the list; `updated_at` is only shown.
 
     The last collection and assistant are remembered, "" for none. `kept_by` is the id of the token
-    of the program it belongs to, "" for the person.
+    of the program it belongs to, "" for the person, whose are those of the TERMINAL too.
     """
 
     conversation_id: str
@@ -368,6 +368,8 @@ class Conversation:
     kept_by: str = ""
 
 
+# What keeps the conversations that were begun in a terminal.
+TERMINAL = "terminal"
 # In characters.
 LONGEST_TITLE = 60
 

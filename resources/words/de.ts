@@ -456,6 +456,10 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
         <translation>Angeheftet</translation>
     </message>
     <message>
+        <source>From the terminal</source>
+        <translation>Aus dem Terminal</translation>
+    </message>
+    <message>
         <source>Ask your documents</source>
         <translation>Fragen Sie Ihre Dokumente</translation>
     </message>

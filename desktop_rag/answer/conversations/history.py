@@ -11,7 +11,7 @@ from desktop_rag.answer.conversations.conversation_export import export_text
 from desktop_rag.answer.conversations.conversation_import import read_conversation
 from desktop_rag.answer.conversations.personal import Rewrites, is_of
 from desktop_rag.answer.conversations.unstored_chats import Conversations
-from desktop_rag.core.conversation import Conversation, Feedback, Message, Role, SourceRef
+from desktop_rag.core.conversation import TERMINAL, Conversation, Feedback, Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.engine import Engine
 
@@ -129,6 +129,10 @@ class History:
         """Change the title of the conversation; an empty title is ignored."""
         if title.strip():
             self._conversations.rename(conversation_id, title.strip())
+
+    def keep_for_terminal(self, conversation_id: str) -> None:
+        """List it with those of the terminal, until it goes on elsewhere."""
+        self._conversations.keep(conversation_id, TERMINAL)
 
     def set_pinned(self, conversation_id: str, is_pinned: bool) -> None:
         """Pin the conversation above the others, or unpin it."""

@@ -166,6 +166,13 @@ class UnstoredChats:
             replace(self.get(conversation_id), assistant_id=assistant_id),
         )
 
+    def keep(self, conversation_id: str, keeper: str) -> None:
+        """Set who keeps it; see `Conversation`."""
+        self._do(
+            _Waiting(conversation_id, lambda: self._store.keep(conversation_id, keeper)),
+            replace(self.get(conversation_id), kept_by=keeper),
+        )
+
     def add_message(self, message: Message) -> None:
         """Append the message with its sources; its conversation is the last changed."""
         of = message.conversation_id

@@ -14,6 +14,7 @@ from typing import Any, cast
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.claims import Claim
 from desktop_rag.core.conversation import (
+    TERMINAL,
     Attachment,
     Conversation,
     Feedback,
@@ -44,6 +45,7 @@ _NEXT_CHANGE = "(SELECT coalesce(max(change_number), 0) + 1 FROM conversations)"
 # Feedback belongs to the original of an answer, and so to all its copies.
 _SAID_FIRST = "coalesce(nullif(copy_of, ''), message_id)"
 _SAID_FIRST_OF = f"coalesce((SELECT {_SAID_FIRST} FROM messages WHERE message_id = $id), $id)"
+_IS_OF_THE_PERSON = f"kept_by IN ('', '{TERMINAL}')"
 _IS_SHOWN = "conversation_id IN (SELECT conversation_id FROM conversations WHERE NOT is_deleted)"
 _CITATION = (
     "message_id, n, document_id, path, title, anchor, text, score, quote, start_offset,"
@@ -88,14 +90,14 @@ class ConversationStore:
         return Conversation(*rows[0])
 
     def all(self) -> list[Conversation]:
-        """Conversations neither hidden nor kept for a program: pinned ones, then the last changed.
+        """The person's that are not hidden: pinned ones, the last changed, and the terminal's.
 
         The order does not depend on the clock, which may be set back.
         """
         rows = fetched(
             self._database,
-            f"SELECT {CONVERSATION} FROM conversations WHERE NOT is_deleted AND kept_by = ''"
-            " ORDER BY is_pinned DESC, change_number DESC",
+            f"SELECT {CONVERSATION} FROM conversations WHERE NOT is_deleted AND {_IS_OF_THE_PERSON}"
+            " ORDER BY is_pinned DESC, kept_by, change_number DESC",
         )
         return [Conversation(*row) for row in rows]
 
@@ -104,9 +106,10 @@ class ConversationStore:
         wanted = folded("$text")
         rows = fetched(
             self._database,
-            "SELECT conversation_id FROM conversations WHERE NOT is_deleted AND kept_by = ''"
-            f" AND (contains({folded('title')}, {wanted}) OR conversation_id IN (SELECT"
-            f" conversation_id FROM messages WHERE contains({folded('text')}, {wanted})))",
+            "SELECT conversation_id FROM conversations WHERE NOT is_deleted"
+            f" AND {_IS_OF_THE_PERSON} AND (contains({folded('title')}, {wanted})"
+            f" OR conversation_id IN (SELECT conversation_id FROM messages"
+            f" WHERE contains({folded('text')}, {wanted})))",
             {"text": text},
         )
         return frozenset(row[0] for row in rows)
@@ -289,15 +292,16 @@ class ConversationStore:
         return {start: (conversation_id, model) for start, conversation_id, model in rows}
 
     def keep(self, conversation_id: str, keeper: str) -> None:
-        """Keep it for the program with this id from now on, outside the person's lists."""
+        """Keep it from now on for the program with this id, TERMINAL, or the person, ""."""
         self._set(conversation_id, "kept_by", keeper)
 
     def kept(self, keeper: str = "") -> list[Conversation]:
         """Those kept for a program, or for any, that are not hidden; the last changed first."""
         rows = fetched(
             self._database,
-            f"SELECT {CONVERSATION} FROM conversations WHERE NOT is_deleted AND kept_by <> ''"
-            " AND ($keeper = '' OR kept_by = $keeper) ORDER BY change_number DESC",
+            f"SELECT {CONVERSATION} FROM conversations WHERE NOT is_deleted"
+            f" AND NOT {_IS_OF_THE_PERSON} AND ($keeper = '' OR kept_by = $keeper)"
+            " ORDER BY change_number DESC",
             {"keeper": keeper},
         )
         return [Conversation(*row) for row in rows]

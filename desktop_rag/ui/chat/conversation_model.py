@@ -13,7 +13,7 @@ from PySide6.QtCore import (
     Signal,
 )
 
-from desktop_rag.core.conversation import Conversation
+from desktop_rag.core.conversation import TERMINAL, Conversation
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.days import day_of, moment_in_words, period_in_words
 from desktop_rag.ui.foundation.theme import Theme
@@ -33,6 +33,8 @@ def group_of(conversation: Conversation) -> str:
     """The heading of the group that the conversation is in."""
     if conversation.is_pinned:
         return tr("Pinned")
+    if conversation.kept_by == TERMINAL:
+        return tr("From the terminal")
     return period_in_words(day_of(conversation.updated_at), date.today())
 
 

@@ -9,11 +9,12 @@ import pytest
 
 from desktop_rag.app import Services
 from desktop_rag.core.assistant import Assistant
-from desktop_rag.core.conversation import NEAREST
+from desktop_rag.core.conversation import NEAREST, TERMINAL
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import HOME_VARIABLE, Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.store.duckdb.duckdb_engine import library_file
+from tests.asking import ask
 from tests.command_line import answering, document_of, run, run_json, run_process, settled
 from tests.servers.chat_server import ChatServer
 from tests.servers.model_dialects import Dialect
@@ -82,6 +83,19 @@ def test_an_assistant_is_asked_by_its_name(
     unknown = run("ask", "When is the lamp lit?", "--assistant", "Cook")
     assert unknown.returncode == 1
     assert unknown.stderr == "There is no assistant “Cook”.\nThere are: Keeper.\n"
+
+
+def test_a_question_of_the_terminal_becomes_a_chat_where_it_goes_on(
+    build_services: Callable[[], Services], folder: Path
+) -> None:
+    run_json("index", str(folder))
+    run_json("ask", "When is the lamp lit?")
+    services = build_services()
+    [asked] = services.chat.history.all()
+    assert asked.kept_by == TERMINAL
+    ask(services, "And by whom?", conversation_id=asked.conversation_id)
+    [asked] = services.chat.history.all()
+    assert not asked.kept_by
 
 
 def test_the_worlds_faults_end_with_one_and_a_hint(home: Home, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from desktop_rag.core.claims import (
     Verdict,
 )
 from desktop_rag.core.conversation import (
+    TERMINAL,
     Feedback,
     FileCounts,
     Message,
@@ -255,3 +256,18 @@ def test_what_is_found_about_an_answer_stays_with_its_answer(store: Conversation
     second = replace(second, follow_ups=("When?",), claims=(UNCHECKED, CLAIM))
     store.set_post_answer(second)
     assert store.messages(conversation.conversation_id) == [first, second]
+
+
+def test_those_of_the_terminal_are_listed_last_and_those_of_programs_not(
+    store: ConversationStore,
+) -> None:
+    names = ("here", "pinned", "there", "program")
+    here, pinned, there, program = (store.add(name, "").conversation_id for name in names)
+    store.set_pinned(pinned, True)
+    store.keep(there, TERMINAL)
+    store.keep(program, "token")
+    assert [each.conversation_id for each in store.all()] == [pinned, here, there]
+    assert store.containing("there") == {there}
+    assert [each.conversation_id for each in store.kept()] == [program]
+    store.keep(there, "")
+    assert [each.conversation_id for each in store.all()] == [pinned, there, here]

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QPushButton
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.conversation import Conversation
+from desktop_rag.core.conversation import TERMINAL, Conversation
 from desktop_rag.ui.chat.conversation_list import ConversationList
 from desktop_rag.ui.chat.conversation_model import ConversationModel
 from desktop_rag.ui.foundation.theme import Theme
@@ -67,6 +67,12 @@ def test_the_search_finds_text_in_messages(chats: ConversationList, qtbot: QtBot
     assert titles(chats) == ["Lamp & lens", "New chat"]
     chats.findChildren(QLineEdit)[0].clear()
     assert len(titles(chats)) == 3
+
+
+def test_chats_of_the_terminal_have_a_heading_of_their_own(chats: ConversationList) -> None:
+    chats.show_conversations([*CHATS[:2], replace(CHATS[2], kept_by=TERMINAL)])
+    spoken = view(chats).model().index(2, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert spoken == "New chat, From the terminal"
 
 
 def test_a_pinned_chat_shows_it_and_is_unpinned(chats: ConversationList, qtbot: QtBot) -> None:
