@@ -13,14 +13,18 @@ from pathlib import Path
 from desktop_rag import registry
 
 ROOT = Path(__file__).parents[1]
+# Resolved, their files would lie in the tree that is whole.
+_COPIED = ("desktop_rag", "tests", "resources")
 
 
 def copy_without(wing: str, folder: Path) -> Path:
     """Copy the app and its tests below the folder, without this wing."""
-    for name in ("desktop_rag", "tests"):
-        shutil.copytree(ROOT / name, folder / name)  # with what is compiled
-    for name in ("resources", "packaging", "benchmarks", "training", "docs", "pyproject.toml"):
-        (folder / name).symlink_to(ROOT / name)
+    folder.mkdir(exist_ok=True)
+    for path in ROOT.iterdir():
+        if path.name in _COPIED:
+            shutil.copytree(path, folder / path.name)  # with what is compiled
+        elif not path.name.startswith("."):
+            (folder / path.name).symlink_to(path)
     shutil.rmtree(folder / "desktop_rag" / "features" / wing)
     return folder
 

@@ -106,10 +106,21 @@ def _files_of(names: tuple[str, ...]) -> list[Path]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--deep"):
-        deep = [item for item in items if item.get_closest_marker("deep")]
-        config.hook.pytest_deselected(items=deep)
-        items[:] = [item for item in items if item not in deep]
+    is_deep = config.getoption("--deep")
+    left_out = [
+        item
+        for item in items
+        if _absent_wings_of(item) or (item.get_closest_marker("deep") and not is_deep)
+    ]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _absent_wings_of(item: pytest.Item) -> set[str]:
+    """The features that a test needs and that are not there; a mark without names is for all."""
+    if not (mark := item.get_closest_marker("needs_wings")):
+        return set()
+    return set(mark.args or registry.known_wings()) - set(registry.wings())
 
 
 class PatientQtBot(QtBot):

@@ -130,6 +130,7 @@ def test_the_machine_path_rule_sees_what_it_should() -> None:
     assert not MACHINE_PATH.search("docs/work/plan.md and ~/work/x")
 
 
+@pytest.mark.needs_wings
 def test_one_module_names_the_store_engine() -> None:
     """Beside the engine itself and the default of its setting."""
     hits = [

@@ -6,12 +6,15 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 from desktop_rag import cli, registry
 from desktop_rag.cli.verb_table import answered_verbs
 
 PACKAGE = Path(cli.__path__[0]).parent
 
 
+@pytest.mark.needs_wings
 def test_everything_that_a_module_answers_is_in_the_table() -> None:
     found: dict[str, str] = {}
     for path in sorted(PACKAGE.rglob("*.py")):

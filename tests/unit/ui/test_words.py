@@ -73,6 +73,7 @@ def test_a_text_outside_is_noticed(tmp_path: Path, line: str) -> None:
     assert untranslated(planted)
 
 
+@pytest.mark.needs_wings
 def test_the_list_of_told_texts_is_that_of_the_code(texts_told: list[str]) -> None:
     assert json.loads(LIST.read_text(encoding="utf-8")) == texts_told, "run make words"
 
@@ -105,6 +106,7 @@ def test_a_told_text_is_known_again_when_it_is_filled(file: Path, texts_told: li
     assert other == {}
 
 
+@pytest.mark.needs_wings
 @pytest.mark.slow
 @pytest.mark.parametrize("file", OFFERED, ids=lambda path: path.stem)
 def test_a_language_has_every_text_with_its_places(file: Path, texts_told: list[str]) -> None:

@@ -8,6 +8,8 @@ import pytest
 from desktop_rag.cli.main import main
 from desktop_rag.core.paths import Home
 
+pytestmark = pytest.mark.needs_wings("schedules")
+
 
 @pytest.fixture
 def papers(home: Home, tmp_path: Path) -> Path:

@@ -12,6 +12,8 @@ from desktop_rag.models.system_keyring import SystemKeyring
 from tests.command_line import run, run_json
 from tests.keyrings import MemoryKeyring
 
+pytestmark = pytest.mark.needs_wings("matrix")
+
 ROOM = "!abc:matrix.example"
 
 

@@ -11,6 +11,8 @@ from desktop_rag import app
 from desktop_rag.core.paths import HOME_VARIABLE, Home
 from tests.command_line import answering, run, run_json, settled
 
+pytestmark = pytest.mark.needs_wings("shared_library")
+
 QUESTION = "When is the lamp lit?"
 
 

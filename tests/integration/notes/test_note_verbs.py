@@ -8,7 +8,7 @@ import pytest
 from desktop_rag.cli.main import main
 from desktop_rag.core.paths import Home
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.needs_wings("schedules")]
 
 
 def test_a_note_is_written_listed_and_refreshed(
