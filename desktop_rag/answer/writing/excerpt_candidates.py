@@ -11,7 +11,13 @@ from types import MappingProxyType
 from desktop_rag.answer.writing.excerpt_units import Unit, is_shouted, label_of, plain, units_of
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.domain import Document
-from desktop_rag.core.language.languages import NUMBER_WORDS, function_words, is_likely_english
+from desktop_rag.core.language.languages import (
+    NUMBER_WORDS,
+    function_words,
+    function_words_of,
+    is_likely_english,
+    language_of,
+)
 from desktop_rag.core.parsed import HEADING_SEPARATOR
 from desktop_rag.core.places import places_from_json
 from desktop_rag.core.terms import terms
@@ -135,6 +141,8 @@ _ASKING = frozenset(
         " have has had can could will would shall should may might must there"
     )
 )
+# What "The Orrin warehouse" has of "When does the ferry leave?" is no part of its name.
+_IDLE = frozenset(terms(" ".join(function_words_of("en"))))
 _SHORTEST = 4
 # Shorter still are pieces that have words of the question.
 _SHORTEST_ASKED = 2
@@ -161,7 +169,8 @@ class Candidate:
     title of its table; `named` are those of the question that its document's name has, which hold
     for all its pieces. One that `is_short` is quoted only for words of the question that it has.
     One that `is_beside` the point lacks what was asked for: a figure, the newest version. `subject`
-    is the heading that it does not repeat, `name` and `older` are as in `Surroundings`.
+    is the heading that it does not repeat, `name` and `older` are as in `Surroundings`, `language`
+    too, unless the piece itself is clearly in another one.
     """
 
     n: int
@@ -175,6 +184,7 @@ class Candidate:
     subject: str = ""
     name: str = ""
     older: str = ""
+    language: str = ""
 
     @property
     def text(self) -> str:
@@ -223,8 +233,12 @@ def candidates_of(
     for place, unit in enumerate(units):
         if unit.cells:
             held = _terms(f"{unit.text} {' '.join(unit.header)} {unit.caption}")
-            row = Candidate(source.n, rank, unit, held, named, name=around.name, older=around.older)
-            found.append(row)
+            found.append(
+                Candidate(
+                    source.n, rank, unit, held, named,
+                    name=around.name, older=around.older, language=around.language,
+                )
+            )  # fmt: skip
             continue
         listed = _listed_below(units, place)
         is_unfinished = unit.text.endswith(":") and not listed
@@ -244,6 +258,7 @@ def candidates_of(
             Candidate(
                 source.n, rank, cut, held, named, listed, is_short,
                 subject=_subject(cut, around.name), name=around.name, older=around.older,
+                language=language_of(words(text)) or around.language,
             )
         )  # fmt: skip
     return found
@@ -305,7 +320,7 @@ def named_in(source: SourceRef, asked: set[str]) -> frozenset[str]:
     name = set(terms(" ".join((*short, *head))))
     return frozenset(
         term
-        for term in asked
+        for term in asked - _IDLE
         if term in name
         or (len(term) >= _SHORTEST_PART and _is_part(term, name))
         or any(f"{other}{term}" in name or f"{term}{other}" in name for other in asked)

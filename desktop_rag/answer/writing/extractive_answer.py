@@ -209,17 +209,17 @@ def excerpts(
     ranked = _near_the_best(sources, across, surroundings)
     asked = asked_words(question)
     best = [s for n, s in enumerate(ranked) if n < _PASSAGES or s.n in across]
-    if meaning and doubt and not _is_about(question, best, meaning, surroundings, across, doubt):
+    if meaning and doubt and not _is_about(question, best, meaning, surroundings, doubt):
         # A second look goes through all of them.
         best = ranked = sorted(sources, key=lambda source: -source.score)
-        if not _is_about(question, best, meaning, surroundings, across, doubt):
+        if not _is_about(question, best, meaning, surroundings, doubt):
             return ""
     candidates = all_candidates(best, asked, surroundings)
     if meaning and _tell_little(asked, candidates):
         # Words tell little, as in another language: meaning decides, in the documents named if any.
         by_meaning = all_candidates(ranked, asked, surroundings, any_row=True)
         most = max((len(c.named) for c in by_meaning), default=0)
-        fit = [c for c in by_meaning if c.n not in across or len(c.named) == most]
+        fit = [c for c in by_meaning if len(c.named) == most or not _is_across(c, meaning)]
         candidates = [replace(candidate, rank=1) for candidate in fit]
         question = _without_names(question, ranked)
     if not candidates:
@@ -228,12 +228,12 @@ def excerpts(
     if not candidates:
         return ""
     candidates = [c for c in candidates if quoted(c.text) not in said] or candidates
-    similar = _similar(question, candidates, meaning, surroundings) if meaning else None
+    similar = _similar(question, candidates, meaning) if meaning else None
     if asks_how_many:
         candidates = [replace(c, is_beside=not has_figure(c)) for c in candidates]
     candidates = candidates if is_about_older(question) else _newest_first(candidates)
     homes = {source.n: source.document_id for source in sources if is_comparison}
-    return "\n\n".join(blocks(_best(asked, candidates, similar, across, homes)))
+    return "\n\n".join(blocks(_best(asked, candidates, similar, meaning, homes)))
 
 
 def _newest_first(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -287,12 +287,11 @@ def nearest_piece(
 ) -> Candidate | None:
     """The piece that comes nearest to a question which no piece is about."""
     asked = asked_words(question)
-    across = in_other_languages(question, meaning, surroundings)
     candidates = all_candidates(sources, asked, surroundings)
     if not candidates:
         return None
-    similar = _similar(question, candidates, meaning, surroundings) if meaning else None
-    return _best(asked, candidates, similar, across, {})[0]
+    similar = _similar(question, candidates, meaning) if meaning else None
+    return _best(asked, candidates, similar, meaning, {})[0]
 
 
 def _is_about(
@@ -300,7 +299,6 @@ def _is_about(
     sources: Sequence[SourceRef],
     meaning: Meaning,
     surroundings: Mapping[int, Surroundings],
-    across: Collection[int],
     doubt: Doubt,
 ) -> bool:
     """True when a piece, which is no question itself, is near enough to a question."""
@@ -314,14 +312,14 @@ def _is_about(
     least_across = _DOUBTFUL_ACROSS if is_doubtful else _ABOUT_ACROSS
 
     def has(asked: str, least: float) -> bool:
-        words, similar = content_words(asked), _similar(asked, pieces, meaning, surroundings)
+        words, similar = content_words(asked), _similar(asked, pieces, meaning)
         shares = [
             (_held_share(words, c.terms | c.named) + _held_share(words, passages[c.n] | c.named))
             / 2
             for c in pieces
         ]
         return any(
-            (c.n in across and near >= min(least, least_across)) or share + near >= least
+            (_is_across(c, meaning) and near >= min(least, least_across)) or share + near >= least
             for c, share, near in zip(pieces, shares, similar.tolist(), strict=True)
         )
 
@@ -368,15 +366,16 @@ def _best(
     asked: set[str],
     candidates: Sequence[Candidate],
     similar: NDArray[np.float64] | None,
-    across: Collection[int],
+    meaning: Meaning | None,
     homes: Mapping[int, str],
 ) -> list[Candidate]:
-    """The best pieces, fewer where the others are far behind; see `in_other_languages`.
+    """The best pieces, fewer where the others are far behind.
 
     For a comparison, of both sides: `homes` are the documents of the sources then.
     """
     words = _shared_words(asked, candidates)
-    scores = _scores(asked, candidates, words, similar, across)
+    across = [bool(meaning and _is_across(c, meaning)) for c in candidates]
+    scores = _scores(asked, candidates, words, similar, is_alone=not any(across))
     if homes:
         return _both_sides(asked, candidates, scores, homes)
     order = sorted(range(len(candidates)), key=lambda i: -scores[i])
@@ -391,7 +390,7 @@ def _best(
             continue
         if len(chosen) == _SENTENCES or (chosen and scores[index] < floor):
             break
-        is_near = words[index] >= fewest or candidate.n in across
+        is_near = words[index] >= fewest or across[index]
         if is_near and not any(_is_repeat(candidate, other) for other in chosen):
             chosen.append(candidate)
     return _with_whole_form(chosen, candidates, asked)
@@ -452,13 +451,21 @@ def in_other_languages(
 ) -> frozenset[int]:
     """The numbers of the sources in another language than the question: words say nothing there."""
     asked = meaning.language if meaning else question_language(question)
-    known = {n: around.language for n, around in surroundings.items() if around.language}
-    if asked == OTHER_LATIN:
-        # It may be any but English.
-        return frozenset(n for n, language in known.items() if language in ENGLISH_MODEL)
-    if asked in ENGLISH_MODEL:
-        return frozenset(n for n, language in known.items() if language not in ENGLISH_MODEL)
-    return frozenset(n for n, language in known.items() if language != asked)
+    return frozenset(
+        n for n, around in surroundings.items() if _is_other_language(around.language, asked)
+    )
+
+
+def _is_across(piece: Candidate, meaning: Meaning) -> bool:
+    """True for a piece in another language than the question."""
+    return _is_other_language(piece.language, meaning.language)
+
+
+def _is_other_language(known: str, asked: str) -> bool:
+    if not known or asked == OTHER_LATIN:
+        # The question may be in any but English.
+        return known in ENGLISH_MODEL - {""}
+    return known not in ENGLISH_MODEL if asked in ENGLISH_MODEL else known != asked
 
 
 def _tell_little(asked: set[str], candidates: Sequence[Candidate]) -> bool:
@@ -484,7 +491,8 @@ def _scores(
     candidates: Sequence[Candidate],
     shared: Sequence[float],
     similar: NDArray[np.float64] | None,
-    across: Collection[int],
+    *,
+    is_alone: bool,
 ) -> list[float]:
     by_rank = [_RANK_SHARE / c.rank + _LABEL_SHARE * _named(c, asked) for c in candidates]
     most_named = max((len(c.named) for c in candidates), default=0)
@@ -497,19 +505,17 @@ def _scores(
     if similar is None:
         return [t * (s + r) for t, s, r in zip(trust, shared, by_rank, strict=True)]
     return [
-        t * (_mixed(s, float(m), is_alone=not across) + r)
+        t * (_mixed(s, float(m), is_alone=is_alone) + r)
         for t, s, m, r in zip(trust, shared, similar, by_rank, strict=True)
     ]
 
 
 def _similar(
-    question: str,
-    candidates: Sequence[Candidate],
-    meaning: Meaning,
-    surroundings: Mapping[int, Surroundings],
+    question: str, candidates: Sequence[Candidate], meaning: Meaning
 ) -> NDArray[np.float64]:
-    languages = [around.language if (around := surroundings.get(c.n)) else "" for c in candidates]
-    return meaning.nearness([_meant(c) for c in candidates], languages, question)
+    return meaning.nearness(
+        [_meant(c) for c in candidates], [c.language for c in candidates], question
+    )
 
 
 def _mixed(shared: float, meaning: float, *, is_alone: bool) -> float:

@@ -267,3 +267,16 @@ def test_an_english_question_is_answered_from_a_german_file(
     index(services, tmp_path / "papers", texts)
     answer = ask(services, "How much is the rent per month?").text
     assert "Die Miete beträgt 820 Euro im Monat." in answer
+
+
+def test_a_sentence_in_another_language_than_the_rest_of_its_file_answers(
+    services: Services, tmp_path: Path
+) -> None:
+    notes = (
+        "The school by the river has forty pupils, and their lessons start at eight.\n\n"
+        "Der Aufzug wird jedes Jahr im Juni vom Techniker geprüft.\n\n"
+        "The teachers meet in the hall on the first of the month.\n"
+    )
+    index(services, tmp_path / "papers", {"notes.md": notes})
+    answer = ask(services, "When is the elevator inspected?").text
+    assert "Der Aufzug wird jedes Jahr im Juni" in answer.splitlines()[0]

@@ -321,13 +321,23 @@ def test_what_is_apart_is_not_quoted_because_another_language_comes_near() -> No
 def test_in_another_language_the_document_that_is_named_leads() -> None:
     asked = "Wie hoch ist die Strafe im Vertrag mit Halden?"
     sources = [
-        replace(report("Vertragsstrafen sind hohe Strafzahlungen.", 1), score=1.0),
+        replace(report("Vertragsstrafen: hohe Strafzahlungen.", 1), score=1.0),
         replace(report("A breach costs 4,000 euro.", 2, "/Halden.docx"), score=0.5),
     ]
     around = {n: Surroundings(language="en") for n in (1, 2)}
     said = excerpts(asked, sources, meaning(asked), "", around)
     assert said.startswith("A breach costs 4,000 euro. [2]")
     assert "[1]" not in said
+
+
+def test_an_article_in_a_title_is_no_name() -> None:
+    asked = "When is the elevator inspected?"
+    sources = [
+        replace(report("Lessons start at eight.", 1), title="The river school"),
+        replace(report("Technicians check the lift each June.", 2), title="Haus"),
+    ]
+    around = {1: Surroundings(language="en"), 2: Surroundings(language="de")}
+    assert "each June. [2]" in excerpts(asked, sources, meaning(asked), "", around)
 
 
 def test_no_answer_is_made_of_what_only_has_the_name() -> None:
