@@ -343,7 +343,7 @@ def _make_retriever(
     names = FilenameMatcher(engine.names)
     return Retriever(
         engine.lexical, answering, priority, names, fusion, in_use.missed,
-        not_ready=library.readiness.missing,
+        not_ready=library.readiness.missing, embed_first=library.readiness.embed_first,
     )  # fmt: skip
 
 

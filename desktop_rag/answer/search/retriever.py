@@ -38,7 +38,7 @@ from desktop_rag.core.question import EVERYTHING, SearchScope
 from desktop_rag.core.terms import holds_phrase
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.ports import Embedder
-from desktop_rag.store.contract.search import LexicalStore, Scope
+from desktop_rag.store.contract.search import LexicalStore, Scope, Weights
 
 # The bonus of passages whose document the question names, in standard deviations.
 _NAMED_BONUS = 1.0
@@ -77,9 +77,11 @@ class Retriever:
         missed: Callable[[Scope], tuple[str, ...]] = lambda _: (),
         *,
         not_ready: Callable[[Scope, str], tuple[str, ...]] = lambda _scope, _question: (),
+        embed_first: Callable[[Callable[[int], Sequence[Passage]]], None] = lambda _: None,
     ) -> None:
         """`answering` gives the embedders that can answer now, with their vectors; `missed` and
-        `not_ready` say what of a scope was not searched, or by words only.
+        `not_ready` say what of a scope was not searched, or by words only. `embed_first` embeds
+        what it takes of the passages that are best by words, while vectors are still being made.
         """
         self.lexical = lexical
         self.candidate_search = CandidateSearch(lexical, answering, priority, names)
@@ -87,6 +89,7 @@ class Retriever:
         self._fusion = fusion
         self._missed = missed
         self._not_ready = not_ready
+        self._embed_first = embed_first
         self.reader = QuestionReader(lexical, self.candidate_search.knows)
 
     def search(
@@ -247,10 +250,11 @@ class Retriever:
         preference: float,
     ) -> tuple[dict[int, float], dict[int, float]]:
         """(chunk id → score, best first; chunk id → relevance)."""
-        search = self.candidate_search
-        candidates = None if mode == "lexical" else search.gather(question, scope, limit)
+        candidates, weights = None, question.reading.words
+        if mode != "lexical":
+            self._embed_first(lambda most: self._best_by_words(weights, most, scope))
+            candidates = self.candidate_search.gather(question, scope, limit)
         if candidates is None:
-            weights = question.reading.words
             scores = dict(self.lexical.best(weights, limit, scope))
             greatest = weights.greatest()
             return scores, {
@@ -269,6 +273,9 @@ class Retriever:
         if mode == "hybrid":
             ranked = guarded(ranked, _best_of_each(candidates))
         return dict(islice(ranked.items(), limit)), self._relevance(candidates)
+
+    def _best_by_words(self, weights: Weights, most: int, scope: Scope) -> list[Passage]:
+        return self.lexical.passages(dict(self.lexical.best(weights, most, scope)))
 
     def _fused(self, question: SearchQuestion, candidates: Candidates, preference: float) -> Scores:
         """The scores by words, meaning and company, standardised."""

@@ -8,7 +8,7 @@ English too, so that a question in another language finds it.
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -384,8 +384,14 @@ def _parts(spec: str) -> list[tuple[str, frozenset[str] | None, Part]]:
     ]
 
 
+# A question waits for so many passages to be embedded, about half a second.
+_EMBEDDED_FIRST = 24
+
+
 class MeaningReadiness:
-    """Says in an answer that search by meaning is not ready yet. Any worker thread."""
+    """Says in an answer that search by meaning is not ready yet, and gives the passages that a
+    question is about by its words their vectors before all others. Any worker thread.
+    """
 
     def __init__(
         self,
@@ -433,6 +439,37 @@ class MeaningReadiness:
                 ),
             )
         return ()
+
+    def embed_first(self, best: Callable[[int], Sequence[domain.Passage]]) -> None:
+        """Embed what of these many `best` passages has no vector yet; what fails is left."""
+        embedders = self._embedders
+        if embedders is None or embedders.embedder is None:
+            return
+        if not self._documents.counts().of(DocumentState.SEARCHABLE_BY_WORDS):
+            return
+        spans: dict[str, set[tuple[int, int]]] = {}
+        for passage in best(_EMBEDDED_FIRST):
+            spans.setdefault(passage.document_id, set()).add((passage.start, passage.end))
+        collections = {c.collection_id: c for c in self._sources.collections()}
+        homes = {s.source_id: collections.get(s.collection_id) for s in self._sources.sources()}
+        missing: dict[int, tuple[DenseIndex, dict[str, str]]] = {}
+        for document in self._documents.get(list(spans)):
+            home = homes.get(document.source_id)
+            index = home and embedders.answering_for(home, document.language)
+            if not index:
+                continue
+            chunks = self._documents.chunks(document.document_id)
+            texts = {
+                chunk.content_hash: chunk.embedded_text
+                for chunk in chunks
+                if (chunk.start, chunk.end) in spans[document.document_id]
+            }
+            missing.setdefault(index.vectors.model_id, (index, {}))[1].update(texts)
+        for index, texts in missing.values():
+            if lacking := sorted(index.vectors.missing(list(texts))):
+                with suppress(AppError):
+                    vectors = index.embedder.embed_passages([texts[each] for each in lacking])
+                    index.vectors.add(lacking, vectors)
 
     def _counts(self, scope: Scope) -> DocumentCounts:
         if scope.document_ids is not None:

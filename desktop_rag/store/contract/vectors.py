@@ -140,7 +140,7 @@ class VectorStore(ABC):
     def add(self, hashes: Sequence[str], vectors: NDArray[np.float32]) -> None:
         """Store vectors, shape (len(hashes), dimensions), in one transaction.
 
-        The hashes are distinct and have no vector yet; no chunk need have them.
+        The hashes are distinct; one that has a vector keeps it. No chunk need have them.
         """
 
     def missing(self, hashes: Sequence[str]) -> set[str]:

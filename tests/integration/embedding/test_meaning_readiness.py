@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.core.question import SearchScope
+from desktop_rag.core.question import Query, SearchScope
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from tests.asking import ask
 from tests.stored_rows import put
@@ -28,6 +28,19 @@ def test_an_answer_says_so_until_all_files_have_vectors(services: Services) -> N
     found = services.chat.look_up(QUESTION)
     assert found.notes is not None
     assert found.notes.hints == (NOT_READY,), "so do a search in a terminal, and a program's"
+
+
+def test_what_a_question_is_about_by_its_words_is_compared_by_meaning_at_once(
+    services: Services,
+) -> None:
+    put(services.engine, "rent.md", "The rent, the rent: a song about rent.")
+    put(services.engine, "lease.md", "Each month the landlord receives 820 euros of rent from us.")
+    query = Query("What does the rent cost us?")
+    best = [
+        services.retriever.search(query, mode=mode).passages[0].document_id
+        for mode in ("lexical", "hybrid")
+    ]
+    assert best == ["rent.md", "lease.md"]
 
 
 @pytest.mark.slow

@@ -47,15 +47,21 @@ class DuckdbVectorStore(VectorStore):
         self._signs = cache.vectors(table).signs
 
     def add(self, hashes: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        bits = np.ascontiguousarray(sign_bits(vectors).T)
-        columns: dict[str, Any] = {"content_hash": list(hashes), "vector": packed(vectors)}
-        columns |= dict(zip(self._sign_columns, bits, strict=True))
+        def work(con: Connection) -> tuple[ContentKeys, NDArray[np.int64]]:
+            # Another thread may have stored some meanwhile.
+            known = {row[0].hex for row in con.execute(
+                f"SELECT content_hash FROM {self.table} WHERE content_hash IN"
+                " (SELECT unnest(?::UUID[]))",
+                [list(hashes)],
+            ).fetchall()}  # fmt: skip
+            fresh = [n for n, each in enumerate(hashes) if each not in known]
+            own, some = [hashes[n] for n in fresh], vectors[fresh]
+            bits = np.ascontiguousarray(sign_bits(some).T)
+            columns: dict[str, Any] = {"content_hash": own, "vector": packed(some)}
+            insert(con, self.table, columns | dict(zip(self._sign_columns, bits, strict=True)))
+            return content_keys(con, own), bits
 
-        def work(con: Connection) -> ContentKeys:
-            insert(con, self.table, columns)
-            return content_keys(con, hashes)
-
-        self._signs.add(self._database.write_uncached(work), bits)
+        self._signs.add(*self._database.write_uncached(work))
 
     def stored(self, hashes: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         rows = self.packed("vector", hashes)

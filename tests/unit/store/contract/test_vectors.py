@@ -118,6 +118,17 @@ def test_vectors_come_back_rounded_at_most(engine: Engine) -> None:
     assert rows[copy].tolist() == rows[numbers["text 4"]].tolist()
 
 
+def test_a_vector_that_was_stored_meanwhile_is_kept(engine: Engine) -> None:
+    store, by_text, numbers = with_vectors(engine, 3)
+    put(engine, "more.txt", "another")
+    rows = [*engine.documents.chunks("many.txt"), *engine.documents.chunks("more.txt")]
+    hashes = [row.content_hash for row in rows if row.text in {"text 1", "another"}]
+    store.add(hashes, np.array([by_text["text 2"], by_text["text 0"]]))
+    nearest = ranking(engine.models.search(store.model_id).nearest(by_text["text 1"], 10))
+    assert nearest[0][0] == numbers["text 1"]
+    assert len(nearest) == 4
+
+
 def test_chunks_without_a_vector_give_no_rows(engine: Engine) -> None:
     store, by_text, _ = with_vectors(engine, 1)
     for asked in ([], [10**9]):
