@@ -117,20 +117,6 @@ class Retriever:
         """What of these documents is searched by words only as yet, in sentences for an answer."""
         return self._not_ready(_reached(reach), question)
 
-    def best_of(
-        self,
-        document_id: str,
-        query: Query,
-        *,
-        limit: int,
-        reach: SearchScope = EVERYTHING,
-        lexical_weight: float = 0.5,
-    ) -> RetrievalResult:
-        """The best passages of one document, as `search` finds them."""
-        only = replace(reach, document_ids=(document_id,))
-        with self._priority.answering():
-            return self._search(query, "hybrid", limit, only, lexical_weight)
-
     def meaning_of(self, text: str, other: Embedder | None) -> Meaning | None:
         """Compares texts with a question; by the `other` model while none has vectors."""
         question = SearchQuestion(text, lambda: self.reader.read(Query(text)))
@@ -141,22 +127,10 @@ class Retriever:
         """The number of documents that the chunks belong to, together with the `others`."""
         return len(self.lexical.documents_of(chunk_ids) | set(others))
 
-    def best_attached(
-        self, source_ids: tuple[str, ...], query: Query, *, limit: int, lexical_weight: float = 0.5
-    ) -> RetrievalResult:
-        """The best passages of files attached to a chat, as `search` finds them."""
-        only = SearchScope(attached=source_ids)
-        with self._priority.answering():
-            return self._search(query, "hybrid", limit, only, lexical_weight)
-
     def documents(self, query: Query, limit: int, reach: SearchScope = EVERYTHING) -> list[Passage]:
         """The first passages of up to `limit` documents that a query may find, newest first."""
         scope, _ = self._scope(query, reach)
         return self.lexical.passages(self.lexical.newest(limit, scope))
-
-    def attached_documents(self, source_ids: tuple[str, ...], limit: int) -> list[Passage]:
-        """The first passage of each document of files attached to a chat."""
-        return self.lexical.passages(self.lexical.newest(limit, Scope(attached=source_ids)))
 
     def inside(
         self, document_ids: Collection[str], query: Query, reach: SearchScope = EVERYTHING

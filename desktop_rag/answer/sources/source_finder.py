@@ -170,7 +170,8 @@ class SourceFinder:
 
     def every_attached(self, source_ids: tuple[str, ...], most: int) -> list[Passage]:
         """The first passage of each attached file, and of each document inside one."""
-        return self._retriever.attached_documents(source_ids, most) if source_ids else []
+        reach = SearchScope(attached=source_ids)
+        return self._retriever.documents(Query(""), most, reach) if source_ids else []
 
     def count_files(self, query: Query, most: int, reach: SearchScope = EVERYTHING) -> int:
         """The number of files that a query may find, up to `most`."""
@@ -180,10 +181,15 @@ class SourceFinder:
         self, source_ids: tuple[str, ...], query: Query, settings: RetrievalSettings, *, limit: int
     ) -> list[Passage]:
         """The best passages of attached files, relevant or not."""
-        found = self._retriever.best_attached(
-            source_ids, query, limit=limit, lexical_weight=settings.lexical_weight
-        )
-        return found.passages
+        return self._best(query, settings, limit, SearchScope(attached=source_ids))
+
+    def _best(
+        self, query: Query, settings: RetrievalSettings, limit: int, reach: SearchScope
+    ) -> list[Passage]:
+        weight = settings.lexical_weight
+        return self._retriever.search(
+            query, limit=limit, reach=reach, lexical_weight=weight
+        ).passages
 
     def sheets(
         self, query: Query, settings: RetrievalSettings, reach: SearchScope
@@ -209,10 +215,8 @@ class SourceFinder:
         reach: SearchScope = EVERYTHING,
     ) -> list[Passage]:
         """The relevant passages of one document, best first."""
-        found = self._retriever.best_of(
-            document_id, query, limit=limit, reach=reach, lexical_weight=settings.lexical_weight
-        )
-        return [p for p in found.passages if p.relevance >= IRRELEVANT_BELOW]
+        found = self._best(query, settings, limit, replace(reach, document_ids=(document_id,)))
+        return [p for p in found if p.relevance >= IRRELEVANT_BELOW]
 
     def add_sources(
         self,
@@ -281,11 +285,8 @@ class SourceFinder:
             )
         named = self._retriever.named_documents(query, reach)
         for document_id in sorted(named):
-            best = self._retriever.best_of(
-                document_id, query, limit=_NAMED_DEPTH, reach=reach,
-                lexical_weight=settings.lexical_weight,
-            )  # fmt: skip
-            lists.append(best.passages)
+            only = replace(reach, document_ids=(document_id,))
+            lists.append(self._best(query, settings, _NAMED_DEPTH, only))
         return [replace(p, score=-float(n)) for n, p in enumerate(in_turn(lists))]
 
     def _ranks(

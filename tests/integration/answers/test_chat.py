@@ -25,6 +25,7 @@ from desktop_rag.core.conversation import (
     ThinkingDelta,
 )
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.question import EVERYTHING
 from desktop_rag.core.settings import Settings
 from tests.asking import answer_of, events_of
 from tests.indexed import OpenIndexed, add_texts, index_texts
@@ -83,11 +84,15 @@ def test_nothing_found_while_files_wait_says_so(services: Services) -> None:
     )
 
 
-def far(search: Callable[..., RetrievalResult]) -> Callable[..., RetrievalResult]:
-    """A search that treats all results as irrelevant."""
+def far(
+    search: Callable[..., RetrievalResult], *, also_in_one: bool
+) -> Callable[..., RetrievalResult]:
+    """A search that treats all results as irrelevant, those in one file only if `also_in_one`."""
 
     def find(*asked: str, **how: Any) -> RetrievalResult:
         found = search(*asked, **how)
+        if how.get("reach", EVERYTHING).document_ids and not also_in_one:
+            return found
         passages = [replace(p, relevance=IRRELEVANT_BELOW / 2) for p in found.passages]
         return replace(found, passages=passages, matching=())
 
@@ -97,15 +102,17 @@ def far(search: Callable[..., RetrievalResult]) -> Callable[..., RetrievalResult
 @pytest.fixture
 def far_together(indexed: Services, monkeypatch: pytest.MonkeyPatch) -> Services:
     """Among all passages nothing seems relevant."""
-    monkeypatch.setattr(indexed.retriever, "search", far(indexed.retriever.search))
+    search = far(indexed.retriever.search, also_in_one=False)
+    monkeypatch.setattr(indexed.retriever, "search", search)
     return indexed
 
 
 @pytest.fixture
-def far_off(far_together: Services, monkeypatch: pytest.MonkeyPatch) -> Services:
+def far_off(indexed: Services, monkeypatch: pytest.MonkeyPatch) -> Services:
     """Nor among those of one file."""
-    monkeypatch.setattr(far_together.retriever, "best_of", far(far_together.retriever.best_of))
-    return far_together
+    search = far(indexed.retriever.search, also_in_one=True)
+    monkeypatch.setattr(indexed.retriever, "search", search)
+    return indexed
 
 
 @pytest.mark.slow
