@@ -15,9 +15,10 @@ from threading import Event
 from desktop_rag.answer.citing.citation_validation import finish_answer
 from desktop_rag.answer.citing.citations import citations
 from desktop_rag.answer.endpoints.helper_job import patient_stream
-from desktop_rag.answer.prompting.prompt import sanitized
+from desktop_rag.answer.prompting.prompt import sanitized, turns_about
 from desktop_rag.answer.sources.source_merging import CountTokens, numbered
 from desktop_rag.answer.writing.answer_draft import AnswerDraft, GrowingAnswer
+from desktop_rag.answer.writing.extractive_answer import quoted
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerWaits,
@@ -201,7 +202,7 @@ class _Findings:
         text = _renumbered(text, numbers)
         if not any(True for _ in citations(text)):
             text = f"{text} [{before + 1}]"
-        self.texts.append(_titled(_plain(part.title), text.strip()))
+        self.texts.append(_titled(quoted(" ".join(part.title.split())), text.strip()))
         self.documents.add(part.document_id)
 
     def listed(self) -> str:
@@ -235,11 +236,6 @@ def _renumbered(text: str, numbers: dict[int, int]) -> str:
         parts += [text[done : citation.start], fresh]
         done = citation.end
     return "".join([*parts, text[done:]])
-
-
-def _plain(title: str) -> str:
-    """The title as one line of Markdown without formatting."""
-    return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", " ".join(title.split()))
 
 
 def _with_counts(
@@ -316,3 +312,11 @@ def part_sources(document: Passage, chunks: Sequence[Chunk]) -> tuple[SourceRef,
 def _title(document: Passage, part: Sequence[Chunk]) -> str:
     """The place where the part begins, or the title of the document when there is none."""
     return part[0].anchor.label() or document.title
+
+
+def turns_of_part(
+    question: str, rules: str, sources: Sequence[SourceRef], _model: ChatModel
+) -> tuple[list[ChatTurn], Sequence[SourceRef]]:
+    """All sources of a part: nothing is left out to make room, as parts are cut to fit."""
+    fence = secrets.token_hex(8)
+    return turns_about(sources, sanitized(question, fence), rules, fence), sources

@@ -6,7 +6,6 @@ model, the sentences nearest to the mean of all stand for the text (Radev et al.
 "Centroid-based summarization of multiple documents"): few, from files or parts at equal distances.
 """
 
-import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,12 +17,12 @@ from desktop_rag.answer.map_reduce.map_reduce import (
     TextParts,
     part_sources,
     part_tokens,
+    turns_of_part,
 )
 from desktop_rag.answer.prompting.prompt import (
     INSTRUCTIONS,
     in_language,
     in_manner,
-    turns_about,
     with_instructions,
 )
 from desktop_rag.answer.sources.source_finder import SourceFinder
@@ -33,7 +32,7 @@ from desktop_rag.answer.writing.answer_texts import AnswerTexts, texts_for
 from desktop_rag.answer.writing.extractive_answer import central_sentences
 from desktop_rag.core.conversation import AnswerEvent, SourceRef
 from desktop_rag.core.domain import Passage
-from desktop_rag.models.ports import ChatModel, ChatTurn, Embedder
+from desktop_rag.models.ports import ChatModel, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
 
 MOST_DOCUMENTS = 500
@@ -94,7 +93,11 @@ class Summaries:
         each = 2 if not is_one and 2 * len(chosen) <= _MOST_QUOTES else 1
         preferences = request.setup.settings.preferences
         style = MapReduceStyle(
-            partial(_turns, in_language(_PART if is_one else _DOCUMENT, preferences)),
+            partial(
+                turns_of_part,
+                "Summarise.",
+                in_language(_PART if is_one else _DOCUMENT, preferences),
+            ),
             lambda sources: central_sentences(sources, self._embedder, each),
             with_instructions(in_manner(_COMBINE, preferences), request.setup.instructions),
             noun="parts" if is_one else "files",
@@ -136,10 +139,3 @@ def _as_excerpts(texts: AnswerTexts, more: int, is_one: bool, listed: str, files
     if more:
         said.append(texts.counted("parts_left" if is_one else "files_left", more))
     return "\n\n".join(said)
-
-
-def _turns(
-    instructions: str, sources: Sequence[SourceRef], _model: ChatModel
-) -> tuple[list[ChatTurn], Sequence[SourceRef]]:
-    turns = turns_about(sources, "Summarise.", instructions, secrets.token_hex(8))
-    return turns, sources
