@@ -56,13 +56,13 @@ from desktop_rag.answer.sources.source_merging import numbered_anew, with_earlie
 from desktop_rag.answer.tables.cell_values import asks_how_much
 from desktop_rag.answer.tables.table_answer import TableAnswer, is_query
 from desktop_rag.answer.tools.document_tools import DocumentTools
-from desktop_rag.answer.tools.search_plan import searched_on
+from desktop_rag.answer.tools.model_answer import answer_with, searched_on
 from desktop_rag.answer.understanding.file_words import asks_for_content, compares, is_comparison
 from desktop_rag.answer.understanding.named_answer import NamedAnswer
 from desktop_rag.answer.understanding.scoping import ChosenScope, Scoping, unknown_name
 from desktop_rag.answer.weak_answer import add_words
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
-from desktop_rag.answer.writing.answer_request import AnswerRequest, answer_with
+from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.answer_texts import (
     Refusal,
     not_there,
@@ -623,7 +623,7 @@ class AnswerService:
             model, request, draft,
             instructions=in_manner(rules, setup.settings.preferences),
             attached=attached,
-            tool_box=self._tools if has_sources else None,
+            tools=self._tools if has_sources else None,
         )  # fmt: skip
 
     def _join_attached(self, draft: AnswerDraft, request: AnswerRequest) -> None:

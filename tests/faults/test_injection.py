@@ -21,7 +21,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag import app
 from desktop_rag.answer.prompting.prompt import INSTRUCTIONS
-from desktop_rag.answer.writing.answer_request import TOOL_RULES
+from desktop_rag.answer.tools.model_answer import TOOL_RULES
 from desktop_rag.core.conversation import AnswerChanged, Feedback, Message
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.markup.inert_markdown import safe_address

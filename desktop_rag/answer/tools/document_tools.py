@@ -115,18 +115,11 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class DocumentTools:
-    """Opens the tools for one answer after the other."""
+    """What the tools of every answer look into."""
 
     finder: SourceFinder
     documents: DocumentStore
     tables: TableAnswer
-    tools: Sequence[Tool] = TOOLS
-
-    def begin(
-        self, request: AnswerRequest, draft: AnswerDraft, model: ChatModel, fence: str
-    ) -> "ToolSession":
-        """The tools for this answer, whose draft gets what they find."""
-        return ToolSession(self, request, draft, model, fence)
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from desktop_rag.answer.prompting.prompt import INSTRUCTIONS
-from desktop_rag.answer.writing.answer_request import TOOL_RULES
+from desktop_rag.answer.tools.model_answer import TOOL_RULES
 from desktop_rag.app import Services
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Message, MessageState
