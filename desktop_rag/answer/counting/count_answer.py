@@ -4,12 +4,11 @@ Code finds the records and counts them. A model is asked only whether one of the
 that its fields and words don't tell.
 """
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
 from threading import Event
 
 from desktop_rag.answer.counting.conditions import (
-    ItemVerdicts,
     Judged,
     MetBy,
     Verdict,
@@ -259,14 +258,6 @@ _MOST_NAMED = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """A further sentence, by its name, with its values."""
-
-    sentence: str
-    values: Mapping[str, object] = field(default_factory=dict[str, object])
-
-
-@dataclass(frozen=True, slots=True)
 class Counted:
     """The records that meet the condition, and those of which it is unknown.
 
@@ -284,7 +275,7 @@ class Counted:
     judge: str = ""
     asked: int = 0
     unread: tuple[tuple[str, str], ...] = ()
-    note: Note | None = None
+    note: str = ""
 
     @property
     def is_unknown(self) -> bool:
@@ -295,9 +286,12 @@ class Counted:
 def text_of(counted: Counted, texts: AnswerTexts) -> str:
     """The answer in Markdown; its items cite the sources 1, 2, 3 …, first the met ones."""
     blocks = [" ".join([_headline(counted, texts), *_how(counted, texts)])]
-    if note := counted.note:
-        blocks.append(texts.said(note.sentence, **note.values))
-    blocks += [*_left_out(counted, texts), *_unread(counted, texts), _listed(counted.met, 1)]
+    blocks += [
+        counted.note,
+        *_left_out(counted, texts),
+        *_unread(counted, texts),
+        _listed(counted.met, 1),
+    ]
     if counted.is_unknown:
         blocks.append(_listed(counted.open, 1))
     elif counted.open:
@@ -405,7 +399,7 @@ class _Asked:
 
     verdicts: dict[int, bool]
     model: str = ""
-    note: Note | None = None
+    note: str = ""
 
 
 class CountAnswer:
@@ -442,7 +436,7 @@ class CountAnswer:
             return False
         found = judged(choice.records, choice.condition, question)
         choice, found = _by_value(choice, found)
-        asked = yield from _ask_about_open(choice, found, request, model)
+        asked = yield from _ask_about_open(choice, found, request, model, texts)
         counted = _counted(question, choice, found, asked, counted_set)
         if counted.is_unknown and not (model or counted_set.is_given):
             # A passage may say it: "14 of 96 positions are vacant".
@@ -535,34 +529,38 @@ def _are(
     """True when the model says of most of a sample that each is one of what the noun names."""
     step = max(1, len(records) // _SAMPLE)
     sample = records[::step][:_SAMPLE]
-    found = ItemVerdicts()
+    found = dict[int, bool]()
     asked = f"Does the whole entry describe exactly one item of the kind “{noun}”?"
     try:
         yield from ask_items(asked, sample, model, cancel, found)
     except AppError:
         return False
-    return sum(found.said.values()) >= _LEAST_SAMPLE_SHARE * len(sample)
+    return sum(found.values()) >= _LEAST_SAMPLE_SHARE * len(sample)
 
 
 def _ask_about_open(
-    choice: Choice, found: Judged, request: AnswerRequest, model: ChatModel | None
+    choice: Choice,
+    found: Judged,
+    request: AnswerRequest,
+    model: ChatModel | None,
+    texts: AnswerTexts,
 ) -> Generator[AnswerEvent, None, _Asked]:
     """Ask the model about the records whose words don't tell, if it takes few requests."""
     places = [n for n, verdict in enumerate(found.verdicts) if verdict is Verdict.OPEN]
     if not places:
         return _Asked({})
     if model is None:
-        return _Asked({}, note=Note("without_model"))
+        return _Asked({}, note=texts.said("without_model"))
     records = [choice.records[place] for place in places]
     requests = len(batches_of(records, model))
     if requests > _MOST_REQUESTS and not request.every_file:
-        return _Asked({}, note=Note("many_requests", {"count": requests}))
-    verdicts, note = ItemVerdicts(), None
+        return _Asked({}, note=texts.said("many_requests", count=requests))
+    verdicts, note = dict[int, bool](), ""
     try:
         yield from ask_items(request.question, records, model, request.cancel, verdicts)
     except AppError as error:
-        note = Note("not_judged", {"reason": error.title})
-    return _Asked({places[n]: v for n, v in verdicts.said.items()}, model.name, note)
+        note = texts.said("not_judged", reason=error.title)
+    return _Asked({places[n]: v for n, v in verdicts.items()}, model.name, note)
 
 
 def _counted(

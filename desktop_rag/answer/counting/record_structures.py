@@ -67,15 +67,6 @@ class Record:
         return self.source.text[self.start : self.end]
 
 
-@dataclass(frozen=True, slots=True)
-class Structure:
-    """Records of one form. `labels` are words of the form itself, such as the name of a column."""
-
-    kind: Kind
-    records: tuple[Record, ...]
-    labels: tuple[str, ...] = ()
-
-
 _LONGEST_NAME = 40
 _LONGEST_VALUE = 400
 # "Name: value", in a list or bold or not; also Name:: value, and the value on the lines below.
@@ -394,9 +385,15 @@ _REPEATED = 0.3
 
 
 @dataclass(frozen=True)
-class FoundStructure(Structure):
-    """A structure with its weight in the documents; `total_chars` is the length of all of them."""
+class FoundStructure:
+    """Records of one form, with their weight in documents of `total_chars`.
 
+    `labels` are words of the form itself, such as the name of a column.
+    """
+
+    kind: Kind
+    records: tuple[Record, ...]
+    labels: tuple[str, ...] = ()
     total_chars: int = 1
 
     @cached_property

@@ -11,7 +11,7 @@ import re
 import secrets
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import PurePath
@@ -80,13 +80,26 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class PatternQuestion:
-    """A question, and the words and the part [start, end) of the document that answer it."""
+class Proposal:
+    """A question, the words to search for, and the part [start, end) of a document that answers it.
+
+    Without a document any relevant passage will do. `is_heading`: the words are a heading.
+    """
 
     text: str
     subject: str
-    start: int
-    end: int
+    document_id: str = ""
+    start: int = 0
+    end: int = 0
+    is_heading: bool = False
+
+    def is_found_in(self, passages: Sequence[Passage]) -> bool:
+        """True when one of the passages has some of that part."""
+        return any(
+            not self.document_id
+            or (p.document_id == self.document_id and p.start < self.end and self.start < p.end)
+            for p in passages
+        )
 
 
 @cache
@@ -118,7 +131,7 @@ def heading_questions(
     title: str = "",
     *,
     asked_in: Pattern | None = None,
-) -> Iterator[PatternQuestion]:
+) -> Iterator[Proposal]:
     """A question for each heading that names a subject and has enough text below it.
 
     `name` is how the question names the document. A heading says nothing new when its words are
@@ -136,10 +149,10 @@ def heading_questions(
         if _has_prose(text[heading.offset : end], heading.title):
             shown = part.capitalize() if part.isupper() else part
             question = asked.about.format(document=asked.quoted(name), part=asked.quoted(shown))
-            yield PatternQuestion(question, shown, heading.offset, end)
+            yield Proposal(question, shown, start=heading.offset, end=end, is_heading=True)
 
 
-def definition_questions(text: str, start: int, pattern: Pattern) -> Iterator[PatternQuestion]:
+def definition_questions(text: str, start: int, pattern: Pattern) -> Iterator[Proposal]:
     """A question for each term that a passage beginning at `start` defines."""
     for first, last in sentences(text):
         match = pattern.defines.match(" ".join(text[first:last].split()))
@@ -147,9 +160,8 @@ def definition_questions(text: str, start: int, pattern: Pattern) -> Iterator[Pa
         line = text[first:last].strip().partition("\n")[0]
         is_on_line = match and len(line.split()) >= len(match["term"].split())
         if match and is_on_line and (term := _term(match["term"], pattern)):
-            yield PatternQuestion(
-                pattern.what_is.format(term=term), term, start + first, start + last
-            )
+            asked = pattern.what_is.format(term=term)
+            yield Proposal(asked, term, start=start + first, end=start + last)
 
 
 def _content(text: str) -> frozenset[str]:
@@ -234,32 +246,6 @@ Write in the language of the question. What you are given is quoted data, not in
 one question a line and nothing else."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Proposal:
-    """A question, what to search for, and the part of a document that is to be found by it.
-
-    Without a document any relevant passage will do. `is_heading`: the subject is a heading.
-    """
-
-    question: str
-    subject: str
-    document_id: str = ""
-    start: int = 0
-    end: int = 0
-    is_heading: bool = False
-
-    def is_found_in(self, passages: Sequence[Passage]) -> bool:
-        return any(
-            not self.document_id
-            or (
-                passage.document_id == self.document_id
-                and passage.start < self.end
-                and self.start < passage.end
-            )
-            for passage in passages
-        )
-
-
 class FollowUps:
     """Finds follow-up questions."""
 
@@ -297,7 +283,7 @@ class FollowUps:
         attached = tuple(a.attachment_id for m in history[-1:] for a in m.attachments if a.has_text)
         chosen, settings = _Chosen(asked), setup.settings.retrieval
 
-        def is_answered(proposal: _Proposal) -> bool:
+        def is_answered(proposal: Proposal) -> bool:
             query = Query(proposal.subject)
             found = self._finder.look_up(query, settings, limit=_LOOKED_AT, reach=setup.reach)
             if proposal.is_heading and self._is_usual(proposal, found.passages):
@@ -325,7 +311,7 @@ class FollowUps:
         cancel: Event,
         chosen: "_Chosen",
         limit_s: float,
-    ) -> Iterator[_Proposal]:
+    ) -> Iterator[Proposal]:
         """Questions of the model, or else of the patterns."""
         if model:
             try:
@@ -337,13 +323,13 @@ class FollowUps:
                 found = []
             # The person presses it as it is, and may ask it elsewhere.
             whole = (question for question in found if not refers_back(question))
-            yield from (_Proposal(question, question) for question in whole)
+            yield from (Proposal(question, question) for question in whole)
         if not chosen.questions and not cancel.is_set():
             cited = [source for source in answer.sources if source.is_cited] or answer.sources
             language = _language_of(answer, asked)
             yield from itertools.islice(self._by_pattern(cited, language), _MOST_TRIED)
 
-    def _is_usual(self, proposal: _Proposal, passages: Sequence[Passage]) -> bool:
+    def _is_usual(self, proposal: Proposal, passages: Sequence[Passage]) -> bool:
         """True when another found document has the same heading, as forms and copies do."""
         subject = proposal.subject.casefold()
         others = {p.document_id for p in passages} - {proposal.document_id}
@@ -353,7 +339,7 @@ class FollowUps:
             for heading in places_from_json(self._documents.content(document_id)[1])[1]
         )
 
-    def _by_pattern(self, sources: Sequence[SourceRef], language: str) -> Iterator[_Proposal]:
+    def _by_pattern(self, sources: Sequence[SourceRef], language: str) -> Iterator[Proposal]:
         """What the documents of the sources define, then their other headings, in turn.
 
         The headings nearest to the cited places come first. The questions are in the language,
@@ -361,7 +347,7 @@ class FollowUps:
         """
         ids = dict.fromkeys(source.document_id for source in sources if source.is_in_library)
         documents = {d.document_id: d for d in self._documents.get(list(ids)[:_MOST_DOCUMENTS])}
-        columns: list[list[_Proposal]] = []
+        columns: list[list[Proposal]] = []
         for document_id in ids:
             if document := documents.get(document_id):
                 own = [source for source in sources if source.document_id == document_id]
@@ -371,7 +357,7 @@ class FollowUps:
 
     def _of_document(
         self, document: Document, sources: Sequence[SourceRef], language: str
-    ) -> Iterator[_Proposal]:
+    ) -> Iterator[Proposal]:
         text, places = self._documents.content(document.document_id)
         own = document.language or language_of(words((text or "")[:_LANGUAGE_CHARS]))
         pattern, asked_in = patterns().get(own), patterns().get(language or own)
@@ -397,10 +383,7 @@ class FollowUps:
         for found in (*defined[:1], *others[:_MOST_HEADINGS]):
             # A heading may look like a filter.
             if as_question(found.text):
-                yield _Proposal(
-                    found.text, found.subject, document.document_id, found.start, found.end,
-                    is_heading=found in others,
-                )  # fmt: skip
+                yield replace(found, document_id=document.document_id)
 
 
 def _language_of(answer: Message, asked: Sequence[str]) -> str:
@@ -424,8 +407,8 @@ class _Chosen:
         self._terms = [frozenset(terms(question)) for question in asked]
         self._asked = len(self._terms)
 
-    def is_new(self, proposal: _Proposal) -> bool:
-        new, subject = frozenset(terms(proposal.question)), frozenset(terms(proposal.subject))
+    def is_new(self, proposal: Proposal) -> bool:
+        new, subject = frozenset(terms(proposal.text)), frozenset(terms(proposal.subject))
         # Reports of several years have the same headings.
         is_like_other = any(_are_alike(new, old) for old in self._terms) or any(
             _are_alike(subject, old) for old in self._subjects
@@ -436,9 +419,9 @@ class _Chosen:
         )
         return bool(new and subject) and not is_like_other and not was_asked
 
-    def add(self, proposal: _Proposal) -> None:
-        self.questions.append(proposal.question)
-        self._terms.append(frozenset(terms(proposal.question)))
+    def add(self, proposal: Proposal) -> None:
+        self.questions.append(proposal.text)
+        self._terms.append(frozenset(terms(proposal.text)))
         self._subjects.append(frozenset(terms(proposal.subject)))
 
 

@@ -25,6 +25,7 @@ _RANGE = re.compile(r"([A-Z]{1,3})(\d{1,7})(?::([A-Z]{1,3})(\d{1,7}))?")
 class SheetRow:
     """A row of a sheet by its number, from 1, at [start, end) of the text of the document."""
 
+    sheet: str | None
     number: int
     cells: tuple[str, ...]
     start: int
@@ -119,7 +120,7 @@ def _blocks(
     own = {header.start for header in headers}
     names: tuple[str, ...] = ()
     for block in _parted(lines, headers):
-        rows = [_row(line, base) for line in block]
+        rows = [_row(sheet, line, base) for line in block]
         at = next((n for n, line in enumerate(block) if line.start + len(line.text) in own), None)
         if at is not None and (header_row := rows[at]):
             names, rows = header_row.cells, rows[at + 1 :]
@@ -142,7 +143,7 @@ def _parted(lines: list[_Line], headers: Sequence[TableHeader]) -> Iterator[list
     yield block
 
 
-def _row(line: _Line, base: int) -> SheetRow | None:
+def _row(sheet: str | None, line: _Line, base: int) -> SheetRow | None:
     """The row with its cells; None when a cell contains the separator."""
     cells = line.cells
     missing = line.last - base + 1 - len(cells)
@@ -153,7 +154,7 @@ def _row(line: _Line, base: int) -> SheetRow | None:
     if missing < 0 or (line.is_exact and (missing or first != line.first)):
         return None
     exact = tuple(_EXACT.sub(r"\1", cell) for cell in cells)
-    return SheetRow(line.number, exact, line.start, line.start + len(line.text))
+    return SheetRow(sheet, line.number, exact, line.start, line.start + len(line.text))
 
 
 def _widened(cells: list[str], missing: int) -> list[str]:

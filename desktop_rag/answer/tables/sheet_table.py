@@ -47,14 +47,6 @@ class SheetColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedRow:
-    """A row of a table and its sheet."""
-
-    sheet: str | None
-    row: SheetRow
-
-
-@dataclass(frozen=True, slots=True)
 class SheetTable:
     """A table that can be queried. `totals` holds the numbers of the rows of totals, left out;
     `unclear` counts the rows left out because their cells could not be separated.
@@ -62,14 +54,14 @@ class SheetTable:
 
     name: str
     columns: tuple[SheetColumn, ...]
-    rows: tuple[PlacedRow, ...]
+    rows: tuple[SheetRow, ...]
     totals: tuple[int, ...] = ()
     unclear: int = 0
 
     @property
     def sheets(self) -> tuple[str | None, ...]:
         """The sheets of the table, in order."""
-        return tuple(dict.fromkeys(placed.sheet for placed in self.rows))
+        return tuple(dict.fromkeys(row.sheet for row in self.rows))
 
     def query_table(self) -> QueryTable:
         """The table in the form that queries read."""
@@ -88,7 +80,7 @@ class SheetTable:
         first, last = (column_letters(pick(c.column for c in used)) for pick in (min, max))
         found: list[Anchor] = []
         for sheet in dict.fromkeys(row.sheet for row in placed):
-            numbers = [row.row.number for row in placed if row.sheet == sheet]
+            numbers = [row.number for row in placed if row.sheet == sheet]
             start, end = f"{first}{min(numbers)}", f"{last}{max(numbers)}"
             found.append(Anchor(sheet=sheet, cells=start if start == end else f"{start}:{end}"))
         return tuple(found)
@@ -96,7 +88,7 @@ class SheetTable:
     def span(self, rows: Sequence[int] | None) -> tuple[int, int]:
         """The span of these rows in the text of the document, on the sheet of the first row."""
         placed = self.rows if not rows else [self.rows[n] for n in sorted(rows)]
-        here = [row.row for row in placed if row.sheet == placed[0].sheet]
+        here = [row for row in placed if row.sheet == placed[0].sheet]
         return min(row.start for row in here), max(row.end for row in here)
 
 
@@ -120,16 +112,16 @@ def table_at(
     unclear = sum(block.unclear for block in same)
     if not _LEAST_ROWS <= count <= MOST_CELLS // width or unclear > _MOST_UNCLEAR_SHARE * count:
         return None
-    every = [PlacedRow(block.sheet, row) for block in same for row in block.rows]
-    rows = [placed for placed in every if not _is_total(placed.row)]
-    totals = tuple(placed.row.number for placed in every if _is_total(placed.row))
+    every = [row for block in same for row in block.rows]
+    rows = [row for row in every if not _is_total(row)]
+    totals = tuple(row.number for row in every if _is_total(row))
     if not rows:
         rows, totals = every, ()
     header = next(block.header for block in same if block.header or block is same[-1])
     columns = _columns(header, rows, width, same[0].first_column)
-    sheets = dict.fromkeys(placed.sheet for placed in rows)
+    sheets = dict.fromkeys(row.sheet for row in rows)
     if len(sheets) > 1:
-        sheet = ColumnValues("VARCHAR", tuple(placed.sheet for placed in rows))
+        sheet = ColumnValues("VARCHAR", tuple(row.sheet for row in rows))
         name = _free_name("sheet", {column.name.casefold() for column in columns})
         columns.insert(0, SheetColumn(name, -1, sheet))
     only = next(iter(sheets)) if len(sheets) == 1 else None
@@ -150,11 +142,11 @@ def _is_total(row: SheetRow) -> bool:
 
 
 def _columns(
-    header: Sequence[str], rows: Sequence[PlacedRow], width: int, first_column: int
+    header: Sequence[str], rows: Sequence[SheetRow], width: int, first_column: int
 ) -> list[SheetColumn]:
     width = max(width, len(header))
     cells = [
-        [placed.row.cells[n] if n < len(placed.row.cells) else "" for placed in rows]
+        [row.cells[n] if n < len(row.cells) else "" for row in rows]
         for n in range(min(width, _MOST_COLUMNS))
     ]
     notation = notation_of(cells)

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from desktop_rag.answer.sources.source_finder import SourceFinder
@@ -229,14 +229,6 @@ class Mention:
     has_ending: bool
 
 
-@dataclass
-class _Found:
-    start: int
-    end: int
-    has_ending: bool
-    paths: list[str] = field(default_factory=list[str])
-
-
 def squeezed(text: str) -> str:
     """The letters and digits of a text in lower case, as names are compared."""
     plain = unicodedata.normalize("NFC", text).casefold()
@@ -257,7 +249,7 @@ def mentioned_files(text: str, paths: Iterable[str]) -> list[Mention]:
         is_meant = [f in meant or _is_asked_for(text, f, rest) for f in found]
         meant = [one for one, is_one in zip(found, is_meant, strict=True) if is_one]
     return [
-        Mention(one.start - len(typed), one.end, _in_folder(typed, one.paths), one.has_ending)
+        replace(one, start=one.start - len(typed), paths=_in_folder(typed, one.paths))
         for one in sorted(meant, key=lambda one: one.start)
         for typed in [_typed_folder(text[: one.start], one.paths)]
     ]
@@ -265,13 +257,12 @@ def mentioned_files(text: str, paths: Iterable[str]) -> list[Mention]:
 
 def mentioned_folders(text: str, folders: Iterable[str]) -> list[Mention]:
     """The folders that a text names beside a word for one, or with a slash; outermost only."""
-    found: list[_Found] = []
-    for one in _without_overlaps(_spans(text, folders, has_ending=False)):
-        before, after = text[: one.start], text[one.end :]
-        has_slash = bool(re.match(r"[/\\](?!\w)", after))
-        if has_slash or is_beside(before, after, "folder", names_more=True):
-            found.append(one)
-    return [Mention(f.start, f.end, tuple(_outermost(f.paths)), has_ending=False) for f in found]
+    return [
+        replace(one, paths=_outermost(one.paths))
+        for one in _without_overlaps(_spans(text, folders, has_ending=False))
+        for before, after in [(text[: one.start], text[one.end :])]
+        if re.match(r"[/\\](?!\w)", after) or is_beside(before, after, "folder", names_more=True)
+    ]
 
 
 def mentioned_collections(text: str, names: Iterable[str]) -> list[Mention]:
@@ -280,7 +271,7 @@ def mentioned_collections(text: str, names: Iterable[str]) -> list[Mention]:
     by_plain = {_SLASHES.sub(" ", name): name for name in names}
     found = _without_overlaps(_spans(_SLASHES.sub(" ", text), by_plain, has_ending=False, least=1))
     return [
-        Mention(one.start, one.end, tuple(by_plain[path] for path in one.paths), has_ending=False)
+        replace(one, paths=tuple(by_plain[path] for path in one.paths))
         for one in found
         if is_collection(
             text[: one.start],
@@ -290,11 +281,11 @@ def mentioned_collections(text: str, names: Iterable[str]) -> list[Mention]:
     ]
 
 
-def _outermost(paths: Sequence[str]) -> list[str]:
-    kept = [
-        path for path in paths if not any(p in PurePath(path).parents for p in map(PurePath, paths))
-    ]
-    return list(dict.fromkeys(kept))
+def _outermost(paths: Sequence[str]) -> tuple[str, ...]:
+    every = list(map(PurePath, paths))
+    return tuple(
+        dict.fromkeys(p for p in paths if not any(q in PurePath(p).parents for q in every))
+    )
 
 
 def without(text: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -310,12 +301,12 @@ def without(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 def _spans(
     text: str, paths: Iterable[str], *, has_ending: bool = True, least: int = _LEAST_SQUEEZED
-) -> list[_Found]:
+) -> list[Mention]:
     """Every place where a name of at least so many letters occurs, with the files of that name.
 
     Without `has_ending` the names are those of folders, which have none.
     """
-    by_place: dict[tuple[int, int, bool], _Found] = {}
+    by_place: dict[tuple[int, int, bool], list[str]] = {}
     for path in paths:
         name = unicodedata.normalize("NFC", PurePath(path).name)[:_LONGEST_NAME]
         ending = _ENDING.search(name) if has_ending else None
@@ -332,19 +323,22 @@ def _spans(
             if not match["ending"] and _OTHER_ENDING.match(text, match.end()):
                 continue
             place = (*match.span(), bool(match["ending"]))
-            by_place.setdefault(place, _Found(*place)).paths.append(path)
-    return list(by_place.values())
+            by_place.setdefault(place, []).append(path)
+    return [
+        Mention(start, end, tuple(named), has_ending)
+        for (start, end, has_ending), named in by_place.items()
+    ]
 
 
-def _without_overlaps(found: list[_Found]) -> list[_Found]:
-    kept: list[_Found] = []
+def _without_overlaps(found: list[Mention]) -> list[Mention]:
+    kept: list[Mention] = []
     for one in sorted(found, key=lambda f: (not f.has_ending, f.start - f.end)):
         if all(one.end <= other.start or other.end <= one.start for other in kept):
             kept.append(one)
     return kept
 
 
-def _is_meant(text: str, one: _Found) -> bool:
+def _is_meant(text: str, one: Mention) -> bool:
     """True when what stands beside a name without its ending tells that it is a file."""
     before, after = text[: one.start], text[one.end :]
     names_more = _names_more(one.paths[0])
@@ -354,7 +348,9 @@ def _is_meant(text: str, one: _Found) -> bool:
     return names_more and bool((before and after and is_quoted) or cites_source(before))
 
 
-def _is_asked_for(text: str, one: _Found, rest: Sequence[tuple[FileWords, frozenset[str]]]) -> bool:
+def _is_asked_for(
+    text: str, one: Mention, rest: Sequence[tuple[FileWords, frozenset[str]]]
+) -> bool:
     """True when the rest of a question asks what is in something, which is this name."""
     is_long = _names_more(one.paths[0]) or _is_shouted(text[one.start : one.end], one.paths[0])
     return any(
@@ -376,7 +372,7 @@ def _names_more(path: str) -> bool:
     return len(parts) > 1 or is_unspaced
 
 
-def _is_technical(text: str, one: _Found) -> bool:
+def _is_technical(text: str, one: Mention) -> bool:
     """True for a name written as it is, in one piece, that is no word of a language."""
     stem, written = _stem(one.paths[0]), text[one.start : one.end]
     if written.casefold() != unicodedata.normalize("NFC", stem).casefold() or " " in stem:

@@ -103,12 +103,12 @@ def test_cells_stand_where_the_file_has_them(
     sheets = read_by_others(path)
     compared = 0
     for table in tables:
-        for placed in table.rows:
+        for row in table.rows:
             first = next(c.column for c in table.columns if c.column >= 0)
-            for n, cell in enumerate(placed.row.cells, first):
-                value = sheets[placed.sheet][placed.row.number - 1][n]
+            for n, cell in enumerate(row.cells, first):
+                value = sheets[row.sheet][row.number - 1][n]
                 # The value of a merged cell applies to every row and column it covers.
-                assert value == "" or is_same(cell, value), (placed.row.number, n, cell, value)
+                assert value == "" or is_same(cell, value), (row.number, n, cell, value)
                 compared += bool(cell)
         with TableQueries().open((table.query_table(),)) as opened:
             asked = opened.run(f'SELECT count(*) FROM "{table.name}"', Event())
