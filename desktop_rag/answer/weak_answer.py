@@ -7,7 +7,7 @@ sentence is checked before anyone sees it, and the citations are the app's. Work
 
 import re
 import secrets
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from desktop_rag.answer.checking.answer_claims import CheckClaim, claims_of, plain_sentence
@@ -19,13 +19,7 @@ from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.answer_texts import texts_for
 from desktop_rag.answer.writing.extractive_answer import quoted
 from desktop_rag.core.claims import Verdict
-from desktop_rag.core.conversation import (
-    AnswerEvent,
-    AnswerWaits,
-    SearchNotes,
-    SourceRef,
-    TextDelta,
-)
+from desktop_rag.core.conversation import AnswerEvent, SearchNotes, SourceRef, TextDelta
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.models.ports import ChatModel
@@ -54,9 +48,7 @@ def add_words(
     instructions = in_manner(_INSTRUCTIONS, request.setup.settings.preferences)
     turns = turns_about(sources, draft.plain_question, instructions, fence)
     try:
-        written = yield from _statuses(
-            generate_telling(model, turns, request.cancel, most_chars=_MOST_CHARS)
-        )
+        written = yield from generate_telling(model, turns, request.cancel, most_chars=_MOST_CHARS)
     except AppError as error:
         _note(draft, hints=(f"{told(error.title)} {told(error.hint)}".strip(),))
         return
@@ -73,15 +65,6 @@ def add_words(
         added = f"\n\n{lead} {' '.join(backed)}"
         draft.text += added
         yield TextDelta(added)
-
-
-def _statuses(writing: Generator[str, None, str]) -> Generator[AnswerEvent, None, str]:
-    """What the writing returns; its statuses become events."""
-    while True:
-        try:
-            yield AnswerWaits(next(writing))
-        except StopIteration as done:
-            return str(done.value)
 
 
 def _note(draft: AnswerDraft, *, hints: tuple[str, ...], unbacked: tuple[str, ...] = ()) -> None:

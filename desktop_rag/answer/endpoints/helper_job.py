@@ -7,6 +7,7 @@ from contextlib import closing
 from queue import Empty, SimpleQueue
 from threading import Event
 
+from desktop_rag.core.conversation import AnswerWaits
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import parse_query
 from desktop_rag.models.ports import ChatModel, ChatTurn, Delta, HeardAnswer, Schema, Tool
@@ -176,14 +177,14 @@ def _reading_s(model: ChatModel, turns: Sequence[ChatTurn]) -> float:
 
 def generate_telling(
     model: ChatModel, turns: Sequence[ChatTurn], cancel: Event, *, most_chars: int
-) -> Generator[str, None, str]:
-    """As `generate`, for a person who waits: yields a status while the model is silent."""
+) -> Generator[AnswerWaits, None, str]:
+    """As `generate`, for a person who waits: tells them while the model is silent."""
     job = ShortJob(cancel, most_chars, LIMIT_S)
     with closing(patient_stream(model, turns, job.ending)) as deltas:
         for delta in deltas:
             job.hear(delta)
             if delta.status:
-                yield delta.status
+                yield AnswerWaits(delta.status)
             if job.is_enough:
                 break
     return job.text()

@@ -12,7 +12,7 @@ top passages, because passages that are alike tend to be relevant together (Diaz
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -101,16 +101,8 @@ class FusionModel:
                 table["intercept"], table["coefficients"], table["means"], table["deviations"]
             )
 
-        return cls(
-            logistic("weight"),
-            float(tables["company"]["open"]),
-            logistic("relevance"),
-            logistic("relevance_among_few"),
-            logistic("relevance_by_words"),
-            logistic("relevance_by_lead"),
-            logistic("relevance_across"),
-            logistic("relevance_across_among_few"),
-        )
+        fitted = {f.name: logistic(f.name) for f in fields(cls) if f.name != "company"}
+        return cls(company=float(tables["company"]["open"]), **fitted)
 
     def lexical_weight(self, signals: Signals, count: int, preference: float = 0.5) -> float:
         """The weight of the ranking by words among `count` candidates, between 0 and 1.

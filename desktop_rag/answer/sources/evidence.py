@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise, zip_longest
 
-from desktop_rag.answer.sources.source_merging import CountTokens, folded, numbered
+from desktop_rag.answer.sources.source_merging import CountTokens, ReadContent, folded, numbered
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.places import Places, places_from_json
@@ -36,9 +36,6 @@ _WORDS = re.compile(r"\w+\W+\w+")
 # Splitting a longer text into lines takes too long during an answer.
 _LONGEST_TEXT_CHARS = 4_000_000
 _LONGEST_PLACES_CHARS = 2_000_000
-
-# Gives the whole text of a document, None without one, and its places as JSON.
-ReadContent = Callable[[str], tuple[str | None, str]]
 
 
 def chosen_evidence(

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import PurePath
 from threading import Event
-from typing import TypeVar
 
 from desktop_rag.answer.endpoints.helper_job import generate_telling
 from desktop_rag.answer.prompting.prompt import sanitized
@@ -78,10 +77,10 @@ _EMPTY = (
 
 def query_with_model(
     model: ChatModel, question: str, tables: OpenTables, description: str, fence: str, cancel: Event
-) -> Generator[str, None, tuple[str, QueryResult] | None]:
+) -> Generator[AnswerWaits, None, tuple[str, QueryResult] | None]:
     """The statement that worked, and its result; None when the model wrote none that did.
 
-    Yields a status while the model is silent. A failure or an empty result goes back to the model,
+    Yields AnswerWaits while the model is silent. A failure or an empty result goes back to it,
     twice at most. AppError when the endpoint fails.
     """
     asked = sanitized(question[:_LONGEST_QUESTION_CHARS], fence)
@@ -122,8 +121,6 @@ def _has_value(result: QueryResult) -> bool:
     """True when any cell is filled: the sum of no rows is one row with an empty cell."""
     return any(cell is not None for row in result.rows for cell in row)
 
-
-_T = TypeVar("_T")
 
 # The number of best sources that are searched for tables, of those looked at, and of tables.
 _BEST = 3
@@ -296,8 +293,7 @@ class TableAnswer:
         description = self.described(found, model)
         with self._queries.open(tuple(f.table.query_table() for f in found)) as tables:
             fence = secrets.token_hex(8)
-            asking = query_with_model(model, question, tables, description, fence, cancel)
-            made = yield from _as_events(asking)
+            made = yield from query_with_model(model, question, tables, description, fence, cancel)
         return _as_source(*made, found) if made else None
 
 
@@ -306,15 +302,6 @@ def _renamed(found: FoundTable, sql: str) -> FoundTable:
     read = _FROM.search(sql)
     name = read[1].strip('"') if read else found.table.name
     return replace(found, table=replace(found.table, name=name))
-
-
-def _as_events(asking: Generator[str, None, _T]) -> Generator[AnswerWaits, None, _T]:
-    while True:
-        try:
-            reason = next(asking)
-        except StopIteration as end:
-            return end.value
-        yield AnswerWaits(reason)
 
 
 def _worth_asking(

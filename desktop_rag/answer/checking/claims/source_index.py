@@ -18,16 +18,6 @@ from desktop_rag.core.language.languages import function_words
 from desktop_rag.core.text import sentences
 
 
-def in_scale(
-    claim: Sequence[ClaimToken], scale: Decimal | None, stems: frozenset[str]
-) -> list[ClaimToken]:
-    """A claim whose large numbers are in the scale of a source, unless that has them in full."""
-    return [
-        token if scale is None or token.stem in stems else _in_scale(token, scale)
-        for token in claim
-    ]
-
-
 def _in_scale(token: ClaimToken, scale: Decimal) -> ClaimToken:
     if token.role is not TokenRole.NUMBER:
         return token
@@ -102,7 +92,10 @@ class SourceIndex:
 
     def read(self, claim: Sequence[ClaimToken]) -> list[ClaimToken]:
         """A claim with its numbers in thousands or millions where the source gives them so."""
-        return in_scale(claim, self.scale, self.stems)
+        return [
+            _in_scale(token, self.scale) if self.scale and token.stem not in self.stems else token
+            for token in claim
+        ]
 
     @cached_property
     def figures(self) -> KnownQuantities:
