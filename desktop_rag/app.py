@@ -28,7 +28,7 @@ from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.search.candidates import AnsweringIndex, FilenameMatcher
 from desktop_rag.answer.search.fusion import FusionModel
 from desktop_rag.answer.search.retriever import Retriever
-from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.answers import AnswerRequest
 from desktop_rag.backup.backups import Backups
 from desktop_rag.backup.contents import BackupMerged
 from desktop_rag.backup.snapshots import Snapshots

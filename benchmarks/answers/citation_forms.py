@@ -15,8 +15,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 
-from desktop_rag.answer.citing.citation_validation import finish_answer
-from desktop_rag.answer.citing.citations import citations
+from desktop_rag.answer.citing.citations import citations, finish_answer
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.parsed import Anchor
 

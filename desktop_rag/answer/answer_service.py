@@ -61,8 +61,6 @@ from desktop_rag.answer.understanding.file_words import asks_for_content, compar
 from desktop_rag.answer.understanding.named_answer import NamedAnswer
 from desktop_rag.answer.understanding.scoping import ChosenScope, Scoping, unknown_name
 from desktop_rag.answer.weak_answer import add_words
-from desktop_rag.answer.writing.answer_draft import AnswerDraft
-from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.answer_texts import (
     Refusal,
     not_there,
@@ -70,6 +68,7 @@ from desktop_rag.answer.writing.answer_texts import (
     texts_for,
     unread_files,
 )
+from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest
 from desktop_rag.answer.writing.excerpt_candidates import surroundings_of
 from desktop_rag.answer.writing.extractive_answer import (
     Doubt,

@@ -12,7 +12,7 @@ from threading import Event
 
 from desktop_rag.answer.answer_service import AnswerService, AnswerWrap, FinishedAnswer
 from desktop_rag.answer.checking.answer_claims import CheckClaim, PlacesToCheck, claims_of
-from desktop_rag.answer.citing.citation_validation import cited_places
+from desktop_rag.answer.citing.citations import cited_places
 from desktop_rag.answer.conversations.assistants import Assistants
 from desktop_rag.answer.conversations.history import History
 from desktop_rag.answer.conversations.personal import Personal
@@ -27,7 +27,7 @@ from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_headings import SourceHeadings
 from desktop_rag.answer.understanding.scoping import Scopes
-from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.answers import AnswerRequest
 from desktop_rag.core.claims import Claim, Verdict
 from desktop_rag.core.conversation import (
     AnswerChanged,

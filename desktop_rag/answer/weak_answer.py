@@ -14,9 +14,8 @@ from desktop_rag.answer.checking.answer_claims import CheckClaim, claims_of, pla
 from desktop_rag.answer.citing.citations import cited_sentences, citing_sentences, normalise
 from desktop_rag.answer.endpoints.helper_job import generate_telling
 from desktop_rag.answer.prompting.prompt import in_manner, turns_about
-from desktop_rag.answer.writing.answer_draft import AnswerDraft
-from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.answer_texts import texts_for
+from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest
 from desktop_rag.answer.writing.extractive_answer import quoted
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import AnswerEvent, SearchNotes, SourceRef, TextDelta

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from desktop_rag.answer.conversations.conversation_export import export_text
+from desktop_rag.answer.conversations.conversation_file import export_text
 from desktop_rag.core.claims import CheckedClaim, Claim, Verdict
 from desktop_rag.core.conversation import (
     Attachment,

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.answer.conversations.conversation_export import export_text
-from desktop_rag.answer.conversations.conversation_import import (
+from desktop_rag.answer.conversations.conversation_file import (
     LARGEST_BYTES,
+    export_text,
     imported,
     read_conversation,
 )

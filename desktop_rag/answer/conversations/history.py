@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Opinion
-from desktop_rag.answer.conversations.conversation_export import export_text
-from desktop_rag.answer.conversations.conversation_import import read_conversation
+from desktop_rag.answer.conversations.conversation_file import export_text, read_conversation
 from desktop_rag.answer.conversations.personal import Rewrites, is_of
 from desktop_rag.answer.conversations.unstored_chats import Conversations
 from desktop_rag.core.conversation import TERMINAL, Conversation, Feedback, Message, Role, SourceRef

@@ -13,9 +13,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from desktop_rag.answer.conversations.conversation_export import message_to_json
-from desktop_rag.answer.conversations.conversation_import import message_from_json
-from desktop_rag.answer.writing.answer_draft import AnswerDraft
+from desktop_rag.answer.conversations.conversation_file import message_from_json, message_to_json
+from desktop_rag.answer.writing.answers import AnswerDraft
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerRestated,

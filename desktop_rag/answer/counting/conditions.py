@@ -15,8 +15,14 @@ from itertools import pairwise
 from threading import Event
 
 from desktop_rag.answer.counting.counting_words import CountingQuestion, CountingWords, plain_words
-from desktop_rag.answer.counting.record_names import is_alike, is_form
-from desktop_rag.answer.counting.record_structures import DONE, OPEN, STATE, Record
+from desktop_rag.answer.counting.record_structures import (
+    DONE,
+    OPEN,
+    STATE,
+    Record,
+    is_alike,
+    is_form,
+)
 from desktop_rag.answer.endpoints.helper_job import generate
 from desktop_rag.answer.prompting.prompt import sanitized
 from desktop_rag.core.conversation import AnswerEvent, FileAsked

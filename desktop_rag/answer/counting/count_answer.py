@@ -27,18 +27,21 @@ from desktop_rag.answer.counting.counting_words import (
     names_thing,
     plain_words,
 )
-from desktop_rag.answer.counting.record_names import AROUND, DIRECT, names_any, near, strength
 from desktop_rag.answer.counting.record_structures import (
+    AROUND,
+    DIRECT,
     FoundStructure,
     Kind,
     Record,
+    names_any,
+    near,
+    strength,
     structures_in,
 )
 from desktop_rag.answer.sources.attachments import passage_of
 from desktop_rag.answer.sources.source_merging import numbered
-from desktop_rag.answer.writing.answer_draft import AnswerDraft
-from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.answer_texts import AnswerTexts, texts_for
+from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest
 from desktop_rag.answer.writing.extractive_answer import quoted
 from desktop_rag.core.conversation import (
     AnswerEvent,

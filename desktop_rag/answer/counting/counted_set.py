@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from desktop_rag.answer.counting.counting_words import CountingQuestion, content_words
-from desktop_rag.answer.counting.record_names import is_alike
-from desktop_rag.answer.counting.record_structures import ReadDocument, plain_line
+from desktop_rag.answer.counting.record_structures import ReadDocument, is_alike, plain_line
 from desktop_rag.answer.sources.source_finder import SHEET_FORMATS, SourceFinder
-from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.answer_texts import AnswerTexts
+from desktop_rag.answer.writing.answers import AnswerRequest
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.core.places import places_from_json

@@ -29,8 +29,7 @@ from desktop_rag.answer.prompting.prompt import (
 )
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_merging import choose_sources
-from desktop_rag.answer.writing.answer_draft import AnswerDraft
-from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest
 from desktop_rag.answer.writing.extractive_answer import excerpts
 from desktop_rag.core.conversation import (
     AnswerEvent,

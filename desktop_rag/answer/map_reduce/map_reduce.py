@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
 
-from desktop_rag.answer.citing.citation_validation import finish_answer
-from desktop_rag.answer.citing.citations import citations
+from desktop_rag.answer.citing.citations import citations, finish_answer
 from desktop_rag.answer.endpoints.helper_job import patient_stream
 from desktop_rag.answer.prompting.prompt import sanitized, turns_about
 from desktop_rag.answer.sources.source_merging import CountTokens, numbered
-from desktop_rag.answer.writing.answer_draft import AnswerDraft, GrowingAnswer
+from desktop_rag.answer.writing.answers import AnswerDraft, GrowingAnswer
 from desktop_rag.answer.writing.extractive_answer import quoted
 from desktop_rag.core.conversation import (
     AnswerEvent,

@@ -19,7 +19,7 @@ from desktop_rag.answer.sources.source_merging import (
     numbered_anew,
     place_of,
 )
-from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.answers import AnswerRequest
 from desktop_rag.core.conversation import (
     Attachment,
     AttachmentKind,

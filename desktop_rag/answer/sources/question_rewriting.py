@@ -24,7 +24,7 @@ from desktop_rag.answer.endpoints.helper_job import (
 )
 from desktop_rag.answer.prompting.prompt import sanitized
 from desktop_rag.answer.small_talk import reply_to
-from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.answers import AnswerRequest
 from desktop_rag.core.conversation import Message, Role
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.languages import function_words, language_of, most_likely

@@ -22,8 +22,7 @@ from desktop_rag.answer.sources.source_merging import (
     sources_before,
     with_earlier,
 )
-from desktop_rag.answer.writing.answer_draft import AnswerDraft
-from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest
 from desktop_rag.core.conversation import FileCounts, SearchNotes, SearchResult, SourceRef
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.language.languages import language_of

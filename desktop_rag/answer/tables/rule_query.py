@@ -12,7 +12,7 @@ from itertools import pairwise, takewhile
 
 from desktop_rag.answer.counting.conditions import NUMBER, number_in
 from desktop_rag.answer.counting.counting_words import counting_question, counting_words
-from desktop_rag.answer.counting.record_names import is_alike, is_form
+from desktop_rag.answer.counting.record_structures import is_alike, is_form
 from desktop_rag.answer.tables.cell_values import is_currency, table_words
 from desktop_rag.answer.tables.sheet_table import AGGREGATED, SheetColumn, SheetTable
 from desktop_rag.core.language.languages import function_words, likely_language

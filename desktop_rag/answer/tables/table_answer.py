@@ -18,16 +18,17 @@ from desktop_rag.answer.sources.question_rewriting import content_words
 from desktop_rag.answer.sources.source_merging import numbered_anew
 from desktop_rag.answer.tables.cell_values import may_want_a_query
 from desktop_rag.answer.tables.rule_query import RuleQuery, read_by_rule
-from desktop_rag.answer.tables.sheet_rows import RowBlock, row_blocks
 from desktop_rag.answer.tables.sheet_table import (
+    RowBlock,
     SheetTable,
     describe_table,
     result_cells,
     result_text,
+    row_blocks,
     table_at,
 )
-from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_texts import AnswerTexts
+from desktop_rag.answer.writing.answers import AnswerDraft
 from desktop_rag.answer.writing.extractive_answer import quoted
 from desktop_rag.core.conversation import AnswerEvent, AnswerWaits, SourceRef
 from desktop_rag.core.errors import AppError

@@ -21,8 +21,7 @@ from desktop_rag.answer.sources.source_headings import SourceHeadings
 from desktop_rag.answer.sources.source_merging import not_by_app, numbered
 from desktop_rag.answer.tables.table_answer import TableAnswer
 from desktop_rag.answer.tools.calculator import CalculationError, calculated
-from desktop_rag.answer.writing.answer_draft import AnswerDraft
-from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest
 from desktop_rag.core.conversation import AnswerStep, SourceRef
 from desktop_rag.core.domain import Document, Passage
 from desktop_rag.core.errors import AppError

@@ -18,8 +18,7 @@ from typing import Any, cast
 from desktop_rag.answer.endpoints.helper_job import as_question, generate, patient_stream
 from desktop_rag.answer.prompting.prompt import PromptExtras, build_prompt, sanitized
 from desktop_rag.answer.tools.document_tools import TOOLS, DocumentTools, ToolResult, ToolSession
-from desktop_rag.answer.writing.answer_draft import AnswerDraft, GrowingAnswer
-from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest, GrowingAnswer
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerWaits,

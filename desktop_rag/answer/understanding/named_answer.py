@@ -12,9 +12,8 @@ from desktop_rag.answer.sources.attachments import WholeTexts, passage_of
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_merging import numbered
 from desktop_rag.answer.understanding.file_words import language_around
-from desktop_rag.answer.writing.answer_draft import AnswerDraft
-from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.answer_texts import AnswerTexts, texts_for
+from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest
 from desktop_rag.answer.writing.excerpt_candidates import is_prose
 from desktop_rag.answer.writing.excerpt_units import Unit, units_of
 from desktop_rag.answer.writing.extractive_answer import quoted

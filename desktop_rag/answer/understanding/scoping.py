@@ -19,7 +19,7 @@ from desktop_rag.answer.understanding.file_words import (
     is_comparison,
     task_of,
 )
-from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.answers import AnswerRequest
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import Filters, Query, asks_for_summary, parse_query

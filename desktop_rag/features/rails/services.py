@@ -9,7 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from desktop_rag.answer.answer_service import AnswerService, FinishedAnswer
-from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.answers import AnswerRequest
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import AnswerEvent
 from desktop_rag.features.rails.commands.commands import Commands

@@ -10,8 +10,7 @@ from threading import Event
 import pytest
 from python_calamine import CalamineWorkbook
 
-from desktop_rag.answer.tables.sheet_rows import RowBlock, row_blocks
-from desktop_rag.answer.tables.sheet_table import SheetTable, table_at
+from desktop_rag.answer.tables.sheet_table import RowBlock, SheetTable, row_blocks, table_at
 from desktop_rag.core.places import places_to_json
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.parsing.protocol import Limits

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from desktop_rag.answer.conversations.conversation_export import export_text
+from desktop_rag.answer.conversations.conversation_file import export_text
 from desktop_rag.core.claims import SIGNS, Verdict
 from desktop_rag.core.conversation import AnswerChanged, Conversation, Message, Role
 from desktop_rag.core.settings import AnswerSettings, Settings

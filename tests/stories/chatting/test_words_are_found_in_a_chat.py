@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QTextEdit
 
-from desktop_rag.answer.conversations.conversation_export import export_text
+from desktop_rag.answer.conversations.conversation_file import export_text
 from desktop_rag.core.conversation import Conversation, Message, Role
 from desktop_rag.ui.messages.answer_body import SegmentView
 from tests.servers.chat_server import ChatServer

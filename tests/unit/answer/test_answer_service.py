@@ -14,7 +14,7 @@ from desktop_rag.answer.search.candidates import FilenameMatcher
 from desktop_rag.answer.search.fusion import FusionModel
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.source_finder import SourceFinder
-from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.answers import AnswerRequest
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.claims import CheckedClaim, Verdict

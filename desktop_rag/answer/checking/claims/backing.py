@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise, zip_longest
 
-from desktop_rag.answer.checking.claims.source_index import SourceIndex
+from desktop_rag.answer.checking.claims.source_index import SourceIndex, Unit, UnitKind
 from desktop_rag.answer.checking.claims.tokens import (
     Alignment,
     ClaimToken,
@@ -20,8 +20,7 @@ from desktop_rag.answer.checking.claims.tokens import (
     in_order,
     is_rounded,
 )
-from desktop_rag.answer.checking.claims.units import LEAST_EQUAL, Unit, UnitKind
-from desktop_rag.answer.checking.claims.words import has_opposite, is_month, word_lists
+from desktop_rag.answer.checking.claims.words import LEAST_EQUAL, has_opposite, is_month, word_lists
 from desktop_rag.core.claims import Difference, DifferenceKind
 
 _STOPS = re.compile(r"[,;:()|–—]|\.\s|\n\s*\n")

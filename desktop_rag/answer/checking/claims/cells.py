@@ -12,8 +12,7 @@ import regex
 
 from desktop_rag.answer.checking.claims.quantities import Quantity, quantities
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize
-from desktop_rag.answer.checking.claims.units import LEAST_EQUAL
-from desktop_rag.answer.checking.claims.words import word_lists
+from desktop_rag.answer.checking.claims.words import LEAST_EQUAL, word_lists
 from desktop_rag.core.language.languages import function_words
 
 _GAP = regex.compile(r"\t+| {2,}")

@@ -30,7 +30,7 @@ from desktop_rag.answer.checking.claims.backing import (
 )
 from desktop_rag.answer.checking.claims.exact import is_derived, said_exactly, unknown_figures
 from desktop_rag.answer.checking.claims.quantities import Quantity, quantities
-from desktop_rag.answer.checking.claims.source_index import SourceIndex
+from desktop_rag.answer.checking.claims.source_index import SourceIndex, Unit, UnitKind
 from desktop_rag.answer.checking.claims.support import (
     SIMILARITY,
     CheckerModel,
@@ -40,7 +40,6 @@ from desktop_rag.answer.checking.claims.support import (
     compare,
 )
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize_claim
-from desktop_rag.answer.checking.claims.units import Unit, UnitKind
 from desktop_rag.answer.checking.claims.words import is_english, word_lists, writing_of
 from desktop_rag.core.claims import (
     CONTRADICTING,

@@ -22,6 +22,8 @@ _OPPOSING_PREFIXES = ("un", "in", "im", "dis", "non", "mis", "ir", "il")
 _LEAST_OPPOSED = 4
 _TIME = re.compile(r"\d{1,2}:\d\d")
 _LEAST_SURE_MONTH = 5
+# Words that begin with so many equal letters may be forms of one word.
+LEAST_EQUAL = 5
 # Rarer words weigh more; a word outside of the frequency list weighs most.
 _RAREST = 1.1
 _MOST_FREQUENT = 0.3

@@ -17,8 +17,7 @@ from typing import Any
 from desktop_rag.answer.answer_service import AnswerService, FinishedAnswer
 from desktop_rag.answer.checking.answer_claims import CheckClaim, claims_of
 from desktop_rag.answer.sources.source_merging import not_by_app, numbered
-from desktop_rag.answer.writing.answer_draft import AnswerDraft
-from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import (
     AnswerEvent,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from desktop_rag.answer.citing.citation_validation import finish_answer
+from desktop_rag.answer.citing.citations import finish_answer
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerRestated,

@@ -2,8 +2,7 @@
 
 import pytest
 
-from desktop_rag.answer.citing.citation_validation import finish_answer
-from desktop_rag.answer.citing.citations import normalise
+from desktop_rag.answer.citing.citations import finish_answer, normalise
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.parsed import Anchor
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.answer.citing.citation_validation import finish_answer
-from desktop_rag.answer.citing.citations import citations
+from desktop_rag.answer.citing.citations import citations, finish_answer
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.parsed import Anchor
 from tests.unit.answer.citing.test_citations import TEXTS

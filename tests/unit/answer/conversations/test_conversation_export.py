@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
-from desktop_rag.answer.conversations.conversation_export import export_text
+from desktop_rag.answer.conversations.conversation_file import export_text
 from desktop_rag.core.conversation import (
     Attachment,
     AttachmentKind,

@@ -4,7 +4,7 @@ import pytest
 
 from desktop_rag.answer.checking.answer_claims import statements
 from desktop_rag.answer.prompting.prompt import OWN_KNOWLEDGE_LINE, split_own_knowledge
-from desktop_rag.answer.writing.answer_draft import AnswerDraft
+from desktop_rag.answer.writing.answers import AnswerDraft
 from desktop_rag.core.conversation import MessageState, SourceRef
 from desktop_rag.core.parsed import Anchor
 

@@ -14,7 +14,7 @@ from desktop_rag.answer.sources.question_rewriting import (
     rewrite_question,
     understood_before,
 )
-from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.answers import AnswerRequest
 from desktop_rag.core.conversation import Message, Role, SearchNotes
 from desktop_rag.core.query import Query, parse_query
 from desktop_rag.core.question import EVERYTHING, Setup

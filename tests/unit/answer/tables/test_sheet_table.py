@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from desktop_rag.answer.tables.sheet_rows import RowBlock, row_blocks
 from desktop_rag.answer.tables.sheet_table import (
+    RowBlock,
     SheetTable,
     describe_table,
     result_cells,
     result_text,
+    row_blocks,
     table_at,
 )
 from desktop_rag.core.parsed import Anchor

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from desktop_rag.answer.writing.answer_draft import AnswerDraft, GrowingAnswer
+from desktop_rag.answer.writing.answers import AnswerDraft, GrowingAnswer
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerRestated,
