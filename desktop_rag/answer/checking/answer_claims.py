@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import PurePath
 from threading import Event
 
@@ -141,27 +141,14 @@ _GAP = re.compile(r"\s+([.!?…,;:。！？])")
 _ELSEWHERE = "The answer cites another source here: source {n} says it."
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A statement at [start, end) of an answer, and the numbers of the sources it cites."""
-
-    start: int
-    end: int
-    text: str
-    cited: tuple[int, ...]
-
-
-def statements(answer: str) -> list[Statement]:
-    """The statements of an answer that can be checked, in order."""
-    found = (sentence for sentence in cited_sentences(answer) if _is_statement(sentence))
-    return [
-        Statement(sentence.start, sentence.end, plain_sentence(sentence.text), sentence.numbers)
-        for sentence, _ in zip(found, range(_MOST_CLAIMS), strict=False)
-    ]
+def statements(answer: str) -> list[CitedSentence]:
+    """The statements of an answer that can be checked, in order and in plain words."""
+    found = filter(_is_statement, cited_sentences(answer))
+    return [replace(s, text=plain_sentence(s.text)) for s in islice(found, _MOST_CLAIMS)]
 
 
 # The check of a statement that only the conversation explains; None for any other.
-CheckInContext = Callable[["Statement"], tuple[CheckedClaim, int] | None]
+CheckInContext = Callable[[CitedSentence], tuple[CheckedClaim, int] | None]
 
 
 def claims_of(
@@ -220,7 +207,7 @@ def _below(heads: Mapping[str, str], check: CheckClaim) -> CheckClaim:
 
 def with_mended(answer: str, claims: Sequence[Claim]) -> tuple[Claim, ...]:
     """The claims, those mended that another source says than the answer cites for them."""
-    cited = {statement.start: statement.cited for statement in statements(answer)}
+    cited = {statement.start: statement.numbers for statement in statements(answer)}
     return tuple(
         replace(
             claim,
@@ -238,10 +225,10 @@ def _as_evidence(source: SourceRef) -> SourceRef:
 
 
 def _checked(
-    statement: Statement, sources: Sequence[SourceRef], check: CheckClaim
+    statement: CitedSentence, sources: Sequence[SourceRef], check: CheckClaim
 ) -> tuple[CheckedClaim, int]:
     """The result of the check, and the number of the source with the evidence."""
-    cited = [source for source in sources if source.n in statement.cited]
+    cited = [source for source in sources if source.n in statement.numbers]
     for source in cited:
         if source.query and (checked := checked_by_result(statement.text, source)):
             return checked, source.n
@@ -261,7 +248,7 @@ def _checked(
 
 
 def _against(
-    statement: Statement, sources: Sequence[SourceRef], check: CheckClaim
+    statement: CitedSentence, sources: Sequence[SourceRef], check: CheckClaim
 ) -> tuple[CheckedClaim, int]:
     found = check(statement.text, [source.text for source in sources])
     return found, sources[found.evidence.source].n if found.evidence else 0

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from desktop_rag.answer.checking.answer_claims import CheckClaim, Statement, statements
+from desktop_rag.answer.checking.answer_claims import CheckClaim, statements
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize_claim
+from desktop_rag.answer.citing.citations import CitedSentence
 from desktop_rag.answer.prompting.prompt import sanitized
 from desktop_rag.answer.writing.extractive_answer import quoted
 from desktop_rag.core.claims import CheckedClaim, Verdict
@@ -202,7 +203,7 @@ def checked_dispute(
 
 
 def given_in(
-    statement: Statement, dispute: Dispute, sources: Sequence[SourceRef], check: CheckClaim
+    statement: CitedSentence, dispute: Dispute, sources: Sequence[SourceRef], check: CheckClaim
 ) -> tuple[CheckedClaim, int] | None:
     """The check of the disputed claim, where a statement repeats it; None where it does not.
 
@@ -216,7 +217,7 @@ def given_in(
     found = checked_dispute(dispute, sources, check)
     if found.supporting or not found.denying:
         return None
-    first = next((d for d in found.denying if d.n in statement.cited), found.denying[0])
+    first = next((d for d in found.denying if d.n in statement.numbers), found.denying[0])
     return first.checked, first.n
 
 

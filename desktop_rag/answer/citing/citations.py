@@ -105,19 +105,6 @@ def _last_word(text: str) -> str:
     return text[start:end]
 
 
-class QuotedParts:
-    """The quotations of a text, whose footnotes are those of the document."""
-
-    def __init__(self, text: str) -> None:
-        self._spans = [match.span() for match in _QUOTED.finditer(text)]
-        self._starts = [start for start, _ in self._spans]
-
-    def has(self, place: int) -> bool:
-        """True when the place is inside a quotation."""
-        index = bisect_right(self._starts, place) - 1
-        return index >= 0 and place < self._spans[index][1]
-
-
 # Written forms: a bracket, a raised number or a last line "Sources: 1, 2", with numbers inside.
 
 _ZEROS = "0٠۰߀०০੦૦୦௦౦೦൦๐໐༠၀០᠐０"
@@ -244,7 +231,8 @@ def citations(text: str) -> Iterator[Citation]:
     # Brackets in formulas are no citations either: \\sqrt[3]{x}.
     code = verbatim_spans(text)
     code_starts = [start for start, _ in code]
-    quoted = QuotedParts(text)
+    # The footnotes of quotations are those of the document.
+    quoted = [match.span() for match in _QUOTED.finditer(text)]
     skipped_end = taken_end = -1
     for match in _matches(text):
         start, end = match.span()
@@ -278,7 +266,7 @@ def _matches(text: str) -> Iterator[re.Match[str]]:
     yield from marker().finditer(text, done)
 
 
-def _is_other(text: str, match: re.Match[str], form: str, quoted: QuotedParts) -> bool:
+def _is_other(text: str, match: re.Match[str], form: str, quoted: Sequence[Span]) -> bool:
     """True for what only looks like a citation."""
     start, end = match.span()
     if form in ("square", "double", "named", "signed") and is_element(text, start, end):
@@ -287,7 +275,7 @@ def _is_other(text: str, match: re.Match[str], form: str, quoted: QuotedParts) -
         return is_interval(text, start, match[form])
     if form.startswith("raised") or form == "footnote":
         is_power = form != "footnote" and is_exponent(text, start, end)
-        return is_power or quoted.has(start)
+        return is_power or any(first <= start < last for first, last in quoted)
     return False
 
 
@@ -501,23 +489,20 @@ _QUOTES = str.maketrans(
 _AROUND = " \t\n.!?…。！？,;:\"'()"
 
 
-class VerbatimSupport:
-    """Finds the source that says a sentence word for word, and so certainly supports it.
+def _verbatim(sources: Sequence[SourceRef]) -> dict[str, int]:
+    """The number of the first source with each sentence, in plain words.
 
-    Anything less is uncertain: the context may deny it ("it is a myth that"). White space, case,
-    Markdown, and the kinds of quotes and dashes are ignored.
+    A source that says a sentence word for word certainly supports it. Anything less is uncertain:
+    the context may deny it ("it is a myth that"). White space, case, Markdown, and the kinds of
+    quotes and dashes are ignored.
     """
-
-    def __init__(self, sources: Sequence[SourceRef]) -> None:
-        self._source_of: dict[str, int] = {}
-        for source in sources:
-            for start, end in sentences(source.text):
-                self._source_of.setdefault(_plain(source.text[start:end]), source.n)
-
-    def source_of(self, sentence: str) -> int:
-        """The number of the first source that has the sentence word for word; 0 for none."""
-        plain = _plain(sentence)
-        return self._source_of.get(plain, 0) if len(plain) >= _LEAST_LETTERS else 0
+    found: dict[str, int] = {}
+    for source in sources:
+        for start, end in sentences(source.text):
+            plain = _plain(source.text[start:end])
+            if len(plain) >= _LEAST_LETTERS:
+                found.setdefault(plain, source.n)
+    return found
 
 
 def _plain(sentence: str) -> str:
@@ -594,13 +579,13 @@ def cited_places(text: str, sources: Sequence[SourceRef]) -> dict[int, list[Span
 
 def _with_missing(text: str, sources: Sequence[SourceRef]) -> str:
     """The text with a marker after each unmarked sentence that a source certainly supports."""
-    support = VerbatimSupport(sources)
+    support = _verbatim(sources)
     parts: list[str] = []
     done = 0
     for sentence in cited_sentences(text):
         if sentence.numbers or sentence.marker_at < 0:
             continue
-        if n := support.source_of(sentence.text):
+        if n := support.get(_plain(sentence.text)):
             parts += [text[done : sentence.marker_at], f" [{n}]"]
             done = sentence.marker_at
     return "".join([*parts, text[done:]])

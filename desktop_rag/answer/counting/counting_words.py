@@ -10,7 +10,7 @@ from functools import cache
 from itertools import dropwhile, takewhile
 from typing import Any
 
-from desktop_rag.answer.understanding.file_words import file_words
+from desktop_rag.answer.understanding.file_words import words_for
 from desktop_rag.core.language.languages import function_words, function_words_of
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.text import words
@@ -100,12 +100,9 @@ def _words_of(code: str, table: dict[str, Any]) -> CountingWords:
     return CountingWords(code, opening("count"), opening("list"), sets, comparisons)
 
 
-@cache
 def _around() -> frozenset[str]:
     """Words for files and folders, which say where to count."""
-    return frozenset(
-        word for language in file_words() for word in (*language.folder, *language.file)
-    )
+    return words_for("folder") | words_for("file")
 
 
 def counting_question(question: str) -> CountingQuestion | None:

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from threading import Event, Lock
 from typing import TypeVar
 
-from desktop_rag.answer.checking.answer_claims import CheckClaim, Statement, claims_of, with_mended
+from desktop_rag.answer.checking.answer_claims import CheckClaim, claims_of, with_mended
 from desktop_rag.answer.checking.disputes import dispute_of, given_in
 from desktop_rag.answer.checking.model_judge import ClaimJudge, judging_tokens, unsettled
-from desktop_rag.answer.citing.citations import normalise
+from desktop_rag.answer.citing.citations import CitedSentence, normalise
 from desktop_rag.answer.conversations.unstored_chats import Conversations
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.endpoints.helper_job import LIMIT_S, CancelWhen, generate
@@ -205,7 +205,7 @@ class PostAnswerJobs:
         *before, question = context.history
         dispute = dispute_of(question.text, before)
 
-        def in_context(statement: Statement) -> tuple[CheckedClaim, int] | None:
+        def in_context(statement: CitedSentence) -> tuple[CheckedClaim, int] | None:
             return given_in(statement, dispute, answer.sources, self._check) if dispute else None
 
         columns = SourceHeadings(self._documents, answer.sources).columns

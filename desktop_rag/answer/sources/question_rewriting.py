@@ -42,6 +42,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 # A preposition, articles, and a year or own words; see `_kinds`.
 _THING = re.compile("(P?)(A*)(Y|[on]o*)")
 _DEFINITE = "definite"
+_SETS = ("begins", "ends", "asks", "measures", "doing", "being", "moments")
 _ENDS_PART = re.compile(r"[?？;]\s")
 _AROUND_PARTS = " \t\n,;"
 
@@ -242,19 +243,14 @@ def _language(table: dict[str, Any]) -> QuestionLanguage:
 
     forms = table.get("contracted", "").split()
     about = "|".join(re.escape(phrase) for phrase in table["about"].split("|"))
+    sets = {kind: all_of(kind) for kind in _SETS}
     return QuestionLanguage(
-        re.compile(rf"(?i)(?:{about})(?!\w)"),
-        all_of("begins"),
-        all_of("ends"),
-        all_of("asks"),
-        all_of("measures"),
-        {each: each for each in all_of("prepositions")}
+        about=re.compile(rf"(?i)(?:{about})(?!\w)"),
+        prepositions={each: each for each in all_of("prepositions")}
         | dict(zip(forms[::2], forms[1::2], strict=True)),
-        {each: kind for kind in (_DEFINITE, "indefinite") for each in all_of(kind)},
-        all_of("doing"),
-        all_of("being"),
-        all_of("moments"),
+        articles={each: kind for kind in (_DEFINITE, "indefinite") for each in all_of(kind)},
         has_capital_nouns=table.get("capital_nouns", False),
+        **sets,
     )
 
 
@@ -440,7 +436,7 @@ def depends_on_history(question: str) -> bool:
     written = words(question)
     return (
         refers_back(question)
-        or (bool(written) and written[0].casefold() in _referring().begins)
+        or (bool(written) and written[0].casefold() in _referring("begins"))
         or len(content_words(question)) <= _FEW_WORDS
     )
 
@@ -455,15 +451,15 @@ def content_words(question: str) -> list[str]:
 
 def refers_back(question: str) -> bool:
     """True when a word of the question stands for something named before."""
-    referring, written = _referring(), words(question)
+    written = words(question)
     # IT is not "it", and the Seine is not German "seine".
     plain = [word for n, word in enumerate(written) if n == 0 or word.islower()]
     plain = [word.casefold() for word in plain if len(word) == 1 or not word.isupper()]
-    others = referring.others.sub("", question)
+    others = _others().sub("", question)
     return (
-        any(word in referring.words for word in plain)
-        or any(sign in others for sign in referring.anywhere)
-        or (len(written) > 1 and written[-1] in referring.last)
+        not _referring("words").isdisjoint(plain)
+        or any(sign in others for sign in _referring("anywhere"))
+        or (len(written) > 1 and written[-1] in _referring("last"))
         or _refers_in_german(written)
     )
 
@@ -476,7 +472,7 @@ def _refers_in_german(written: Sequence[str]) -> bool:
     nouns = (n for n, word in enumerate(written) if n and word[0].isupper())
     before = written[1 : next(nouns, len(written))]
     return (
-        written[:1] != [] and written[0][0].isupper() and not _referring().lower.isdisjoint(before)
+        written[:1] != [] and written[0][0].isupper() and not _referring("lower").isdisjoint(before)
     )
 
 
@@ -585,30 +581,14 @@ def _usable(text: str) -> str:
     return as_question(lines[0].removeprefix("Next question:")) if len(lines) == 1 else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Referring:
-    words: frozenset[str]
-    lower: frozenset[str]
-    last: frozenset[str]
-    begins: frozenset[str]
-    anywhere: frozenset[str]
-    others: re.Pattern[str]
+@cache
+def _referring(kind: str) -> frozenset[str]:
+    """The words of a kind in all languages; see resources/retrieval/referring_words.toml."""
+    path = resources_dir() / "retrieval" / "referring_words.toml"
+    tables = tomllib.loads(path.read_text(encoding="utf-8")).values()
+    return frozenset(word for table in tables for word in table.get(kind, "").split())
 
 
 @cache
-def _referring() -> _Referring:
-    path = resources_dir() / "retrieval" / "referring_words.toml"
-    tables = tomllib.loads(path.read_text(encoding="utf-8")).values()
-
-    def all_of(kind: str) -> frozenset[str]:
-        return frozenset(word for table in tables for word in table.get(kind, "").split())
-
-    others = re.compile("|".join(map(re.escape, all_of("others"))))
-    return _Referring(
-        all_of("words"),
-        all_of("lower"),
-        all_of("last"),
-        all_of("begins"),
-        all_of("anywhere"),
-        others,
-    )
+def _others() -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, _referring("others"))))

@@ -39,23 +39,12 @@ class TableWords:
     @property
     def superlatives(self) -> frozenset[str]:
         """Words that call a number the extreme."""
-        return frozenset[str]().union(*(self.kinds[k] for k in ("many", "high", "low", *_TIMES)))
+        return frozenset[str]().union(*(self.kinds[k] for k in (*_RANKS, *_TIMES)))
 
 
 _TIMES = ("late", "early")
-_MAKES = (
-    *_TIMES,
-    "sums",
-    "much",
-    "means",
-    "many",
-    "high",
-    "low",
-    "per",
-    "sorts",
-    "months",
-    "years",
-)
+_RANKS = ("many", "high", "low")
+_MAKES = (*_TIMES, *_RANKS, "sums", "much", "means", "per", "sorts", "months", "years")
 
 
 @cache

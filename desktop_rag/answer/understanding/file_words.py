@@ -75,15 +75,9 @@ def _words_of(name: str, table: dict[str, Any]) -> FileWords:
 
 
 @cache
-def folder_words() -> frozenset[str]:
-    """The words for a folder in all languages."""
-    return frozenset(word for language in file_words() for word in language.folder)
-
-
-@cache
-def collection_words() -> frozenset[str]:
-    """The words for a collection in all languages."""
-    return frozenset(word for language in file_words() for word in language.collection)
+def words_for(kind: str) -> frozenset[str]:
+    """The words of a kind, such as those for a folder, in all languages."""
+    return frozenset(word for language in file_words() for word in getattr(language, kind))
 
 
 def plain_words(text: str) -> list[str]:
@@ -91,13 +85,8 @@ def plain_words(text: str) -> list[str]:
     found: list[str] = []
     for word in words(text.replace("’", "'")):
         plain = word.casefold()
-        found += [plain] if plain in _joined() else plain.split("'")
+        found += [plain] if plain in words_for("around") else plain.split("'")
     return [word for word in found if word]
-
-
-@cache
-def _joined() -> frozenset[str]:
-    return frozenset(word for language in file_words() for word in language.around if "'" in word)
 
 
 def asks_for_content(text: str) -> Sequence[tuple[FileWords, frozenset[str]]]:

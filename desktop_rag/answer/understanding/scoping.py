@@ -12,12 +12,11 @@ from desktop_rag.answer.understanding.file_words import (
     asks_about_all,
     asks_for_content,
     cites_source,
-    collection_words,
-    folder_words,
     is_beside,
     is_collection,
     is_comparison,
     task_of,
+    words_for,
 )
 from desktop_rag.answer.writing.answers import AnswerRequest
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
@@ -530,7 +529,7 @@ class Scoping:
         return _Named(files, tuple(folders), (), task.things)
 
     def _named_collections(self, text: str, scope: Scope) -> tuple[list[Mention], dict[str, str]]:
-        if not any(word in text.casefold() for word in collection_words()):
+        if not any(word in text.casefold() for word in words_for("collection")):
             return [], {}
         ids = {c.name: c.collection_id for c in self._collections() if _may_find(scope, c)}
         return mentioned_collections(text, ids), ids
@@ -605,7 +604,7 @@ def _may_find(scope: Scope, collection: Collection) -> bool:
 def _may_name_folder(text: str) -> bool:
     """True when a word for a folder or a slash is in the text: few questions have one."""
     plain = text.casefold()
-    return any(word in plain for word in ("/", "\\", *folder_words()))
+    return any(word in plain for word in ("/", "\\", *words_for("folder")))
 
 
 def _shown(paths: Sequence[str]) -> list[str]:

@@ -20,7 +20,13 @@ from desktop_rag.answer.checking.claims.tokens import (
     in_order,
     is_rounded,
 )
-from desktop_rag.answer.checking.claims.words import LEAST_EQUAL, has_opposite, is_month, word_lists
+from desktop_rag.answer.checking.claims.words import (
+    LEAST_EQUAL,
+    has_opposite,
+    is_month,
+    unit_named,
+    word_lists,
+)
 from desktop_rag.core.claims import Difference, DifferenceKind
 
 _STOPS = re.compile(r"[,;:()|–—]|\.\s|\n\s*\n")
@@ -267,9 +273,8 @@ def _is_optional(token: ClaimToken, unit: Unit, text: str) -> bool:
 
 def _has_sign_of(token: ClaimToken, written: str) -> bool:
     """True for a unit of measure that is written as a sign: 780 €."""
-    units = word_lists().units
-    name = units.get(token.word) or units.get(token.word.removesuffix("s"))
-    return bool(name) and any(units.get(sign) == name for sign in _SIGNS if sign in written)
+    name = unit_named(token.word)
+    return bool(name) and any(unit_named(sign) == name for sign in _SIGNS if sign in written)
 
 
 def _is_as_free(found: Match, claim_words: frozenset[str]) -> bool:
@@ -572,14 +577,12 @@ def _unit(tokens: Sequence[ClaimToken], place: int, text: str) -> _Unit | None:
         text, max(0, number.start - 2), number.start
     )
     if sign:
-        name = word_lists().units.get(sign[1].casefold())
+        name = unit_named(sign[1].casefold())
         return _Unit(name, sign.span(1), 0.0) if name else None
-    following = tokens[place + 1] if place + 1 < len(tokens) else None
-    if not following:
-        return None
-    units = word_lists().units
-    name = units.get(following.word) or units.get(following.word.removesuffix("s"))
-    return _Unit(name, (following.start, following.end), following.weight) if name else None
+    for following in tokens[place + 1 : place + 2]:
+        if name := unit_named(following.word):
+            return _Unit(name, (following.start, following.end), following.weight)
+    return None
 
 
 def is_plain_negation(token: ClaimToken) -> bool:

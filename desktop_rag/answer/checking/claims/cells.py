@@ -12,7 +12,7 @@ import regex
 
 from desktop_rag.answer.checking.claims.quantities import Quantity, quantities
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize
-from desktop_rag.answer.checking.claims.words import LEAST_EQUAL, word_lists
+from desktop_rag.answer.checking.claims.words import LEAST_EQUAL, unit_named, word_lists
 from desktop_rag.core.language.languages import function_words
 
 _GAP = regex.compile(r"\t+| {2,}")
@@ -209,7 +209,7 @@ def is_joining(token: ClaimToken) -> bool:
     return (
         token.word in lists.linking | lists.attributing | lists.roughly | lists.circumstances
         or token.word in lists.scales
-        or bool(lists.units.get(token.word) or lists.units.get(token.word.removesuffix("s")))
+        or bool(unit_named(token.word))
         or token.role is TokenRole.FRAMING
     )
 

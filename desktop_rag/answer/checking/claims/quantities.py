@@ -11,7 +11,7 @@ from functools import cached_property
 
 import regex
 
-from desktop_rag.answer.checking.claims.words import is_month, word_lists
+from desktop_rag.answer.checking.claims.words import is_month, month_names, unit_named, word_lists
 from desktop_rag.core.language.languages import language_of
 from desktop_rag.core.text import words
 
@@ -119,7 +119,7 @@ def _in_words(text: str) -> Iterator[Quantity]:
         word = _WORD.match(text, match.end())
         name = word[1].rstrip(".").casefold() if word else ""
         if value and name not in word_lists().scales:
-            yield Quantity(*match.span(), (value,), (value,), (Decimal(1),), _unit_named(name))
+            yield Quantity(*match.span(), (value,), (value,), (Decimal(1),), unit_named(name))
 
 
 def _quantity(text: str, match: regex.Match[str]) -> Quantity:
@@ -132,10 +132,10 @@ def _quantity(text: str, match: regex.Match[str]) -> Quantity:
         factor, end = scale, word.end(1)
         word = _WORD.match(text, end)
     before = text[match.start() : match.start("number")].strip(" -−\u00a0")
-    unit = word_lists().units.get(before, "")
+    unit = unit_named(before)
     if not unit and word:
         name = word[1].rstrip(".").casefold()
-        unit = _unit_named(name)
+        unit = unit_named(name)
         end = word.end(1) if unit and name[0] in "%‰°€$£¥" else end
     values = tuple(value * factor for value, _ in readings)
     steps = tuple(step * factor for _, step in readings)
@@ -158,11 +158,6 @@ def _readings(written: str) -> Iterator[tuple[Decimal, Decimal]]:
         yield Decimal(digits).scaleb(-decimals), Decimal(1).scaleb(-decimals)
     elif not is_grouped:
         yield Decimal(digits), Decimal(1)
-
-
-def _unit_named(word: str) -> str:
-    units = word_lists().units
-    return units.get(word) or units.get(word.removesuffix("s")) or ""
 
 
 def _dates(text: str) -> Iterator[Quantity]:
@@ -188,8 +183,7 @@ def _date(match: regex.Match[str], day: int, month: str, year: str | None) -> Qu
 
 
 def _month_number(name: str) -> str:
-    names = list(dict.fromkeys(word_lists().months.values()))
-    return str(names.index(word_lists().months[name.casefold()]) + 1)
+    return str(month_names().index(word_lists().months[name.casefold()]) + 1)
 
 
 _SCALE = regex.compile(

@@ -85,6 +85,12 @@ def word_lists() -> WordLists:
     )
 
 
+def unit_named(word: str) -> str:
+    """The unit of measure that a word or a sign in lower case stands for; "" for none."""
+    units = word_lists().units
+    return units.get(word) or units.get(word.removesuffix("s")) or ""
+
+
 def stem(word: str) -> str:
     """The search term of a word; numbers become digits, months English, a time of day one term."""
     folded = word.casefold()

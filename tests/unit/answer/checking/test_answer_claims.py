@@ -37,7 +37,7 @@ def test_a_statement_knows_where_it_stands_and_what_it_cites() -> None:
         "It burns 40 litres of oil a night [1].",
     ]
     assert texts_of(ANSWER)[0] == "The lamp is lit at dusk by the keeper."
-    assert [s.cited for s in found] == [(1,), (1,)]
+    assert [s.numbers for s in found] == [(1,), (1,)]
 
 
 def test_markers_behind_the_full_stop_belong_to_the_statement() -> None:
