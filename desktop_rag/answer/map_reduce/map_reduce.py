@@ -280,9 +280,11 @@ class TextParts:
                 left = room
             parts[-1].append(chunk)
             left -= tokens
+        read = partial(part_sources, document)
+        # The place where a part begins is its title.
         return [
             MapPart(
-                document.document_id, _title(document, part), partial(part_sources, document, part)
+                document.document_id, part[0].anchor.label() or document.title, partial(read, part)
             )
             for part in parts
             if part
@@ -306,11 +308,6 @@ def part_sources(document: Passage, chunks: Sequence[Chunk]) -> tuple[SourceRef,
             for chunk in chunks
         ]
     )  # fmt: skip
-
-
-def _title(document: Passage, part: Sequence[Chunk]) -> str:
-    """The place where the part begins, or the title of the document when there is none."""
-    return part[0].anchor.label() or document.title
 
 
 def turns_of_part(

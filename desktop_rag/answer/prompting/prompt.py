@@ -133,10 +133,6 @@ class Prompt:
     examples: tuple[Interaction, ...] = ()
 
 
-def _no_remark(_sources: Sequence[SourceRef], _fence: str) -> str:
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class PromptExtras:
     """Additions to the prompt: attached sources in order, images, earlier answers as examples.
@@ -150,7 +146,7 @@ class PromptExtras:
     examples: tuple[Interaction, ...] = ()
     heading: Heading = title_and_place
     today: str = ""
-    remark: Callable[[Sequence[SourceRef], str], str] = _no_remark
+    remark: Callable[[Sequence[SourceRef], str], str] = lambda _sources, _fence: ""
 
 
 NO_EXTRAS = PromptExtras()

@@ -152,11 +152,9 @@ def _capitalised(text: str) -> set[str]:
     if all(word[0].isupper() for sentence in spoken for word in sentence if word[0].isalpha()):
         return set()
     inner = {word for sentence in spoken for word in sentence[1:] if word[0].isupper()}
-    return inner | {word for sentence in spoken for word in sentence if not _is_plain(word)}
-
-
-def _is_plain(word: str) -> bool:
-    return word[1:] == word[1:].lower()
+    return inner | {
+        word for sentence in spoken for word in sentence if word[1:] != word[1:].lower()
+    }
 
 
 @dataclass(frozen=True, slots=True)

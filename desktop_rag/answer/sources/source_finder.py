@@ -229,7 +229,8 @@ class SourceFinder:
         A `reader` gets all that it has room for, relevant or not: it can tell. Only one that may
         answer from its own knowledge is not told what is about something else.
         """
-        if (earlier := self._earlier(request, reader)) and _is_same(request):
+        wanted = request.setup.settings.retrieval.later_sources
+        if (earlier := self._earlier(request, reader)) and wanted is LaterSources.SAME:
             draft.sources = earlier
             return
         draft.query, found, draft.home = self._first_relevant(request, helper, reader)
@@ -387,7 +388,3 @@ class SourceFinder:
             if left >= 0:
                 kept.append(source)
         return numbered_anew(kept)
-
-
-def _is_same(request: AnswerRequest) -> bool:
-    return request.setup.settings.retrieval.later_sources is LaterSources.SAME

@@ -306,9 +306,6 @@ class _Reading:
         if places:
             self._limit_time(times[0], self._side(places[0]), (year, month, day), places)
 
-    def _text(self, places: Sequence[int]) -> str:
-        return " ".join(self.tokens[place].text for place in places)
-
     def _side(self, at: int) -> str:
         """How the words before a time compare with it: "<" for before, ">=" for since."""
         before = f" {' '.join(token.plain for token in self.tokens[max(0, at - 3) : at])} "
@@ -324,7 +321,8 @@ class _Reading:
         places: Sequence[int],
     ) -> None:
         year, month, day = time
-        shown = str(year) if side != "=" and not month and year else self._text(places)
+        said = " ".join(self.tokens[place].text for place in places)
+        shown = str(year) if side != "=" and not month and year else said
         if day:
             sql = f"{{}} {side} DATE '{day}'"
         elif column.values.kind == "BIGINT":

@@ -80,7 +80,9 @@ def answer_with(
             count_tokens=model.count_tokens,
             fence=fence,
             instructions=f"{instructions}\n{TOOL_RULES}" if box else instructions,
-            extras=replace(attached(context_tokens), examples=examples, today=_today()),
+            extras=replace(
+                attached(context_tokens), examples=examples, today=f"{datetime.now():%A, %d %B %Y}"
+            ),
         )
         draft.send(prompt.sources)
         draft.examples = prompt.examples
@@ -98,10 +100,6 @@ def answer_with(
             context_tokens = fits
         else:
             return
-
-
-def _today() -> str:
-    return f"{datetime.now():%A, %d %B %Y}"
 
 
 def _note_refusal(draft: AnswerDraft, found: int) -> None:

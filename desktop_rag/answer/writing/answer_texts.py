@@ -73,7 +73,8 @@ class AnswerTexts:
 
     def said(self, name: str, /, **values: object) -> str:
         """The sentence of this name with its values; numbers as the language writes them."""
-        return self.texts[name].format(**{key: self._written(v) for key, v in values.items()})
+        written = {k: self.number(v) if isinstance(v, int) else v for k, v in values.items()}
+        return self.texts[name].format(**written)
 
     def counted(self, name: str, count: int, /, **values: object) -> str:
         """The sentence about so many: that of `one_…` or `many_…`."""
@@ -104,9 +105,6 @@ class AnswerTexts:
     def format_name(self, name: str) -> str:
         """The name of a format of files."""
         return self.formats.get(name, name)
-
-    def _written(self, value: object) -> object:
-        return self.number(value) if isinstance(value, int) else value
 
 
 def answer_texts(language: str) -> AnswerTexts:

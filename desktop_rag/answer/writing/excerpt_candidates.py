@@ -248,7 +248,8 @@ def candidates_of(
             continue
         text = _shortened(unit.text)
         is_last = place == len(units) - 1
-        text = _cut_marked(text) if is_last and not label_of(text) else text
+        # A sentence that goes on in the next passage has a sign for that.
+        text = f"{text} …" if is_last and not (label_of(text) or _is_ended(text)) else text
         text = f"… {text}" if unit.start == 0 and _goes_on(around.above, text) else text
         cut = replace(unit, text=text, title=unit.title or source.anchor.heading or "")
         if place and (before := _gone_on_from(units[place - 1], unit)):
@@ -322,13 +323,14 @@ def named_in(source: SourceRef, asked: set[str]) -> frozenset[str]:
         term
         for term in asked - _IDLE
         if term in name
-        or (len(term) >= _SHORTEST_PART and _is_part(term, name))
+        or (len(term) >= _SHORTEST_PART and any(is_at_an_end(term, each) for each in name))
         or any(f"{other}{term}" in name or f"{term}{other}" in name for other in asked)
     )
 
 
-def _is_part(term: str, name: set[str]) -> bool:
-    return any(each.startswith(term) or each.endswith(term) for each in name)
+def is_at_an_end(word: str, other: str) -> bool:
+    """True for "tank" in "oiltank"."""
+    return other.startswith(word) or other.endswith(word)
 
 
 def _listed_below(units: Sequence[Unit], place: int) -> tuple[Unit, ...]:
@@ -350,11 +352,6 @@ def _goes_on(above: str, text: str) -> bool:
 def _is_ended(text: str) -> bool:
     """True for a sentence, and for what announces a list or is a part of one."""
     return ends_sentence(text) or text.rstrip(_CLOSING).endswith((":", ";"))
-
-
-def _cut_marked(text: str) -> str:
-    """A sentence that goes on in the next passage, with a sign for that."""
-    return text if _is_ended(text) else f"{text} …"
 
 
 def whole_passage(source: SourceRef) -> list[Candidate]:

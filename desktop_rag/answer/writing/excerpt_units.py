@@ -401,7 +401,9 @@ def units_of(text: str, header: str = "", above: str = "") -> Iterator[Unit]:
         if COLUMN in piece and "\n" not in piece.strip():
             leads = Leads()
             cells = _cells_of(piece)
-            if not names and (not rows_before or _is_title_of(rows_before, cells)):
+            # A title above the names of the columns has few cells beside these.
+            is_title = 2 * sum(map(bool, rows_before)) <= sum(map(bool, cells))
+            if not names and (not rows_before or is_title):
                 rows_before = cells
                 continue
             known = names or rows_before
@@ -532,11 +534,6 @@ def _wordy_table(lines: Sequence[str], start: int) -> Iterator[Unit]:
             announced = plain("\n".join(run[: last[-1]]))
             yield Unit(announced, start)
         start += sum(len(line) + 1 for line in run)
-
-
-def _is_title_of(row: Sequence[str], following: Sequence[str]) -> bool:
-    """True for a row above the names of the columns: it has few cells beside the next one."""
-    return 2 * sum(map(bool, row)) <= sum(map(bool, following))
 
 
 def _figures(lines: Sequence[str], start: int, head: TableHead) -> Generator[Unit, None, TableHead]:

@@ -25,6 +25,7 @@ from desktop_rag.answer.writing.excerpt_candidates import (
     content_words,
     has_figure,
     is_about_older,
+    is_at_an_end,
     named_in,
     telling_words,
     whole_passage,
@@ -337,14 +338,10 @@ def _held_share(asked: Collection[str], held: Collection[str]) -> float:
     """The share of words that are held, be it at an end of another: "tank" in "oiltank"."""
     found = (
         word in held
-        or (len(word) >= _SHORTEST_END and any(_is_at_an_end(word, other) for other in held))
+        or (len(word) >= _SHORTEST_END and any(is_at_an_end(word, other) for other in held))
         for word in asked
     )
     return sum(found) / len(asked)
-
-
-def _is_at_an_end(word: str, other: str) -> bool:
-    return other.startswith(word) or other.endswith(word)
 
 
 def _near_the_best(

@@ -603,14 +603,10 @@ def _is_exchanged(
 ) -> bool:
     """True for another figure, a name that the source doesn't have, and the opposite of a word."""
     if kind in _EXCHANGED:
-        return _is_replaced(token, other, index)
+        return token.stem not in index.stems and is_other_number(token, other)
     if kind is DifferenceKind.NAME:
         return token.stem not in index.stems and not index.has_form_of(token.stem)
     return kind is DifferenceKind.WORD and has_opposite(token.stem, frozenset((other.stem,)))
-
-
-def _is_replaced(token: ClaimToken, other: ClaimToken, index: SourceIndex) -> bool:
-    return token.stem not in index.stems and is_other_number(token, other)
 
 
 def _joined(differences: Sequence[Difference]) -> list[Difference]:

@@ -232,7 +232,7 @@ def _told(
         rest = [one for one in figures if one is not result]
         alike = [one for one in rest if one.is_percent == result.is_percent]
         if written & lists.averaging and len(alike) > 1:
-            yield Calculation(result, tuple(alike), _mean)
+            yield Calculation(result, tuple(alike), lambda values: sum_of(values) / len(values))
         elif written & lists.summing and len(alike) > 1:
             yield Calculation(result, tuple(alike), sum_of)
         elif written & lists.differing and len(alike) == len(("A", "B")):
@@ -305,10 +305,6 @@ def _difference(values: Inputs) -> Decimal:
 def _points(values: Inputs) -> Decimal:
     """The difference of two shares in percentage points, which are written with a percent sign."""
     return (values[1] - values[0]) / _HUNDRED
-
-
-def _mean(values: Inputs) -> Decimal:
-    return sum_of(values) / len(values)
 
 
 def sum_of(values: Iterable[Decimal]) -> Decimal:

@@ -115,7 +115,8 @@ def taken_from(
     said = [
         one
         for one in quantities(claim)
-        if (days or not one.date) and (one.date or not _is_name(one, names))
+        if (days or not one.date)
+        and (one.date or one.unit or names.isdisjoint(f"{value:f}" for value in one.plain))
     ]
     cells: list[TableCell | None] = []
     for kind in (days, {n: own for n, own in columns.items() if n not in days}):
@@ -175,10 +176,6 @@ def stems_of(text: str) -> frozenset[str]:
     return frozenset(
         token.stem for token in found if token.is_content and token.word not in functions
     )
-
-
-def _is_name(said: Quantity, names: frozenset[str]) -> bool:
-    return not said.unit and any(f"{value:f}" in names for value in said.plain)
 
 
 def _is_whole(

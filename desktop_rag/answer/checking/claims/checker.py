@@ -415,7 +415,11 @@ class ClaimChecker:
             return _not_checked(claim, _IN_ROWS if is_english(claim) else _IN_LANGUAGE)
         verdict, why = Verdict.PARTLY, _OTHER_WORDS
         is_low = best.support < model.unsupported_below
-        if (is_low or _is_doubtful(best, differing)) and not derived:
+        # The evidence has another figure, unit or negation, or the opposite of a word.
+        is_doubtful = best.comparison.features["opposites"] > 0 or any(
+            one.kind in CONTRADICTING for one in differing
+        )
+        if (is_low or is_doubtful) and not derived:
             verdict, why = Verdict.NOT_IN_SOURCES, _unsaid_words(claim, found)
         shown = [one for one in differing if one.kind is DifferenceKind.WORD]
         if verdict is Verdict.NOT_IN_SOURCES:
@@ -515,13 +519,6 @@ def _names(
     ]  # fmt: skip
     alone = [Difference(DifferenceKind.NAME, span, None) for span in spans]
     return paired or alone
-
-
-def _is_doubtful(best: _Candidate, differing: Sequence[Difference]) -> bool:
-    """True when the evidence has another figure, unit or negation, or the opposite of a word."""
-    return best.comparison.features["opposites"] > 0 or any(
-        one.kind in CONTRADICTING for one in differing
-    )
 
 
 def _unsaid_words(claim: str, found: Sequence[_Candidate]) -> str:

@@ -173,17 +173,14 @@ def _dates(text: str) -> Iterator[Quantity]:
         is_named = is_month(month) or (match["y"] and month.casefold() in word_lists().months)
         if is_free and is_named and 1 <= int(match["d"]) <= _DAYS:
             taken.append(match.span())
-            yield _date(match, int(match["d"]), _month_number(month), match["y"])
+            number = month_names().index(word_lists().months[month.casefold()]) + 1
+            yield _date(match, int(match["d"]), str(number), match["y"])
 
 
 def _date(match: regex.Match[str], day: int, month: str, year: str | None) -> Quantity:
     value = Decimal(day)
     date = day, month, int(year or 0)
     return Quantity(*match.span(), (value,), (value,), (Decimal(1),), date=date)
-
-
-def _month_number(name: str) -> str:
-    return str(month_names().index(word_lists().months[name.casefold()]) + 1)
 
 
 _SCALE = regex.compile(
@@ -235,7 +232,8 @@ class KnownQuantities:
             return True
         if said.is_year:
             return any(value == date[2] for date in self._dates for value in said.values)
-        return _figures(said) >= _LEAST_FIGURES and any(map(said.is_written_for, self.exact(said)))
+        figures = (said.values[0] / said.steps[0]).normalize().as_tuple().digits
+        return len(figures) >= _LEAST_FIGURES and any(map(said.is_written_for, self.exact(said)))
 
     def exact(self, said: Quantity) -> Iterator[Decimal]:
         """The values of the source that a rougher figure may stand for, in its sign."""
@@ -243,10 +241,6 @@ class KnownQuantities:
         for value in self._values:
             yield sign * value
             yield from (sign * value * factor for factor in _FACTORS if value >= 1)
-
-
-def _figures(said: Quantity) -> int:
-    return len((said.values[0] / said.steps[0]).normalize().as_tuple().digits)
 
 
 def _is_same_day(said: Date, known: Date) -> bool:

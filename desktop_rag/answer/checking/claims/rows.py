@@ -297,7 +297,9 @@ class _Reading:
         if place := _place(cell, claim):
             return [t for t in self.left if place[0] <= t.start < place[1]]
         stems = stems_of(cell)
-        is_said = bool(stems) and not _has_digit(cell) and stems <= {t.stem for t in self.left}
+        is_said = (
+            bool(stems) and not any(map(str.isdigit, cell)) and stems <= {t.stem for t in self.left}
+        )
         return [t for t in self.left if t.stem in stems] if is_said else []
 
     def _read_other_figures(self) -> bool:
@@ -339,10 +341,6 @@ def _rank(one: Quantity) -> tuple[Decimal, ...]:
 def _is_family(one: str, other: str) -> bool:
     short, long = sorted((one, other), key=len)
     return one == other or (len(short) >= _LEAST_SHARED and long.startswith(short))
-
-
-def _has_digit(text: str) -> bool:
-    return any(sign.isdigit() for sign in text)
 
 
 def _is_said(said: Quantity, held: Quantity) -> bool:
