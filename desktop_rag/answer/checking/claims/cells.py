@@ -43,21 +43,15 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class TableCell:
-    """What a claim says of a cell: its figure, and the line and the text of the cell."""
+class RowsTold:
+    """The rows that a claim says, and the columns; or where it differs, and the cell as written.
 
-    said: Quantity
-    row: Row
-    written: str
-    is_same: bool
+    Without a row, it differs in several cells.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class TakenCells:
-    """The cells that a claim takes from a table; `is_whole` if it says nothing else."""
-
-    cells: tuple[TableCell, ...]
-    is_whole: bool
+    rows: tuple[Row, ...]
+    columns: frozenset[int] = frozenset()
+    wrong: tuple[Span, str] | None = None
 
 
 def tables_of(text: str) -> list[Table]:
@@ -98,8 +92,11 @@ def _table(rows: Sequence[Row], text: str) -> Table:
 
 def taken_from(
     claim: str, tokens: Sequence[ClaimToken], table: Table, scale: Decimal | None
-) -> TakenCells | None:
-    """The cells of the one row that a claim names; None where row or column are not sure."""
+) -> RowsTold | None:
+    """What a claim says of the one row that it names, cell by cell, and nothing else.
+
+    None where row or column are not sure.
+    """
     stems = {token.stem for token in tokens}
     named = [row for row in table.rows if (own := stems_of(row.cells[0])) and own <= stems]
     longest = max((len(stems_of(row.cells[0])) for row in named), default=0)
@@ -118,16 +115,19 @@ def taken_from(
         if (days or not one.date)
         and (one.date or one.unit or names.isdisjoint(f"{value:f}" for value in one.plain))
     ]
-    cells: list[TableCell | None] = []
+    wrong: list[tuple[Span, str]] = []
     for kind in (days, {n: own for n, own in columns.items() if n not in days}):
         own = [one for one in said if bool(one.date) is (kind is days)]
         if len(own) != len(kind):
             return None
-        of_each = _nearest(own, tokens, kind) if own else ()
-        cells += [_cell(one, row, of_each[n], scale) for n, one in enumerate(own)]
-    found = [one for one in cells if one]
-    if len(found) < len(said):
-        return None
+        for one, column in zip(own, _nearest(own, tokens, kind) if own else (), strict=True):
+            written = row.cells[column] if column < len(row.cells) else ""
+            is_same = _is_same(one, written, scale)
+            if is_same is None:
+                return None
+            wrong += [] if is_same else [((one.start, one.end), written)]
+    if wrong:
+        return RowsTold((row,), wrong=wrong[0]) if len(wrong) == 1 else RowsTold(())
     about = {token.word[:LEAST_EQUAL] for token in tokenize(table.above)}
     others = [
         t
@@ -135,7 +135,7 @@ def taken_from(
         if t.word[:LEAST_EQUAL] not in about
         and not any(one.date and one.start <= t.start < one.end for one in said)
     ]
-    return TakenCells(tuple(found), _is_whole(others, names, said))
+    return RowsTold((row,)) if _is_whole(others, names, said) else None
 
 
 def _is_day(row: Row, column: int) -> bool:
@@ -158,15 +158,13 @@ def _nearest(
     return min(ways, key=lambda way: sum(map(distance, said, way)))
 
 
-def _cell(said: Quantity, row: Row, column: int, scale: Decimal | None) -> TableCell | None:
-    written = row.cells[column] if column < len(row.cells) else ""
+def _is_same(said: Quantity, written: str, scale: Decimal | None) -> bool | None:
+    """True when a figure is that of a cell, rounded or not; None when the cell has none like it."""
     held = quantities(written)
     if len(held) != 1 or held[0].is_percent != said.is_percent:
         return None
-    exact = {held[0].values[0], held[0].values[0] * scale} if scale else {held[0].values[0]}
-    is_rounded = not said.date and any(said.is_written_for(value) for value in exact)
-    is_same = said.equals(held[0]) or is_rounded
-    return TableCell(said, row, written, is_same)
+    exact = {held[0].values[0], held[0].values[0] * (scale or 1)}
+    return said.equals(held[0]) or (not said.date and any(map(said.is_written_for, exact)))
 
 
 def stems_of(text: str) -> frozenset[str]:

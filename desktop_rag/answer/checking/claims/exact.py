@@ -9,9 +9,9 @@ from decimal import Decimal
 from itertools import combinations
 
 from desktop_rag.answer.checking.claims.calculations import Calculation, computed
-from desktop_rag.answer.checking.claims.cells import Span, TakenCells, is_limiting, taken_from
+from desktop_rag.answer.checking.claims.cells import RowsTold, is_limiting, taken_from
 from desktop_rag.answer.checking.claims.quantities import Quantity, missing, quantities
-from desktop_rag.answer.checking.claims.rows import RowsTold, told_of_rows
+from desktop_rag.answer.checking.claims.rows import told_of_rows
 from desktop_rag.answer.checking.claims.source_index import SourceIndex
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole
 from desktop_rag.answer.checking.claims.words import word_lists
@@ -64,12 +64,9 @@ def _from_table(
     )
     for number, index in sources.items():
         for table, columns in zip(index.tables, index.columns, strict=True):
-            taken = taken_from(claim, tokens, table, index.scale) if is_plain else None
-            if taken and (checked := _of_cells(claim, number, taken)):
-                return checked
-            is_told_otherwise = taken and not all(cell.is_same for cell in taken.cells)
-            told = None if is_told_otherwise else told_of_rows(claim, tokens, columns)
-            if told:
+            told = taken_from(claim, tokens, table, index.scale) if is_plain else None
+            told = told or told_of_rows(claim, tokens, columns)
+            if told and told.rows:
                 return _of_rows(claim, number, told)
     return None
 
@@ -100,29 +97,15 @@ def _of_column(
     return None
 
 
-def _of_cells(claim: str, source: int, taken: TakenCells) -> CheckedClaim | None:
-    row = taken.cells[0].row
-    evidence = Evidence(source, row.start, row.end)
-    wrong = [cell for cell in taken.cells if not cell.is_same]
-    if not wrong and taken.is_whole:
-        return _certain(claim, evidence, IN_TABLE, Basis.TABLE)
-    if len(wrong) != 1:
-        return None
-    return _other_cell(claim, evidence, (wrong[0].said.start, wrong[0].said.end), wrong[0].written)
-
-
 def _of_rows(claim: str, source: int, told: RowsTold) -> CheckedClaim:
     rows = sorted(told.rows, key=lambda row: row.start)
     evidence = Evidence(source, rows[0].start, rows[-1].end)
     if told.wrong:
-        return _other_cell(claim, evidence, *told.wrong)
+        span, written = told.wrong
+        why = OTHER_CELL.format(written=written, said=claim[slice(*span)].strip())
+        other = (Difference(DifferenceKind.NUMBER, span, None),)
+        return CheckedClaim(claim, Verdict.CONTRADICTED, _WRONG, evidence, other, why, Basis.TABLE)
     return _certain(claim, evidence, IN_TABLE, Basis.TABLE)
-
-
-def _other_cell(claim: str, evidence: Evidence, span: Span, written: str) -> CheckedClaim:
-    why = OTHER_CELL.format(written=written, said=claim[slice(*span)].strip())
-    other = (Difference(DifferenceKind.NUMBER, span, None),)
-    return CheckedClaim(claim, Verdict.CONTRADICTED, _WRONG, evidence, other, why, Basis.TABLE)
 
 
 def _recomputed(claim: str, sources: Mapping[int, SourceIndex]) -> CheckedClaim | None:

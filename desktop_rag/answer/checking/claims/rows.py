@@ -15,6 +15,7 @@ import regex
 
 from desktop_rag.answer.checking.claims.cells import (
     Row,
+    RowsTold,
     Span,
     Table,
     is_joining,
@@ -34,15 +35,6 @@ _LETTERS = regex.compile(r"\p{L}+")
 _GAP = regex.compile(r"[\s,;&/]*(?P<word>\p{L}+)?[\s,;&/]*")
 
 Place = tuple[int, int, Row]
-
-
-@dataclass(frozen=True, slots=True)
-class RowsTold:
-    """The rows that a claim says, and the columns; or where it differs, and the cell as written."""
-
-    rows: tuple[Row, ...]
-    columns: frozenset[int] = frozenset()
-    wrong: tuple[Span, str] | None = None
 
 
 def told_of_rows(claim: str, tokens: Sequence[ClaimToken], table: "Columns") -> RowsTold | None:
