@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 import numpy as np
 from numpy.typing import NDArray
@@ -238,11 +239,18 @@ def excerpts(
 
 
 def _newest_first(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The pieces, those of older versions beside the point unless the question names these."""
-    most = max((len(c.named) for c in candidates if not c.older), default=-1)
-    return [
-        replace(c, is_beside=c.is_beside or (bool(c.older) and len(c.named) <= most))
+    """The pieces, those of older documents beside the point unless the question names these.
+
+    It does by words of their files or by a year; a title such as "Office lease" is that of others.
+    """
+    named = [
+        sum(word.isdigit() or word in terms(PurePath(c.name).stem) for word in c.named)
         for c in candidates
+    ]
+    most = max((n for n, c in zip(named, candidates, strict=True) if not c.older), default=-1)
+    return [
+        replace(c, is_beside=c.is_beside or (bool(c.older) and n <= most))
+        for n, c in zip(named, candidates, strict=True)
     ]
 
 

@@ -413,6 +413,29 @@ def test_the_newest_version_answers_and_others_are_called_older() -> None:
     assert said.startswith("*lease\\_v1.md, older version*: ")
 
 
+def test_the_title_of_an_older_document_names_it_no_more_than_another() -> None:
+    sources = [
+        replace(
+            report("A notice period of our six months.", 1, "/Lease Mill 4.docx"),
+            title="Lease agreement",
+        ),
+        replace(
+            report("The notice period is three months.", 2, "/Lease Quay 3 (expired).docx"),
+            title="Office lease",
+        ),
+    ]
+    around = {
+        1: Surroundings(name="Lease Mill 4.docx"),
+        2: Surroundings(name="Lease Quay 3 (expired).docx", older="older"),
+    }
+    for asked, first in (
+        ("What is the notice period of our office lease?", "our six months. [1]"),
+        ("What was the notice period of the Quay lease?", "three months. [2]"),
+    ):
+        said = excerpts(asked, sources, None, surroundings=around)
+        assert said.splitlines()[0].endswith(first)
+
+
 def test_versions_are_told_by_names_dates_and_folders() -> None:
     def older(*paths: str, dated: str = "", head: str = "") -> list[str]:
         documents = [
