@@ -460,8 +460,25 @@ def refers_back(question: str) -> bool:
         not _referring("words").isdisjoint(plain)
         or any(sign in others for sign in _referring("anywhere"))
         or (len(written) > 1 and written[-1] in _referring("last"))
+        or _refers_alone(written)
         or _refers_in_german(written)
     )
+
+
+def _refers_alone(written: Sequence[str]) -> bool:
+    """True for "that" between function words, and for "das" behind which no noun follows."""
+    idle = function_words([*written, ""])
+    language = question_languages().get(most_likely(written))
+    if language and language.has_capital_nouns:
+        nouns = [n for n, word in enumerate(written) if word[0].isupper()]
+        return any(n > nouns[-1] for n, word in _alone(written)) if nouns else False
+    return any(
+        written[n - 1] in idle and set(written[n + 1 : n + 2]) <= idle for n, _ in _alone(written)
+    )
+
+
+def _alone(written: Sequence[str]) -> list[tuple[int, str]]:
+    return [(n, word) for n, word in enumerate(written) if n and word in _referring("alone")]
 
 
 def _refers_in_german(written: Sequence[str]) -> bool:
