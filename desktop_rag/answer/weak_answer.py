@@ -56,8 +56,18 @@ def add_words(
     said = [*map(_plain, quotes), _plain(f"{instructions} Question: {draft.plain_question}")]
     backed, unbacked = _told_apart(text, sources, said, request, check)
     draft.model = model.name
-    in_circles = tr("“{model}” repeated itself: the rest was cut.", model=model.name)
-    _note(draft, hints=(in_circles,) if is_cut else (), unbacked=unbacked)
+    hints = list[str]()
+    if is_cut:
+        hints.append(tr("“{model}” repeated itself: the rest was cut.", model=model.name))
+    if not backed:
+        hints.append(
+            tr(
+                "“{model}” makes things up, and nothing new in its answer is backed: a larger"
+                " model writes freely.",
+                model=model.name,
+            )
+        )
+    _note(draft, hints=tuple(hints), unbacked=unbacked)
     if backed:
         texts = texts_for(request.question, request.setup.settings.preferences.language)
         lead = texts.said("model_adds", model=quoted(model.name))

@@ -3332,6 +3332,10 @@ Die vollständige Adresse lautet:
         <translation>Diese Installation kann selbst keine Modelle ausführen. Installieren Sie sie mit dem Zusatz „local-model“ oder nehmen Sie einen der Wege unten.</translation>
     </message>
     <message>
+        <source>Looking at the usual addresses…</source>
+        <translation>Sucht an den üblichen Adressen…</translation>
+    </message>
+    <message>
         <source>Written answers</source>
         <translation>Geschriebene Antworten</translation>
     </message>
@@ -3354,6 +3358,14 @@ Die vollständige Adresse lautet:
     <message>
         <source>Choose in Settings…</source>
         <translation>In den Einstellungen wählen…</translation>
+    </message>
+    <message>
+        <source>A model this small makes things up: it adds to excerpts only what they back.</source>
+        <translation>Ein so kleines Modell erfindet Dinge: Es ergänzt Auszüge nur um das, was sie belegen.</translation>
+    </message>
+    <message>
+        <source>{name} is used from now on.</source>
+        <translation>Ab jetzt wird {name} verwendet.</translation>
     </message>
     <message>
         <source>On this computer</source>
@@ -3498,10 +3510,6 @@ Die Datei bleibt.</translation>
     <message>
         <source>{name}: {size:.1f} GB from {host}, about {minutes} min at 100 Mbit/s, licence: {licence}. It is kept in {folder}.</source>
         <translation>{name}: {size:.1f} GB von {host}, etwa {minutes} min bei 100 Mbit/s, Lizenz: {licence}. Es liegt in {folder}.</translation>
-    </message>
-    <message>
-        <source>{name} writes your answers from now on.</source>
-        <translation>{name} schreibt ab jetzt Ihre Antworten.</translation>
     </message>
     <message>
         <source>Choose a model file</source>
@@ -5742,10 +5750,6 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>auf Deutsch antworten, übersetzen, in anderer Sprache antworten</translation>
     </message>
     <message>
-        <source>short answers, long answers, brief, detailed</source>
-        <translation>kurze Antworten, lange Antworten, knapp, ausführlich</translation>
-    </message>
-    <message>
         <source>style, formal, friendly, voice, wording, how answers sound</source>
         <translation>Stil, förmlich, freundlich, Wortwahl, wie Antworten klingen</translation>
     </message>
@@ -6012,6 +6016,10 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
     <message>
         <source>Choose a language or enter one: for what a model writes and what the app says in answers. Quotes keep the language of their file. A model&apos;s answer in another language than its sources can&apos;t be checked.</source>
         <translation>Wählen Sie eine Sprache oder geben Sie eine ein: für das, was ein Modell schreibt und was die App in Antworten sagt. Zitate bleiben in der Sprache ihrer Datei. Die Antwort eines Modells in einer anderen Sprache als ihre Quellen lässt sich nicht prüfen.</translation>
+    </message>
+    <message>
+        <source>shorter, longer, short answers, long answers, brief, detailed</source>
+        <translation>kürzer, länger, kurze Antworten, lange Antworten, knapp, ausführlich</translation>
     </message>
     <message>
         <source>Pictures are read when everything else is searchable. Takes effect after a restart.</source>
@@ -14138,6 +14146,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>“{model}” repeated itself: the rest was cut.</source>
         <translation>„{model}“ hat sich wiederholt: der Rest wurde abgeschnitten.</translation>
+    </message>
+    <message>
+        <source>“{model}” makes things up, and nothing new in its answer is backed: a larger model writes freely.</source>
+        <translation>„{model}“ erfindet Dinge, und nichts Neues in seiner Antwort ist belegt: Ein größeres Modell schreibt frei.</translation>
     </message>
     <message>
         <source>No setting has these words. Try fewer of them.</source>

@@ -59,7 +59,7 @@ def test_a_model_file_answers_after_three_presses(
     models = person.app.services.chat.models
     person.waits_until(lambda: models.endpoint.base_url == OWN_ADDRESS)
     person.waits_until(lambda: not dialog.place.isVisible())
-    person.sees("lamp writes your answers from now on.")
+    person.sees("lamp is used from now on.")
     person.comes_back()
     person.asks(QUESTION)
     person.sees("lamp · ")
@@ -91,7 +91,7 @@ def test_a_model_is_fetched_paused_and_answers(
     host.most = 1 << 30
     host.goes_on.set()
     dialog.clicks("Continue")
-    person.sees("writes your answers from now on.")
+    person.sees("is used from now on.")
     assert host.sent_bytes < host.size + 1_000_000
     person.comes_back()
     person.asks(QUESTION)
@@ -114,7 +114,7 @@ def test_a_program_that_runs_here_answers_after_three_presses(
         dialog.clicks("Find one")
         dialog.sees("Jan: test-model")
         dialog.clicks("Use it")
-        person.sees("test-model writes your answers from now on.")
+        person.sees("test-model is used from now on.")
         person.comes_back()
         person.asks(QUESTION)
         person.sees("test-model · ")
@@ -130,7 +130,7 @@ def test_a_model_dropped_on_any_page_answers(person: Person, tmp_path: Path, pag
     person.drops_on(place, model)
     models = person.app.services.chat.models
     person.waits_until(lambda: models.endpoint.base_url == OWN_ADDRESS)
-    person.sees("lamp writes your answers from now on.")
+    person.sees("lamp is used from now on.")
     assert person.app.services.library.sources.all() == []
 
 

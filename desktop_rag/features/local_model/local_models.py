@@ -56,6 +56,11 @@ class LocalModel:
     device: str = ""
 
     @property
+    def makes_things_up(self) -> bool:
+        """True for a model that is known to be too small to be recommended."""
+        return 0 < self.header.parameters < _LEAST_PARAMETERS
+
+    @property
     def is_good(self) -> bool:
         """True when it can be offered without a doubt: it fits, converses, and is not tiny."""
         can_converse = self.header.has_template and self.header.writes_text

@@ -78,7 +78,7 @@ class PreferencesForm(ValueForm):
             tr("Length"),
             LENGTHS,
             name=tr("Length of answers"),
-            words=tr("short answers, long answers, brief, detailed"),
+            words=tr("shorter, longer, short answers, long answers, brief, detailed"),
         )
         self._add_box(
             "tone",

@@ -91,6 +91,7 @@ def test_circles_are_cut_and_the_tags_of_the_prompt_are_not_shown(
     assert answer.notes
     assert answer.notes.unbacked == ("Olaf Brandt has the deposit.",)
     assert "“test-model” repeated itself: the rest was cut." in answer.notes.hints
+    assert "a larger model writes freely" in answer.notes.hints[-1]
 
     def echo(prompt: str) -> str:
         told, sources, rest = prompt.partition("<source-")

@@ -171,6 +171,8 @@ def _facts_here(model: LocalModel) -> Iterator[str]:
     if model.written_per_s:
         speed, device = model.written_per_s, one_line(model.device)
         yield tr("writes {count:.0f} tokens a second on {device}", count=speed, device=device)
+    if model.makes_things_up:
+        yield tr("makes things up")
     if model.is_used:
         yield tr("in use")
 

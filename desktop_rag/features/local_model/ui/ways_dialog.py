@@ -38,6 +38,7 @@ _ABSENT = tr(
     " one of the ways below."
 )
 _PROGRAMS = tr("Ollama, LM Studio, llama.cpp and others, at their usual addresses.")
+_LOOKING = tr("Looking at the usual addresses…")
 _NO_PROGRAM = tr("None answers at the usual addresses.")
 _SERVICE = tr("It needs a key, and is sent the passages that a question finds.")
 
@@ -106,6 +107,8 @@ class WaysDialog(QDialog):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._fault.hide()
+        if not self._server:
+            self._programs.setText(_PROGRAMS)
         self._refresh()
 
     def give(self, path: Path) -> None:
@@ -222,6 +225,7 @@ class WaysDialog(QDialog):
             )  # fmt: skip
         else:
             self._program.setEnabled(False)
+            self._programs.setText(_LOOKING)
             self._bridge.run(self, self._models.servers, self._show_servers)
 
     def _show_servers(self, servers: Sequence[LocalServer]) -> None:
@@ -236,11 +240,17 @@ class WaysDialog(QDialog):
     def _run(self, use: Callable[[], LocalModel]) -> None:
         """Use a model on a worker thread, and say so."""
         loads = tr("Ask again for a written answer. It is loaded and examined meanwhile.")
-        self._bridge.run(self, use, lambda m: self._tell(m.name, loads), self._show_fault)
+        small = tr("A model this small makes things up: it adds to excerpts only what they back.")
+        self._bridge.run(
+            self,
+            use,
+            lambda m: self._tell(m.name, small if m.makes_things_up else loads),
+            self._show_fault,
+        )
 
     def _tell(self, name: str, hint: str) -> None:
         self.hide()
-        title = tr("{name} writes your answers from now on.", name=one_line(name))
+        title = tr("{name} is used from now on.", name=one_line(name))
         self.notified.emit(Notice(title, hint))
 
     def _show_fault(self, error: AppError) -> None:
