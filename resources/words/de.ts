@@ -2828,6 +2828,10 @@ Die vollständige Adresse lautet:
         <translation>Regelmäßig fragen…</translation>
     </message>
     <message>
+        <source>My notes</source>
+        <translation>Meine Notizen</translation>
+    </message>
+    <message>
         <source>Answer check: {words}. Press for details.</source>
         <translation>Prüfung der Antwort: {words}. Für Details drücken.</translation>
     </message>
@@ -3940,14 +3944,6 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
     <message>
         <source>Keep it in this computer&apos;s keyring</source>
         <translation>Im Schlüsselbund dieses Computers ablegen</translation>
-    </message>
-    <message>
-        <source>The app writes a page about a topic, a person or a project from your documents, with links to its sources, as a Markdown file of yours. Change it as you like: what you wrote stays when the note is refreshed.</source>
-        <translation>Die App schreibt aus Ihren Dokumenten eine Seite über ein Thema, eine Person oder ein Projekt, mit Links zu den Quellen, als Markdown-Datei, die Ihnen gehört. Ändern Sie sie nach Belieben: Was Sie geschrieben haben, bleibt beim Auffrischen erhalten.</translation>
-    </message>
-    <message>
-        <source>Notes</source>
-        <translation>Notizen</translation>
     </message>
     <message>
         <source>No notes yet.</source>
@@ -7644,6 +7640,14 @@ Das kann einige Minuten dauern. Was beschädigt ist, bleibt erhalten.</translati
     <message>
         <source>{words} · yours</source>
         <translation>{words} · von Ihnen</translation>
+    </message>
+    <message>
+        <source>The app writes a page about a topic, a person or a project from your documents, with links to its sources, as a Markdown file of yours. Change it as you like: what you wrote stays when the note is refreshed. Answers in your own words stand here too.</source>
+        <translation>Die App schreibt aus Ihren Dokumenten eine Seite über ein Thema, eine Person oder ein Projekt, mit Links zu den Quellen, als Markdown-Datei von Ihnen. Ändern Sie sie nach Belieben: Was Sie geschrieben haben, bleibt beim Auffrischen. Antworten in Ihren eigenen Worten stehen auch hier.</translation>
+    </message>
+    <message>
+        <source>your wording of an answer</source>
+        <translation>Ihre Fassung einer Antwort</translation>
     </message>
     <message>
         <source>“{name}” has documents of its own. They are removed from the library with it; the files stay where they are.</source>

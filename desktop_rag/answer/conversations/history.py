@@ -129,6 +129,10 @@ class History:
         if title.strip():
             self._conversations.rename(conversation_id, title.strip())
 
+    def rewritten(self) -> list[tuple[str, Path]]:
+        """The questions that the person answered in own words, with the files, the last first."""
+        return self._rewrites.questions()
+
     def keep_for_terminal(self, conversation_id: str) -> None:
         """List it with those of the terminal, until it goes on elsewhere."""
         self._conversations.keep(conversation_id, TERMINAL)

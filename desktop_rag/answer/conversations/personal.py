@@ -41,6 +41,16 @@ class Rewrites:
         """The names of all files, which identify the rewritten answers; see `is_of`."""
         return frozenset(path.stem for path in self._folder.glob("*.md"))
 
+    def questions(self) -> list[tuple[str, Path]]:
+        """The questions whose answers were rewritten, with the files, the last written first."""
+        found: list[tuple[float, str, Path]] = []
+        for path in self._folder.glob("*.md"):
+            with contextlib.suppress(OSError, UnicodeDecodeError):  # deleted or replaced meanwhile
+                heading = _BODY.search(path.read_text(encoding="utf-8"))
+                said = heading[0].strip().removeprefix(_HEADING) if heading else path.stem
+                found.append((path.stat().st_mtime, said, path))
+        return [(said, path) for _, said, path in sorted(found, reverse=True)]
+
     def written_at(self) -> dict[str, float]:
         """The times when answers were rewritten, by the first characters of the answers' ids."""
         times: dict[str, float] = {}

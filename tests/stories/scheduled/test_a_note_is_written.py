@@ -10,6 +10,7 @@ from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.reading.reading_pane import ReadingWindow
+from tests.asking import ask
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 from tests.unit.ui.rooms import marked_words
@@ -26,7 +27,7 @@ def writer(
     person.drops(papers)
     person.sees("2 searchable")
     person.presses("Ctrl+2")
-    person.clicks("Notes")
+    person.clicks("My notes")
     return person
 
 
@@ -79,7 +80,7 @@ def test_a_note_is_written_and_refreshed(
     path = writes(writer, tmp_path / "Notes")
     text = path.read_text()
     assert "The lamp is lit at dusk [[1]](../papers/lamp.md)." in text
-    writer.waits_until(lambda: writer.rows("Notes") == [[f"lamp · {path}"]])
+    writer.waits_until(lambda: writer.rows("My notes") == [[f"lamp · written by the app · {path}"]])
     reads_the_note(writer, path)
     mine = text.replace("## People\n", "## Mine\n\nHands off.\n\n## People\n\nMine too.\n", 1)
     path.write_text(mine)
@@ -97,6 +98,23 @@ def test_a_note_is_written_and_refreshed(
 
 def test_nothing_new_is_said(writer: Person, tmp_path: Path) -> None:
     path = writes(writer, tmp_path / "Notes")
-    writer.waits_until(lambda: writer.rows("Notes") == [[f"lamp · {path}"]])
+    writer.waits_until(lambda: writer.rows("My notes") == [[f"lamp · written by the app · {path}"]])
     writer.clicks("Refresh…")
     writer.sees("The note says the same as before.")
+
+
+def test_an_answer_in_own_words_stands_there_too(writer: Person) -> None:
+    services = writer.app.services
+    answer = ask(services, "When is the lamp lit?")
+    path = services.chat.history.rewrite(answer, "At dusk, says the keeper.")
+    writer.presses("Ctrl+1")
+    writer.presses("Ctrl+2")
+    row = f"When is the lamp lit? · your wording of an answer · {path}"
+    writer.waits_until(lambda: writer.rows("My notes") == [[row]])
+    documents = services.library.documents
+    writer.waits_until(lambda: any(d.chunk_count for d in documents.below(path)))
+    writer.clicks("Read")
+    writer.waits_until(lambda: len(writer.window.findChildren(ReadingWindow)) == 1)
+    [window] = writer.window.findChildren(ReadingWindow)
+    writer.in_front_of(window).sees("At dusk, says the keeper.")
+    window.close()

@@ -32,7 +32,7 @@ def join(app: "WindowApp") -> None:
     """Add the views, and listen for changed answers."""
     parts = _Parts(app)
     app.window.pages.add_below_chats(_SCHEDULES, parts.schedules_page)
-    app.window.pages.add_library_view(tr("Notes"), parts.notes_page)
+    app.window.pages.add_library_view(tr("My notes"), parts.notes_page)
 
 
 class _Parts(QObject):

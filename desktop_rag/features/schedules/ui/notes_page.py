@@ -35,7 +35,7 @@ from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
-    from desktop_rag.features.schedules.notes.notes import Note, NoteDraft, Notes
+    from desktop_rag.features.schedules.notes.notes import NoteDraft, Notes
     from desktop_rag.ingest.library import Library
 
 _NOTE_WIDTH_PX = 560
@@ -211,26 +211,37 @@ def _row_in_words(change: ProposedSection) -> str:
 _INTRO = tr(
     "The app writes a page about a topic, a person or a project from your documents, with links to"
     " its sources, as a Markdown file of yours. Change it as you like: what you wrote stays when"
-    " the note is refreshed."
+    " the note is refreshed. Answers in your own words stand here too."
 )
+_BY_APP, _YOURS = tr("written by the app"), tr("your wording of an answer")
 _TICK_MS = 150
 # Makes a draft; called with a function for the heading of each section, and a cancel event.
 _Draft = Callable[[Callable[[str], None], Event], "NoteDraft"]
 
 
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    title: str
+    path: Path
+    author: str
+
+
 class NotesPage(ScrolledPage):
-    """The list of notes, read whenever it is shown. One note is written at a time."""
+    """The list of notes and of the person's wordings of answers, read whenever it is shown.
+
+    One note is written at a time.
+    """
 
     def __init__(
         self, bridge: Bridge, notes: "Notes", library: "Library", chat: "Chat", theme: Theme
     ) -> None:
-        super().__init__(tr("Notes"), fills_height=True)
+        super().__init__(tr("My notes"), fills_height=True)
         self._bridge = bridge
         self._notes = notes
         self._library = library
         self._chat = chat
         self._theme = theme
-        self._listed: Sequence[Note] = ()
+        self._listed: Sequence[_Listed] = ()
         self._cancel = Event()
         self._told: deque[str] = deque(maxlen=1)
         self._ticks = QTimer(self, interval=_TICK_MS)
@@ -244,7 +255,7 @@ class NotesPage(ScrolledPage):
             then=self.write,
         )
         self.header.addWidget(self._new)
-        self._list = ItemList(tr("Notes"), tr("No notes yet."))
+        self._list = ItemList(tr("My notes"), tr("No notes yet."))
         self._refresh = TextButton(
             tr("Refresh…"), icon="refresh", theme=theme, then=self._on_refresh_clicked
         )
@@ -276,24 +287,35 @@ class NotesPage(ScrolledPage):
         self._load()
 
     def _load(self) -> None:
-        self._bridge.run(self, self._notes.all, self._show)
+        self._bridge.run(self, self._look, self._show)
 
-    def _show(self, notes: "Sequence[Note]") -> None:
+    def _look(self) -> list[_Listed]:
+        """On a worker thread: the disk is read."""
+        yours = self._chat.history.rewritten()
+        return [
+            *(_Listed(note.topic, note.path, _BY_APP) for note in self._notes.all()),
+            *(_Listed(question, path, _YOURS) for question, path in yours),
+        ]
+
+    def _show(self, listed: Sequence[_Listed]) -> None:
         row = max(0, self._list.currentRow())
-        self._listed = notes
+        self._listed = listed
         self._list.clear()
-        self._list.addItems([f"{one_line(n.topic)} · {one_line(str(n.path))}" for n in notes])
-        self._list.setCurrentRow(min(row, len(notes) - 1))
+        self._list.addItems(
+            [f"{one_line(n.title)} · {n.author} · {one_line(str(n.path))}" for n in listed]
+        )
+        self._list.setCurrentRow(min(row, len(listed) - 1))
         self._on_chosen()
 
     @property
-    def _chosen(self) -> "Note | None":
+    def _chosen(self) -> _Listed | None:
         row = self._list.currentRow()
         return self._listed[row] if 0 <= row < len(self._listed) else None
 
     @Slot()
     def _on_chosen(self) -> None:
-        self._refresh.setEnabled(self._chosen is not None and self._new.isEnabled())
+        is_note = self._chosen is not None and self._chosen.author == _BY_APP
+        self._refresh.setEnabled(is_note and self._new.isEnabled())
         for button in (self._read, self._open):
             button.setEnabled(self._chosen is not None)
 
