@@ -170,9 +170,9 @@ class AnswerService:
         self._attached = AttachedSources(finder, documents)
         self._named = NamedAnswer(finder, documents)
         self._counting = CountAnswer(CountedSets(finder, documents, engine.names))
-        map_reduce = MapReduce(finder.count_tokens)
+        map_reduce = MapReduce(documents, finder.count_tokens)
         self._few_files = FewFiles(finder, documents, map_reduce, models)
-        self._summaries = Summaries(finder, documents, embedder, map_reduce)
+        self._summaries = Summaries(finder, embedder, map_reduce)
         self._before_next: dict[str, Callable[[], None]] = {}
 
     def do_before_next(self, conversation_id: str, do: Callable[[], None]) -> None:

@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from desktop_rag.answer.checking.claims.quotes import QuotableText
 from desktop_rag.answer.endpoints.helper_job import TooSlowError, generate
-from desktop_rag.answer.prompting.prompt import sanitized
+from desktop_rag.answer.prompting.prompt import fenced
 from desktop_rag.core.claims import CheckedClaim, Claim, Evidence, Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.parsed import Anchor
@@ -387,15 +387,11 @@ def _ids(claims: Sequence[Claim]) -> range:
 def _turns(claims: Sequence[Claim], passages: _Passages) -> list[ChatTurn]:
     fence = secrets.token_hex(8)
     said = "\n".join(
-        f"{number}: {sanitized(' '.join(claim.checked.claim.split()), fence)}"
+        f"{number}: {' '.join(claim.checked.claim.split())}"
         for number, claim in zip(_ids(claims), claims, strict=True)
     )
-    data = sanitized(passages.text, fence)
-    shown = (
-        f"<passages-{fence}>\n{data}\n</passages-{fence}>\n\n"
-        f"<sentences-{fence}>\n{said}\n</sentences-{fence}>"
-    )
-    return [ChatTurn("system", _INSTRUCTIONS), ChatTurn("user", shown)]
+    shown = [fenced("passages", passages.text, fence), fenced("sentences", said, fence)]
+    return [ChatTurn("system", _INSTRUCTIONS), ChatTurn("user", "\n\n".join(shown))]
 
 
 def _judged(

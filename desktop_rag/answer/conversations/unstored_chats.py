@@ -10,6 +10,7 @@ import threading
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import time
 
 from desktop_rag.core.changes import Changes
@@ -139,10 +140,8 @@ class UnstoredChats:
         made = conversation_id or uuid.uuid4().hex
         fresh = Conversation(made, title, collection_id, time(), assistant_id=assistant_id)
         with self._lock:
-            self._do(
-                _Waiting(made, lambda: self._store.add(title, collection_id, assistant_id, made)),
-                fresh,
-            )
+            store = partial(self._store.add, title, collection_id, assistant_id, made)
+            self._do(_Waiting(made, store), fresh)
             if made not in self._ahead:
                 return self._store.get(made)
             self._new.add(made)
@@ -150,21 +149,15 @@ class UnstoredChats:
 
     def set_collection(self, conversation_id: str, collection_id: str) -> None:
         """Set the collection that was last searched; "" means all."""
-        self._do(
-            _Waiting(
-                conversation_id, lambda: self._store.set_collection(conversation_id, collection_id)
-            ),
-            replace(self.get(conversation_id), collection_id=collection_id),
-        )
+        ahead = replace(self.get(conversation_id), collection_id=collection_id)
+        store = partial(self._store.set_collection, conversation_id, collection_id)
+        self._do(_Waiting(conversation_id, store), ahead)
 
     def set_assistant(self, conversation_id: str, assistant_id: str) -> None:
         """Set the assistant that answered last; "" means none."""
-        self._do(
-            _Waiting(
-                conversation_id, lambda: self._store.set_assistant(conversation_id, assistant_id)
-            ),
-            replace(self.get(conversation_id), assistant_id=assistant_id),
-        )
+        ahead = replace(self.get(conversation_id), assistant_id=assistant_id)
+        store = partial(self._store.set_assistant, conversation_id, assistant_id)
+        self._do(_Waiting(conversation_id, store), ahead)
 
     def keep(self, conversation_id: str, keeper: str) -> None:
         """Set who keeps it; see `Conversation`."""
@@ -181,14 +174,8 @@ class UnstoredChats:
     def replace_message(self, old_message_id: str, message: Message) -> None:
         """Replace an earlier message, as when an answer is generated again."""
         of = message.conversation_id
-        self._do(
-            _Waiting(
-                of,
-                lambda: self._store.replace_message(old_message_id, message),
-                message,
-                old_message_id,
-            )
-        )
+        store = partial(self._store.replace_message, old_message_id, message)
+        self._do(_Waiting(of, store, message, old_message_id))
 
     # --- reading ---------------------------------------------------------------------------------
 

@@ -16,7 +16,6 @@ from desktop_rag.answer.map_reduce.map_reduce import (
     MapPart,
     MapReduce,
     MapReduceStyle,
-    TextParts,
     part_tokens,
     turns_of_part,
 )
@@ -91,7 +90,6 @@ class FewFiles:
         self._documents = documents
         self._map_reduce = map_reduce
         self._models = models
-        self._texts = TextParts(documents, finder.count_tokens)
 
     def answer(
         self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None
@@ -185,7 +183,7 @@ class FewFiles:
         found = self._finder.every_file(query, FEW_FILES + 1, request.setup.reach)
         parts: list[MapPart] = []
         for document in found if len(found) <= FEW_FILES else ():
-            parts += self._texts.parts_of(document, part_tokens(reader))
+            parts += self._map_reduce.parts_of(document, part_tokens(reader))
             if len(parts) > MOST_REQUESTS:
                 return []
         return parts

@@ -14,7 +14,7 @@ from threading import Event
 
 from desktop_rag.answer.citing.citations import citations, finish_answer
 from desktop_rag.answer.endpoints.helper_job import patient_stream
-from desktop_rag.answer.prompting.prompt import sanitized, turns_about
+from desktop_rag.answer.prompting.prompt import fenced, sanitized, turns_about
 from desktop_rag.answer.sources.source_merging import CountTokens, numbered
 from desktop_rag.answer.writing.answers import AnswerDraft, GrowingAnswer
 from desktop_rag.answer.writing.extractive_answer import quoted
@@ -77,9 +77,10 @@ class MapReduceStyle:
 
 
 class MapReduce:
-    """Fills a draft from parts."""
+    """Divides documents into parts, in reading order, and fills a draft from parts."""
 
-    def __init__(self, count_tokens: CountTokens) -> None:
+    def __init__(self, documents: DocumentStore, count_tokens: CountTokens) -> None:
+        self._documents = documents
         self._count_tokens = count_tokens
 
     def answer(
@@ -140,12 +141,9 @@ class MapReduce:
     ) -> Iterator[AnswerEvent]:
         fence = secrets.token_hex(8)
         room = int(model.context_tokens * _ROOM_SHARE)
-        data = sanitized(findings.within(room, self._count_tokens), fence)
-        asked = sanitized(draft.asked, fence)
-        turns = [
-            ChatTurn("system", instructions),
-            ChatTurn("user", f"<found-{fence}>\n{data}\n</found-{fence}>\n\nQuestion: {asked}"),
-        ]
+        data = fenced("found", findings.within(room, self._count_tokens), fence)
+        asked = f"{data}\n\nQuestion: {sanitized(draft.asked, fence)}"
+        turns = [ChatTurn("system", instructions), ChatTurn("user", asked)]
         growing = GrowingAnswer(draft)
         with closing(patient_stream(model, turns, cancel)) as deltas:
             for delta in deltas:
@@ -154,6 +152,32 @@ class MapReduce:
         if draft.text.strip():
             draft.text += "\n\n"
             yield TextDelta("\n\n")
+
+    def parts_of(self, document: Passage, room: int) -> list[MapPart]:
+        """The whole document, given by its first passage, in parts of up to `room` tokens."""
+        parts: list[list[Chunk]] = [[]]
+        left = room
+        for chunk, tokens in self.measured(document):
+            if tokens > left and parts[-1]:
+                parts.append([])
+                left = room
+            parts[-1].append(chunk)
+            left -= tokens
+        read = partial(part_sources, document)
+        # The place where a part begins is its title.
+        return [
+            MapPart(
+                document.document_id, part[0].anchor.label() or document.title, partial(read, part)
+            )
+            for part in parts
+            if part
+        ]
+
+    def measured(self, document: Passage) -> list[tuple[Chunk, int]]:
+        """The chunks of a document with their numbers of tokens."""
+        chunks = self._documents.chunks(document.document_id)
+        tokens = self._count_tokens([chunk.text for chunk in chunks])
+        return list(zip(chunks, tokens, strict=True))
 
 
 def _ask_part(
@@ -261,40 +285,6 @@ def part_tokens(model: ChatModel | None) -> int:
     """The tokens of a part for this model."""
     room = int(model.context_tokens * _PART_SHARE) if model else _MOST_PART_TOKENS
     return min(room, _MOST_PART_TOKENS)
-
-
-class TextParts:
-    """Divides documents into parts, in reading order."""
-
-    def __init__(self, documents: DocumentStore, count_tokens: CountTokens) -> None:
-        self._documents = documents
-        self._count_tokens = count_tokens
-
-    def parts_of(self, document: Passage, room: int) -> list[MapPart]:
-        """The whole document, given by its first passage, in parts of up to `room` tokens."""
-        parts: list[list[Chunk]] = [[]]
-        left = room
-        for chunk, tokens in self.measured(document):
-            if tokens > left and parts[-1]:
-                parts.append([])
-                left = room
-            parts[-1].append(chunk)
-            left -= tokens
-        read = partial(part_sources, document)
-        # The place where a part begins is its title.
-        return [
-            MapPart(
-                document.document_id, part[0].anchor.label() or document.title, partial(read, part)
-            )
-            for part in parts
-            if part
-        ]
-
-    def measured(self, document: Passage) -> list[tuple[Chunk, int]]:
-        """The chunks of a document with their numbers of tokens."""
-        chunks = self._documents.chunks(document.document_id)
-        tokens = self._count_tokens([chunk.text for chunk in chunks])
-        return list(zip(chunks, tokens, strict=True))
 
 
 def part_sources(document: Passage, chunks: Sequence[Chunk]) -> tuple[SourceRef, ...]:

@@ -14,7 +14,6 @@ from desktop_rag.answer.map_reduce.map_reduce import (
     MapPart,
     MapReduce,
     MapReduceStyle,
-    TextParts,
     part_sources,
     part_tokens,
     turns_of_part,
@@ -32,7 +31,6 @@ from desktop_rag.answer.writing.extractive_answer import central_sentences
 from desktop_rag.core.conversation import AnswerEvent, SourceRef
 from desktop_rag.core.domain import Passage
 from desktop_rag.models.ports import ChatModel, Embedder
-from desktop_rag.store.contract.documents import DocumentStore
 
 MOST_DOCUMENTS = 500
 # As many quotes as a person reads in place of a summary.
@@ -58,15 +56,10 @@ class Summaries:
     """Fills drafts with summaries of the documents that pass the filters of a question."""
 
     def __init__(
-        self,
-        finder: SourceFinder,
-        documents: DocumentStore,
-        embedder: Embedder | None,
-        map_reduce: MapReduce,
+        self, finder: SourceFinder, embedder: Embedder | None, map_reduce: MapReduce
     ) -> None:
         """With neither a model nor an embedder, the first sentences stand for the text."""
         self._finder = finder
-        self._texts = TextParts(documents, finder.count_tokens)
         self._embedder = embedder
         self._map_reduce = map_reduce
 
@@ -82,7 +75,7 @@ class Summaries:
         documents = self._documents_of(request)
         is_one = len(documents) == 1
         parts = (
-            self._texts.parts_of(documents[0], room)
+            self._map_reduce.parts_of(documents[0], room)
             if is_one
             else [
                 MapPart(d.document_id, d.title, partial(self._sample, d, room)) for d in documents
@@ -116,7 +109,7 @@ class Summaries:
 
     def _sample(self, document: Passage, room: int) -> tuple[SourceRef, ...]:
         """As many chunks as fit, at equal distances from the first one on."""
-        measured = self._texts.measured(document)
+        measured = self._map_reduce.measured(document)
         if not measured:  # deleted since it was listed
             return ()
         total = sum(tokens for _, tokens in measured)

@@ -23,7 +23,7 @@ from desktop_rag.answer.conversations.unstored_chats import Conversations
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.endpoints.helper_job import LIMIT_S, CancelWhen, generate
 from desktop_rag.answer.post_answer.suggested_questions import FollowUps
-from desktop_rag.answer.prompting.prompt import sanitized
+from desktop_rag.answer.prompting.prompt import fenced
 from desktop_rag.answer.sources.source_headings import SourceHeadings
 from desktop_rag.core.claims import CheckedClaim, Claim
 from desktop_rag.core.conversation import (
@@ -74,8 +74,7 @@ def proposed_title(
     """The title that the model proposes, "" for none that can be used; AppError as `generate`."""
     said, fence = normalise(answer.text, frozenset())[0], secrets.token_hex(8)
     given = f"Question: {_line(question)}\n\nAnswer: {_line(said)}"
-    data = f"<data-{fence}>\n{sanitized(given, fence)}\n</data-{fence}>"
-    turns = [ChatTurn("system", _INSTRUCTIONS), ChatTurn("user", data)]
+    turns = [ChatTurn("system", _INSTRUCTIONS), ChatTurn("user", fenced("data", given, fence))]
     written = generate(model, turns, cancel, most_chars=_MOST_CHARS, limit_s=limit_s)
     line = next((line for line in written.splitlines() if line.strip()), "")
     title = _MARKS.sub("", " ".join(line.split()).strip(_AROUND)).strip(_AROUND)
@@ -89,6 +88,9 @@ def _line(text: str) -> str:
 T = TypeVar("T")
 # Yields each change, and returns the answer as it is at the end.
 _Changes = Generator[AnswerChanged, None, Message]
+
+# The seconds that one more job of an answer may take.
+_TimeLeft = Callable[[], float]
 
 _WAIT_S = 0.2
 NO_LIMIT = math.inf
@@ -158,7 +160,11 @@ class PostAnswerJobs:
         # Excerpts are the words of the sources.
         is_checked = wanted.checks_claims and not answer.is_excerpts
         limit_s = context.limit_s if context.is_stored else min(_UNSTORED_S, context.limit_s)
-        time_left = _TimeLeft(limit_s)
+        until = time.monotonic() + limit_s
+
+        def time_left() -> float:
+            return min(LIMIT_S, max(0.0, until - time.monotonic()))
+
         if is_checked and not answer.claims:
             answer = yield from self._with_claims(answer, context, cancel)
         if not context.asks_model:
@@ -174,7 +180,7 @@ class PostAnswerJobs:
                 yield from self._with_judgements(answer, context, time_left, cancel)
 
     def _titled(
-        self, answer: Message, context: AnswerContext, time_left: "_TimeLeft", cancel: Event
+        self, answer: Message, context: AnswerContext, time_left: _TimeLeft, cancel: Event
     ) -> Iterator[ChatTitled]:
         """A title from the helper model for a chat that the person has not named."""
         settings = context.setup.settings
@@ -187,7 +193,7 @@ class PostAnswerJobs:
             asked = context.history[-1].text
             if model is None:
                 return ""
-            return proposed_title(model, asked, answer, yielding, limit_s=time_left.for_a_job())
+            return proposed_title(model, asked, answer, yielding, limit_s=time_left())
 
         title = self._when_free(propose, time_left, cancel)
         if title and not cancel.is_set():
@@ -219,7 +225,7 @@ class PostAnswerJobs:
         return answer
 
     def _with_questions(
-        self, answer: Message, context: AnswerContext, time_left: "_TimeLeft", cancel: Event
+        self, answer: Message, context: AnswerContext, time_left: _TimeLeft, cancel: Event
     ) -> _Changes:
         def find(yielding: Event) -> tuple[str, ...]:
             return self._follow_ups.find(
@@ -228,7 +234,7 @@ class PostAnswerJobs:
                 context.setup,
                 model=self._models.helper(context.setup.settings),
                 cancel=yielding,
-                limit_s=time_left.for_a_job(),
+                limit_s=time_left(),
             )
 
         if found := self._when_free(find, time_left, cancel):
@@ -237,7 +243,7 @@ class PostAnswerJobs:
         return answer
 
     def _with_judgements(
-        self, answer: Message, context: AnswerContext, time_left: "_TimeLeft", cancel: Event
+        self, answer: Message, context: AnswerContext, time_left: _TimeLeft, cancel: Event
     ) -> Iterator[AnswerChanged | ModelCheckOffered]:
         """The answer after a model has read the claims that are open, or the offer of that."""
         settings = context.setup.settings
@@ -254,7 +260,7 @@ class PostAnswerJobs:
 
         def judge(yielding: Event) -> tuple[Claim, ...] | None:
             model = self._models.helper(settings)
-            ending = CancelWhen(yielding, lambda: not time_left.for_a_job())
+            ending = CancelWhen(yielding, lambda: not time_left())
             if model is None or ending.is_set() or not self._judges_well(model, context, ending):
                 return None
             asked = [answer.claims[n] for n in places]
@@ -288,30 +294,19 @@ class PostAnswerJobs:
         return ModelCheckOffered(answer, endpoint.model, host, asked + written, cost)
 
     def _when_free(
-        self, job: Callable[[Event], T], time_left: "_TimeLeft", cancel: Event
+        self, job: Callable[[Event], T], time_left: _TimeLeft, cancel: Event
     ) -> T | None:
         """The result of a job that no answer interrupted; None when tries or time run out."""
         for _ in range(_TRIES):
-            while self._answers.is_answering and time_left.for_a_job() and not cancel.is_set():
+            while self._answers.is_answering and time_left() and not cancel.is_set():
                 self._answers.wait(_WAIT_S)
-            if self._answers.is_answering and not time_left.for_a_job():
+            if self._answers.is_answering and not time_left():
                 return None
             yielding = CancelWhen(cancel, lambda: self._answers.is_answering)
             found = job(yielding)
             if not yielding.is_set():
                 return found
         return None
-
-
-class _TimeLeft:
-    """The time that the jobs of one answer may take from now on, all together."""
-
-    def __init__(self, limit_s: float) -> None:
-        self._until = time.monotonic() + limit_s
-
-    def for_a_job(self) -> float:
-        """The seconds that one more job may take."""
-        return min(LIMIT_S, max(0.0, self._until - time.monotonic()))
 
 
 @contextmanager

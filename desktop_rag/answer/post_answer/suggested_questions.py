@@ -19,7 +19,7 @@ from threading import Event
 
 from desktop_rag.answer.citing.citations import normalise
 from desktop_rag.answer.endpoints.helper_job import LIMIT_S, as_question, generate
-from desktop_rag.answer.prompting.prompt import sanitized
+from desktop_rag.answer.prompting.prompt import fenced
 from desktop_rag.answer.sources.question_rewriting import refers_back
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.core.conversation import Message, Role, SourceRef
@@ -449,8 +449,7 @@ def _quoted(question: str, answer: Message, fence: str) -> str:
         f"Answer: {_line(said, _LONGEST_ANSWER_CHARS)}",
         *(f"Passage: {_shown(source)}" for source in answer.sources[:_SOURCES]),
     ]
-    data = sanitized("\n\n".join(parts), fence)
-    return f"<data-{fence}>\n{data}\n</data-{fence}>"
+    return fenced("data", "\n\n".join(parts), fence)
 
 
 def _shown(source: SourceRef) -> str:

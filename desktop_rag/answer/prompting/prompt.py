@@ -47,6 +47,11 @@ def sanitized(text: str, fence: str) -> str:
     return _ROLE_MARKS.sub(lambda match: f"{match[0]} ", text)
 
 
+def fenced(kind: str, text: str, fence: str) -> str:
+    """The text as quoted data, sanitized, between tags of the request."""
+    return f"<{kind}-{fence}>\n{sanitized(text, fence)}\n</{kind}-{fence}>"
+
+
 CountTokens = Callable[[Sequence[str]], list[int]]
 # The lines that tell what a source is, as they stand above its text.
 Heading = Callable[[SourceRef], str]

@@ -131,26 +131,20 @@ def _is_image(attachment: Attachment) -> bool:
 _FRAME_TOKENS = 60
 
 
-class WholeTexts:
-    """Makes sources of whole documents."""
-
-    def __init__(self, documents: DocumentStore) -> None:
-        self._documents = documents
-
-    def within(
-        self, documents: Sequence[Document], most_tokens: int, count_tokens: CountTokens
-    ) -> tuple[SourceRef, ...]:
-        """The whole texts in parts; none above `most_tokens`, as `count_tokens` counts them."""
-        parts: list[Passage] = []
-        for document in documents:
-            text, places = self._documents.content(document.document_id)
-            if not (text and is_within(text, most_tokens, count_tokens)):
-                return ()
-            spans = spans_around((text, places), 0, len(text), count_tokens, most_tokens)
-            parts += [passage_of(document, text[a:b], places, a) for a, b in spans]
-        counts = count_tokens([part.text for part in parts])
-        is_fitting = sum(counts) + _FRAME_TOKENS * len(counts) <= most_tokens
-        return numbered(parts) if is_fitting else ()
+def whole_texts(
+    store: DocumentStore, documents: Sequence[Document], most_tokens: int, count_tokens: CountTokens
+) -> tuple[SourceRef, ...]:
+    """Sources of the whole documents, in parts; none where they take more than `most_tokens`."""
+    parts: list[Passage] = []
+    for document in documents:
+        text, places = store.content(document.document_id)
+        if not (text and is_within(text, most_tokens, count_tokens)):
+            return ()
+        spans = spans_around((text, places), 0, len(text), count_tokens, most_tokens)
+        parts += [passage_of(document, text[a:b], places, a) for a, b in spans]
+    counts = count_tokens([part.text for part in parts])
+    is_fitting = sum(counts) + _FRAME_TOKENS * len(counts) <= most_tokens
+    return numbered(parts) if is_fitting else ()
 
 
 def passage_of(document: Document, text: str, places: str, start: int) -> Passage:
@@ -186,7 +180,6 @@ class AttachedSources:
     def __init__(self, finder: SourceFinder, documents: DocumentStore) -> None:
         self._finder = finder
         self._documents = documents
-        self._whole = WholeTexts(documents)
 
     def for_prompt(
         self, request: AnswerRequest, query: Query, context_tokens: int, model: ChatModel
@@ -201,7 +194,8 @@ class AttachedSources:
             return ()
         room = int(context_tokens * (1 - ANSWER_SHARE))
         documents = self._documents_of(attachments)
-        if whole := self._whole.within(documents, int(room * _WHOLE_SHARE), count_tokens):
+        most_whole = int(room * _WHOLE_SHARE)
+        if whole := whole_texts(self._documents, documents, most_whole, count_tokens):
             return whole
         found = self._best_passages(request, query)
         homes = {passage.document_id for passage in found}

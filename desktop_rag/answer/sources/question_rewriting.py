@@ -22,7 +22,7 @@ from desktop_rag.answer.endpoints.helper_job import (
     as_question,
     generate,
 )
-from desktop_rag.answer.prompting.prompt import sanitized
+from desktop_rag.answer.prompting.prompt import fenced, sanitized
 from desktop_rag.answer.small_talk import reply_to
 from desktop_rag.answer.writing.answers import AnswerRequest
 from desktop_rag.core.conversation import Message, Role
@@ -580,11 +580,8 @@ def _quoted(question: str, history: Sequence[Message], fence: str) -> str:
         for message in history[-2 * _EXCHANGES :]
         if message.text.strip()
     ]
-    said = sanitized("\n".join(lines), fence)
-    return (
-        f"<conversation-{fence}>\n{said}\n</conversation-{fence}>\n\n"
-        f"Next question: {sanitized(_shortened(question), fence)}"
-    )
+    said = fenced("conversation", "\n".join(lines), fence)
+    return f"{said}\n\nNext question: {sanitized(_shortened(question), fence)}"
 
 
 def _shortened(text: str) -> str:

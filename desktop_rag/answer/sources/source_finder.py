@@ -229,9 +229,8 @@ class SourceFinder:
         A `reader` gets all that it has room for, relevant or not: it can tell. Only one that may
         answer from its own knowledge is not told what is about something else.
         """
-        wanted = request.setup.settings.retrieval.later_sources
-        if (earlier := self._earlier(request, reader)) and wanted is LaterSources.SAME:
-            draft.sources = earlier
+        earlier = draft.sources = self._earlier(request, reader)
+        if earlier and request.setup.settings.retrieval.later_sources is LaterSources.SAME:
             return
         draft.query, found, draft.home = self._first_relevant(request, helper, reader)
         named = self._retriever.named_documents(draft.query, request.setup.reach)
@@ -258,10 +257,8 @@ class SourceFinder:
             )
         if is_used:
             draft.sources = with_earlier(sources, earlier)
-        elif earlier and depends_on_history(request.question):
-            draft.sources = earlier
-        else:
-            draft.nearest = sources
+        elif not (earlier and depends_on_history(request.question)):
+            draft.sources, draft.nearest = (), sources
         draft.notes = replace(
             notes := found.notes or SearchNotes(),
             hints=(*notes.hints, *self._cut_short(request, reader)),

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from threading import Event
 
 from desktop_rag.answer.endpoints.helper_job import generate_telling
-from desktop_rag.answer.prompting.prompt import sanitized
+from desktop_rag.answer.prompting.prompt import fenced, sanitized
 from desktop_rag.answer.sources.question_rewriting import content_words
 from desktop_rag.answer.sources.source_merging import numbered_anew
 from desktop_rag.answer.tables.cell_values import may_want_a_query
@@ -85,10 +85,10 @@ def query_with_model(
     twice at most. AppError when the endpoint fails.
     """
     asked = sanitized(question[:_LONGEST_QUESTION_CHARS], fence)
-    data = sanitized(description, fence)
+    data = fenced("tables", description, fence)
     turns = [
         ChatTurn("system", _INSTRUCTIONS.format(dialect=tables.dialect)),
-        ChatTurn("user", f"<tables-{fence}>\n{data}\n</tables-{fence}>\n\nQuestion: {asked}"),
+        ChatTurn("user", f"{data}\n\nQuestion: {asked}"),
     ]
     empty: tuple[str, QueryResult] | None = None
     for _ in range(_TRIES):

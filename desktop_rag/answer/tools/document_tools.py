@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, cast
 
-from desktop_rag.answer.prompting.prompt import sanitized, shown_source
+from desktop_rag.answer.prompting.prompt import fenced, sanitized, shown_source
 from desktop_rag.answer.sources.attachments import passage_of
 from desktop_rag.answer.sources.evidence import chosen_evidence, spans_around
 from desktop_rag.answer.sources.source_finder import SourceFinder
@@ -287,11 +287,10 @@ class ToolSession:
             if words
             else tr("Looked for files: {count}", count=count)
         )
+        listed = "\n".join(lines)
         more = f"\nOnly {_MOST_FILES} are shown." if len(found) > _MOST_FILES else ""
-        listed = sanitized("\n".join(lines), self.fence)
-        shown = f"{first}<files-{self.fence}>\n{listed}\n</files-{self.fence}>{more}"
-        text = shown if lines else "None."
-        return ToolResult(text, AnswerStep(said))
+        shown = f"{first}{fenced('files', listed, self.fence)}{more}"
+        return ToolResult(shown if lines else "None.", AnswerStep(said))
 
     # --- tables and numbers ----------------------------------------------------------------------
 
@@ -307,8 +306,7 @@ class ToolSession:
         tables = self.box.tables.among(sources)
         if not tables:
             raise ToolFaultError("There is no table in it. Name a spreadsheet or CSV file.")
-        described = sanitized(self.box.tables.described(tables, self.model), self.fence)
-        about = f"<tables-{self.fence}>\n{described}\n</tables-{self.fence}>"
+        about = fenced("tables", self.box.tables.described(tables, self.model), self.fence)
         if not sql:
             return ToolResult(about, AnswerStep(tr("Looked at the columns of a table")))
         try:

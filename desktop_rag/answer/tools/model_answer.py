@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from desktop_rag.answer.endpoints.helper_job import as_question, generate, patient_stream
-from desktop_rag.answer.prompting.prompt import PromptExtras, build_prompt, sanitized
+from desktop_rag.answer.prompting.prompt import PromptExtras, build_prompt, fenced, sanitized
 from desktop_rag.answer.tools.document_tools import TOOLS, DocumentTools, ToolResult, ToolSession
 from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest, GrowingAnswer
 from desktop_rag.core.conversation import (
@@ -60,18 +60,16 @@ def answer_with(
     """Have the model answer from the sources of the draft, in the form of its examples.
 
     The text grows in the draft, which keeps the sources and examples that were sent. `attached`
-    gives the attachments for a context of so many tokens. Without sources the model answers from
-    its own knowledge, if the `instructions` allow it. With `tools`, a model that can call
-    tools may search on before it answers. When the model refuses the prompt for its length, it gets
-    fewer sources, and the notes of the draft say so. AppError when the endpoint fails; the draft
-    keeps the text so far.
+    gives the attachments for a context of so many tokens. With `tools`, a model that can call them
+    may search on before it answers. When the model refuses the prompt for its length, it gets fewer
+    sources, and the notes of the draft say so. AppError when the endpoint fails; the draft keeps
+    the text so far.
     """
     draft.model = model.name
     box = tools if model.calls_tools is not False and can_search_on(model) else None
-    found, examples = draft.sources, draft.examples
-    context_tokens = model.context_tokens
+    found, examples, context_tokens = draft.sources, draft.examples, model.context_tokens
     for tries_left in reversed(range(_TRIES)):
-        fence = secrets.token_hex(8)
+        fence, today = secrets.token_hex(8), f"{datetime.now():%A, %d %B %Y}"
         prompt = build_prompt(
             request.question,
             found,
@@ -80,9 +78,7 @@ def answer_with(
             count_tokens=model.count_tokens,
             fence=fence,
             instructions=f"{instructions}\n{TOOL_RULES}" if box else instructions,
-            extras=replace(
-                attached(context_tokens), examples=examples, today=f"{datetime.now():%A, %d %B %Y}"
-            ),
+            extras=replace(attached(context_tokens), examples=examples, today=today),
         )
         draft.send(prompt.sources)
         draft.examples = prompt.examples
@@ -213,9 +209,9 @@ def _planned(draft: AnswerDraft, request: AnswerRequest, model: ChatModel, fence
         f"- {source.title}: {' '.join(source.text.split())[:200]}"
         for source in draft.sources[:_LONGEST_NAMES]
     )
-    data = f"<found-{fence}>\n{sanitized(found, fence)}\n</found-{fence}>"
     question = sanitized(draft.plain_question, fence)
-    turns = [ChatTurn("system", _INSTRUCTIONS), ChatTurn("user", f"{data}\n\nQuestion: {question}")]
+    asked = f"{fenced('found', found, fence)}\n\nQuestion: {question}"
+    turns = [ChatTurn("system", _INSTRUCTIONS), ChatTurn("user", asked)]
     try:
         said = generate(model, turns, request.cancel, most_chars=_LONGEST_PLAN_CHARS)
     except AppError as error:

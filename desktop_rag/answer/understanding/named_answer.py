@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from itertools import groupby
 
 from desktop_rag.answer.prompting.prompt import ANSWER_SHARE
-from desktop_rag.answer.sources.attachments import WholeTexts, passage_of
+from desktop_rag.answer.sources.attachments import passage_of, whole_texts
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_merging import numbered
 from desktop_rag.answer.understanding.file_words import language_around
@@ -308,7 +308,6 @@ class NamedAnswer:
     def __init__(self, finder: SourceFinder, documents: DocumentStore) -> None:
         self._finder = finder
         self._documents = documents
-        self._whole = WholeTexts(documents)
 
     def read_for(self, model: Reader, draft: AnswerDraft, request: AnswerRequest) -> bool:
         """Give the draft the whole of the named files where it fits into the prompt; True then.
@@ -322,7 +321,7 @@ class NamedAnswer:
         documents = self._documents.get(named.document_ids)
         # In the order of the question.
         documents.sort(key=lambda d: named.document_ids.index(d.document_id))
-        whole = self._whole.within(documents, room, model.count_tokens) if documents else ()
+        whole = whole_texts(self._documents, documents, room, model.count_tokens)
         draft.send(whole or draft.sources or draft.nearest)
         draft.nearest = () if draft.sources else draft.nearest
         return bool(whole)
