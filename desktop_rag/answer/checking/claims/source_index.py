@@ -13,10 +13,9 @@ from enum import Enum, auto
 from functools import cached_property
 from itertools import pairwise
 
-from desktop_rag.answer.checking.claims.cells import Table, tables_of
 from desktop_rag.answer.checking.claims.quantities import KnownQuantities, scale_of
 from desktop_rag.answer.checking.claims.quotes import QuotableText
-from desktop_rag.answer.checking.claims.rows import Columns
+from desktop_rag.answer.checking.claims.rows import Columns, Table, tables_of
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize
 from desktop_rag.answer.checking.claims.words import LEAST_EQUAL, Writing, is_english, writing_of
 from desktop_rag.core.language.languages import function_words

@@ -2,8 +2,8 @@
 
 import pytest
 
-from desktop_rag.answer.checking.claims.cells import tables_of
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
+from desktop_rag.answer.checking.claims.rows import tables_of
 from desktop_rag.core.claims import Verdict
 
 PIPES = """
