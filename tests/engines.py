@@ -25,11 +25,10 @@ def duckdb_in(folder: Path) -> Engine:
 def postgres_in(folder: Path) -> Engine:
     """A library of its own for each folder, on the one server of the test run."""
     from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
-    from desktop_rag.store.duckdb.tables.table_queries import TableQueries
     from tests.servers.postgres_server import address
 
     digest = hashlib.md5(str(folder).encode(), usedforsecurity=False).hexdigest()
-    opener = PostgresOpener(address(), f"library_{digest}", TableQueries())
+    opener = PostgresOpener(address(), f"library_{digest}")
     return opener.open(Home(folder), memory_mb=256)
 
 

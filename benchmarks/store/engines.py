@@ -32,7 +32,6 @@ from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import Scope
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener
-from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 
 DIMENSIONS = 384
 PASSAGES_A_DOCUMENT = 50
@@ -234,7 +233,7 @@ def main() -> None:
         embedded = run("duckdb", DuckdbOpener().open(home, 2048), made, outcomes, spread)
         server = get_server(root / "data", cleanup_mode="stop")
         try:
-            opener = PostgresOpener(server.get_uri(), "measured", TableQueries())
+            opener = PostgresOpener(server.get_uri(), "measured")
             on_server = run("postgres", opener.open(home, 2048), made, outcomes, spread)
         finally:
             server.cleanup()

@@ -31,7 +31,6 @@ from desktop_rag.ingest.chunking.document_chunker import content_hash
 from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import Scope
-from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 
 DIMENSIONS = 384
 PASSAGES_A_DOCUMENT = 50
@@ -242,7 +241,7 @@ def main() -> None:
         server = get_server(root / "data", cleanup_mode="stop")
         pid = int((root / "data" / "postmaster.pid").read_text().split()[0])
         try:
-            opener = PostgresOpener(server.get_uri(), "growing", TableQueries())
+            opener = PostgresOpener(server.get_uri(), "growing")
             engine = opener.open(Home(root / "home"), 2048)
             growing = Growing(engine, pid)
             indexed = asked.indexed if asked.indexed is not None else asked.steps

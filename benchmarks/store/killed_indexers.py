@@ -38,7 +38,6 @@ from desktop_rag.ingest.recordings.recordings import Recordings
 from desktop_rag.ingest.sent_files import SentFolders
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 from tests.stored_rows import count_inconsistent
 
 INDEXERS = 4
@@ -62,7 +61,7 @@ class Round:
 
     def open(self) -> Engine:
         """The library."""
-        opener = PostgresOpener(self.address, self.library, TableQueries())
+        opener = PostgresOpener(self.address, self.library)
         return opener.open(Home(self.folder), _MEMORY_MB)
 
     def reported(self) -> Counter[str]:

@@ -30,7 +30,6 @@ from desktop_rag.ingest.chunking.document_chunker import content_hash
 from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import Scope
-from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 
 DOCUMENTS, PASSAGES = 600, 20
 DIMENSIONS, VOCABULARY, TERMS = 48, 800, 12
@@ -204,14 +203,12 @@ def main() -> None:
         root.chmod(0o755)
         server = get_server(root / "data", cleanup_mode="stop")
         try:
-            whole = PostgresOpener(server.get_uri(), "rights", TableQueries()).open(Home(root), 512)
+            whole = PostgresOpener(server.get_uri(), "rights").open(Home(root), 512)
             for name in SHARES:
                 whole.sources.add_collection(name)
             with psycopg.connect(server.get_uri(), autocommit=True) as admin:
                 admin.execute("CREATE ROLE anna LOGIN")
-            opener = PostgresOpener(
-                make_conninfo(server.get_uri(), user="anna"), "rights", TableQueries()
-            )
+            opener = PostgresOpener(make_conninfo(server.get_uri(), user="anna"), "rights")
             print(json.dumps(run_as(whole, opener, root, server.get_uri(), asked.queries)))
             whole.close()
         finally:

@@ -9,7 +9,6 @@ from desktop_rag.core.settings import Settings, SharedLibrarySettings, StoreSett
 from desktop_rag.core.shared_library import SharedLibraryReport
 from desktop_rag.features.shared_library.joined.shared_connection import OpenedShared
 from desktop_rag.store.contract.engine import EngineOpener
-from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
@@ -40,7 +39,7 @@ def open_shared_library(
     except ImportError as exc:
         raise _nothing_installed() from exc
     check_server(shared, password)
-    opener = PostgresOpener(conninfo_of(shared, password), shared.library, TableQueries())
+    opener = PostgresOpener(conninfo_of(shared, password), shared.library)
     return opener.open_shared(home, settings.index.database_memory_mb, CONNECT_S)
 
 
@@ -71,4 +70,4 @@ def opener_on_server(store: StoreSettings) -> EngineOpener:
     except ImportError as exc:
         raise _nothing_installed() from exc
     replica = Replica(store.read_address, store.read_lag_s) if store.read_address else None
-    return PostgresOpener(store.address, store.library, TableQueries(), replica)
+    return PostgresOpener(store.address, store.library, replica)

@@ -11,7 +11,6 @@ import pytest
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 from tests.servers.postgres_server import OwnServer, own_server
 from tests.stored_rows import found, put
 
@@ -84,7 +83,7 @@ def test_requests_go_on_after_a_restart(
 ) -> None:
     from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
 
-    opener = PostgresOpener(server.address, "library", TableQueries())
+    opener = PostgresOpener(server.address, "library")
     engine = opener.open(Home(tmp_path), 256)
     put(engine, "a.txt", "lamp")
     load = Load(engine)

@@ -67,8 +67,8 @@ from desktop_rag.store.contract.precious_rows import (
     keys_of,
     put_entries,
 )
-from desktop_rag.store.contract.tables import TableQueries
 from desktop_rag.store.contract.vectors import vector_table
+from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 
 _REFUSALS = (psycopg.DataError, psycopg.errors.DatatypeMismatch)
 
@@ -327,13 +327,10 @@ def _connections(con: ServerConnection) -> Connections:
 class PostgresOpener(EngineOpener):
     """Opens one library of a server; `library` is the name of its schema."""
 
-    def __init__(
-        self, address: str, library: str, tables: TableQueries, replica: Replica | None = None
-    ) -> None:
+    def __init__(self, address: str, library: str, replica: Replica | None = None) -> None:
         """`address` is a libpq connection string; passwords belong in its password file."""
         self._address = address
         self._library = library
-        self._tables = tables
         self._replica = replica
 
     def open(self, home: Home, memory_mb: int) -> Engine:
@@ -385,7 +382,7 @@ class PostgresOpener(EngineOpener):
             names=ServerNameStore(database),
             models=ServerModelStore(database),
             precious=ServerPreciousStore(database),
-            tables=self._tables,
+            tables=TableQueries(),
             upkeep=ServerUpkeep(database),
             inspection=ServerInspection(database, content),
             server=PostgresWatch(database),

@@ -41,9 +41,8 @@ class TeamServer:
     def library(self) -> Generator[Engine]:
         """The library, for whoever runs the server."""
         from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
-        from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 
-        opener = PostgresOpener(self._server.get_uri(), LIBRARY, TableQueries())
+        opener = PostgresOpener(self._server.get_uri(), LIBRARY)
         with closing(opener.open(Home(self._folder), 256)) as engine:
             yield engine
 

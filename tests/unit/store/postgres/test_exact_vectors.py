@@ -10,7 +10,6 @@ from desktop_rag.core.question import Readable
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
 from desktop_rag.store.contract.search import Scope
-from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 from tests.engines import UNTESTED
 from tests.stored_rows import collection_id, put
 
@@ -29,7 +28,7 @@ def test_a_small_part_is_compared_whole_although_there_is_an_index(tmp_path: Pat
     # A server that finds sorting dear orders by the index, which ends after 40 rows by itself.
     dear = "options=-cenable_sort%3Doff%20-cenable_hashjoin%3Doff%20-cenable_mergejoin%3Doff"
     at = f"{address()}{'&' if '?' in address() else '?'}{dear}"
-    engine = PostgresOpener(at, "compared_whole", TableQueries()).open(Home(tmp_path), 256)
+    engine = PostgresOpener(at, "compared_whole").open(Home(tmp_path), 256)
     for n in range(PASSAGES):
         put(engine, f"{n}.txt", f"lamp {n}", collection="A")
     assert isinstance(engine.storage, ServerDatabase)

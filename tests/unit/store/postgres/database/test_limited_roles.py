@@ -22,7 +22,6 @@ from desktop_rag.features.shared_library.postgres.database.server_database impor
 from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
 from desktop_rag.store.contract.database import key_of
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 from tests.engines import UNTESTED, duckdb_in, postgres_in
 from tests.servers.postgres_server import address
 from tests.stored_rows import collection_id
@@ -88,7 +87,7 @@ def limited(request: pytest.FixtureRequest, whole: Engine, tmp_path: Path) -> It
         admin.execute(f"CREATE ROLE {role} LOGIN".encode())
         request.param(admin, role, library, collection_id(whole, "Papers"))
     own = make_conninfo(address(), user=role)
-    opened = PostgresOpener(own, library, TableQueries()).open_shared(Home(tmp_path), 256, 5)
+    opened = PostgresOpener(own, library).open_shared(Home(tmp_path), 256, 5)
     assert opened.is_limited
     with psycopg.connect(own, autocommit=True) as connection:
         connection.execute(f"SET search_path TO {library}, public".encode())

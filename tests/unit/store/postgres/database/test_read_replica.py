@@ -17,7 +17,6 @@ from desktop_rag.features.shared_library.postgres.database.server_connection imp
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 from tests.engines import UNTESTED
 from tests.servers.postgres_replica import Pair, streaming_pair
 from tests.stored_rows import put
@@ -46,7 +45,7 @@ def engine(pair: Pair, tmp_path: Path) -> Iterator[Engine]:
 def opener(pair: Pair, folder: Path) -> PostgresOpener:
     replica = Replica(pair.replica, PATIENT_S)
     name = f"library_{abs(hash(folder.name)):x}"
-    return PostgresOpener(pair.primary, name, TableQueries(), replica)
+    return PostgresOpener(pair.primary, name, replica)
 
 
 def reads_from_replica(engine: Engine, *, of_primary: bool = False) -> bool:

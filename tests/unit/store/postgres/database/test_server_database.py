@@ -13,7 +13,6 @@ from desktop_rag.features.shared_library.postgres.documents.server_content impor
 from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import NoLibraryError
-from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 from tests.engines import postgres_in
 from tests.servers.postgres_server import address
 from tests.stored_rows import document, indexed, put
@@ -25,7 +24,7 @@ def schema_of(engine: Engine) -> str:
 
 
 def test_a_server_that_is_away_is_said_plainly(tmp_path: Path) -> None:
-    opener = PostgresOpener(f"host={tmp_path} dbname=postgres", "library", TableQueries())
+    opener = PostgresOpener(f"host={tmp_path} dbname=postgres", "library")
     with pytest.raises(AppError, match="does not answer"):
         opener.open(Home(tmp_path), 256)
 
@@ -34,14 +33,14 @@ def test_a_library_is_opened_to_read_only_where_there_is_one(
     engine: Engine, tmp_path: Path
 ) -> None:
     put(engine, "a.txt", "lamp")
-    opener = PostgresOpener(address(), schema_of(engine), TableQueries())
+    opener = PostgresOpener(address(), schema_of(engine))
     reading = opener.open_to_read(Home(tmp_path), 256)
     assert [d.document_id for d in reading.documents.documents()] == ["a.txt"]
     with pytest.raises(AppError, match="reading only"):
         reading.conversations.add("Lamps", "")
     reading.close()
     assert opener.size_bytes(Home(tmp_path)) > 10_000
-    nowhere = PostgresOpener(address(), "no_library_here", TableQueries())
+    nowhere = PostgresOpener(address(), "no_library_here")
     with pytest.raises(NoLibraryError):
         nowhere.open_to_read(Home(tmp_path), 256)
 

@@ -15,7 +15,6 @@ from desktop_rag.features.shared_library.postgres.database.server_connection imp
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 from tests.engines import postgres_in
 from tests.servers.postgres_server import address
 from tests.stored_rows import found, put
@@ -50,7 +49,7 @@ def schema_of(engine: Engine) -> str:
 
 def test_it_has_all_that_it_had(tmp_path: Path) -> None:
     schema = library_before(tmp_path, 5)
-    opener = PostgresOpener(address(), schema, TableQueries())
+    opener = PostgresOpener(address(), schema)
     with closing(opener.open_to_read(Home(tmp_path), 256)) as engine:
         assert found(engine, "lamp") == ["lamp"]
     for _ in range(2):
