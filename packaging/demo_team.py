@@ -20,8 +20,9 @@ from desktop_rag.app import build_services
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import Settings, StoreSettings
-from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
+from desktop_rag.features.server.access.access_tokens import new_token
 from desktop_rag.features.server.access.token_book import TokenBook
+from desktop_rag.features.server.values.access_values import TokenWish
 from desktop_rag.ingest.library import Library
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -101,9 +102,7 @@ def made_token(home: Home, user: str, collection_ids: list[str]) -> str:
     for token in book.all():
         if token.name == user:
             book.revoke(token.token_id)
-    token, secret = new_token(
-        user, [TokenScope.ASK, TokenScope.READ], collection_ids=collection_ids
-    )
+    token, secret = new_token(TokenWish(user, ("ask", "read"), tuple(collection_ids)))
     book.add(token)
     return secret
 

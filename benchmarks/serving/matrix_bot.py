@@ -27,9 +27,10 @@ from desktop_rag import app  # noqa: E402
 from desktop_rag.core.paths import Home  # noqa: E402
 from desktop_rag.core.settings import ServerSettings, Settings  # noqa: E402
 from desktop_rag.features.matrix.library_server import AskedQuestion, LibraryAnswer, LibraryServer  # noqa: E402
-from desktop_rag.features.server.access.access_tokens import TokenScope, new_token  # noqa: E402
+from desktop_rag.features.server.access.access_tokens import new_token  # noqa: E402
 from desktop_rag.features.server.access.token_book import TokenBook  # noqa: E402
 from desktop_rag.features.server.services import ServerServices  # noqa: E402
+from desktop_rag.features.server.values.access_values import TokenWish  # noqa: E402
 from tests.servers.chat_server import ChatServer  # noqa: E402
 from tests.servers.matrix_bot import MatrixBot  # noqa: E402
 from tests.servers.matrix_people import Person  # noqa: E402
@@ -126,8 +127,7 @@ def _measure(
         services.library.indexing.wait_until_idle(60)
         services.chat.apply(replace(Settings(), endpoint=endpoint.endpoint()))
         services.wing(ServerServices).switch.apply(ServerSettings(is_on=True, port=0))
-        scopes = (TokenScope.ASK, TokenScope.READ)
-        token, secret = new_token("bench", scopes, requests_per_minute=0)
+        token, secret = new_token(TokenWish("bench", ("ask", "read"), requests_per_minute=0))
         TokenBook(services.home.tokens).add(token)
         bot = MatrixBot(
             homeserver,

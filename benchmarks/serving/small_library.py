@@ -12,6 +12,7 @@ from desktop_rag.core.settings import AnswerSettings, EndpointSettings, ServerSe
 from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
 from desktop_rag.features.server.access.token_book import TokenBook
 from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.values.access_values import TokenWish
 
 LAMP = {"lamp.md": "The lamp of the lighthouse is lit at dusk by the keeper. " * 40}
 
@@ -38,6 +39,6 @@ def served(texts: Mapping[str, str], endpoint: EndpointSettings) -> Generator[Se
 
 def secret_for(services: Services, scope: TokenScope) -> str:
     """The secret of a new token without a limit."""
-    token, secret = new_token(f"benchmark {scope}", [scope], requests_per_minute=0)
+    token, secret = new_token(TokenWish(f"benchmark {scope}", (scope,), requests_per_minute=0))
     TokenBook(services.home.tokens).add(token)
     return secret

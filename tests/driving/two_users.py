@@ -26,7 +26,7 @@ from desktop_rag.features.server.access.access_tokens import TokenScope, new_tok
 from desktop_rag.features.server.access.token_book import TokenBook
 from desktop_rag.features.server.access.user_rights import USER_HEADER
 from desktop_rag.features.server.services import ServerServices
-from desktop_rag.features.server.values.access_values import AccessRule
+from desktop_rag.features.server.values.access_values import AccessRule, TokenWish
 from tests.servers.rights_app import AUDIENCE, ISSUER, RightsProcess, signed
 
 # The words of each user's secrets; no two begin alike.
@@ -303,6 +303,6 @@ def _message(method: str, params: dict[str, Any]) -> dict[str, Any]:
 
 def _secret(services: Services, seed: int, scopes: Sequence[TokenScope]) -> str:
     name = f"users {seed} {'+'.join(scopes)}"
-    token, secret = new_token(name, scopes, requests_per_minute=0)
+    token, secret = new_token(TokenWish(name, tuple(scopes), requests_per_minute=0))
     TokenBook(services.home.tokens).add(token)
     return secret

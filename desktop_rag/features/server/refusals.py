@@ -1,5 +1,7 @@
 """A request that is not answered, and why. Pure."""
 
+from dataclasses import KW_ONLY, dataclass
+
 from desktop_rag.core.errors import AppError, LibraryAwayError
 
 _TYPES = {
@@ -14,6 +16,7 @@ _SERVER_FAULT = 500
 _AWAY_S = 5
 
 
+@dataclass(eq=False)
 class Refusal(Exception):  # noqa: N818  the request is at fault, not the app
     """Answered with this status and message, in the form of OpenAI's errors.
 
@@ -21,38 +24,25 @@ class Refusal(Exception):  # noqa: N818  the request is at fault, not the app
     holds nothing about what the client may not read.
     """
 
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        *,
-        param: str | None = None,
-        code: str | None = None,
-        retry_after_s: float | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
-        self.param = param
-        self.code = code
-        self.retry_after_s = retry_after_s
+    status: int
+    message: str
+    _: KW_ONLY
+    param: str | None = None
+    code: str | None = None
+    retry_after_s: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__init__(self.message)
 
     @classmethod
-    def of_error(
-        cls,
-        error: AppError,
-        status: int = 400,
-        *,
-        param: str | None = None,
-        code: str | None = None,
-    ) -> "Refusal":
+    def of_error(cls, error: AppError, status: int = 400, **more: str) -> "Refusal":
         """The refusal that says what an AppError says; 503 while the library is away."""
         if isinstance(error, LibraryAwayError):
             # The hint, for whoever looks after it, may quote the database.
             said = f"{error.title} Try again soon."
             return cls(503, said, code="library_away", retry_after_s=_AWAY_S)
         said = " ".join(part for part in (error.title, error.hint) if part)
-        return cls(status, said, param=param, code=code)
+        return cls(status, said, **more)
 
     def to_json(self) -> dict[str, object]:
         """The body of the response."""

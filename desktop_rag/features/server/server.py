@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from desktop_rag.cli.verb_table import answered_verbs
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import ServerSettings
@@ -52,13 +53,14 @@ from desktop_rag.features.server.program_answers import Answers
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.responses import refused
 from desktop_rag.features.server.rest.rest_routes import RestRoutes
-from desktop_rag.features.server.served import Served
 from desktop_rag.features.server.serving import LinkedPassage, Serving, SourceLinks
 from desktop_rag.features.server.widget.widget_routes import WidgetRoutes
 from desktop_rag.features.server.worker_events import MOST_ANSWERS, Workers
 
 if TYPE_CHECKING:
     import socket
+
+    from desktop_rag.app import Services
 
 log = logging.getLogger(__name__)
 
@@ -246,15 +248,15 @@ _GRACE_S = 3
 class LocalServer:
     """Serves the library to other programs, from `start` to `stop`. Any thread."""
 
-    def __init__(self, served: Served, settings: ServerSettings) -> None:
-        self._served = served
+    def __init__(self, services: "Services", settings: ServerSettings) -> None:
+        self._services = services
         self._settings = settings
         self._socket: socket.socket | None = None
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
         self._workers: Workers | None = None
         self._chain = FilterChain()
-        self.tokens = TokenBook(served.home.tokens)
+        self.tokens = TokenBook(services.home.tokens)
 
     @property
     def is_running(self) -> bool:
@@ -368,21 +370,27 @@ class LocalServer:
         return Addresses(self._scheme, self.port, settings.host_names, settings.public_address)
 
     def _serving(self, workers: Workers, own: Sequence[NamedFilter]) -> Serving:
-        chat, library = self._served.chat, self._served.library
+        services = self._services
+        home, chat, library = services.home, services.chat, services.library
+
+        def verb_of(name: str) -> Callable[[dict[str, Any]], Any] | None:
+            verb = answered_verbs().get(name)
+            return verb and partial(verb, services)
+
         limits = RateLimits(MOST_ANSWERS)
         authority = Authority(self.tokens, limits, lambda: self._settings.origins)
-        uses = TokenUses(self._served.home.token_uses)
-        requests = RequestLog(self._served.home.requests)
+        uses = TokenUses(home.token_uses)
+        requests = RequestLog(home.requests)
         log = LogFilter(requests, lambda: self._settings.logs_text)
-        rules = AccessRules(self._served.home.access_rules)
+        rules = AccessRules(home.access_rules)
         rights = UserRights(rules, library, RightsAddress())
         self._chain = standard_chain(authority, rights, uses, limits, log, own)
         return Serving(
-            chat, library, self._served.embedder, authority, rules, rights, self._chain,
-            SourceLinks(self._served.home.link_key, lambda: self.address),
+            chat, library, services.embedders.embedder, authority, rules, rights, self._chain,
+            SourceLinks(home.link_key, lambda: self.address),
             ModelNames(chat, library, lambda: self._settings.exposes_models),
             Answers(chat, self._chain), workers, self.tokens, uses, requests,
-            self._served.activity, lambda: self._settings, self._served.verb_of,
+            services.activity, lambda: self._settings, verb_of,
         )  # fmt: skip
 
 

@@ -6,23 +6,20 @@ The server's libraries are imported only when it is first turned on: most people
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from desktop_rag.app import Services
-from desktop_rag.cli.verb_table import answered_verbs
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import ServerSwitched
 from desktop_rag.core.settings import ServerSettings, Settings
 from desktop_rag.features.server.access.access_rules import AccessRules
-from desktop_rag.features.server.access.access_tokens import TokenScope, wished_token
+from desktop_rag.features.server.access.access_tokens import Token, new_token
 from desktop_rag.features.server.access.token_book import TokenBook, TokenUses
 from desktop_rag.features.server.filters.standard_filters import RequestLog
 from desktop_rag.features.server.network.listening import check_port, own_names
-from desktop_rag.features.server.served import Served
-from desktop_rag.features.server.values.access_values import CertificateFacts, TokenFacts, TokenWish
+from desktop_rag.features.server.values.access_values import CertificateFacts, TokenWish
 from desktop_rag.features.server.values.usage_figures import (
     RequestRecord,
     RequestSearch,
@@ -37,6 +34,16 @@ if TYPE_CHECKING:
 _DAY_S = 86_400.0
 
 
+@dataclass(frozen=True, slots=True)
+class TokenFacts:
+    """A token, when it was last used (0 for never), and the names of what it is limited to."""
+
+    token: Token
+    used_at: float
+    collections: tuple[str, ...]
+    models: tuple[str, ...]
+
+
 class ServerRecords:
     """Reads and changes the tokens, rules and log of the server, whether it is on or off.
 
@@ -44,14 +51,14 @@ class ServerRecords:
     asked.
     """
 
-    def __init__(self, served: Served, exposes_models: Callable[[], bool]) -> None:
+    def __init__(self, services: Services, exposes_models: Callable[[], bool]) -> None:
         """`exposes_models` says whether the models of endpoints are exposed to every token."""
-        self._served = served
+        self._services = services
         self._exposes_models = exposes_models
-        self.book = TokenBook(served.home.tokens)
-        self._uses = TokenUses(served.home.token_uses)
-        self.rules = AccessRules(served.home.access_rules)
-        self.log = RequestLog(served.home.requests)
+        self.book = TokenBook(services.home.tokens)
+        self._uses = TokenUses(services.home.token_uses)
+        self.rules = AccessRules(services.home.access_rules)
+        self.log = RequestLog(services.home.requests)
 
     # --- tokens ----------------------------------------------------------------------------
 
@@ -63,26 +70,17 @@ class ServerRecords:
         uses, collections, models = self._uses.all(), self.collections(), self.models()
         return [
             TokenFacts(
-                token.token_id,
-                token.name,
-                tuple(scope.value for scope in TokenScope if scope in token.scopes),
-                tuple(collections.get(each, each) for each in token.collection_ids),
-                token.origins,
-                token.requests_per_minute,
-                token.created_at,
+                token,
                 uses.get(token.token_id, 0.0),
-                token.expires_at,
+                tuple(collections.get(each, each) for each in token.collection_ids),
                 tuple(models.get(key, key) for key in token.models),
-                token.models,
-                token.lists_sources,
-                token.passes_markup,
             )
             for token in known
         ]
 
     def add_token(self, wish: TokenWish) -> str:
         """Make a token and return its secret, which is kept nowhere. AppError for a taken name."""
-        token, secret = wished_token(wish)
+        token, secret = new_token(wish)
         self.book.add(token)
         return secret
 
@@ -90,13 +88,13 @@ class ServerRecords:
 
     def collections(self) -> Mapping[str, str]:
         """The names of all collections by id."""
-        return {c.collection_id: c.name for c in self._served.library.collections.all()}
+        return {c.collection_id: c.name for c in self._services.library.collections.all()}
 
     def models(self) -> Mapping[str, str]:
         """The names of everything that a token may be limited to, by key."""
         from desktop_rag.features.server.model_names import ModelNames
 
-        names = ModelNames(self._served.chat, self._served.library, self._exposes_models)
+        names = ModelNames(self._services.chat, self._services.library, self._exposes_models)
         return {name.key: name.name for name in names.all()}
 
     def set_models(self, token_id: str, keys: Sequence[str]) -> None:
@@ -124,11 +122,11 @@ class ServerRecords:
 class ServerSwitch:
     """Turns the server on and off, and holds it while it is on."""
 
-    def __init__(self, served: Served) -> None:
-        self._served = served
-        self.records = ServerRecords(served, lambda: self._settings.exposes_models)
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self.records = ServerRecords(services, lambda: self._settings.exposes_models)
         self._fault: AppError | None = None
-        self._publish = served.library.changes.publish
+        self._publish = services.library.changes.publish
         self._lock = threading.Lock()
         self._settings = ServerSettings()
         self._is_held = False
@@ -203,7 +201,7 @@ class ServerSwitch:
             if settings.is_on:
                 from desktop_rag.features.server.server import LocalServer
 
-                server = LocalServer(self._served, settings)
+                server = LocalServer(self._services, settings)
                 server.start()
                 self._server = server
             self._settings = settings
@@ -240,15 +238,7 @@ class ServerServices(WingServices):
     """`switch` turns the server on and off."""
 
     def __init__(self, services: Services) -> None:
-        home, chat, library = services.home, services.chat, services.library
-        embedder, activity = services.embedders.embedder, services.activity
-
-        def verb_of(name: str) -> Callable[[dict[str, Any]], Any] | None:
-            verb = answered_verbs().get(name)
-            return verb and partial(verb, services)
-
-        served = Served(home, chat, library, embedder, activity, verb_of)
-        self.switch = ServerSwitch(served)
+        self.switch = ServerSwitch(services)
 
     @property
     def rights_addresses(self) -> tuple[str, ...]:

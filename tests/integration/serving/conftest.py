@@ -13,6 +13,7 @@ from desktop_rag.core.settings import ServerSettings, Settings
 from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
 from desktop_rag.features.server.access.token_book import TokenBook
 from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.values.access_values import TokenWish
 from tests.conftest import services_over
 from tests.indexed import GoldenLibraries, start
 from tests.servers.chat_server import ChatServer
@@ -69,15 +70,10 @@ class Server:
               origins: tuple[str, ...] = (), expires_at: float = 0.0) -> str:  # fmt: skip
         """The secret of a new token."""
         book = TokenBook(self.services.home.tokens)
-        token, secret = new_token(
-            f"token {len(book.all())}",
-            scopes or (TokenScope.ASK,),
-            collection_ids=collection_ids,
-            origins=origins,
-            requests_per_minute=rate,
-            expires_at=expires_at,
-        )
-        book.add(token)
+        name = f"token {len(book.all())}"
+        wish = TokenWish(name, scopes or (TokenScope.ASK,), collection_ids, origins, rate)
+        token, secret = new_token(wish)
+        book.add(replace(token, expires_at=expires_at))
         return secret
 
     def client(self, secret: str | None = None, **headers: str) -> httpx2.Client:

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
+from desktop_rag.features.server.access.access_tokens import new_token
 from desktop_rag.features.server.access.token_book import TokenBook
+from desktop_rag.features.server.values.access_values import TokenWish
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 
@@ -62,7 +63,7 @@ def test_a_stored_conversation_is_inert_too(server: Server) -> None:
 
 @pytest.mark.slow
 def test_a_token_may_get_the_markup(server: Server, indexed: Services) -> None:
-    token, secret = new_token("raw", [TokenScope.ASK], passes_markup=True)
+    token, secret = new_token(TokenWish("raw", ("ask",), passes_markup=True))
     TokenBook(indexed.home.tokens).add(token)
     with server.client(secret) as client:
         whole = client.post("/v1/chat/completions", json=ASKED).json()

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
+from desktop_rag.features.server.access.access_tokens import new_token
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.library_calls import LibraryCalls
 from desktop_rag.features.server.readable_library import ReadableLibrary
 from desktop_rag.features.server.rest.collection_calls import CollectionCalls
 from desktop_rag.features.server.rest.document_calls import DocumentCalls, DocumentsQuery
+from desktop_rag.features.server.values.access_values import TokenWish
 from desktop_rag.store.duckdb.database.database import Database
 
 pytestmark = pytest.mark.slow
@@ -40,7 +41,7 @@ def ids(services: Services, tmp_path: Path) -> list[str]:
 
 
 def caller(*collection_ids: str) -> Caller:
-    token, _ = new_token("t", (TokenScope.READ,), collection_ids=collection_ids)
+    token, _ = new_token(TokenWish("t", ("read",), collection_ids))
     return Caller(token)
 
 

@@ -3,7 +3,6 @@
 import hashlib
 import secrets
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
@@ -80,50 +79,17 @@ class Token(Record):
         return bool(self.expires_at) and now >= self.expires_at
 
 
-def new_token(
-    name: str,
-    scopes: Iterable[TokenScope],
-    *,
-    collection_ids: Iterable[str] = (),
-    origins: Iterable[str] = (),
-    requests_per_minute: int = DEFAULT_REQUESTS_PER_MINUTE,
-    expires_at: float = 0.0,
-    models: Iterable[str] = (),
-    **form: bool,
-) -> tuple[Token, str]:
-    """A new token and its secret, which is to be shown once and then forgotten.
-
-    `form` may have `lists_sources` and `passes_markup`.
-    """
+def new_token(wish: TokenWish) -> tuple[Token, str]:
+    """The token that somebody wishes for, and its secret, which is to be shown once."""
     secret = PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
     token = Token(
-        secrets.token_hex(8),
-        name,
-        digest_of(secret),
-        frozenset(scopes),
-        tuple(collection_ids),
-        tuple(origins),
-        requests_per_minute,
-        time.time(),
-        expires_at,
-        tuple(models),
-        **form,
-    )
+        secrets.token_hex(8), wish.name, digest_of(secret),
+        frozenset(map(TokenScope, wish.allows)), tuple(wish.collection_ids), tuple(wish.origins),
+        wish.requests_per_minute, time.time(),
+        time.time() + wish.days * _DAY_S if wish.days > 0 else 0.0,
+        lists_sources=wish.lists_sources, passes_markup=wish.passes_markup,
+    )  # fmt: skip
     return token, secret
-
-
-def wished_token(wish: TokenWish) -> tuple[Token, str]:
-    """The new token that somebody wishes for, and its secret."""
-    return new_token(
-        wish.name,
-        map(TokenScope, wish.allows),
-        collection_ids=wish.collection_ids,
-        origins=wish.origins,
-        requests_per_minute=wish.requests_per_minute,
-        expires_at=time.time() + wish.days * _DAY_S if wish.days > 0 else 0.0,
-        lists_sources=wish.lists_sources,
-        passes_markup=wish.passes_markup,
-    )
 
 
 def digest_of(secret: str) -> str:

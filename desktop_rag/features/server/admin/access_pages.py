@@ -6,7 +6,7 @@ from desktop_rag.features.server.access.access_tokens import (
     DEFAULT_REQUESTS_PER_MINUTE,
     Token,
     TokenScope,
-    wished_token,
+    new_token,
 )
 from desktop_rag.features.server.admin.admin_visits import Answer, Moved, Shown, Visit, page
 from desktop_rag.features.server.admin.page_parts import (
@@ -19,13 +19,12 @@ from desktop_rag.features.server.admin.page_parts import (
     question,
     section,
     select,
-    stacked,
     table,
     text_area,
     ticks,
     when,
 )
-from desktop_rag.features.server.html_writer import Html, tag
+from desktop_rag.features.server.html_writer import Html, joined, tag
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.serving import Serving
 from desktop_rag.features.server.values.access_values import (
@@ -61,7 +60,7 @@ class AccessAdmin:
         rows = [_row(rule, names.get(rule.collection_id, "gone")) for rule in rules]
         heads = ("Collection", "Issuer", "Audience", "Algorithms", "Asked at", "")
         added = self._form(visit, free) if free else note("Every collection has a rule.")
-        body = stacked(
+        body = joined(
             note(_ABOUT),
             table(heads, rows, empty="Every token reads the collections that it is for."),
             section("New rule", added),
@@ -72,7 +71,7 @@ class AccessAdmin:
     def _show(self, visit: Visit) -> Shown:
         rule, name = self._rule(visit)
         removed = tag("a", "Remove this rule…", href=f"{_PATH}/{rule.collection_id}/remove")
-        body = stacked(self._form(visit, {rule.collection_id: name}, rule), tag("p", removed))
+        body = joined(self._form(visit, {rule.collection_id: name}, rule), tag("p", removed))
         return Shown(f"Users who read “{name}”", body)
 
     def _form(
@@ -166,7 +165,7 @@ class TokenAdmin:
         heads = ("Token", "Allows", "Collections", "Web origins", "Rate", "Made", "Last used",
                  "Ends", "")  # fmt: skip
         added = section("New token", self._form(visit, names))
-        body = stacked(table(heads, rows, empty="There are no tokens yet."), added)
+        body = joined(table(heads, rows, empty="There are no tokens yet."), added)
         return Shown("Tokens", body)
 
     def _form(self, visit: Visit, collections: dict[str, str]) -> Html:
@@ -198,9 +197,9 @@ class TokenAdmin:
             visit.sent_lines("origins"), visit.number("rate", _MOST_PER_MINUTE),
             visit.number("days", _MOST_DAYS), _LIST in answers, _MARKUP in answers,
         )  # fmt: skip
-        token, secret = wished_token(wish)
+        token, secret = new_token(wish)
         self._serving.tokens.add(token)
-        body = stacked(
+        body = joined(
             tag("p", f"The token of “{token.name}”:"),
             tag("p", tag("code", secret, class_="secret")),
             note(_ONCE),

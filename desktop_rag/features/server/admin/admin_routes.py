@@ -56,7 +56,6 @@ from desktop_rag.features.server.admin.page_parts import (
     rows_of_page,
     section,
     select,
-    stacked,
     table,
     text_area,
     ticks,
@@ -99,7 +98,7 @@ class UsageAdmin:
             (_seconds(whole.median_ms), "median time"),
             (_seconds(whole.slowest_ms), "slowest"),
         ]
-        body = stacked(
+        body = joined(
             filters(visit, select("Time", "days", _SPANS, days)),
             figures(*shown),
             section("By day", _table("Day", used.days)),
@@ -149,7 +148,7 @@ class PromptAdmin:
             (tag("a", f"/{p.name}", href=f"{_PROMPTS_PATH}/{p.name}"), _preview(p.text))
             for p in self._prompts.all()
         ]
-        body = stacked(
+        body = joined(
             table(("Name", "Text"), rows, empty="There are no prompts."),
             section("New prompt", _form(visit, SavedPrompt("", ""))),
         )
@@ -158,7 +157,7 @@ class PromptAdmin:
     @page(_ONE_PROMPT)
     def _show(self, visit: Visit) -> Shown:
         prompt = self._of(visit)
-        body = stacked(
+        body = joined(
             _form(visit, prompt),
             tag("p", tag("a", "Delete this prompt…", href=f"{_PROMPTS_PATH}/{prompt.name}/delete")),
         )
@@ -223,7 +222,7 @@ class OverviewAdmin:
         doing = f"Indexing: {progress.stage.value}"
         if progress.files_total and progress.step:
             doing += f", {progress.files_done:,} of {progress.files_total:,} files"
-        body = stacked(
+        body = joined(
             tag("ul", [_figure(*figure) for figure in numbers], class_="figures"),
             section(
                 "Documents by state",
@@ -268,7 +267,7 @@ class ModelAdmin:
              tag("a", "Change", href=f"{_MODELS_PATH}/{t.token_id}", aria_label=f"Change {t.name}"))
             for t in asking
         ]  # fmt: skip
-        body = stacked(
+        body = joined(
             table(("Name", "Title", "Kind", "Asked by"), rows, empty="There are no models."),
             _NAMED,
             section(
@@ -336,7 +335,7 @@ class FeedbackAdmin:
              e.model)
             for e in given[rows_of_page(visit, given)]
         ]  # fmt: skip
-        body = stacked(
+        body = joined(
             table(("Model", *(kind.capitalize() for kind in _KINDS)), models,
                   empty="Nobody has said anything about answers yet."),
             section(

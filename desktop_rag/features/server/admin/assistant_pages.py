@@ -13,12 +13,11 @@ from desktop_rag.features.server.admin.page_parts import (
     question,
     section,
     select,
-    stacked,
     table,
     text_area,
     ticks,
 )
-from desktop_rag.features.server.html_writer import Html, tag
+from desktop_rag.features.server.html_writer import Html, joined, tag
 from desktop_rag.features.server.readable_library import ReadableLibrary
 from desktop_rag.features.server.rest.assistant_calls import (
     AssistantAnswer,
@@ -59,14 +58,14 @@ class AssistantAdmin:
         ]
         listed = table(("Assistant", "Model", "Collections", "Rails"), rows, empty="None yet.")
         added = section("New assistant", self._form(visit, _PATH, None))
-        return Shown("Assistants", stacked(listed, added))
+        return Shown("Assistants", joined(listed, added))
 
     @page(_ONE)
     def _show(self, visit: Visit) -> Shown:
         assistant = self._of(visit)
         path = f"{_PATH}/{assistant.id}"
         deleted = tag("p", tag("a", "Delete this assistant…", href=f"{path}/delete"))
-        return Shown(assistant.name, stacked(self._form(visit, path, assistant), deleted))
+        return Shown(assistant.name, joined(self._form(visit, path, assistant), deleted))
 
     @page(_PATH, "POST")
     def _add(self, visit: Visit) -> Moved:

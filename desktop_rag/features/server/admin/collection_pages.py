@@ -22,7 +22,6 @@ from desktop_rag.features.server.admin.page_parts import (
     rows_of_page,
     section,
     select,
-    stacked,
     table,
     text_area,
     when,
@@ -65,7 +64,7 @@ class CollectionAdmin:
         listed = table(heads, rows, empty="There are no collections yet.")
         name = form_field("Name", "name", required=True, maxlength=80)
         added = form(visit, _PATH, name, tag("p", button("Add collection")))
-        return Shown("Collections", stacked(listed, section("New collection", added)))
+        return Shown("Collections", joined(listed, section("New collection", added)))
 
     def _row(self, collection: Collection, sources: Sequence[Source]) -> list[str]:
         own = [s for s in sources if s.collection_id == collection.collection_id]
@@ -94,7 +93,7 @@ class CollectionAdmin:
              when(s.added_at))
             for s in own
         ]  # fmt: skip
-        body = stacked(self._sources(visit, path, rows), self._settings(visit, path, collection))
+        body = joined(self._sources(visit, path, rows), self._settings(visit, path, collection))
         return Shown(collection.name, body)
 
     def _sources(self, visit: Visit, path: str, rows: Sequence[Sequence[Child]]) -> Html:
@@ -247,7 +246,7 @@ class CrawlAdmin:
         heads = ("Link", "Collection", "State", "Pages", "Refused", "Last run", "Next run", "")
         listed = table(heads, rows, empty="No web pages are in the library.")
         how = note("Links are added on the page of a collection.")
-        return Shown("Crawls", stacked(listed, how))
+        return Shown("Crawls", joined(listed, how))
 
     def _row(
         self, visit: Visit, source: Source, links: WebLinks, collection: str
@@ -274,7 +273,7 @@ class CrawlAdmin:
         refused = [d for d in pages if d.state in _REFUSED]
         rows = [_refused_row(d) for d in refused[rows_of_page(visit, refused)]]
         last, following = when(source.refreshed_at), _next_run(source, links)
-        body = stacked(
+        body = joined(
             tag("p", "Last run: ", last, ". Next: ", following, "."),
             form(visit, f"{path}/run", tag("p", button("Run now"))),
             section("Links", tag("ul", [tag("li", url) for url in links.urls])),
@@ -366,7 +365,7 @@ class DocumentAdmin:
         shown = found[rows_of_page(visit, found)]
         rows = [self._row(d, collections[of_source[d.source_id]]) for d in shown]
         heads = ("", "Document", "State", "Reason", "Collection", "Pieces", "Read")
-        body = stacked(
+        body = joined(
             _filters(visit, collections, every),
             form(
                 visit, f"{_DOCUMENTS}/again",
@@ -429,7 +428,7 @@ class DocumentAdmin:
         )  # fmt: skip
         cut = note(f"The first {_SHOWN_TEXT:,} characters.") if len(text) > _SHOWN_TEXT else None
         shown = tag("pre", text[:_SHOWN_TEXT]) if text else note("There is none.")
-        body = stacked(head, again, section("Text", cut, shown))
+        body = joined(head, again, section("Text", cut, shown))
         return Shown(document.title or document.name, body)
 
     # --- what is done ----------------------------------------------------------------------

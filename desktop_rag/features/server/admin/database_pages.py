@@ -29,7 +29,6 @@ from desktop_rag.features.server.admin.page_parts import (
     rows_of_page,
     section,
     select,
-    stacked,
     table,
     when,
 )
@@ -72,7 +71,7 @@ class DatabaseAdmin:
         state = self._library.server_state()
         if state is None:
             raise Refusal(404, "The library is a file of this computer.")
-        body = stacked(
+        body = joined(
             _figures(state),
             note(
                 f"PostgreSQL {state.server_version} with pgvector {state.vector_version}."
@@ -201,7 +200,7 @@ class LogAdmin:
             form_field("Words", "words", visit.asked("words")),
         )
         found = self._calls(visit) if visit.asked("kind") == _CALLS else self._requests(visit)
-        return Shown("Log", stacked(chosen, found))
+        return Shown("Log", joined(chosen, found))
 
     def _requests(self, visit: Visit) -> Html:
         wanted = RequestSearch(visit.asked("kind"), visit.asked("token"), visit.asked("words"))
@@ -213,7 +212,7 @@ class LogAdmin:
         older = tag("a", "Older", href=visit.with_page(visit.page + 1)) if has_more else None
         newer = tag("a", "Newer", href=visit.with_page(visit.page - 1)) if visit.page else None
         heads = ("When", "Token", "Request", "Model", "Result", "Seconds")
-        return stacked(
+        return joined(
             note(_ON if self._serving.settings().logs_text else _OFF),
             table(heads, [_row(r) for r in records[:PAGE_ROWS]], empty="No request matches."),
             tag("p", newer, older, class_="pager"),
@@ -225,7 +224,7 @@ class LogAdmin:
         rows = [_call_row(each) for each in found.events[rows_of_page(visit, found.events)]]
         heads = ("When", "For", "Model", "Host", "Result", "Tokens in", "Tokens out", "Seconds")
         listed = table(heads, rows, empty="No call fits.")
-        return stacked(note(found.totals.in_words()), listed, pager(visit, len(found.events)))
+        return joined(note(found.totals.in_words()), listed, pager(visit, len(found.events)))
 
 
 def _row(record: RequestRecord) -> Sequence[Child]:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from desktop_rag.features.server.admin.admin_visits import FORM_KEY, Shown, Visit
-from desktop_rag.features.server.html_writer import Child, Html, document, joined, tag
+from desktop_rag.features.server.html_writer import Child, Html, document, tag
 from desktop_rag.ingest.library import Library
 
 STYLESHEET = "/admin/admin.css"
@@ -180,8 +180,3 @@ def _labelled(label: str, box: Html, hint: str = "") -> Html:
     return tag(
         "label", tag("span", label), box, tag("small", hint) if hint else None, class_="field"
     )
-
-
-def stacked(*children: Child) -> Html:
-    """Pieces one after the other, as the body of a page."""
-    return joined(*children)

@@ -17,7 +17,7 @@ from desktop_rag.features.server.access.access_tokens import (
     DEFAULT_REQUESTS_PER_MINUTE,
     Token,
     TokenScope,
-    wished_token,
+    new_token,
 )
 from desktop_rag.features.server.access.token_book import TokenBook
 from desktop_rag.features.server.services import ServerServices
@@ -136,7 +136,7 @@ def _add_token(arguments: argparse.Namespace) -> dict[str, Any]:
         tuple(arguments.origin), max(0, arguments.rate), arguments.days,
         arguments.list_sources, arguments.pass_markup,
     )  # fmt: skip
-    token, secret = wished_token(wish)
+    token, secret = new_token(wish)
     TokenBook(find_home().tokens).add(token)
     say("This is shown once, and kept nowhere else:")
     return _token_json(token) | {"token": secret}

@@ -4,7 +4,7 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import ClassVar, cast
+from typing import cast
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -22,8 +22,6 @@ class RequestFilter:
     The methods are called in this order, each for all filters in the order of the chain. Each may
     raise `Refusal`, whose message reaches the client.
     """
-
-    name: ClassVar[str] = ""
 
     def admit(self, exchange: Exchange) -> None:
         """Look at a request before its body is read."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from desktop_rag.activity.event_files import EventFiles, LogLimits
 from desktop_rag.core.conversation import (
@@ -100,8 +100,6 @@ def _record_in(line: bytes) -> RequestRecord | None:
 class AuthoriseFilter(RequestFilter):
     """Lets in whoever has a valid token, notes when it was used, and finds what it may read."""
 
-    name: ClassVar[str] = "authorise"
-
     def __init__(self, authority: Authority, rights: UserRights, uses: TokenUses) -> None:
         self._authority = authority
         self._rights = rights
@@ -117,8 +115,6 @@ class AuthoriseFilter(RequestFilter):
 class RateFilter(RequestFilter):
     """Limits the requests of a token in a minute."""
 
-    name: ClassVar[str] = "rate limit"
-
     def __init__(self, limits: RateLimits) -> None:
         self._limits = limits
 
@@ -130,8 +126,6 @@ class RateFilter(RequestFilter):
 
 class LogFilter(RequestFilter):
     """Writes the log of requests."""
-
-    name: ClassVar[str] = "log"
 
     def __init__(self, log: RequestLog, keeps_text: Callable[[], bool]) -> None:
         """While `keeps_text` says so, questions and answers are in the log."""
@@ -187,8 +181,6 @@ class LogFilter(RequestFilter):
 class RetrieveFilter(RequestFilter):
     """Limits a search to what the caller may read."""
 
-    name: ClassVar[str] = "retrieve"
-
     def prepare(self, asked: Asked) -> Asked:
         """Limit the question; refuses one that may read nothing."""
         return replace(asked, setup=asked.caller.limited(asked.setup))
@@ -196,8 +188,6 @@ class RetrieveFilter(RequestFilter):
 
 class ResponseFilter(RequestFilter):
     """Limits how many answers of a token are under way at a time."""
-
-    name: ClassVar[str] = "response"
 
     def __init__(self, limits: RateLimits) -> None:
         self._limits = limits
@@ -210,8 +200,6 @@ class ResponseFilter(RequestFilter):
 
 class InertFilter(RequestFilter):
     """Makes answers inert: a client that renders Markdown would load images and run HTML."""
-
-    name: ClassVar[str] = "inert"
 
     def pass_on(self, asked: Asked, events: AnswerEvents) -> AnswerEvents:
         """Pass everything on inert, unless the token wants the markup."""

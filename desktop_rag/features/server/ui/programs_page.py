@@ -13,7 +13,8 @@ from desktop_rag.core.files.own_files import persons_mask
 from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
 from desktop_rag.core.library_events import ServerSwitched
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.server.services import ServerRecords, ServerSwitch
+from desktop_rag.features.server.access.access_tokens import Token, TokenScope
+from desktop_rag.features.server.services import ServerRecords, ServerSwitch, TokenFacts
 from desktop_rag.features.server.ui.address_and_rules import AddressSection, RuleDialog
 from desktop_rag.features.server.ui.requests_and_filters import FiltersSection, RequestsDialog
 from desktop_rag.features.server.ui.token_dialogs import (
@@ -22,7 +23,7 @@ from desktop_rag.features.server.ui.token_dialogs import (
     limits_in_words,
     times_in_words,
 )
-from desktop_rag.features.server.values.access_values import AccessRule, TokenFacts, TokenWish
+from desktop_rag.features.server.values.access_values import AccessRule, TokenWish
 from desktop_rag.features.server.values.usage_figures import Usage, UsageFigures
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
@@ -245,11 +246,11 @@ _NOTE = tr(
 class ExposureDialog(FormDialog):
     """Limits a token to certain models and assistants, those with the ticked keys."""
 
-    def __init__(self, token: TokenFacts, models: Mapping[str, str], parent: QWidget) -> None:
+    def __init__(self, token: Token, models: Mapping[str, str], parent: QWidget) -> None:
         """`models` has the names of all by key."""
         question = tr("“{name}” may ask:", name=one_line(token.name))
-        gone = {key: tr("{name} (gone)", name=key) for key in token.models_asked}
-        self._ticks = TickedList(question, {**gone, **models}, token.models_asked)
+        gone = {key: tr("{name} (gone)", name=key) for key in token.models}
+        self._ticks = TickedList(question, {**gone, **models}, token.models)
         super().__init__(tr("Models and assistants"), self._ticks, _WIDTH_PX, parent)
         self.column.insertWidget(0, PlainLabel(question, wrap=True))
         self.column.insertWidget(2, note(_NOTE))
@@ -384,28 +385,29 @@ class ProgramsPage(ScrolledPage):
         self._tokens = tokens
         self._list.show_rows(map(self._row_of, tokens), tr("No tokens yet."))
 
-    def _row_of(self, token: TokenFacts) -> QWidget:
+    def _row_of(self, facts: TokenFacts) -> QWidget:
+        token = facts.token
         name, actions = one_line(token.name), list[RowAction]()
-        if {"ask", "admin"} & {*token.allows}:
+        if token.allows(TokenScope.ASK):
             told = tr("What {name} may ask", name=name)
             actions.append((tr("Models…"), told, lambda: self._ask_for_models(token)))
         told = tr("Revoke {name}", name=name)
         actions.append((tr("Revoke…"), told, lambda: self._ask_to_revoke(token)))
-        lines = (limits_in_words(token), times_in_words(token, time.time()))
+        lines = (limits_in_words(facts), times_in_words(facts, time.time()))
         return row_of(name, actions, map(note, lines))
 
-    def _ask_to_revoke(self, token: TokenFacts) -> None:
+    def _ask_to_revoke(self, token: Token) -> None:
         text = tr(
             "Refuse “{name}” from now on?\n\nThe program needs a new token to ask again.",
             name=one_line(token.name),
         )
         ask_first(self, tr("Revoke token"), text, tr("Revoke"), lambda: self._revoke(token))
 
-    def _revoke(self, token: TokenFacts) -> None:
+    def _revoke(self, token: Token) -> None:
         revoke = self._access.records.book.revoke
         self._bridge.run(self, lambda: revoke(token.token_id), lambda _nothing: self.refresh())
 
-    def _ask_for_models(self, token: TokenFacts) -> None:
+    def _ask_for_models(self, token: Token) -> None:
         def show(models: Mapping[str, str]) -> None:
             dialog = ExposureDialog(token, models, self)
             dialog.submitted.connect(lambda keys: self._set_models(token, keys))
@@ -413,7 +415,7 @@ class ProgramsPage(ScrolledPage):
 
         self._bridge.run(self, self._access.records.models, show)
 
-    def _set_models(self, token: TokenFacts, keys: Sequence[str]) -> None:
+    def _set_models(self, token: Token, keys: Sequence[str]) -> None:
         change = self._access.records.set_models
         self._bridge.run(self, lambda: change(token.token_id, keys), lambda _: self.refresh())
 

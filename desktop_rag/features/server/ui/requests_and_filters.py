@@ -9,8 +9,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QLineEdit, QPlainTe
 
 from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.server.services import ServerRecords
-from desktop_rag.features.server.values.access_values import TokenFacts
+from desktop_rag.features.server.services import ServerRecords, TokenFacts
 from desktop_rag.features.server.values.usage_figures import (
     RequestKind,
     RequestRecord,
@@ -134,7 +133,7 @@ class RequestsDialog(QDialog):
         token.addItem(tr("All tokens"), "")
         token.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         token.setMinimumContentsLength(12)
-        for known in tokens:
+        for known in (facts.token for facts in tokens):
             token.addItem(one_line(known.name), known.token_id)
         words.setPlaceholderText(tr("Filter by model, path or words"))
         words.setAccessibleName(tr("Filter requests"))

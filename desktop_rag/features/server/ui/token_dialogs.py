@@ -7,7 +7,8 @@ from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.language.translation import count_of, number_in_words, tr
-from desktop_rag.features.server.values.access_values import TokenFacts, TokenWish
+from desktop_rag.features.server.services import TokenFacts
+from desktop_rag.features.server.values.access_values import TokenWish
 from desktop_rag.ui.foundation.days import day_and_time
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_tip
@@ -24,11 +25,12 @@ ALLOWED = {
 _SEPARATOR = " · "
 
 
-def limits_in_words(token: TokenFacts) -> str:
+def limits_in_words(facts: TokenFacts) -> str:
     """What a token may do, where, and how often."""
-    parts = [", ".join(ALLOWED[each] for each in token.allows)]
-    if token.collections:
-        parts.append(tr("only in {collections}", collections=_listed(token.collections)))
+    token = facts.token
+    parts = [", ".join(words for scope, words in ALLOWED.items() if scope in token.scopes)]
+    if facts.collections:
+        parts.append(tr("only in {collections}", collections=_listed(facts.collections)))
     if token.models:
         parts.append(count_of(len(token.models), tr("model"), tr("models")))
     if token.origins:
@@ -42,16 +44,16 @@ def limits_in_words(token: TokenFacts) -> str:
     return _SEPARATOR.join(parts)
 
 
-def times_in_words(token: TokenFacts, now: float) -> str:
+def times_in_words(facts: TokenFacts, now: float) -> str:
     """When it was used last, and when it ends."""
-    used = tr("Never used")
-    if token.used_at:
-        used = tr("Last used {time}", time=day_and_time(token.used_at))
-    if not token.ends_at:
+    used, ends_at = tr("Never used"), facts.token.expires_at
+    if facts.used_at:
+        used = tr("Last used {time}", time=day_and_time(facts.used_at))
+    if not ends_at:
         return used
-    if now >= token.ends_at:
+    if facts.token.is_expired(now):
         return _SEPARATOR.join((used, tr("expired")))
-    return _SEPARATOR.join((used, tr("ends {time}", time=day_and_time(token.ends_at))))
+    return _SEPARATOR.join((used, tr("ends {time}", time=day_and_time(ends_at))))
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -51,30 +51,6 @@ def _is_for(known: str, name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenFacts:
-    """A token. `collections` and `models` are names, none of them means all.
-
-    `models_asked` are the keys behind `models`. Times are Unix time, 0 for never. With
-    `lists_sources` answers end with a list of their sources, with `passes_markup` images and HTML
-    in them stay.
-    """
-
-    token_id: str
-    name: str
-    allows: tuple[str, ...]
-    collections: tuple[str, ...] = ()
-    origins: tuple[str, ...] = ()
-    requests_per_minute: int = 0
-    made_at: float = 0.0
-    used_at: float = 0.0
-    ends_at: float = 0.0
-    models: tuple[str, ...] = ()
-    models_asked: tuple[str, ...] = ()
-    lists_sources: bool = False
-    passes_markup: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class TokenWish:
     """A token to be made. Without `collection_ids` it covers all; `days` 0 means for ever."""
 

@@ -9,6 +9,7 @@ import pytest
 from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
 from desktop_rag.features.server.access.token_book import TokenBook
 from desktop_rag.features.server.admin.admin_visits import IDLE_S, AdminSessions
+from desktop_rag.features.server.values.access_values import TokenWish
 from tests.integration.serving.admin.admin_browser import AdminBrowser
 from tests.integration.serving.conftest import Server
 
@@ -18,7 +19,7 @@ POLICY = (
     "default-src 'none'; style-src 'self'; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'"
 )
-TOKEN, _ = new_token("name", [TokenScope.ADMIN])
+TOKEN, _ = new_token(TokenWish("name", ("admin",)))
 
 
 @pytest.fixture
