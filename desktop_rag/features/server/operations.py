@@ -168,7 +168,7 @@ class Operation:
 
     async def arguments(self, request: Request) -> dict[str, Any]:
         """What the method gets of a request; refuses what the operation does not declare."""
-        given = _fields(self._parts_in(request))
+        given = dict(self._parts_in(request))
         if self.query:
             query = self.query.checked(_query_of(request))
             given |= {"query": query} if self.query is not Form else {}
@@ -253,10 +253,6 @@ def _in_words(kind: str, place: tuple[int | str, ...], said: str) -> str:
     if kind == "extra_forbidden":
         return f"“{name}” is not known."
     return f"“{name}”: {said}." if name else f"{said}."
-
-
-def _fields(form: Form) -> dict[str, Any]:
-    return {name: getattr(form, name) for name in type(form).model_fields}
 
 
 def _query_of(request: Request) -> dict[str, Any]:

@@ -35,14 +35,21 @@ class Refusal(Exception):  # noqa: N818  the request is at fault, not the app
         super().__init__(self.message)
 
     @classmethod
-    def of_error(cls, error: AppError, status: int = 400, **more: str) -> "Refusal":
+    def of_error(
+        cls,
+        error: AppError,
+        status: int = 400,
+        *,
+        param: str | None = None,
+        code: str | None = None,
+    ) -> "Refusal":
         """The refusal that says what an AppError says; 503 while the library is away."""
         if isinstance(error, LibraryAwayError):
             # The hint, for whoever looks after it, may quote the database.
             said = f"{error.title} Try again soon."
             return cls(503, said, code="library_away", retry_after_s=_AWAY_S)
         said = " ".join(part for part in (error.title, error.hint) if part)
-        return cls(status, said, **more)
+        return cls(status, said, param=param, code=code)
 
     def to_json(self) -> dict[str, object]:
         """The body of the response."""

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import TypeVar
 
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from desktop_rag.features.server.access.callers import Exchange
@@ -39,6 +41,17 @@ _EVENT_HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"x-accel-buffering", b"no"),
 ]
+
+
+def text_route(
+    path: str, read: Callable[[], str], media_type: str, headers: dict[str, str] | None = None
+) -> Route:
+    """A route that answers with a text, in whatever state it is then."""
+
+    def send(_request: Request) -> Response:
+        return Response(read(), media_type=media_type, headers=headers)
+
+    return Route(path, send, methods=["GET"])
 
 
 class RefusedResponse(JSONResponse):

@@ -51,7 +51,7 @@ from desktop_rag.features.server.openai_api.openai_calls import OpenAICalls
 from desktop_rag.features.server.operations import operations_of, routes_of
 from desktop_rag.features.server.program_answers import Answers
 from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.server.responses import refused
+from desktop_rag.features.server.responses import refused, text_route
 from desktop_rag.features.server.rest.rest_routes import RestRoutes
 from desktop_rag.features.server.serving import LinkedPassage, Serving, SourceLinks
 from desktop_rag.features.server.widget.widget_routes import WidgetRoutes
@@ -74,7 +74,11 @@ h1 { font-size: 1.25rem; margin: 0; overflow-wrap: anywhere; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; font: inherit; }
 mark { background: #ffe08a; color: #1b1b1b; }
 """
-_POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
+}
 _GONE = "This link has expired, or the document is no longer in the library."
 
 
@@ -91,17 +95,10 @@ class SourcePages:
         """The pages and their style."""
         path = "/source/{keeper}/{document_id}/{start:int}-{end:int}/{expires_at:int}"
         return [
-            Route("/", self._front, methods=["GET"]),
-            Route("/source.css", self._style, methods=["GET"]),
+            text_route("/", _front_page, "text/html", _HEADERS),
+            text_route("/source.css", lambda: _STYLE, "text/css"),
             Route(path, self._page, methods=["GET"]),
         ]
-
-    async def _style(self, _request: Request) -> Response:
-        return PlainTextResponse(_STYLE, media_type="text/css")
-
-    async def _front(self, _request: Request) -> Response:
-        headers = {"Content-Security-Policy": _POLICY}
-        return HTMLResponse(_front_page(), headers=headers)
 
     async def _page(self, request: Request) -> Response:
         passage = LinkedPassage(**request.path_params)
@@ -111,8 +108,7 @@ class SourcePages:
         if found is None:
             return PlainTextResponse(_GONE, _NOT_FOUND)
         document, text = found
-        headers = {"Content-Security-Policy": _POLICY}
-        return HTMLResponse(_html(document, text, passage), headers=headers)
+        return HTMLResponse(_html(document, text, passage), headers=_HEADERS)
 
     def _read(self, passage: LinkedPassage, signature: str) -> tuple[Document, str] | None:
         """The document and its text; None for a link that is not valid, or no longer."""

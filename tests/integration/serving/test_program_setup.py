@@ -28,8 +28,9 @@ def program(name: str) -> MCPProgram:
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> ProgramFiles:
-    return ProgramFiles(COMMAND, {}, Surroundings("linux", tmp_path))
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProgramFiles:
+    monkeypatch.delenv("DESKTOP_RAG_HOME", raising=False)
+    return ProgramFiles(Surroundings("linux", tmp_path), COMMAND)
 
 
 @pytest.fixture

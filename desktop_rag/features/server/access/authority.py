@@ -34,13 +34,10 @@ class RateLimits:
             raise _too_many(wait_s)
 
     def count_failure(self, address: str) -> None:
-        """Note that a request from an address had no valid token."""
-        self._failures.count(address)
-
-    def check_failures(self, address: str) -> None:
-        """Refuses an address that has tried too many tokens."""
+        """A request had no valid token; refuses an address that has tried too many."""
         if wait_s := self._failures.wait_s(address, _MOST_FAILURES):
             raise _too_many(wait_s)
+        self._failures.count(address)
 
     @contextmanager
     def streaming(self, caller: Caller) -> Generator[None]:
@@ -113,7 +110,6 @@ class Authority:
             raise Refusal.of_error(error, 503) from error
         if token is None:
             # Only here: all programs of this computer share an address with the one that guesses.
-            self._limits.check_failures(address)
             self._limits.count_failure(address)
             said = "A valid token is needed." if secret else "A token is needed: Bearer drag-…"
             raise Refusal(401, said, code="invalid_api_key")

@@ -5,36 +5,102 @@ import json
 import logging
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from filelock import FileLock, Timeout
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.file_state import stat_of
 from desktop_rag.core.files.own_files import object_in, read_object, write_atomically
 from desktop_rag.core.records import decoded, encoded
 from desktop_rag.features.server.access.access_tokens import Token, digest_of
 
+if TYPE_CHECKING:
+    from desktop_rag.core.domain import FileStat
+
 log = logging.getLogger(__name__)
 
 _LOCK_S = 5.0
+_Row = TypeVar("_Row")
 
 
-class TokenBook:
-    """Keeps tokens without their secrets; other processes may change the file at any time."""
+class RowFile(ABC, Generic[_Row]):
+    """Rows of one kind in a file of their own, which other processes may change at any time."""
+
+    # The type of all rows, their name in the file, and the titles of what can go wrong.
+    kind: ClassVar[Any]
+    rows: ClassVar[str]
+    unreadable: ClassVar[str]
+    busy: ClassVar[str]
+    unsaved: ClassVar[str]
 
     def __init__(self, path: Path) -> None:
-        """The file is created with the first token, for this user alone."""
+        """The file is created with the first row, for this user alone."""
         self._path = path
         self._lock = FileLock(path.with_suffix(".lock"), timeout=_LOCK_S)
-        self._known: tuple[Token, ...] = ()
-        self._stamp: tuple[int, int, int] | None = None
+        self._reading = threading.Lock()
+        self._known: tuple[_Row, ...] = ()
+        self._stat: FileStat | None = None
 
-    def all(self) -> Sequence[Token]:
-        """All tokens, the oldest first. AppError when the file can't be read."""
-        self._read()
-        return self._known
+    @abstractmethod
+    def hint(self, fault: Exception) -> str:
+        """What to do about a file that can't be read."""
+
+    def check(self, row: _Row) -> None:
+        """AppError for a row that is not valid."""
+
+    def all(self) -> Sequence[_Row]:
+        """All rows, the oldest first. AppError when the file can't be read."""
+        with self._reading:
+            try:
+                if (found := stat_of(self._path)) != self._stat:
+                    content = object_in(self._path.read_bytes())
+                    rows = decoded(self.kind, content.get(self.rows))
+                    for row in rows:
+                        self.check(row)
+                    self._known, self._stat = rows, found
+            except FileNotFoundError:
+                self._known, self._stat = (), None
+            except (OSError, ValueError, AppError) as exc:
+                log.info("%s can't be read: %s", self._path.name, type(exc).__name__)
+                raise AppError(self.unreadable, self.hint(exc)) from exc
+            return self._known
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        """Let no other process change the file in this block."""
+        try:
+            self._path.parent.mkdir(mode=0o700, exist_ok=True)
+            with self._lock:
+                yield
+        except Timeout as exc:
+            raise AppError(self.busy, "Try again.") from exc
+        except OSError as exc:
+            raise AppError(self.unsaved, f"{self._path}: {exc.strerror}.") from exc
+
+    def write(self, rows: Sequence[_Row]) -> None:
+        """Store these rows in place of the others."""
+        content = {self.rows: encoded(rows)}
+        self._path.touch(mode=0o600)
+        write_atomically(self._path, json.dumps(content, ensure_ascii=False, indent=1))
+        self._path.chmod(0o600)
+
+
+class TokenBook(RowFile[Token]):
+    """Keeps tokens without their secrets."""
+
+    kind, rows = tuple[Token, ...], "tokens"
+    unreadable = "The tokens of the server can't be read."
+    busy = "The tokens are being changed elsewhere."
+    unsaved = "The tokens could not be saved."
+
+    def hint(self, fault: Exception) -> str:
+        """How to begin anew."""
+        return f"Remove {self._path} and make new tokens. Until then nobody is let in."
 
     def find(self, secret: str) -> Token | None:
         """The token with this secret, None for an unknown or expired one; takes constant time."""
@@ -49,20 +115,20 @@ class TokenBook:
         name = " ".join(token.name.split())
         if not name:
             raise AppError("The token has no name.", "Name the program that will use it.")
-        with self._writing():
+        with self.writing():
             if any(known.name.casefold() == name.casefold() for known in self.all()):
                 raise AppError(f"There is a token “{name}” already.", "Choose another name.")
-            self._write([*self._known, token])
+            self.write([*self.all(), token])
 
     def change(self, token_id: str, change: Callable[[Token], Token]) -> None:
         """Replace a token by what `change` makes of it; without effect when it was revoked."""
-        with self._writing():
-            self._write([change(t) if t.token_id == token_id else t for t in self.all()])
+        with self.writing():
+            self.write([change(t) if t.token_id == token_id else t for t in self.all()])
 
     def revoke(self, token_id: str) -> None:
         """Forget a token, which is refused from the next request on."""
-        with self._writing():
-            self._write([token for token in self.all() if token.token_id != token_id])
+        with self.writing():
+            self.write([token for token in self.all() if token.token_id != token_id])
 
     def named(self, name: str) -> Token:
         """The token of this name, ignoring case; AppError with the existing names if none."""
@@ -72,41 +138,6 @@ class TokenBook:
         names = ", ".join(token.name for token in self.all())
         hint = f"There are: {names}." if names else "There are no tokens yet."
         raise AppError(f"There is no token “{name}”.", hint)
-
-    @contextmanager
-    def _writing(self) -> Generator[None]:
-        try:
-            self._path.parent.mkdir(mode=0o700, exist_ok=True)
-            with self._lock:
-                yield
-        except Timeout as exc:
-            raise AppError("The tokens are being changed elsewhere.", "Try again.") from exc
-        except OSError as exc:
-            hint = f"{self._path}: {exc.strerror}."
-            raise AppError("The tokens could not be saved.", hint) from exc
-
-    def _read(self) -> None:
-        try:
-            status = self._path.stat()
-            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
-            if stamp == self._stamp:
-                return
-            content = object_in(self._path.read_bytes())
-            self._known = decoded(tuple[Token, ...], content.get("tokens"))
-            self._stamp = stamp
-        except FileNotFoundError:
-            self._known, self._stamp = (), None
-        except (OSError, ValueError) as exc:
-            log.info("the tokens can't be read: %s", type(exc).__name__)
-            hint = f"Remove {self._path} and make new tokens. Until then nobody is let in."
-            raise AppError("The tokens of the server can't be read.", hint) from exc
-
-    def _write(self, tokens: Sequence[Token]) -> None:
-        content = {"tokens": encoded(tokens)}
-        self._path.touch(mode=0o600)
-        write_atomically(self._path, json.dumps(content, ensure_ascii=False, indent=1))
-        self._path.chmod(0o600)
-        self._read()
 
 
 # A busy token must not cause a write for each request.

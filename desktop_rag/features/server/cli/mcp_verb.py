@@ -45,7 +45,7 @@ def _mcp(arguments: argparse.Namespace) -> int:
 
 
 def _list_programs(*, as_json: bool) -> int:
-    from desktop_rag.features.server.mcp_programs.program_setup import ProgramSetup
+    from desktop_rag.features.server.mcp_programs.program_setup import ProgramFiles
 
     rows = [
         {
@@ -55,7 +55,7 @@ def _list_programs(*, as_json: bool) -> int:
             "file": str(found.path),
             "fault": found.fault,
         }
-        for found in ProgramSetup().look()
+        for found in ProgramFiles().look_at_all()
     ]
     print_document(
         rows,
@@ -66,21 +66,22 @@ def _list_programs(*, as_json: bool) -> int:
 
 
 def _configure(name: str, *, as_json: bool) -> int:
-    from desktop_rag.features.server.mcp_programs.program_setup import ProgramSetup
+    from desktop_rag.features.server.mcp_programs.program_setup import ProgramFiles
 
-    done = ProgramSetup().set_up(name)
+    done = ProgramFiles().set_up(name)
+    written = done.written
     shown = {
-        "title": done.title,
-        "file": str(done.path),
-        "backup": str(done.backup or ""),
-        "changed": done.is_changed,
+        "title": done.program.title,
+        "file": str(written.path),
+        "backup": str(written.backup or ""),
+        "changed": written.is_changed,
         "tools": list(done.tools),
     }
-    kept = [f"Its former text is in {done.backup}."] if done.backup else []
+    kept = [f"Its former text is in {written.backup}."] if written.backup else []
     lines = [
-        f"{done.path} {'was written' if done.is_changed else 'is right already'}.",
+        f"{written.path} {'was written' if written.is_changed else 'is right already'}.",
         *kept,
-        f"The command answers with {', '.join(done.tools)}. {done.restart}",
+        f"The command answers with {', '.join(done.tools)}. {done.program.restart}",
     ]
     print_document(shown, lambda _: lines, as_json=as_json)
     return 0

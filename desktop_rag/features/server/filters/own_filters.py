@@ -4,7 +4,8 @@ One that fails refuses the request and is logged as an error: nothing passes unc
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import entry_points
 
@@ -66,39 +67,27 @@ class GuardedFilter(RequestFilter):
     def admit(self, exchange: Exchange) -> None:
         """Let the filter look at a request."""
         caller = exchange.caller
-        try:
+        with self._refusing():
             self._own.admit(exchange)
-        except Refusal:
-            raise
-        except Exception as exc:
-            raise self._failed(exc) from exc
         # Only the filter for that says who it is.
         exchange.caller = caller
 
     def prepare(self, asked: Asked) -> Asked:
         """Let the filter look at a question. It can narrow what is read, and not widen it."""
-        try:
+        with self._refusing():
             prepared = self._own.prepare(asked)
             if not isinstance(prepared, Asked):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise TypeError(f"not a question: {type(prepared).__name__}")
-        except Refusal:
-            raise
-        except Exception as exc:
-            raise self._failed(exc) from exc
         limited = asked.caller.limited(prepared.setup)
         return replace(prepared, caller=asked.caller, model=asked.model, setup=limited)
 
     def pass_on(self, asked: Asked, events: AnswerEvents) -> AnswerEvents:
         """Let the filter pass the answer on; one that keeps it back refuses."""
         has_ended = False
-        try:
+        with self._refusing(AppError):
             for event in self._own.pass_on(asked, events):
                 has_ended = has_ended or isinstance(event, AnswerDone)
                 yield event
-        except (Refusal, AppError):
-            raise
-        except Exception as exc:
-            raise self._failed(exc) from exc
         if not has_ended:
             log.error("the filter %s kept an answer back", self._name)
             said = f"The filter “{self._name}” keeps this answer back."
@@ -111,7 +100,14 @@ class GuardedFilter(RequestFilter):
         except Exception:
             log.exception("the filter %s failed after a request", self._name)
 
-    def _failed(self, exc: Exception) -> Refusal:
-        log.error("the filter %s failed", self._name, exc_info=exc)
-        said = f"The filter “{self._name}” failed, so nothing is answered. The app's log says more."
-        return Refusal(500, said, code="filter_failed")
+    @contextmanager
+    def _refusing(self, *others: type[Exception]) -> Generator[None]:
+        """Turn failures into a refusal, but for refusals and the `others`."""
+        try:
+            yield
+        except (Refusal, *others):
+            raise
+        except Exception as exc:
+            log.exception("the filter %s failed", self._name)
+            said = f"The filter “{self._name}” failed, so nothing is answered."
+            raise Refusal(500, f"{said} The app's log says more.", code="filter_failed") from exc

@@ -98,10 +98,13 @@ def _record_in(line: bytes) -> RequestRecord | None:
 
 
 class AuthoriseFilter(RequestFilter):
-    """Lets in whoever has a valid token, notes when it was used, and finds what it may read."""
+    """Lets in whoever has a valid token and is within its rate, and finds what it may read."""
 
-    def __init__(self, authority: Authority, rights: UserRights, uses: TokenUses) -> None:
+    def __init__(
+        self, authority: Authority, rights: UserRights, uses: TokenUses, limits: RateLimits
+    ) -> None:
         self._authority = authority
+        self._limits = limits
         self._rights = rights
         self._uses = uses
 
@@ -110,17 +113,6 @@ class AuthoriseFilter(RequestFilter):
         exchange.caller = self._authority.caller(exchange)
         self._uses.note(exchange.caller.token.token_id)
         exchange.caller = self._rights.of(exchange.caller)
-
-
-class RateFilter(RequestFilter):
-    """Limits the requests of a token in a minute."""
-
-    def __init__(self, limits: RateLimits) -> None:
-        self._limits = limits
-
-    def admit(self, exchange: Exchange) -> None:
-        """Count the request."""
-        assert exchange.caller is not None, "the filter before tells who it is"
         self._limits.count_request(exchange.caller)
 
 
@@ -249,6 +241,6 @@ def standard_chain(
     own: Sequence[NamedFilter] = (),
 ) -> FilterChain:
     """All filters in their order; `own` ones see a question that is limited to what may be read."""
-    authorise = AuthoriseFilter(authority, rights, uses)
-    first = (authorise, RateFilter(limits), InertFilter(), log, RetrieveFilter())
+    authorise = AuthoriseFilter(authority, rights, uses, limits)
+    first = (authorise, InertFilter(), log, RetrieveFilter())
     return FilterChain([("*", each) for each in first], own, [("*", ResponseFilter(limits))])

@@ -81,9 +81,9 @@ class MCPProgram:
     has_comments: bool = False
     restart: str = ""
 
-    def entry_for(self, command: list[str], environment: Mapping[str, str]) -> dict[str, Any]:
+    def entry_for(self, command: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
         """The entry that starts this command."""
-        started: dict[str, Any] = {"command": command[0], "args": command[1:]}
+        started: dict[str, Any] = {"command": command[0], "args": [*command[1:]]}
         return {**started, **self.entry} | ({"env": dict(environment)} if environment else {})
 
 
@@ -391,6 +391,15 @@ class Written:
     is_changed: bool
 
 
+@dataclass(frozen=True, slots=True)
+class CheckedProgram:
+    """A program, what was written for it, and the tools that its command offers."""
+
+    program: MCPProgram
+    written: Written
+    tools: tuple[str, ...]
+
+
 class ProgramFiles:
     """Enters the command in the files where programs list their MCP servers.
 
@@ -398,12 +407,34 @@ class ProgramFiles:
     """
 
     def __init__(
-        self, command: list[str], environment: Mapping[str, str], around: Surroundings
+        self, around: Surroundings | None = None, command: Sequence[str] | None = None
     ) -> None:
-        """Programs are to start `command`, with these variables added to their environment."""
-        self._command = command
-        self._environment = environment
-        self._around = around
+        """Programs are to start `command`, that of this installation unless it is given."""
+        chosen = os.environ.get(HOME_VARIABLE)
+        self._around = around or Surroundings.current()
+        self._command = command or terminal_command("mcp")
+        self._environment = {HOME_VARIABLE: str(find_home().root)} if chosen else {}
+
+    def look_at_all(self) -> list[ProgramFile]:
+        """The state of each program."""
+        return [self.look(program) for program in PROGRAMS]
+
+    def set_up(self, name: str) -> CheckedProgram:
+        """Enter the command for the program of this name and start it once as the program would.
+
+        AppError for an unknown or absent program, a bad file, or a command that doesn't answer.
+        """
+        program = program_named(name)
+        if program is None:
+            known = ", ".join(each.name for each in PROGRAMS)
+            raise AppError(f"“{name}” is not a known program.", f"There are: {known}.")
+        written = self.write(program)
+        # The client of the protocol takes long to import, and few look at this more than once.
+        from desktop_rag.features.server.mcp_programs.connection_check import tools_of
+
+        entry = self.entry(program)
+        assert entry is not None, "it was just written"
+        return CheckedProgram(program, written, tuple(tools_of(entry)))
 
     def look(self, program: MCPProgram) -> ProgramFile:
         """The state of a program."""
@@ -492,59 +523,3 @@ def _copy(path: Path) -> Path:
 def _unreadable(path: Path, error: NotJSONError) -> AppError:
     hint = f"Line {error.line} is not valid JSON. It was left as it is; correct it first."
     return AppError(f"{path} can't be read.", hint)
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedProgram:
-    """What was written for a program, and the tools that its command offers."""
-
-    title: str
-    path: Path
-    backup: Path | None
-    is_changed: bool
-    tools: tuple[str, ...]
-    restart: str
-
-
-class ProgramSetup:
-    """Enters this installation's command in the files of programs."""
-
-    def __init__(self, around: Surroundings | None = None) -> None:
-        """`around` has the folders of the person, by default those of this process."""
-        chosen = os.environ.get(HOME_VARIABLE)
-        environment = {HOME_VARIABLE: str(find_home().root)} if chosen else {}
-        self._files = ProgramFiles(
-            terminal_command("mcp"), environment, around or Surroundings.current()
-        )
-
-    def look(self) -> Sequence[ProgramFile]:
-        """The state of each program."""
-        return [self._files.look(program) for program in PROGRAMS]
-
-    def listed(self) -> Sequence[tuple[str, str, str]]:
-        """The name, the title and the state of each program."""
-        return [(f.program.name, f.program.title, f.state.value) for f in self.look()]
-
-    def set_up(self, name: str) -> CheckedProgram:
-        """Enter the command for the program of this name and start it once as the program would.
-
-        AppError for an unknown or absent program, a bad file, or a command that doesn't answer.
-        """
-        program = program_named(name)
-        if program is None:
-            known = ", ".join(each.name for each in PROGRAMS)
-            raise AppError(f"“{name}” is not a known program.", f"There are: {known}.")
-        written = self._files.write(program)
-        return self._checked(program, written)
-
-    def _checked(self, program: MCPProgram, written: Written) -> CheckedProgram:
-        # The client of the protocol takes long to import, and few look at this more than once.
-        from desktop_rag.features.server.mcp_programs.connection_check import tools_of
-
-        entry = self._files.entry(program)
-        assert entry is not None, "it was just written"
-        tools = tools_of(entry)
-        return CheckedProgram(
-            program.title, written.path, written.backup, written.is_changed, tuple(tools),
-            program.restart,
-        )  # fmt: skip

@@ -251,9 +251,9 @@ class MCPOverHTTP:
 
     def routes(self) -> list[Route]:
         """The one route of the transport."""
-        return [Route("/mcp", _Handler(self), methods=["GET", "POST", "DELETE"])]
+        return [Route("/mcp", self, methods=["GET", "POST", "DELETE"])]
 
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of somebody with a valid token."""
         request = Request(scope, receive)
         try:
@@ -263,16 +263,6 @@ class MCPOverHTTP:
             return
         _caller.set(caller)
         await self._sessions.handle_request(scope, receive, send)
-
-
-class _Handler:
-    """An ASGI application: a route takes a bound method for a function of requests."""
-
-    def __init__(self, endpoint: MCPOverHTTP) -> None:
-        self._endpoint = endpoint
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._endpoint.handle(scope, receive, send)
 
 
 def _run(calls: LibraryCalls, name: str, arguments: dict[str, Any], tell: Tell) -> dict[str, Any]:

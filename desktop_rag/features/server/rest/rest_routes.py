@@ -9,12 +9,13 @@ from typing import Any, cast
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from desktop_rag.features.server.html_writer import Html, document, joined, tag
 from desktop_rag.features.server.operations import API, Form, Operation, operations_of, routes_of
 from desktop_rag.features.server.readable_library import ReadableLibrary
+from desktop_rag.features.server.responses import text_route
 from desktop_rag.features.server.rest.ask_calls import AskCalls
 from desktop_rag.features.server.rest.assistant_calls import AssistantCalls
 from desktop_rag.features.server.rest.collection_calls import (
@@ -276,8 +277,13 @@ class RestRoutes:
         """A route for each operation, the document and its page."""
         return [
             Route("/api/openapi.json", self._document, methods=["GET"]),
-            Route("/api/docs", self._page, methods=["GET"]),
-            Route("/api/docs.css", self._style, methods=["GET"]),
+            text_route(
+                "/api/docs",
+                lambda: openapi_page(self.document),
+                "text/html",
+                {"Content-Security-Policy": POLICY},
+            ),
+            text_route("/api/docs.css", lambda: STYLE, "text/css"),
             *routes_of(self._serving, self._operations),
         ]
 
@@ -288,13 +294,6 @@ class RestRoutes:
 
     async def _document(self, _request: Request) -> Response:
         return JSONResponse(self.document)
-
-    async def _page(self, _request: Request) -> Response:
-        headers = {"Content-Security-Policy": POLICY}
-        return HTMLResponse(openapi_page(self.document), headers=headers)
-
-    async def _style(self, _request: Request) -> Response:
-        return PlainTextResponse(STYLE, media_type="text/css")
 
 
 def rest_operations(serving: Serving) -> list[Operation]:

@@ -47,14 +47,14 @@ def join(app: "WindowApp") -> None:
     """Add the page, which is imported when it is first shown."""
 
     def page() -> "QWidget":
-        from desktop_rag.features.server.mcp_programs.program_setup import ProgramSetup
+        from desktop_rag.features.server.mcp_programs.program_setup import ProgramFiles
         from desktop_rag.features.server.services import ServerServices
         from desktop_rag.features.server.ui.mcp_section import MCPSection
         from desktop_rag.features.server.ui.programs_page import ProgramsPage
 
         switch = app.services.wing(ServerServices).switch
         made = ProgramsPage(app.bridge, switch, app.window.settings, app.theme)
-        made.column.addWidget(MCPSection(app.bridge, ProgramSetup()))
+        made.column.addWidget(MCPSection(app.bridge, ProgramFiles()))
         return made
 
     part = Part(ADVANCED, tr("Other programs"), page, _SETTINGS, _WORDS)

@@ -1,7 +1,7 @@
 """The chat to embed in pages: its files, which anybody may read, and its answers."""
 
 import re
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 from functools import cache, partial
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -35,7 +34,7 @@ from desktop_rag.features.server.model_names import EVERYTHING
 from desktop_rag.features.server.openai_api.chat_messages import GivenMessage, conversation
 from desktop_rag.features.server.operations import ASK, Form, operation, operations_of, routes_of
 from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.server.responses import KEEP_ALIVE, EventResponse, event
+from desktop_rag.features.server.responses import KEEP_ALIVE, EventResponse, event, text_route
 from desktop_rag.features.server.serving import Serving
 from desktop_rag.features.server.wire_sources import extension, source_json
 from desktop_rag.features.server.worker_events import Nothing
@@ -174,11 +173,11 @@ class WidgetRoutes:
     def routes(self) -> list[Route]:
         """The files, the demo page, and what the chat asks for."""
         return [
-            Route("/chat.js", _file(chat_script, _SCRIPT, _FOR_OTHERS), methods=["GET"]),
-            Route("/client.js", _file(_text("client.js"), _SCRIPT, _FOR_OTHERS), methods=["GET"]),
-            Route("/demo", _file(_text("demo.html"), _PAGE, _OF_PAGE), methods=["GET"]),
-            Route("/demo.js", _file(_text("demo.js"), _SCRIPT), methods=["GET"]),
-            Route("/demo.css", _file(_text("demo.css"), _STYLE), methods=["GET"]),
+            text_route("/chat.js", chat_script, _SCRIPT, _FOR_OTHERS),
+            text_route("/client.js", partial(web_file, "client.js"), _SCRIPT, _FOR_OTHERS),
+            text_route("/demo", partial(web_file, "demo.html"), _PAGE, _OF_PAGE),
+            text_route("/demo.js", partial(web_file, "demo.js"), _SCRIPT),
+            text_route("/demo.css", partial(web_file, "demo.css"), _STYLE),
             *routes_of(self._serving, operations_of(self)),
         ]
 
@@ -206,16 +205,3 @@ class WidgetRoutes:
             # Narrowed to what this caller may read, whatever the page asks for.
             setup = replace(setup, reach=caller.reach(only))
         return Asked(caller, read.model, messages, setup)
-
-
-def _text(name: str) -> Callable[[], str]:
-    return partial(web_file, name)
-
-
-def _file(
-    read: Callable[[], str], media_type: str, headers: dict[str, str] | None = None
-) -> Callable[[Request], Response]:
-    def send(_request: Request) -> Response:
-        return Response(read(), media_type=media_type, headers=headers)
-
-    return send
