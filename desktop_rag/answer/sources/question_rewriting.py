@@ -469,16 +469,14 @@ def _refers_alone(written: Sequence[str]) -> bool:
     """True for "that" between function words, and for "das" behind which no noun follows."""
     idle = function_words([*written, ""])
     language = question_languages().get(most_likely(written))
-    if language and language.has_capital_nouns:
-        nouns = [n for n, word in enumerate(written) if word[0].isupper()]
-        return any(n > nouns[-1] for n, word in _alone(written)) if nouns else False
+    has_capital_nouns = bool(language and language.has_capital_nouns)
     return any(
-        written[n - 1] in idle and set(written[n + 1 : n + 2]) <= idle for n, _ in _alone(written)
+        not any(other[0].isupper() for other in written[n + 1 :])
+        if has_capital_nouns
+        else written[n - 1] in idle and set(written[n + 1 : n + 2]) <= idle
+        for n, word in enumerate(written)
+        if n and word in _referring("alone")
     )
-
-
-def _alone(written: Sequence[str]) -> list[tuple[int, str]]:
-    return [(n, word) for n, word in enumerate(written) if n and word in _referring("alone")]
 
 
 def _refers_in_german(written: Sequence[str]) -> bool:
