@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import cache
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 from desktop_rag.core.language.languages import language_of
@@ -120,9 +120,11 @@ _DATE = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})")
 _TIME = re.compile(r"([01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?", re.ASCII)
 
 _WITH_EXACT = re.compile(
-    r"-?\d+% \((?P<share>-?[\d.e-]+%)\)"
-    r"|(?P<day>\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d)?) \([^()]+\)"
+    r"(?P<day>\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d)?|\d\d:\d\d:\d\d) \([^()]+\)"
+    r"|(?P<shown>.+) \((?P<exact>-?\d+(?:\.\d+)?(?:e[+-]\d+)?)%?\)"
 )
+# A format may leave out thousands, up to trillions.
+_SCALES = tuple(1000**power for power in range(5))
 
 Convert = Callable[[str], str | None]
 
@@ -173,7 +175,7 @@ def notation_of(columns: Iterable[Sequence[str]]) -> Notation:
 
 def column_values(cells: Sequence[str], notation: Notation) -> ColumnValues:
     """The cells of a column, converted to the most specific type that fits."""
-    cells = list(map(_exact, cells))
+    cells = [_exact(cell, notation.decimal_mark or ".") for cell in cells]
     missing = table_words().missing
     counted = Counter(cell for cell in cells if cell and cell.casefold() not in missing)
     total = counted.total()
@@ -197,10 +199,22 @@ def column_values(cells: Sequence[str], notation: Notation) -> ColumnValues:
     return ColumnValues("VARCHAR", tuple(cell or None for cell in cells))
 
 
-def _exact(cell: str) -> str:
-    """The value of a cell that is written with what its sheet shows: 12% (12.345%)."""
+def _exact(cell: str, mark: str) -> str:
+    """The value of a cell that is written with what its sheet shows: 12% (12.345%), 10 € (10.4)."""
     written = _WITH_EXACT.fullmatch(cell)
-    return written[written.lastgroup] if written and written.lastgroup else cell
+    if not written or written["day"]:
+        return written["day"] if written else cell
+    number, exact = _NUMBER.fullmatch(written["shown"]), written["exact"]
+    # Only what rounds to the number beside it is the exact one.
+    for scale, decimal in product(_SCALES if number else (), ".,"):
+        assert number
+        read = _as_number(number.string, decimal)
+        places = len(number["digits"].partition(decimal)[2])
+        if read and abs(float(exact) / scale - float(read)) <= 0.5001 / 10**places:
+            start, end = number.span("digits")
+            shown = f"{number.string[:start]}{exact.lstrip('-')}{number.string[end:]}"
+            return (shown if scale == 1 else exact).replace(".", mark)
+    return cell
 
 
 def _conversions(

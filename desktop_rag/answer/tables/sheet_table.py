@@ -28,8 +28,6 @@ from desktop_rag.store.contract.tables import QueryResult, QueryTable, TableColu
 _BORDER = " | "
 # The readers shorten a longer run of empty cells to this many.
 _GAP_CELLS = 8
-# A share as its sheet rounds it, with the exact one.
-_EXACT = re.compile(r"^-?[\d.,]+ ?% \((-?[\d.]+%)\)$")
 _RANGE = re.compile(r"([A-Z]{1,3})(\d{1,7})(?::([A-Z]{1,3})(\d{1,7}))?")
 
 
@@ -165,8 +163,7 @@ def _row(sheet: str | None, line: _Line, base: int) -> SheetRow | None:
     first = base + next((n for n, cell in enumerate(cells) if cell), 0)
     if missing < 0 or (line.is_exact and (missing or first != line.first)):
         return None
-    exact = tuple(_EXACT.sub(r"\1", cell) for cell in cells)
-    return SheetRow(sheet, line.number, exact, line.start, line.start + len(line.text))
+    return SheetRow(sheet, line.number, tuple(cells), line.start, line.start + len(line.text))
 
 
 def _widened(cells: list[str], missing: int) -> list[str]:

@@ -7,6 +7,7 @@ XML of ODS workbooks. Runs in the parser process.
 
 import datetime
 import locale
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,7 +26,10 @@ from desktop_rag.ingest.read.foundation.ooxml import (
 )
 
 # Formats that are known by their number. Those with a currency depend on the system.
-BUILT_IN_FORMATS = {"9": "0%", "10": "0.00%"}
+BUILT_IN_FORMATS = {
+    "9": "0%", "10": "0.00%", "15": "d-mmm-yy", "16": "d-mmm", "17": "mmm-yy",
+    "18": "h:mm AM/PM", "19": "h:mm:ss AM/PM",
+}  # fmt: skip
 _MAX_LINKS = 10_000
 _MAX_COLUMNS = 16_384
 _MAX_ROWS = 1_048_576
@@ -40,7 +44,7 @@ _SPAN = re.compile(rb'\b(min|max)="(\d{1,5})"')
 _FILTERED = re.compile(rb"<(?:\w+:)?filterColumn\b")
 _UNSTORED = re.compile(rb"(?:<f\b[^>]{0,2000}/>|</f>)(?:<v\s*/>|<v></v>)?</c>")
 
-Value = float | datetime.date
+Value = float | datetime.date | datetime.time
 Show = Callable[[Value], str]
 
 
@@ -146,84 +150,116 @@ _PART = re.compile(
 )
 # Letters of dates, exponents and fractions, and the place of a text: their values are shown raw.
 _NOT_PLAIN = frozenset("ymdhseEYMDHSbB/@")
+_LIMIT = re.compile(r"(<=|>=|<>|[<>=])(-?\d+(?:\.\d+)?)")
+_COMPARED: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq,
+    "<>": operator.ne,
+}  # fmt: skip
 _SIGNS = "()-+ "
 _DIGITS = 15
 
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """Literals, and runs of digit places as (True, places)."""
+    """Literals, and runs of digit places as (True, places), for numbers of which (sign of a
+    comparison, limit) is true, if it has one.
+    """
 
     parts: tuple[tuple[bool, str], ...]
-    is_percent: bool
+    limit: tuple[str, float] | None
+
+    @property
+    def runs(self) -> list[str]:
+        """The runs of digit places."""
+        return [text for is_digits, text in self.parts if is_digits]
+
+    @property
+    def is_percent(self) -> bool:
+        """True when a hundred times the number is shown."""
+        return any(text == "%" for _, text in self.parts)
 
 
 @cache
 def _sections(code: str) -> tuple[_Section, ...]:
-    """The parts for positive and negative numbers; none of a format with nothing but digits."""
+    """The parts for positive numbers, negative ones and zero, or those that meet a condition; none
+    of a format with nothing but digits.
+    """
     found: list[_Section] = []
-    for section in re.findall(r'(?:"[^"]*"|\\.|[^;])+', code)[:2]:
+    for section in re.findall(r'(?:"[^"]*"|\\.|[^;])+', code)[:3]:
         made = _section(section)
         if made is None:
             break
         found.append(made)
-    return tuple(found) if found and _says_more(found[0]) else ()
+    return tuple(found) if any(map(_says_more, found)) else ()
 
 
 def _section(code: str) -> _Section | None:
     parts: list[tuple[bool, str]] = []
+    limit = None
     for part in _PART.finditer(code):
         kind, text = part.lastgroup, part[part.lastgroup] if part.lastgroup else ""
         if kind == "other" and text in _NOT_PLAIN:
             return None
         if kind == "bracket":
-            if not text.startswith("$") and not text.isalnum():
-                return None  # a condition
-            text = text[1:].partition("-")[0] if text.startswith("$") else ""
-            if not text and part["bracket"].casefold().strip("hms") == "":
+            if compared := _LIMIT.fullmatch(text):
+                limit = compared[1], float(compared[2])
+            elif not text.startswith("$") and (
+                not text.isalnum() or not text.casefold().strip("hms")
+            ):
                 return None  # a duration
+            text = text[1:].partition("-")[0] if text.startswith("$") else ""
         parts.append((kind in ("digits", "general"), text))
-    is_number = any(is_digits for is_digits, _ in parts)
-    return _Section(tuple(parts), any(text == "%" for _, text in parts)) if is_number else None
+    return _Section(tuple(parts), limit)
 
 
 def _says_more(section: _Section) -> bool:
     literal = "".join(text for is_digits, text in section.parts if not is_digits)
-    runs = [text for is_digits, text in section.parts if is_digits]
-    is_padded = any(run.partition(".")[0].count("0") > 1 for run in runs)
-    return is_padded or bool(literal.strip(_SIGNS)) or len(runs) > 1 or runs[0].endswith(",")
+    is_padded = any(run.partition(".")[0].count("0") > 1 for run in section.runs)
+    is_more = is_padded or bool(literal.strip(_SIGNS)) or len(section.runs) > 1
+    return is_more or any(run.endswith(",") for run in section.runs)
+
+
+def _section_for(value: float, sections: tuple[_Section, ...]) -> _Section:
+    first, *others = sections
+    if any(section.limit for section in sections):
+        met = (s for s in sections if not s.limit or _COMPARED[s.limit[0]](value, s.limit[1]))
+        return next(met, sections[-1])
+    if value < 0 and others:
+        return others[0]
+    # A dash for zero says less than zero.
+    is_word = len(others) > 1 and not others[1].runs and _says_more(others[1])
+    return others[1] if value == 0 and is_word else first
 
 
 def number_shown(value: float, code: str) -> str:
-    """A number as its format shows it; a rounded share with the exact one: 12% (12.345%).
+    """A number as its format shows it, with the exact one if that is another: 12% (12.345%).
 
     "" for formats that show nothing but digits, which are better told exactly, and for dates,
     fractions and powers.
     """
     sections = _sections(code)
-    if not sections:
+    section = _section_for(value, sections) if sections else None
+    if not section or not _says_more(section):
         return ""
-    is_negative = value < 0
-    section = sections[-1] if is_negative else sections[0]
-    runs = [text for is_digits, text in section.parts if is_digits]
+    runs, is_negative = section.runs, value < 0
     size = abs(value) * (100 if section.is_percent else 1)
-    written = iter(_in_runs(size, runs))
+    written = _in_runs(size, runs)
+    exact = f"{size:.{_DIGITS}g}"
+    is_exact = bool(runs) and float("".join(written).replace(",", "")) == float(exact)
+    digits = iter(written)
     marks = "()-" if is_negative else ""
     shown = "".join(
-        next(written) if is_digits else text.strip(marks) for is_digits, text in section.parts
+        next(digits) if is_digits else text.strip(marks) for is_digits, text in section.parts
     )
-    if is_negative:
-        shown = f"-{shown.strip()}"
-    exact = f"{size:.{_DIGITS}g}"
-    if section.is_percent and len(runs) == 1 and float(_written(size, runs[0], "")) != float(exact):
-        shown += f" ({'-' if is_negative else ''}{exact}%)"
-    return " ".join(shown.split())
+    sign = "-" if is_negative else ""
+    shown = f"{sign if runs else ''}{' '.join(shown.split())}"
+    return shown if is_exact else f"{shown} ({sign}{exact}{'%' * section.is_percent})"
 
 
 def _in_runs(size: float, runs: list[str]) -> list[str]:
     """The digits for each run of places: as one number, or those of a code from the right."""
-    if len(runs) == 1:
-        return [_written(size, runs[0], ",")]
+    if not runs[1:]:
+        return [_written(size, run, ",") for run in runs]
     digits = _rounded(size, 0).zfill(sum(run.count("0") for run in runs))
     found: list[str] = []
     for run in reversed(runs[1:]):
@@ -283,7 +319,7 @@ def _date_parts(code: str) -> tuple[str, tuple[tuple[bool, str], ...]]:
     places = {text for is_place, text in parts if is_place}
     # Spreadsheets shorten the names of other languages in ways of their own.
     is_short = any(len(text) == _SHORT and text[0] in "md" for text in places)
-    has_day = any(text[0] in "yd" for text in places)
+    has_day = any(text[0] in "yd" or "/p" in text for text in places)
     is_known = bool(language) and (language == _ENGLISH or not is_short)
     return language, tuple(_with_minutes(parts)) if has_day and is_known else ()
 
@@ -300,9 +336,11 @@ def _language(code: str) -> str:
     return language if exists(language) else ""
 
 
-def _date_shown(value: datetime.date, code: str) -> str:
-    """A date as its format shows it; "" for formats of anything else."""
+def _date_shown(value: datetime.date | datetime.time, code: str) -> str:
+    """A date or time as its format shows it; "" for formats of anything else."""
     language, parts = _date_parts(code)
+    if isinstance(value, datetime.time):
+        value = datetime.datetime.combine(datetime.date.min, value)
     is_half = (True, "am/pm") in parts
     shown = (
         _place(value, text, language, is_half=is_half) if is_place else text
@@ -405,8 +443,15 @@ def _ods_rows(table: Element) -> Iterator[RowLooks]:
         row += count
 
 
-def _as_is(text: str, _: Value) -> str:
-    return text
+def _as_is(text: str, value: Value) -> str:
+    """What a cell shows, with the exact number where that has other digits or 1.250 is unclear."""
+    if not isinstance(value, int | float):
+        return text
+    percent = "%" if "%" in text else ""
+    exact = f"{value * (100 if percent else 1):.{_DIGITS}g}"
+    digits, own = (re.sub(r"\D", "", number).strip("0") for number in (text, exact))
+    is_clear = digits == own and ("," in text or not re.search(r"\d\.\d{3}(?!\d)", text))
+    return text if is_clear else f"{text} ({exact}{percent})"
 
 
 def _says_text(cell: Element) -> str:

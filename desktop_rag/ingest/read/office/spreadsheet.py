@@ -414,13 +414,11 @@ def _shown(value: object, show: Show | None = None) -> str:
         case float():
             is_whole = value.is_integer() and abs(value) < _MAX_WHOLE
             return str(int(value)) if is_whole else f"{value:.{_DIGITS}g}"
-        case datetime.date():
+        case datetime.date() | datetime.time():
             is_moment = isinstance(value, datetime.datetime)
             iso = value.isoformat(sep=" ", timespec="seconds") if is_moment else value.isoformat()
             iso, shown = iso.removesuffix(" 00:00:00"), show(value) if show else ""
             return f"{iso} ({shown})" if shown and shown != iso else iso
-        case datetime.time():
-            return value.isoformat()
         case datetime.timedelta():
             minutes, seconds = divmod(round(value.total_seconds()), 60)
             return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
