@@ -6,15 +6,19 @@ are no part of a number; what is crossed out stands between ~~ and ~~, as in Mar
 parser process.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-_RAISED = dict(zip("0123456789+-−=()nix", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱˣ", strict=True))
-_LOWERED = dict(zip("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎", strict=True))
+_RAISED = dict(zip("0123456789+-−–=()nix", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻⁼⁽⁾ⁿⁱˣ", strict=True))
+_LOWERED = dict(zip("0123456789+-−–=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋₌₍₎", strict=True))
 # Marks of notes that Unicode has no raised form of stand apart.
 _NOTE_MARKS = frozenset("*†‡§¶")
 _CROSSED_OUT = "~~"
+_LINE = re.compile(r"\S(?:[^\n]*\S)?")
+# A word with a digit, which would run into a figure before it.
+_FIGURE = re.compile(r"[^\s([{]*\d[^\s[{]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +47,18 @@ def _is_crossed(run: tuple[str, bool]) -> bool:
 
 
 def crossed_out(text: str) -> str:
-    """The text between marks, without the white space around it."""
-    words = text.strip()
-    if not words:
-        return text
-    begin = text.index(words)
-    return f"{text[:begin]}{_CROSSED_OUT}{words}{_CROSSED_OUT}{text[begin + len(words) :]}"
+    """The text with each line between marks, without the white space around it."""
+    return _LINE.sub(rf"{_CROSSED_OUT}\g<0>{_CROSSED_OUT}", text)
 
 
 def raised(text: str) -> str:
     """Raised letters: a power or the mark of a note; others, such as "th", as they are."""
-    return _mapped(text, _RAISED)
+    return _mapped(text, _RAISED, "^")
 
 
 def lowered(text: str) -> str:
     """Lowered letters: an index; those without a form of their own as they are."""
-    return _mapped(text, _LOWERED)
+    return _mapped(text, _LOWERED, "_")
 
 
 def _shifted(text: str, look: Look) -> str:
@@ -67,10 +67,12 @@ def _shifted(text: str, look: Look) -> str:
     return lowered(text) if look.is_lowered else text
 
 
-def _mapped(text: str, forms: dict[str, str]) -> str:
+def _mapped(text: str, forms: dict[str, str], sign: str) -> str:
     letters = text.strip()
     if not letters or any(letter not in forms and letter not in " ,;" for letter in letters):
         # A note "a" behind a figure must not become a part of it.
         is_mark = len(letters) == 1 and (letters.isalpha() or letters in _NOTE_MARKS)
-        return f"[{letters}]" if is_mark and forms is _RAISED else text
+        if is_mark and forms is _RAISED:
+            return f"[{letters}]"
+        return f"{sign}({letters})" if _FIGURE.fullmatch(letters) else text
     return "".join(forms.get(letter, letter) for letter in text)

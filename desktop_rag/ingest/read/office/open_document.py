@@ -31,7 +31,8 @@ class OpenStyles:
 
     def __init__(self, package: OfficePackage) -> None:
         self._parents: dict[str, str] = {}
-        self._looks: dict[str, Look] = {}
+        self._said: dict[str, dict[str, str]] = {}
+        self.hidden_pages: set[str] = set()
         # (name of the list style, level from 0) of levels that count.
         self._numbered: set[tuple[str, int]] = set()
         for part in ("styles.xml", "content.xml"):
@@ -39,7 +40,11 @@ class OpenStyles:
                 name = attribute(style, "name")
                 if local_name(style) == "style":
                     self._parents[name] = attribute(style, "parent-style-name")
-                    self._looks[name] = _look_of(child(style, "text-properties"))
+                    said = child(style, "text-properties")
+                    self._said[name] = {} if said is None else dict(said.attrib)
+                    page = child(style, "drawing-page-properties")
+                    if attribute(page, "visibility") == "hidden":
+                        self.hidden_pages.add(name)
                     continue
                 for level in children(style, "list-level-style-number"):
                     number = attribute(level, "level")
@@ -48,14 +53,33 @@ class OpenStyles:
 
     def show_looks(self, body: Element) -> None:
         """Rewrite the letters of a body that are raised, lowered, crossed out or hidden."""
-        for span in descendants(body, "span"):
-            look = self._looks.get(attribute(span, "style-name"), PLAIN)
-            if look == PLAIN:
-                continue
-            for part in span.iter("*"):
-                part.text = part.text and in_looks([(part.text, look)])
-                if part is not span:
-                    part.tail = part.tail and in_looks([(part.tail, look)])
+        for item in list(descendants(body, "section", "hidden-text", "hidden-paragraph")):
+            if attribute(item, "display") == "none" or attribute(item, "is-hidden") == "true":
+                is_around = local_name(item) == "hidden-paragraph"
+                (item.getparent() if is_around else item).clear(keep_tail=True)
+        self._show(body, {})
+
+    def _show(self, element: Element, around: dict[str, str]) -> None:
+        """Rewrite an element; spans look like the text around them where they say nothing else."""
+        name = local_name(element)
+        said = {} if name in {"p", "h"} else around
+        if name in {"p", "h", "span"}:
+            said = said | self._said_by(attribute(element, "style-name"))
+        look = _look_of(said) if said else PLAIN
+        if look != PLAIN:
+            element.text = element.text and in_looks([(element.text, look)])
+        for part in children(element):
+            self._show(part, said)
+            if look != PLAIN:
+                part.tail = part.tail and in_looks([(part.tail, look)])
+
+    def _said_by(self, style: str) -> dict[str, str]:
+        """What a style and those that it is made from say of letters."""
+        said: dict[str, str] = {}
+        for _ in range(_MAX_DEPTH):
+            said = self._said.get(style, {}) | said
+            style = self._parents.get(style, "")
+        return said
 
     def is_title(self, style: str) -> bool:
         """True when paragraphs of this style are the title of the document."""
@@ -70,14 +94,13 @@ class OpenStyles:
         return (list_style, level) in self._numbered
 
 
-def _look_of(properties: Element | None) -> Look:
-    place = attribute(properties, "text-position")
+def _look_of(properties: dict[str, str]) -> Look:
+    said = {name.rpartition("}")[2]: value for name, value in properties.items()}
+    place = said.get("text-position", "")
     is_lowered = place.startswith(("sub", "-"))
     is_raised = bool(place) and not is_lowered and not place.startswith("0")
-    is_crossed_out = attribute(properties, "text-line-through-style") not in {"", "none"} or (
-        attribute(properties, "text-line-through-type") not in {"", "none"}
-    )
-    return Look(is_raised, is_lowered, is_crossed_out, attribute(properties, "display") == "none")
+    lines = {said.get(f"text-line-through-{what}", "none") for what in ("style", "type")}
+    return Look(is_raised, is_lowered, lines != {"none"}, said.get("display") == "none")
 
 
 # Deleted text, what is only for programs, and ruby letters above the others.
@@ -192,7 +215,7 @@ def read_text(source: SourceFile, draft: DocumentDraft) -> str:
 
 def read_slides(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft with slides; the title is that of the properties."""
-    return _read(source, lambda _package, _styles, body: _write_slides(body, draft))
+    return _read(source, lambda _package, styles, body: _write_slides(styles, body, draft))
 
 
 def _read(source: SourceFile, write: Callable[[OfficePackage, OpenStyles, Element], str]) -> str:
@@ -325,11 +348,11 @@ class _TextReader:
         self._blocks.end_table()
 
 
-def _write_slides(body: Element, draft: DocumentDraft) -> str:
+def _write_slides(styles: OpenStyles, body: Element, draft: DocumentDraft) -> str:
     writer = SlideWriter(draft)
     pages = (page for page in descendants(child(body, "presentation"), "page"))
     for number, page in enumerate(pages, 1):
-        slide = Slide()
+        slide = Slide(is_hidden=attribute(page, "style-name") in styles.hidden_pages)
         _collect(page, slide)
         writer.write(number, slide)
     return ""

@@ -25,6 +25,7 @@ class Slide:
     footers: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
+    is_hidden: bool = False
 
 
 class SlideWriter:
@@ -46,7 +47,8 @@ class SlideWriter:
             blocks.append("\n".join(["Notes:", *notes]))
         blocks += _filled(slide.comments)
         if title or blocks:
-            self._write(number, title, blocks)
+            marks = ["[Hidden slide]"] * slide.is_hidden
+            self._write(number, title, [*marks, *blocks])
 
     def _write(self, number: int, title: str, blocks: Sequence[str]) -> None:
         if self._draft.length:

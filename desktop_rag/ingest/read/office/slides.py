@@ -27,7 +27,7 @@ from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter, give
 _TITLES = {"title", "ctrTitle"}
 _FOOTERS = {"ftr", "hdr", "dt"}
 _NUMBER = "sldNum"
-_TRUE = {"1", "true"}
+_TRUE, _FALSE = {"1", "true"}, {"0", "false"}
 _BORDER = " | "
 _INDENT = "  "
 _NOT_TEXT = {"Fallback", "pPr", "rPr", "endParaRPr"}
@@ -73,6 +73,7 @@ class _SlideReader:
         self._slide = Slide()
 
     def read(self, root: Element) -> Slide:
+        self._slide.is_hidden = attribute(root, "show") in _FALSE
         self._walk(child(child(root, "cSld"), "spTree"))
         for kind, name in self._relations.values():
             if kind.endswith("/notesSlide"):

@@ -7,6 +7,7 @@ boxes and notes are not left out, nor files of the strict kind. Runs in the pars
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 
 from desktop_rag.ingest.read.foundation.addresses import address_of_field, behind
@@ -20,6 +21,7 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     attribute,
     child,
     children,
+    descendants,
     local_name,
     reference,
 )
@@ -33,6 +35,7 @@ _MAX_OUTLINE_LEVEL = 9
 _MAX_STYLE_DEPTH = 10
 _MAX_LIST_LEVEL = 8
 _BULLET = "-"
+_LOOKS = ("vertAlign", "strike", "dstrike", "vanish")
 
 
 class Styles:
@@ -41,6 +44,27 @@ class Styles:
     def __init__(self, styles: Element | None) -> None:
         self._styles = {attribute(each, "styleId"): each for each in children(styles, "style")}
         self._levels: dict[str, int | None] = {}
+        # What styles say of the looks of letters, the nearest style first.
+        self._looks: dict[str, dict[str, Element]] = {}
+        for style_id in self._styles:
+            for style in self._chain(style_id):
+                for said in children(child(style, "rPr"), *_LOOKS):
+                    looks = self._looks.setdefault(style_id, {})
+                    looks.setdefault(local_name(said), said)
+
+    def show_looks(self, root: Element | None) -> None:
+        """Write into runs the looks that come by the styles of their letters and paragraphs."""
+        for run in descendants(root, "r") if self._looks else ():
+            properties = child(run, "rPr")
+            paragraph = next(run.iterancestors("{*}p"), None)
+            own = attribute(child(properties, "rStyle"))
+            around = attribute(child(child(paragraph, "pPr"), "pStyle"))
+            looks = self._looks.get(around, {}) | self._looks.get(own, {})
+            if looks:
+                holder = run.makeelement("rPr") if properties is None else properties
+                new = [deepcopy(e) for name, e in looks.items() if child(holder, name) is None]
+                holder.extend(new)
+                run.insert(0, holder)
 
     def heading_level(self, properties: Element | None) -> int | None:
         """0 for the document's title, 1-9 for headings, None for text."""
@@ -212,6 +236,7 @@ class _Reader:
         self._main = main
         self._blocks = blocks
         self._relations = package.relations(main)
+        self._styles = Styles(None)
         self._styles = Styles(self._root("/styles"))
         self._numbering = Numbering(self._root("/numbering"))
         self._notes = {kind: self._by_id(kind) for kind in _NOTE_PARTS.values()}
@@ -224,6 +249,7 @@ class _Reader:
 
     def read(self, document: Element) -> None:
         """Write everything in reading order."""
+        self._styles.show_looks(document)
         self._write(document)
         # Notes that nothing refers to.
         for notes in self._notes.values():
@@ -235,15 +261,19 @@ class _Reader:
             text.strip()
             for kind in ("/header", "/footer")
             for part in self._package.related(self._main, kind)
-            for text in _paragraphs(_linked_root(self._package, part))
+            for text in _paragraphs(self._shown(part))
         ]
         self._blocks.add_margins(margins)
         self._blocks.finish()
 
     def _root(self, kind: str) -> Element | None:
         """The root of the first part that is related in this way."""
-        parts = self._package.related(self._main, kind)
-        return next((_linked_root(self._package, part) for part in parts), None)
+        return next(map(self._shown, self._package.related(self._main, kind)), None)
+
+    def _shown(self, part: str) -> Element | None:
+        root = _linked_root(self._package, part)
+        self._styles.show_looks(root)
+        return root
 
     def _by_id(self, kind: str) -> dict[str, Element]:
         """The notes or comments of a part, without those that only draw lines."""

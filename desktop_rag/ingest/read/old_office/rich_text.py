@@ -146,6 +146,7 @@ def page_of_word(word: str, number: int | None) -> str | None:
         return WESTERN
 
 
+_LOOKS = {"v", "deleted", "super", "sub", "nosupersub", "up", "dn", "strike", "striked"}
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _MAX_HEADING = 9
 _MAX_CODE = 0x10FFFF
@@ -165,8 +166,9 @@ def _changed(look: Look, word: str, number: int | None) -> Look:
     """The look of the letters behind a control word."""
     is_on = number != 0
     match word:
-        case "super" | "sub" | "nosupersub":
-            is_raised, is_lowered = word == "super" and is_on, word == "sub" and is_on
+        case "super" | "sub" | "nosupersub" | "up" | "dn":
+            is_raised = word in ("super", "up") and is_on
+            is_lowered = word in ("sub", "dn") and is_on
             return replace(look, is_raised=is_raised, is_lowered=is_lowered)
         case "strike" | "striked":
             return replace(look, is_crossed_out=is_on)
@@ -190,7 +192,10 @@ class _Reader:
         self._pages: dict[int, str] = {}
         self._default_font = 0
         self._levels: dict[int, int] = {}
+        # The looks of styles by their word and number: ("cs", 15).
+        self._looks: dict[tuple[str, int], Look] = {}
         self._style = RtfParagraphState()
+        self._style_key = ("s", 0)
         self._label = ""
         self._author = ""
         self._note_count = 0
@@ -212,7 +217,7 @@ class _Reader:
             self._stack.append(self._state)
             self._state = replace(self._state, opened=None, target="")
             if self._state.table == "stylesheet":
-                self._style = RtfParagraphState()
+                self._style, self._style_key = RtfParagraphState(), ("s", 0)
                 self._open("style")
         elif token.brace == "}":
             self._close()
@@ -267,9 +272,10 @@ class _Reader:
 
     def _take_word(self, word: str, number: int | None) -> None:
         is_optional, self._is_optional = self._is_optional, False
+        is_style = word == "cs" and self._state.table == "stylesheet"
         if page := page_of_word(word, number):
             self._page = page
-        elif word in FLOWS or word in SKIPPED or is_optional:
+        elif word in FLOWS or word in SKIPPED or (is_optional and not is_style):
             self._take_destination(word)
         elif self._state.table:
             self._take_definition(word, number)
@@ -320,8 +326,11 @@ class _Reader:
                 self._state.font = number or 0
             elif word == "fcharset" and (page := page_of_charset(number or 0)):
                 self._pages[self._state.font] = page
-        elif word == "s":
-            self._style = replace(self._style, style=number or 0)
+        elif word in ("s", "cs"):
+            self._style_key = (word, number or 0)
+        elif word in _LOOKS:
+            look = self._looks.get(self._style_key, PLAIN)
+            self._looks[self._style_key] = _changed(look, word, number)
         elif word == "outlinelevel":
             self._style = replace(self._style, outline=number)
 
@@ -334,7 +343,9 @@ class _Reader:
                 self._default_font = number or 0
             case "plain":
                 self._state.font, self._state.look_of_letters = -1, PLAIN
-            case "v" | "deleted" | "super" | "sub" | "nosupersub" | "strike" | "striked":
+            case "cs":
+                self._state.look_of_letters = self._looks.get((word, number or 0), PLAIN)
+            case _ if word in _LOOKS:
                 self._state.look_of_letters = _changed(self._state.look_of_letters, word, number)
             case "uc":
                 self._state.fallback_chars = max(number or 0, 0)
@@ -346,9 +357,13 @@ class _Reader:
         look = self._state.look
         match word:
             case "pard":
+                if ("s", look.style) in self._looks:
+                    self._state.look_of_letters = PLAIN
                 look = RtfParagraphState()
             case "s":
                 look = replace(look, style=number or 0)
+                said = self._looks.get(("s", look.style))
+                self._state.look_of_letters = said or self._state.look_of_letters
             case "outlinelevel":
                 look = replace(look, outline=number)
             case "ilvl":
@@ -417,12 +432,15 @@ class _Reader:
     def _add_style(self, name: str) -> None:
         name = name.rstrip(";").strip()
         heading = _HEADING.match(name)
+        kind, number = self._style_key
+        if kind == "cs":
+            return
         if heading and heading[1] != "0":
-            self._levels[self._style.style] = int(heading[1])
+            self._levels[number] = int(heading[1])
         elif name.lower() == "title":
-            self._levels[self._style.style] = 0
+            self._levels[number] = 0
         elif self._style.outline is not None and 0 <= self._style.outline < _MAX_HEADING:
-            self._levels[self._style.style] = self._style.outline + 1
+            self._levels[number] = self._style.outline + 1
 
     def _taken(self) -> str:
         """Take the text of the paragraph that ends here."""

@@ -18,6 +18,22 @@ def test_letters_without_a_form_of_their_own_stay_and_marks_of_notes_stand_apart
     assert in_looks([(" 9 ", Look(is_crossed_out=True)), ("8", Look(is_hidden=True))]) == " ~~9~~ "
 
 
+@pytest.mark.parametrize(
+    ("letters", "shown"),
+    [("2.5", "10^(2.5)"), ("1–3", "10¹⁻³"), ("k2", "10^(k2)"), ("th", "10th"), ("[1]", "10[1]")],
+)
+def test_raised_figures_never_join_the_one_before_them(letters: str, shown: str) -> None:
+    assert in_looks([("10", Look()), (letters, Look(is_raised=True))]) == shown
+
+
+def test_each_line_that_is_crossed_out_says_so() -> None:
+    runs = [("900\n\n 850 ", Look(is_crossed_out=True)), ("\n800", Look())]
+    assert in_looks(runs) == "~~900~~\n\n ~~850~~ \n800"
+
+
+STYLED = "Fee ~~90~~ 80, 10² m\n\n~~Old fee 70~~\n\nnow 60"
+
+
 def run(text: str, properties: str = "") -> str:
     return f'<w:r><w:rPr>{properties}</w:rPr><w:t xml:space="preserve">{text}</w:t></w:r>'
 
@@ -29,6 +45,52 @@ def test_a_word_document() -> None:
     body += run(" 51 pallets, 5 × 10", '<w:strike w:val="0"/>') + run("-3", up)
     body += run(" g of CO") + run("2", down) + run(".")
     assert parse("a.docx", make_docx(f"<w:p>{body}</w:p>")).text == SHOWN
+
+
+def test_looks_that_come_by_a_style_of_word() -> None:
+    def style(name: str, properties: str, base: str = "") -> str:
+        based = f'<w:basedOn w:val="{base}"/><w:rPr>{properties}</w:rPr>'
+        return f'<w:style w:styleId="{name}">{based}</w:style>'
+
+    styles = style("Out", "<w:strike/>") + style("Old", "<w:i/>", "Out")
+    styles += style("Up", '<w:vertAlign w:val="superscript"/>') + style("No", "<w:vanish/>")
+    used = '<w:rStyle w:val="{}"/>'
+    body = f"<w:p>{run('Fee ')}{run('90', used.format('Old'))}{run(' 80, 10')}"
+    body += f"{run('2', used.format('Up'))}{run(' m')}{run('!', used.format('No'))}</w:p>"
+    for name, text in (("Old", "Old fee 70"), ("No", "hidden")):
+        body += f'<w:p><w:pPr><w:pStyle w:val="{name}"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>'
+    kept = run("now 60", '<w:strike w:val="0"/>')
+    body += f'<w:p><w:pPr><w:pStyle w:val="Old"/></w:pPr>{kept}</w:p>'
+    assert parse("a.docx", make_docx(body, {"styles": styles})).text == STYLED
+
+
+def test_looks_that_come_by_a_style_of_rich_text() -> None:
+    head = r"{\stylesheet{\s0 Normal;}{\s7\strike Old;}{\*\cs8 \additive\strike Heading 1 Char;}}"
+    body = r"\pard Fee {\cs8 90} 80, 10{\up6 2} m\par\pard\s7 Old fee 70\par\pard now 60\par"
+    document = rich_text(body, head)
+    assert document.text == STYLED
+    assert not document.headings
+
+
+def test_looks_that_come_by_a_style_of_an_open_document() -> None:
+    def style(name: str, properties: str, parent: str = "") -> str:
+        named = f'style:name="{name}" style:parent-style-name="{parent}"'
+        return f"<style:style {named}><style:text-properties {properties}/></style:style>"
+
+    styles = style("out", 'style:text-line-through-style="solid"')
+    styles += style("old", 'text:display="true"', "out")
+    styles += style("up", 'style:text-position="super 58%"')
+    styles += style("now", 'style:text-line-through-style="none"')
+    old = '<text:span text:style-name="old">90</text:span>'
+    up = '<text:span text:style-name="up">2</text:span>'
+    no = '<text:hidden-text text:is-hidden="true">secret</text:hidden-text>'
+    now = '<text:span text:style-name="now">now 60</text:span>'
+    body = f"<text:p>Fee {old} 80, 10{up} m{no}</text:p>"
+    body += '<text:p text:style-name="old">Old fee 70</text:p>'
+    body += '<text:section text:display="none"><text:p>secret</text:p></text:section>'
+    body += '<text:p>secret<text:hidden-paragraph text:is-hidden="true"/></text:p>'
+    body += f'<text:p text:style-name="old">{now}</text:p>'
+    assert parse("a.odt", make_open("text", body, styles)).text == STYLED
 
 
 def test_slides() -> None:

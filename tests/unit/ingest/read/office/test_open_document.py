@@ -144,6 +144,15 @@ def test_slides_have_their_places_notes_and_tables() -> None:
     assert document.headings[0].title == "First"
 
 
+def test_a_hidden_slide_says_so() -> None:
+    properties = '<style:drawing-page-properties presentation:visibility="hidden"/>'
+    style = f'<style:style style:name="dp1">{properties}</style:style>'
+    shape = f"<draw:frame><draw:text-box>{paragraphs('2031')}</draw:text-box></draw:frame>"
+    page = f'<draw:page draw:style-name="dp1">{shape}</draw:page>'
+    document = parse("a.odp", make_open("presentation", page, style))
+    assert document.text == "[Hidden slide]\n\n2031"
+
+
 @pytest.mark.parametrize("kind", ["text", "presentation"])
 def test_encrypted_documents_are_named_so(kind: str) -> None:
     manifest = "<manifest><file-entry><encryption-data/></file-entry></manifest>"

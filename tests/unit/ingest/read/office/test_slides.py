@@ -145,6 +145,11 @@ def test_entities_and_foreign_parts_are_refused() -> None:
     assert caught.value.hint == "It declares XML entities."
 
 
+def test_a_hidden_slide_says_so() -> None:
+    hidden = slide_xml(shape("2031", kind="title")).replace("<p:sld ", '<p:sld show="0" ')
+    assert parse("a.pptx", make_pptx(hidden)).text == "2031\n\n[Hidden slide]"
+
+
 def test_slides_without_text_have_none() -> None:
     with pytest.raises(Unreadable) as caught:
         parse("a.pptx", make_pptx(slide_xml(shape("", kind="title"))))
