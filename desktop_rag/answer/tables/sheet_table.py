@@ -127,13 +127,19 @@ def _blocks(
 ) -> Iterator[RowBlock]:
     bases = Counter(line.base for line in lines if line.is_exact) or Counter([lines[0].first])
     base = bases.most_common(1)[0][0]
-    own = {header.start for header in headers}
+    own = {header.start: header.text for header in headers}
     names: tuple[str, ...] = ()
     for block in _parted(lines, headers):
         rows = [_row(sheet, line, base) for line in block]
         at = next((n for n, line in enumerate(block) if line.start + len(line.text) in own), None)
         if at is not None and (header_row := rows[at]):
-            names, rows = header_row.cells, rows[at + 1 :]
+            names = header_row.cells
+            text = own[block[at].start + len(block[at].text)]
+            if at and not " ".join(block[at].text.strip(_BORDER).split()).startswith(text):
+                # The names above them are a part of the header.
+                joined = _joined_names([row.cells for row in rows[at - 1 : at + 1] if row])
+                names = tuple(joined.values())
+            rows = rows[at + 1 :]
         elif block[0].start not in own:
             names = ()
         kept = tuple(row for row in rows if row is not None)

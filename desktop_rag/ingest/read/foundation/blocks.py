@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence, Sized
+from itertools import groupby, pairwise, zip_longest
 
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.addresses import without_addresses
@@ -22,30 +23,53 @@ _LOGICAL = {"true", "false", "yes", "no", "n/a", "-", "x"}
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
-def header_row(rows: Sequence[Sequence[str]]) -> int | None:
-    """The index of the header among a table's first rows, None if unsure: a wrong one does harm."""
+def header_row(rows: Sequence[Sequence[str]]) -> tuple[int, list[str]] | None:
+    """The index of the header's last row among a table's first rows, and the names of the columns.
+
+    None if unsure: a wrong one does harm.
+    """
     width = max((_filled(row) for row in rows), default=0)
     if width < _MIN_COLUMNS:
         return None
     for index, row in enumerate(rows[: _MAX_ABOVE + 1]):
         if _filled(row) >= max(_MIN_COLUMNS, _MIN_FILLED * width):
             below = rows[index + 1 : index + SAMPLE_ROWS]
-            return index if _is_header(row, below) else None
+            names, lowest = _joined_names(row, below[0]) if below else ([], [])
+            if names and _is_header(lowest, below[1:], names):
+                return index + 1, names
+            return (index, list(row)) if _is_header(row, below, row) else None
     return None
+
+
+def _joined_names(row: Sequence[str], below: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The names of columns under cells that reach over several, and the lowest part of each name;
+    none if no cell does.
+    """
+    wide = {cell for cell, following in pairwise(row) if cell and cell == following}
+    pairs = list(zip_longest(row, below, fillvalue=""))
+    if not wide or not all(
+        _is_name(lower, ()) if upper in wide or not upper else lower in ("", upper)
+        for upper, lower in pairs
+    ):
+        return [], []
+    names = [" ".join(dict.fromkeys(filter(None, pair))) for pair in pairs]
+    return names, [lower or upper for upper, lower in pairs]
 
 
 def _filled(row: Sequence[str]) -> int:
     return sum(1 for cell in row if cell)
 
 
-def _is_header(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+def _is_header(row: Sequence[str], below: Sequence[Sequence[str]], names: Sequence[str]) -> bool:
     columns = [
         (cell, [other[column] for other in below if column < len(other) and other[column]])
         for column, cell in enumerate(row)
         if cell
     ]
-    cells = [cell for cell, _ in columns]
-    if not below or len(set(cells)) < len(cells) or any(not _is_name(*pair) for pair in columns):
+    cells = list(filter(None, names))
+    # A cell that reaches over several columns names each of them.
+    is_repeated = len(set(cells)) < max(len(list(groupby(cells))), _MIN_COLUMNS)
+    if not below or is_repeated or any(not _is_name(*pair) for pair in columns):
         return False
     return any(_differs(*pair) for pair in columns)
 
@@ -216,12 +240,11 @@ class BlockWriter:
         marked, self._marked_headers = self._marked_headers, 0
         if rows:
             self._is_after_line = False
-            last = marked - 1 if 0 < marked < len(rows) else header_row(rows)
-            if last is not None:
-                self.draft.add_table_header(ends[last], _header_text(rows[: last + 1], marked))
-
-
-def _header_text(rows: Sequence[Sequence[str]], marked: int) -> str:
-    """One row, or all of them that the document itself repeats on every page."""
-    shown = rows if marked else rows[-1:]
-    return " / ".join(_CELL_BORDER.join(row).strip() for row in shown)
+            # All rows that the document itself repeats on every page, else one that looks so.
+            shown, last = rows[:marked], marked - 1
+            if not 0 < marked < len(rows):
+                last, names = header_row(rows) or (-1, [])
+                shown = [names]
+            text = " / ".join(_CELL_BORDER.join(row).strip() for row in shown)
+            if last >= 0:
+                self.draft.add_table_header(ends[last], text)

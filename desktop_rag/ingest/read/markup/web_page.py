@@ -146,7 +146,7 @@ class HtmlTable:
             found = None if self.is_layout else header_row(self._rows)
             if found is None:
                 return
-            header, count = CELL_BORDER.join(self._rows[found]), found + 1
+            header, count = CELL_BORDER.join(found[1]), found[0] + 1
         draft.add_table_header(self._ends[count - 1], header)
 
     def _named_rows(self) -> int:
@@ -489,10 +489,10 @@ class _Page:
         self._tables[-1].start_cell(tag, attributes)
         self._pending.cells += self._tables[-1].cell_number > 1
 
-    def _fill(self, texts: Sequence[str]) -> None:
+    def _fill(self, texts: Sequence[str], tag: str = "th") -> None:
         """Write the text of a merged cell once more for each column or row that it covers."""
         for text in texts:
-            self._start_cell("td", {})
+            self._start_cell(tag, {})
             if text:
                 self._emit(text)
         self._is_in_cell = False
@@ -500,7 +500,7 @@ class _Page:
     def _end_in_table(self, tag: str) -> None:
         if tag in CELLS:
             if self._is_in_cell:
-                self._fill(self._tables[-1].end_cell())
+                self._fill(self._tables[-1].end_cell(), tag)
             return
         if tag == "tr" and self._tables and not self._tables[-1].is_layout:
             self._fill(self._tables[-1].reached())

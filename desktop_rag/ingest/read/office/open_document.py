@@ -1,7 +1,7 @@
 """OpenDocument texts (ODT) and presentations (ODP). Runs in the parser process."""
 
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 
 from desktop_rag.ingest.read.foundation.addresses import behind
@@ -333,6 +333,7 @@ class _TextReader:
 
     def _write_table(self, table: Element) -> None:
         self._blocks.end_table()
+        above: dict[int, tuple[str, int]] = {}
         for row, is_header in rows_of(table):
             cells = list(cells_of(row))
             texts = [list(paragraphs_of(cell)) for cell in cells]
@@ -344,8 +345,35 @@ class _TextReader:
                 for item in descendants(cell, "note", "annotation"):
                     is_note = local_name(item) == "note"
                     self._blocks.add_note(note_text(item) if is_note else comment_text(item))
-            self._blocks.add_row((" ".join(lines) for lines in texts), is_header=is_header)
+            self._blocks.add_row(_spread(cells, texts, above), is_header=is_header)
         self._blocks.end_table()
+
+
+def _spread(
+    cells: Sequence[Element], texts: Sequence[list[str]], above: dict[int, tuple[str, int]]
+) -> list[str]:
+    """A text for each column: that of a merged cell stands wherever it reaches.
+
+    `above` holds the cells that reach into rows below: by column, the text and the rows to come.
+    """
+    spread = [" ".join(lines) for lines in texts]
+    # A cell alone in its row is a title.
+    is_title = len(list(filter(None, spread))) == 1 and not above
+    for column, cell in enumerate(() if is_title else cells):
+        if local_name(cell) == "table-cell":
+            wide, rows = (_number(cell, f"number-{what}-spanned") for what in ("columns", "rows"))
+            reach = range(column, min(column + min(wide, _MAX_REPEATED), len(cells)))
+            above |= dict.fromkeys(reach, (spread[column], rows))
+        text, rows = above.pop(column, ("", 0))
+        spread[column] = spread[column] or text
+        if rows > 1:
+            above[column] = text, rows - 1
+    return spread
+
+
+def _number(cell: Element, name: str) -> int:
+    number = attribute(cell, name)
+    return int(number) if number.isdecimal() else 1
 
 
 def _write_slides(styles: OpenStyles, body: Element, draft: DocumentDraft) -> str:

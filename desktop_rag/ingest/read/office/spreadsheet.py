@@ -108,8 +108,8 @@ class RowWriter:
             return
         found = header_row(sample)
         if found is not None:
-            self._header = tuple(sample[found])
-            start = ends[found]
+            self._header = tuple(found[1])
+            start = ends[found[0]]
         elif self._header and all(_is_below(self._header, row) for row in sample):
             start = self._table_offset
         else:

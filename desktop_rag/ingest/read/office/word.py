@@ -402,9 +402,11 @@ def _spread(
     spread = [""] * _columns(child(row, "trPr"), "gridBefore", 0)
     for cell, text in zip(cells, texts, strict=True):
         properties = child(cell, "tcPr")
-        merged = child(properties, "vMerge")
-        goes_on = merged is not None and attribute(merged) != "restart"
-        shown = above[len(spread)] if goes_on and len(spread) < len(above) else text
+        shown = text
+        for before, kind in ((above[len(spread) :], "vMerge"), (spread[-1:], "hMerge")):
+            merged = child(properties, kind)
+            if before and merged is not None and attribute(merged) != "restart":
+                shown = before[0]
         spread += [shown] * _columns(properties, "gridSpan", 1)
     return spread
 

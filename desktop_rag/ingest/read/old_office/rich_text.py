@@ -204,6 +204,10 @@ class _Reader:
         self._margins: list[str] = []
         self._cell: list[str] = []
         self._row: list[list[str]] = []
+        # How each cell of a row is joined with another, and the texts of the row before.
+        self._joins: list[str] = []
+        self._join = ""
+        self._above: list[str] = []
 
     def take(self, token: RtfToken) -> None:
         """Take the next token."""
@@ -389,6 +393,13 @@ class _Reader:
             self._cell = []
         elif word == "row":
             self._end_row()
+        elif word == "trowd":
+            self._joins = []
+        elif word in ("clmrg", "clvmrg"):
+            self._join = word
+        elif word == "cellx":
+            self._joins.append(self._join)
+            self._join = ""
 
     # --- ends ------------------------------------------------------------------------------------
 
@@ -485,5 +496,10 @@ class _Reader:
             for text in (text for cell in row for text in cell):
                 self._blocks.add_paragraph(text)
         else:
-            self._blocks.add_row(" ".join(cell) for cell in row)
+            texts = [" ".join(cell) for cell in row]
+            for n, join in enumerate(self._joins[: len(texts)]):
+                before = texts[n - 1 : n] if join == "clmrg" else self._above[n : n + 1]
+                texts[n] = before[0] if join and before else texts[n]
+            self._above = texts
+            self._blocks.add_row(texts)
             self._label = ""

@@ -263,11 +263,11 @@ def _write(
         for table in page.tables:
             found = header_row(table.rows()[:SAMPLE_ROWS])
             if found is not None:
-                head = _CELL_BORDER.join(filter(None, table.rows()[found]))
+                head = _CELL_BORDER.join(filter(None, found[1]))
             elif not table.continues(before):
                 head = ""
             before = table
-            start, end = _place_of(table, 0 if found is None else found + 1, text, done)
+            start, end = _place_of(table, found[0] + 1 if found else 0, text, done)
             if head and end > start:
                 draft.add(text[done:start])
                 place = draft.length

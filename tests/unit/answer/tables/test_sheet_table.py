@@ -165,6 +165,8 @@ def test_merged_headers_of_two_rows_are_joined() -> None:
         "Line", "2025 Q1", "2025 Q2", "2026 Q1", "2026 Q2",
     ]  # fmt: skip
     assert cells(table)["2026 Q2"] == ["4", "8"]
+    titled = first_table(written(("Sums", [["Sums of 2025 and 2026"], *rows])))
+    assert [column.name for column in titled.columns] == [column.name for column in table.columns]
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,26 @@ def test_tables_are_rows_and_their_marked_header_is_known() -> None:
     assert document.text[header.start : header.end].strip() == "Ann | Rome"
 
 
+def test_a_merged_cell_says_its_text_wherever_it_reaches() -> None:
+    def cell(text: str, columns: int = 1, rows: int = 1) -> str:
+        spans = f'table:number-columns-spanned="{columns}" table:number-rows-spanned="{rows}"'
+        return f"<table:table-cell {spans}>{paragraphs(text)}</table:table-cell>"
+
+    covered = "<table:covered-table-cell/>"
+    rows = (
+        cell("Mills of the fjord", 3) + covered * 2,
+        cell("Mill", 1, 2) + cell("2031", 2) + covered,
+        covered + cell("Rye") + cell("Oats"),
+        cell("Vik") + cell("8") + cell("9"),
+    )
+    table = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
+    document = read(f"<table:table>{table}</table:table>")
+    assert document.text == (
+        "Mills of the fjord |  |\nMill | 2031 | 2031\nMill | Rye | Oats\nVik | 8 | 9"
+    )
+    assert [header.text for header in document.table_headers] == ["Mill | 2031 Rye | 2031 Oats"]
+
+
 def test_cells_repeated_a_million_times_stay_few() -> None:
     repeated = 'table:number-columns-repeated="1000000"'
     cell = f"<table:table-cell {repeated}>{paragraphs('x')}</table:table-cell>"

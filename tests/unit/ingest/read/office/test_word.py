@@ -189,9 +189,12 @@ def test_a_merged_cell_says_its_text_wherever_it_reaches() -> None:
         f"<w:tr>{spanned('', on)}{spanned('Rye', '')}{spanned('Oats', '')}</w:tr>"
         f"<w:tr>{spanned('Ostby', '')}{spanned('7', '')}{spanned('9', '')}</w:tr>"
     )
-    assert text_of(f"<w:tbl>{rows}</w:tbl>") == (
-        "Mill | 2031 | 2031\nMill | Rye | Oats\nOstby | 7 | 9"
-    )
+    document = parse("a.docx", make_docx(f"<w:tbl>{rows}</w:tbl>"))
+    assert document.text == "Mill | 2031 | 2031\nMill | Rye | Oats\nOstby | 7 | 9"
+    assert [header.text for header in document.table_headers] == ["Mill | 2031 Rye | 2031 Oats"]
+    first, on = '<w:hMerge w:val="restart"/>', "<w:hMerge/>"
+    old = f"<w:tr>{spanned('2031', first)}{spanned('', on)}{spanned('2032', '')}</w:tr>"
+    assert text_of(f"<w:tbl>{old}</w:tbl>") == "2031 | 2031 | 2032"
 
 
 def test_ticks_and_choices_of_old_forms_are_written() -> None:

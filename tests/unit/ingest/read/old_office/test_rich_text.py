@@ -61,6 +61,15 @@ def test_rows_of_a_table_are_lines() -> None:
     assert read(body).text == "before\n\nName | Fee\nAnn | 1 2\n\nafter"
 
 
+def test_a_merged_cell_says_its_text_wherever_it_reaches() -> None:
+    row = r"\trowd%s\cellx1%s\cellx2%s\cellx3\pard\intbl %s\cell %s\cell %s\cell\row "
+    rows = row % (r"\clvmgf", r"\clmgf", r"\clmrg", "Mill", "2031", "")
+    rows += row % (r"\clvmrg", "", "", "", "Rye", "Oats") + row % ("", "", "", "Vik", "8", "9")
+    document = read(rows)
+    assert document.text == "Mill | 2031 | 2031\nMill | Rye | Oats\nVik | 8 | 9"
+    assert [header.text for header in document.table_headers] == ["Mill | 2031 Rye | 2031 Oats"]
+
+
 def test_list_items_have_the_label_that_stands_with_them() -> None:
     body = (
         r"{\listtext\pard 1.\tab}\pard\ls1 one\par"
