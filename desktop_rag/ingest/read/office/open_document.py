@@ -19,6 +19,7 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     local_name,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
+from desktop_rag.ingest.read.office.formulas import mathml
 from desktop_rag.ingest.read.office.sheet_extras import said_by
 from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter
 
@@ -229,7 +230,19 @@ def _read(source: SourceFile, write: Callable[[OfficePackage, OpenStyles, Elemen
         title = next(descendants(package.root("meta.xml"), "title"), None)
         styles = OpenStyles(package)
         styles.show_looks(body)
+        _show_formulas(package, body)
         return write(package, styles, body) or one_line(getattr(title, "text", None) or "")
+
+
+def _show_formulas(package: OfficePackage, body: Element) -> None:
+    """Write formulas, which are objects in parts of their own or in place, into their frames."""
+    for item in list(descendants(body, "object")):
+        part = attribute(item, "href").removeprefix("./")
+        root = package.root(f"{part}/content.xml") if part else child(item, "math")
+        if root is not None and local_name(root) == "math":
+            line = item.makeelement("p")
+            line.text = mathml(root)
+            item.addprevious(line)
 
 
 def _refuse_encrypted(archive: zipfile.ZipFile) -> None:

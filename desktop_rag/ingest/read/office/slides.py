@@ -21,6 +21,7 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     reference,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
+from desktop_rag.ingest.read.office.formulas import formula
 from desktop_rag.ingest.read.office.sheet_extras import chart_lines, said_by
 from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter, given_title
 
@@ -175,7 +176,9 @@ def _lines(body: Element | None) -> Iterator[str]:
 def _runs(element: Element, look: Look = PLAIN) -> Iterator[tuple[str, Look]]:
     for part in children(element):
         name = local_name(part)
-        if name == "t":
+        if said := formula(part, lambda inner: in_looks(_runs(inner))):
+            yield said, look
+        elif name == "t":
             yield (part.text or "").replace(_SOFT_HYPHEN, ""), look
         elif name == "br":
             yield "\n", PLAIN

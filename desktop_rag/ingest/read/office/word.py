@@ -14,7 +14,7 @@ from desktop_rag.ingest.read.foundation.addresses import address_of_field, behin
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter, counted, is_for_layout
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import open_archive
-from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks, lowered, raised
+from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.ooxml import (
     Element,
     OfficePackage,
@@ -27,6 +27,7 @@ from desktop_rag.ingest.read.foundation.ooxml import (
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.markup import web_page
+from desktop_rag.ingest.read.office.formulas import formula
 from desktop_rag.ingest.read.office.sheet_extras import chart_lines, said_by
 
 _HEADING_NAME = re.compile(r"heading (\d)", re.IGNORECASE)
@@ -174,7 +175,6 @@ def _number(text: str, default: int) -> int:
 
 
 _OFF = {"0", "false", "off", "none"}
-_MATHS = {"f", "rad", "sSup", "sSub", "sSubSup"}
 # Boxes of the fonts Wingdings and Wingdings 2, by the last two digits of their letters.
 _TICKED, _UNTICKED = "☒", "☐"
 _SYMBOLS = {
@@ -448,8 +448,8 @@ def _written(part: Element, name: str, found: _ParagraphExtras) -> str | None:
     """What an element itself writes; None for one that only holds others."""
     if name in _CHARACTERS:
         return _CHARACTERS[name]
-    if name in _MATHS:
-        return _formula(part, found)
+    if said := formula(part, lambda inner: in_looks(_runs(inner, found))):
+        return said
     match name:
         case "t":
             return part.text or ""
@@ -485,29 +485,6 @@ def _look_of(run: Element) -> Look:
     return Look(
         place == "superscript", place == "subscript", has("strike", "dstrike"), has("vanish")
     )
-
-
-def _formula(part: Element, found: _ParagraphExtras) -> str:
-    """A fraction, power, index or root on one line."""
-
-    def said(name: str) -> str:
-        inner = child(part, name)
-        return "" if inner is None else in_looks(_runs(inner, found)).strip()
-
-    match local_name(part):
-        case "f":
-            return f"{_together(said('num'))}/{_together(said('den'))}"
-        case "rad":
-            return f"√{_together(said('e'))}"
-        case _:
-            up, down = said("sup"), said("sub")
-            power = raised(up) if raised(up) != up else up and f"^{_together(up)}"
-            index = lowered(down) if lowered(down) != down else down and f"_{_together(down)}"
-            return f"{_together(said('e'))}{index}{power}"
-
-
-def _together(text: str) -> str:
-    return text if re.fullmatch(r"\w*|[\d.,]+|\(.*\)", text) else f"({text})"
 
 
 def _field_value(field: Element) -> str:

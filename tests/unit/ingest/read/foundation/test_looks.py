@@ -160,6 +160,59 @@ def test_formulas_of_pages(formula: str, said: str) -> None:
     assert html(f"<p><math>{formula}</math></p>") == said
 
 
+MATHS = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+
+
+def m(name: str, *inner: str) -> str:
+    """An element of Office Math; a text that is no element becomes a run."""
+    parts = (each if each.startswith("<") else f"<m:r><m:t>{each}</m:t></m:r>" for each in inner)
+    return f"<m:{name}>{''.join(parts)}</m:{name}>"
+
+
+FORMULAS = [
+    (m("f", m("num", "3"), m("den", "4")), "3/4"),
+    (m("rad", m("deg", "3"), m("e", "27")), "∛27"),
+    (m("rad", m("deg", "n"), m("e", "a+b")), "ⁿ√(a+b)"),
+    (m("sSup", m("e", "x"), m("sup", "k")), "x^k"),
+    (
+        m("nary", '<m:naryPr><m:chr m:val="∑"/></m:naryPr>', m("sub", "i=1"), m("sup", "n"),
+          m("e", "x")),
+        "∑_(i=1)ⁿ x",
+    ),
+    (
+        m("d", '<m:dPr><m:begChr m:val="["/><m:endChr m:val="]"/></m:dPr>',
+          m("e", m("m", m("mr", m("e", "1"), m("e", "2")), m("mr", m("e", "3"), m("e", "4"))))),
+        "[1, 2; 3, 4]",
+    ),
+    (m("d", m("e", "n"), m("e", "k")), "(n|k)"),
+    (m("eqArr", m("e", "x=1"), m("e", "y=2")), "x=1; y=2"),
+    (m("sPre", m("sub", "6"), m("sup", "14"), m("e", "C")), "₆¹⁴C"),
+    (m("func", m("fName", m("limLow", m("e", "lim"), m("lim", "n"))), m("e", "x")), "lim_n x"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("formula", "said"), FORMULAS)
+def test_formulas_of_word_and_slides(formula: str, said: str) -> None:
+    body = f"<w:p><m:oMath {MATHS}>{formula}</m:oMath></w:p>"
+    assert parse("a.docx", make_docx(body)).text == said
+    inside = f"<a14:m xmlns:a14='main'><m:oMath {MATHS}>{formula}</m:oMath></a14:m>"
+    slides = make_pptx(slide_xml(shape(body=f"<a:p>{inside}</a:p>")))
+    assert parse("a.pptx", slides).text == said
+
+
+def test_formulas_of_open_documents() -> None:
+    inside = "<mfrac><mn>3</mn><mn>4</mn></mfrac><mo>+</mo><mroot><mn>27</mn><mn>3</mn></mroot>"
+    inside += "<msup><mi>x</mi><mn>2</mn></msup><annotation>3 over 4</annotation>"
+    formula = f'<math xmlns="http://www.w3.org/1998/Math/MathML"><mrow>{inside}</mrow></math>'
+    link = 'xmlns:xlink="http://www.w3.org/1999/xlink" xlink:href="./Object 1"'
+    frame = f"<draw:frame><draw:object {link}/></draw:frame>"
+    more = {"Object 1/content.xml": formula}
+    content = make_open("text", f"<text:p>k = {frame} m</text:p>", "", more)
+    assert parse("a.odt", content).text == "k = 3/4+∛27x² m"
+    page = f"<draw:page>{frame}</draw:page>"
+    assert parse("a.odp", make_open("presentation", page, "", more)).text == "3/4+∛27x²"
+
+
 def test_formulas_of_word() -> None:
     def part(text: str) -> str:
         return f"<m:r><m:t>{text}</m:t></m:r>"
