@@ -4,6 +4,7 @@ The XML is walked here and not by a library, so that content controls, tracked i
 boxes and notes are not left out, nor files of the strict kind. Runs in the parser process.
 """
 
+import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -193,7 +194,7 @@ _NOTE_PARTS = {"footnoteReference": "/footnotes", "endnoteReference": "/endnotes
 _DRAWN = {"chart": "id", "relIds": "dm"}
 _LINKS, _IN_FIELDS = ("{*}hyperlink", "{*}fldSimple", "{*}instrText"), ("{*}fldChar", "{*}t")
 _MAX_COLUMNS = 60
-_PAGES = (".htm", ".html", ".xhtml", ".mht")
+_PAGES = (".htm", ".html", ".xhtml")
 
 
 def read(source: SourceFile, draft: DocumentDraft) -> str:
@@ -293,11 +294,17 @@ class _Reader:
                 self._write(block)
 
     def _write_chunk(self, relation: str) -> None:
-        """Write a page that is kept in a part of its own; Word takes it in when it next saves."""
+        """Write a page that is kept in a part of its own; a file of another kind stays beside it.
+
+        Word takes it in when it next saves.
+        """
         part = self._relations.get(relation, ("", ""))[1]
         data = self._package.content(part)
-        if data is None or not part.lower().endswith(_PAGES):
+        if data is None:
             self._blocks.draft.warn("A document inside this one is not read.")
+            return
+        if not part.lower().endswith(_PAGES):
+            self._blocks.draft.attach(posixpath.basename(part), data)
             return
         page = DocumentDraft(self._blocks.draft.max_chars)
         web_page.write(web_page.decoded(data, page), page)

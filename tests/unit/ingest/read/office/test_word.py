@@ -218,5 +218,17 @@ def test_a_page_kept_in_a_part_of_its_own_is_read() -> None:
     document = parse("a.docx", make_zip(parts | {"word/page.html": page}))
     assert document.text == "The valve of the tug Mirre opens at 6.5 bar.\n\nafter"
     assert document.warnings == ()
+    mime = b"MIME-Version: 1.0\r\nContent-Type: text/html\r\n\r\n" + page.encode()
+    for name, inside in {
+        "c.mht": mime,
+        "c.docx": make_docx(paragraph("The valve of the tug Mirre opens at 6.5 bar.")),
+        "c.rtf": rb"{\rtf1 The valve of the tug Mirre opens at 6.5 bar.}",
+        "c.txt": b"The valve of the tug Mirre opens at 6.5 bar.",
+    }.items():
+        parts["word/_rels/document.xml.rels"] = relations({name: "aFChunk"})
+        [part] = parse("a.docx", make_zip(parts | {f"word/{name}": inside})).parts
+        assert part.name == name
+        assert part.document
+        assert part.document.text == "The valve of the tug Mirre opens at 6.5 bar."
     del parts["word/_rels/document.xml.rels"]
     assert parse("a.docx", make_zip(parts)).warnings == ("A document inside this one is not read.",)
