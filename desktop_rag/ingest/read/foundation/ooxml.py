@@ -5,6 +5,7 @@ Runs in the parser process.
 """
 
 import posixpath
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from desktop_rag.ingest.read.foundation.source_file import Unreadable
 
 # An lxml element.
 Element = Any
+PICTURES_UNREAD = "Pictures without a description are not read: {}."
+_FILE_NAME = re.compile(r"(?:\S*[\\/])?[^\s\\/]+\.[A-Za-z]{3,4}")
 
 
 class OfficePackage:
@@ -128,3 +131,10 @@ def attribute(element: Element | None, name: str = "val") -> str:
     if element is None:
         return ""
     return next((v for key, v in element.attrib.items() if key.rpartition("}")[2] == name), "")
+
+
+def picture_text(*descriptions: str) -> str:
+    """The first description of a picture; "" without one, or where it only names a file."""
+    texts = (" ".join(each.split()) for each in descriptions)
+    said = (text for text in texts if text and not _FILE_NAME.fullmatch(text))
+    return next((f"[Picture: {text}]" for text in said), "")

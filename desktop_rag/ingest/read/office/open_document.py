@@ -10,6 +10,7 @@ from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one
 from desktop_rag.ingest.read.foundation.encryption import encrypted_for_good, open_archive
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.ooxml import (
+    PICTURES_UNREAD,
     Element,
     OfficePackage,
     attribute,
@@ -17,6 +18,7 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     children,
     descendants,
     local_name,
+    picture_text,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.office.formulas import mathml
@@ -150,7 +152,6 @@ def texts_of(element: Element, met: list[Element]) -> Iterator[str]:
         elif name in {"text-box", "annotation"}:
             met.append(part)
         elif name != "object" and name not in DROPPED:
-            # Only what is written, not the titles that programs give to pictures.
             is_frame = name in {"frame", "g", "custom-shape", "a"}
             yield from _frame_texts(part, met) if is_frame else texts_of(part, met)
         yield part.tail or ""
@@ -211,15 +212,18 @@ _BORDER = " | "
 
 def read_text(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft with a text; the title is the Title paragraph, else that of the properties."""
-    return _read(source, lambda package, styles, body: _write_text(package, styles, body, draft))
+    return _read(source, draft, _write_text)
 
 
 def read_slides(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft with slides; the title is that of the properties."""
-    return _read(source, lambda _package, styles, body: _write_slides(styles, body, draft))
+    return _read(source, draft, _write_slides)
 
 
-def _read(source: SourceFile, write: Callable[[OfficePackage, OpenStyles, Element], str]) -> str:
+_Write = Callable[[OfficePackage, OpenStyles, Element, DocumentDraft], str]
+
+
+def _read(source: SourceFile, draft: DocumentDraft, write: _Write) -> str:
     with open_archive(source) as archive:
         package = OfficePackage(archive)
         content = package.root("content.xml")
@@ -230,19 +234,28 @@ def _read(source: SourceFile, write: Callable[[OfficePackage, OpenStyles, Elemen
         title = next(descendants(package.root("meta.xml"), "title"), None)
         styles = OpenStyles(package)
         styles.show_looks(body)
-        _show_formulas(package, body)
-        return write(package, styles, body) or one_line(getattr(title, "text", None) or "")
+        _show_drawn(package, body, draft)
+        return write(package, styles, body, draft) or one_line(getattr(title, "text", None) or "")
 
 
-def _show_formulas(package: OfficePackage, body: Element) -> None:
-    """Write formulas, which are objects in parts of their own or in place, into their frames."""
-    for item in list(descendants(body, "object")):
-        part = attribute(item, "href").removeprefix("./")
-        root = package.root(f"{part}/content.xml") if part else child(item, "math")
-        if root is not None and local_name(root) == "math":
-            line = item.makeelement("p")
-            line.text = mathml(root)
-            item.addprevious(line)
+def _show_drawn(package: OfficePackage, body: Element, draft: DocumentDraft) -> None:
+    """Write into frames the formulas, and what is said of the pictures, that are in them."""
+    pictures = 0
+    for frame in list(descendants(body, "frame")):
+        line = frame.makeelement("p")
+        if (item := child(frame, "object")) is not None:
+            part = attribute(item, "href").removeprefix("./")
+            root = package.root(f"{part}/content.xml") if part else child(item, "math")
+            if root is not None and local_name(root) == "math":
+                line.text = mathml(root)
+        elif child(frame, "image") is not None and child(frame, "object-ole") is None:
+            texts = (getattr(child(frame, name), "text", None) or "" for name in ("desc", "title"))
+            line.text = picture_text(*texts)
+            pictures += not line.text
+        if line.text:
+            frame.append(line)
+    if pictures:
+        draft.warn(PICTURES_UNREAD.format(pictures))
 
 
 def _refuse_encrypted(archive: zipfile.ZipFile) -> None:
@@ -389,7 +402,7 @@ def _number(cell: Element, name: str) -> int:
     return int(number) if number.isdecimal() else 1
 
 
-def _write_slides(styles: OpenStyles, body: Element, draft: DocumentDraft) -> str:
+def _write_slides(_: OfficePackage, styles: OpenStyles, body: Element, draft: DocumentDraft) -> str:
     writer = SlideWriter(draft)
     pages = (page for page in descendants(child(body, "presentation"), "page"))
     for number, page in enumerate(pages, 1):

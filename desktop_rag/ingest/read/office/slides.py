@@ -11,6 +11,7 @@ from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one
 from desktop_rag.ingest.read.foundation.encryption import open_archive
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.ooxml import (
+    PICTURES_UNREAD,
     Element,
     OfficePackage,
     attribute,
@@ -18,6 +19,7 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     children,
     descendants,
     local_name,
+    picture_text,
     reference,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
@@ -47,7 +49,7 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
         relations = package.relations(main)
         authors = _authors(package, main)
         writer = SlideWriter(draft)
-        title = ""
+        title, pictures = "", 0
         for number, item in enumerate(children(child(presentation, "sldIdLst")), 1):
             part = relations.get(reference(item), ("", ""))[1]
             root = package.root(part)
@@ -60,6 +62,9 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
             if number == 1 and reader.is_title_slide:
                 title = slide.title
             writer.write(number, slide)
+            pictures += reader.pictures
+        if pictures:
+            draft.warn(PICTURES_UNREAD.format(pictures))
         return one_line(title) or given_title(package.title())
 
 
@@ -68,6 +73,7 @@ class _SlideReader:
 
     def __init__(self, package: OfficePackage, part: str, authors: dict[str, str]) -> None:
         self.is_title_slide = False
+        self.pictures = 0
         self._package = package
         self._authors = authors
         self._relations = package.relations(part)
@@ -90,6 +96,11 @@ class _SlideReader:
                 self._add_shape(shape)
             elif name == "graphicFrame":
                 self._add_frame(shape)
+            elif name == "pic":
+                named = child(child(shape, "nvPicPr"), "cNvPr")
+                said = picture_text(attribute(named, "descr"), attribute(named, "title"))
+                self._slide.blocks.append(said)
+                self.pictures += not said
             elif name in {"grpSp", "AlternateContent", "Choice"}:
                 self._walk(shape)
 

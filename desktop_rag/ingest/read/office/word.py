@@ -17,6 +17,7 @@ from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import open_archive
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.ooxml import (
+    PICTURES_UNREAD,
     Element,
     OfficePackage,
     attribute,
@@ -24,6 +25,7 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     children,
     descendants,
     local_name,
+    picture_text,
     reference,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
@@ -218,6 +220,7 @@ class _ParagraphExtras:
     drawings: list[tuple[str, str]] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
+    pictures: int = 0
 
 
 @dataclass(slots=True)
@@ -242,6 +245,7 @@ class _Reader:
         self._numbering = Numbering(self._root("/numbering"))
         self._notes = {kind: self._by_id(kind) for kind in _NOTE_PARTS.values()}
         self._comments = self._by_id("/comments")
+        self._pictures = 0
 
     @property
     def title(self) -> str:
@@ -266,6 +270,8 @@ class _Reader:
         ]
         self._blocks.add_margins(margins)
         self._blocks.finish()
+        if self._pictures:
+            self._blocks.draft.warn(PICTURES_UNREAD.format(self._pictures))
 
     def _root(self, kind: str) -> Element | None:
         """The root of the first part that is related in this way."""
@@ -338,6 +344,7 @@ class _Reader:
 
     def _add_notes(self, found: _ParagraphExtras) -> None:
         """Write each note and comment once, where it is first referred to."""
+        self._pictures += found.pictures
         for kind, number in found.notes:
             note = self._notes[_NOTE_PARTS[kind]].pop(number, None)
             if note is not None:
@@ -464,6 +471,11 @@ def _written(part: Element, name: str, found: _ParagraphExtras) -> str | None:
             return _SYMBOLS.get(attribute(part, "char").upper()[-2:], "")
         case "ffData":
             return _field_value(part)
+        case "docPr":
+            said = picture_text(attribute(part, "descr"), attribute(part, "title"))
+            picture = next(descendants(part.getparent(), "pic"), None)
+            found.pictures += picture is not None and not said
+            return said
         case _:
             return None
 
@@ -527,5 +539,6 @@ def _paragraphs(element: Element | None, found: _ParagraphExtras | None = None) 
             if found:
                 found.notes += met.notes
                 found.comments += met.comments
+                found.pictures += met.pictures
         elif name not in _DROPPED:
             yield from _paragraphs(part, found)

@@ -164,6 +164,17 @@ def test_slides_have_their_places_notes_and_tables() -> None:
     assert document.headings[0].title == "First"
 
 
+@pytest.mark.parametrize(("kind", "around"), [("text", "text:p"), ("presentation", "draw:page")])
+def test_descriptions_of_pictures_are_read_and_pictures_without_one_counted(
+    kind: str, around: str
+) -> None:
+    frame = "<draw:frame><draw:image/>{}</draw:frame>"
+    body = frame.format('<svg:desc xmlns:svg="svg">A map of Mirre</svg:desc>') + frame.format("")
+    document = parse(f"a.od{kind[0]}", make_open(kind, f"<{around}>{body}</{around}>"))
+    assert document.text == "[Picture: A map of Mirre]"
+    assert document.warnings == ("Pictures without a description are not read: 1.",)
+
+
 def test_a_hidden_slide_says_so() -> None:
     properties = '<style:drawing-page-properties presentation:visibility="hidden"/>'
     style = f'<style:style style:name="dp1">{properties}</style:style>'

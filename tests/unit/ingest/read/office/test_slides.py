@@ -145,6 +145,13 @@ def test_entities_and_foreign_parts_are_refused() -> None:
     assert caught.value.hint == "It declares XML entities."
 
 
+def test_descriptions_of_pictures_are_read_and_pictures_without_one_counted() -> None:
+    picture = "<p:pic><p:nvPicPr><p:cNvPr {}/></p:nvPicPr></p:pic>"
+    document = read(picture.format('descr="A map of Mirre"'), picture.format('descr="logo.jpeg"'))
+    assert document.text == "[Picture: A map of Mirre]"
+    assert document.warnings == ("Pictures without a description are not read: 1.",)
+
+
 def test_a_hidden_slide_says_so() -> None:
     hidden = slide_xml(shape("2031", kind="title")).replace("<p:sld ", '<p:sld show="0" ')
     assert parse("a.pptx", make_pptx(hidden)).text == "2031\n\n[Hidden slide]"

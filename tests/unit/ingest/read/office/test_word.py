@@ -208,6 +208,16 @@ def test_ticks_and_choices_of_old_forms_are_written() -> None:
     assert text_of(body) == "☒ boat☐ bus☒ paid\n\nRiga"
 
 
+def test_descriptions_of_pictures_are_read_and_pictures_without_one_counted() -> None:
+    picture = "<w:r><w:drawing><w:inline><w:docPr {}/><w:pic/></w:inline></w:drawing></w:r>"
+    said = "".join(map(picture.format, ('descr="A map  of Mirre"', 'title="Tides"')))
+    named = picture.format('descr="C:\\pictures\\logo.png" name="Picture 3"')
+    table = f"<w:tbl><w:tr><w:tc><w:p>{named}</w:p></w:tc>{spanned('x', '')}</w:tr></w:tbl>"
+    document = parse("a.docx", make_docx(f"<w:p>{said}{named}</w:p>{table}"))
+    assert document.text == "[Picture: A map of Mirre][Picture: Tides]\n\n| x"
+    assert document.warnings == ("Pictures without a description are not read: 2.",)
+
+
 def test_a_page_kept_in_a_part_of_its_own_is_read() -> None:
     space = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
     content = make_docx(f'<w:altChunk {space} r:id="r0"/>{paragraph("after")}')
