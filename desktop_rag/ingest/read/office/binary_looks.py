@@ -1,11 +1,12 @@
-"""What sheets of binary workbooks (XLS, XLSB) show beside their values: their number formats.
+"""What sheets of binary workbooks (XLS, XLSB) show beside their values, as `sheet_looks` has it.
 
-Only records of formats and of cells with numbers are looked at; the rest is skipped by its size.
-Damaged records end the looking, not the reading. Runs in the parser process.
+Only records of formats, rows, columns and cells with numbers are looked at; the rest is skipped by
+its size. Damaged records end the looking, not the reading. Runs in the parser process.
 """
 
 import struct
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from desktop_rag.ingest.read.foundation.ooxml import OfficePackage
 from desktop_rag.ingest.read.office.sheet_looks import (
@@ -17,15 +18,21 @@ from desktop_rag.ingest.read.office.sheet_looks import (
     telling_formats,
 )
 
-_Shows = dict[int, dict[int, Show]]
 # Records as the specifications of XLS call them.
 _EOF, _BOUNDSHEET, _XF, _FORMAT = 0x000A, 0x0085, 0x00E0, 0x041E
-_NUMBERS = {0x0203, 0x027E, 0x0006}
+_FORMULA, _ROW_INFO, _COLUMNS, _FILTERED = 0x0006, 0x0208, 0x007D, 0x009B
+_NUMBERS = {0x0203, 0x027E, _FORMULA}
+# The value of a formula that is an empty text.
+_EMPTY, _NO_NUMBER = b"\3", b"\xff\xff"
 _MULRK, _MULRK_SIZE = 0x00BD, 6
 _BOF, _BIFF8 = 0x0809, b"\x00\x06"
 # … and those of XLSB.
 _ROW, _BUNDLE_SHEET, _FMT, _CELL_XF, _CELL_XFS, _CELL_XFS_END = 0, 156, 44, 47, 617, 618
-_REALS = {2, 5, 9}
+_REALS, _TEXT_FORMULA, _FORMULAS = {2, 5, 9}, 8, {8, 9, 10, 11}
+_COLUMN_INFO, _FILTER_COLUMN, _ROW_BYTES = 60, 163, 12
+# Bits of a row and of columns that hide them, and those that say how deep in closed groups.
+_ROW_HIDDEN, _ROW_GROUPED, _COLUMN_HIDDEN, _COLUMN_GROUPED = 0x20, 0x07, 0x0001, 0x0700
+_LAST_COLUMN, _LAST_XLSB_COLUMN = 0xFF, 0x3FFF
 _BITS, _MORE = 7, 0x80
 
 
@@ -48,10 +55,7 @@ def xls_looks(stream: bytes) -> dict[str, SheetLooks]:
                 name = _text(content[6:], 1, 2 if is_wide else 1, is_wide=is_wide)
                 sheets[name] = int.from_bytes(content[:4], "little")
         formats = telling_formats(codes.get(number, "") for number in used)
-        return {
-            name: _looks(_xls_cells(stream, start), formats)
-            for name, start in (sheets.items() if formats else ())
-        }
+        return {name: _xls_sheet(stream, start, formats).looks() for name, start in sheets.items()}
     except struct.error:
         return {}
 
@@ -74,16 +78,65 @@ def _text(content: bytes, size: int, skipped: int, *, is_wide: bool) -> str:
     return content[skipped : skipped + count].decode("cp1252", "replace")
 
 
-def _xls_cells(stream: bytes, start: int) -> Iterator[tuple[int, int, int]]:
-    """Row, column and style of each number."""
+@dataclass(slots=True)
+class _Sheet:
+    """What the records of a sheet say, row after row."""
+
+    formats: Mapping[int, str]
+    shows: dict[int, dict[int, Show]] = field(default_factory=dict)
+    hidden_rows: set[int] = field(default_factory=set)
+    hidden_columns: set[int] = field(default_factory=set)
+    is_filtered: bool = False
+    formulas: int = 0
+    empty_formulas: int = 0
+
+    def add_number(self, row: int, column: int, style: int) -> None:
+        """A cell with a number."""
+        if code := self.formats.get(style):
+            self.shows.setdefault(row, {})[column] = show_of(code)
+
+    def add_columns(self, first: int, last: int, flags: int, last_of_all: int) -> None:
+        """Columns that look alike; to the right end of a sheet its empty part is hidden."""
+        if flags & _COLUMN_HIDDEN and not flags & _COLUMN_GROUPED and last < last_of_all:
+            self.hidden_columns.update(range(first, last + 1))
+
+    def add_row(self, row: int, flags: int) -> None:
+        """The look of a row."""
+        if flags & _ROW_HIDDEN and not flags & _ROW_GROUPED:
+            self.hidden_rows.add(row)
+
+    def looks(self) -> SheetLooks:
+        """The looks of the whole sheet; rows that a filter hides are shown by a press."""
+        hidden = set[int]() if self.is_filtered else self.hidden_rows
+        rows = (
+            RowLooks(row, row in hidden, self.shows.get(row, {}))
+            for row in sorted(hidden | self.shows.keys())
+        )
+        # A formula may make an empty text, but hardly each of them.
+        unstored = self.formulas if self.formulas == self.empty_formulas else 0
+        return SheetLooks(rows, frozenset(self.hidden_columns), unstored)
+
+
+def _xls_sheet(stream: bytes, start: int, formats: Mapping[int, str]) -> _Sheet:
+    sheet = _Sheet(formats)
     for kind, content in _records(stream, start):
         if kind in _NUMBERS:
-            yield struct.unpack_from("<HHH", content)
+            sheet.add_number(*struct.unpack_from("<HHH", content))
+            sheet.formulas += kind == _FORMULA
+            is_empty = content[6:7] == _EMPTY and content[12:14] == _NO_NUMBER
+            sheet.empty_formulas += kind == _FORMULA and is_empty
         elif kind == _MULRK:
             row, column = struct.unpack_from("<HH", content)
             for n in range((len(content) - _MULRK_SIZE) // _MULRK_SIZE):
                 [style] = struct.unpack_from("<H", content, 4 + n * _MULRK_SIZE)
-                yield row, column + n, style
+                sheet.add_number(row, column + n, style)
+        elif kind == _ROW_INFO:
+            sheet.add_row(*struct.unpack_from("<H10xB", content))
+        elif kind == _COLUMNS:
+            sheet.add_columns(*struct.unpack_from("<HH4xH", content), _LAST_COLUMN)
+        elif kind == _FILTERED:
+            sheet.is_filtered = True
+    return sheet
 
 
 def xlsb_looks(package: OfficePackage, main: str) -> dict[str, SheetLooks]:
@@ -92,12 +145,12 @@ def xlsb_looks(package: OfficePackage, main: str) -> dict[str, SheetLooks]:
         formats = _xlsb_formats(package.content(next(package.related(main, "/styles"), "")) or b"")
         relations = package.relations(main)
         found: dict[str, SheetLooks] = {}
-        for kind, content in _brt_records(package.content(main) or b"") if formats else ():
+        for kind, content in _brt_records(package.content(main) or b""):
             if kind == _BUNDLE_SHEET:
                 reference, end = _wide(content, 8)
                 part = relations.get(reference, ("", ""))[1]
-                cells = _xlsb_cells(package.content(part) or b"")
-                found[_wide(content, end)[0]] = _looks(cells, formats)
+                sheet = _xlsb_sheet(package.content(part) or b"", formats)
+                found[_wide(content, end)[0]] = sheet.looks()
         return found
     except (struct.error, IndexError):
         return {}
@@ -116,14 +169,24 @@ def _xlsb_formats(content: bytes) -> Mapping[int, str]:
     return telling_formats(codes.get(number, "") for number in used)
 
 
-def _xlsb_cells(content: bytes) -> Iterator[tuple[int, int, int]]:
-    row = 0
+def _xlsb_sheet(content: bytes, formats: Mapping[int, str]) -> _Sheet:
+    sheet, row = _Sheet(formats), 0
     for kind, record in _brt_records(content):
         if kind == _ROW:
-            [row] = struct.unpack_from("<I", record)
+            row, flags = struct.unpack_from("<I7xB", record.ljust(_ROW_BYTES, b"\0"))
+            # Here the bit that hides is one lower.
+            sheet.add_row(row, flags << 1 & _ROW_HIDDEN | flags & _ROW_GROUPED)
         elif kind in _REALS:
             column, style = struct.unpack_from("<II", record)
-            yield row, column, style & 0xFFFFFF
+            sheet.add_number(row, column, style & 0xFFFFFF)
+        elif kind == _COLUMN_INFO:
+            sheet.add_columns(*struct.unpack_from("<II8xH", record), _LAST_XLSB_COLUMN)
+        elif kind == _FILTER_COLUMN:
+            sheet.is_filtered = True
+        if kind in _FORMULAS:
+            sheet.formulas += 1
+            sheet.empty_formulas += kind == _TEXT_FORMULA and not any(record[8:12])
+    return sheet
 
 
 def _brt_records(content: bytes) -> Iterator[tuple[int, bytes]]:
@@ -151,11 +214,3 @@ def _wide(content: bytes, position: int) -> tuple[str, int]:
     [count] = struct.unpack_from("<I", content, position)
     end = position + 4 + 2 * count
     return content[position + 4 : end].decode("utf-16-le", "replace"), end
-
-
-def _looks(cells: Iterator[tuple[int, int, int]], formats: Mapping[int, str]) -> SheetLooks:
-    shows: _Shows = {}
-    for row, column, style in cells:
-        if code := formats.get(style):
-            shows.setdefault(row, {})[column] = show_of(code)
-    return SheetLooks(RowLooks(row, shows=shows[row]) for row in sorted(shows))

@@ -412,7 +412,9 @@ def _ods_sheet(table: Element) -> SheetLooks:
             columns.update(range(column, column + count) if count < _MAX_COLUMNS // 2 else ())
         column += count
     addresses = dict(islice(_ods_addresses(table), _MAX_LINKS))
-    return SheetLooks(_ods_rows(table), frozenset(columns), addresses=addresses)
+    formulas = (cell for cell in descendants(table, "table-cell") if attribute(cell, "formula"))
+    unstored = sum(not attribute(cell, "value-type") for cell in formulas)
+    return SheetLooks(_ods_rows(table), frozenset(columns), unstored, addresses)
 
 
 def _ods_addresses(table: Element) -> Iterator[tuple[str, str]]:

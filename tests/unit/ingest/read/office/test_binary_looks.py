@@ -16,8 +16,8 @@ def record(kind: int, content: bytes = b"") -> bytes:
     return struct.pack("<HH", kind, len(content)) + content
 
 
-def xls() -> bytes:
-    """A workbook of Excel 97 with one sheet: a share, a code, two amounts, and a plain number."""
+def xls(more: bytes = b"") -> bytes:
+    """A workbook of Excel 97 with one sheet: a share, a code, two amounts, a number, and `more`."""
     formats = {9: "", 164: '"ORD-"0000', 165: "#,##0.00 €"}
     written = b"".join(
         record(0x041E, struct.pack("<HHB", n, len(code), 1) + code.encode("utf-16-le"))
@@ -35,7 +35,7 @@ def xls() -> bytes:
     name = "Größe".encode("cp1252")
     place = len(start) + len(record(0x0085, bytes(8) + name)) + len(record(0x000A))
     sheet = record(0x0085, struct.pack("<IHBB", place, 0, len(name), 0) + name)
-    return start + sheet + record(0x000A) + cells + record(0x000A)
+    return start + sheet + record(0x000A) + cells + more + record(0x000A)
 
 
 def shown(looks: SheetLooks, row: int) -> dict[int, str]:
@@ -48,6 +48,33 @@ def test_numbers_of_an_old_workbook_have_their_formats() -> None:
     assert [shown(looks["Größe"], row) for row in range(5)] == [
         {0: "700%", 1: "ORD-0007"}, {}, {}, {2: "7.00 €", 3: "7.00 €"}, {},
     ]  # fmt: skip
+
+
+def formula(row: int, kind: int) -> bytes:
+    return record(0x0006, struct.pack("<HHHB5xH8x", row, 0, 0, kind, 0xFFFF))
+
+
+def row_of(row: int, flags: int) -> bytes:
+    return record(0x0208, struct.pack("<H10xBxH", row, flags, 0))
+
+
+def columns(first: int, last: int, flags: int) -> bytes:
+    return record(0x007D, struct.pack("<HHHHH", first, last, 0, 0, flags))
+
+
+def test_hidden_rows_and_columns_of_an_old_workbook_are_known() -> None:
+    hidden = row_of(2, 0x20) + row_of(3, 0x21) + columns(4, 5, 1) + columns(6, 6, 0x101)
+    hidden += columns(9, 255, 1)
+    looks = xls_looks(xls(hidden))["Größe"]
+    assert looks.hidden_columns == {4, 5}
+    assert [looks.of_row(row).is_hidden for row in range(4)] == [False, False, True, False]
+    filtered = xls_looks(xls(hidden + record(0x009B)))["Größe"]
+    assert not any(filtered.of_row(row).is_hidden for row in range(4))
+
+
+def test_formulas_of_an_old_workbook_without_stored_values_are_counted() -> None:
+    assert xls_looks(xls(formula(5, 3) + formula(6, 3)))["Größe"].unstored == 2
+    assert xls_looks(xls(formula(5, 3) + formula(6, 0)))["Größe"].unstored == 0
 
 
 def test_damaged_records_end_the_looking() -> None:
@@ -94,6 +121,15 @@ def xlsb(sheet: bytes) -> OfficePackage:
         archive.writestr("xl/styles.bin", styles)
         archive.writestr("xl/worksheets/sheet1.bin", sheet)
     return OfficePackage(zipfile.ZipFile(content))
+
+
+def test_hidden_parts_and_formulas_of_a_binary_workbook_are_known() -> None:
+    cells = brt(60, struct.pack("<IIIIH", 2, 3, 0, 0, 1))
+    cells += brt(0, struct.pack("<IIHBBB", 1, 0, 0, 0, 0x10, 0))
+    cells += brt(8, struct.pack("<III", 0, 0, 0))
+    [looks] = xlsb_looks(xlsb(cells), "xl/workbook.bin").values()
+    assert (looks.hidden_columns, looks.unstored) == ({2, 3}, 1)
+    assert [looks.of_row(row).is_hidden for row in range(3)] == [False, True, False]
 
 
 def test_numbers_of_a_binary_workbook_have_their_formats() -> None:

@@ -348,6 +348,15 @@ def test_formulas_without_a_stored_value_are_counted() -> None:
     assert document.warnings == ("Formulas of the sheet S have no stored values: 1.",)
 
 
+def test_formulas_of_open_documents_without_a_stored_value_are_counted() -> None:
+    formula = '<table:table-cell table:formula="of:=1*2" {}/>'
+    stored = 'office:value-type="float" office:value="2"'
+    cells = formula.format("") + formula.format(stored)
+    rows = f"<table:table-row>{cells}</table:table-row>"
+    document = parse("a.ods", make_ods(f'<table:table table:name="S">{rows}</table:table>'))
+    assert document.warnings == ("Formulas of the sheet S have no stored values: 1.",)
+
+
 def test_open_document_dates_and_addresses_are_read_as_shown() -> None:
     xlink = 'xmlns:xlink="http://www.w3.org/1999/xlink"'
     link = f'<text:a {xlink} xlink:href="https://example.org/rope">Rope</text:a>'
