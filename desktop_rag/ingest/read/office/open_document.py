@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 
 from desktop_rag.ingest.read.foundation.addresses import behind
-from desktop_rag.ingest.read.foundation.blocks import BlockWriter, is_for_layout
+from desktop_rag.ingest.read.foundation.blocks import BlockWriter, counted, is_for_layout
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encryption import encrypted_for_good, open_archive
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
@@ -27,6 +27,7 @@ from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter
 
 _TITLE = "Title"
 _MAX_DEPTH = 10
+_FORMS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 
 
 class OpenStyles:
@@ -36,8 +37,8 @@ class OpenStyles:
         self._parents: dict[str, str] = {}
         self._said: dict[str, dict[str, str]] = {}
         self.hidden_pages: set[str] = set()
-        # (name of the list style, level from 0) of levels that count.
-        self._numbered: set[tuple[str, int]] = set()
+        # By name of the list style and level from 0, the levels that count.
+        self._numbered: dict[tuple[str, int], Element] = {}
         for part in ("styles.xml", "content.xml"):
             for style in descendants(package.root(part), "style", "list-style"):
                 name = attribute(style, "name")
@@ -52,7 +53,7 @@ class OpenStyles:
                 for level in children(style, "list-level-style-number"):
                     number = attribute(level, "level")
                     if number.isdecimal() and attribute(level, "num-format"):
-                        self._numbered.add((name, int(number) - 1))
+                        self._numbered[name, int(number) - 1] = level
 
     def show_looks(self, body: Element) -> None:
         """Rewrite the letters of a body that are raised, lowered, crossed out or hidden."""
@@ -92,9 +93,14 @@ class OpenStyles:
             style = self._parents.get(style, "")
         return False
 
-    def is_numbered(self, list_style: str, level: int) -> bool:
-        """True when the items of a list on this level (from 0) have numbers."""
-        return (list_style, level) in self._numbered
+    def label(self, list_style: str, level: int, count: int) -> str:
+        """The label of an item by its level (from 0) and number; a dash where none is counted."""
+        said = self._numbered.get((list_style, level))
+        if said is None:
+            return "-"
+        number = counted(count, _FORMS.get(attribute(said, "num-format"), ""))
+        # A bare number would not be told from words.
+        return f"{attribute(said, 'num-prefix')}{number}{attribute(said, 'num-suffix') or '.'}"
 
 
 def _look_of(properties: dict[str, str]) -> Look:
@@ -337,8 +343,7 @@ class _TextReader:
         """The number of an item, or a dash; the second paragraph of an item has none."""
         if level not in self._counts:
             return " "
-        count = self._counts.pop(level)
-        return f"{count}." if self._styles.is_numbered(style, level) else "-"
+        return self._styles.label(style, level, self._counts.pop(level))
 
     def _write_list(self, items: Element, level: int, style: str) -> None:
         style = attribute(items, "style-name") or style

@@ -4,9 +4,11 @@ The XML is walked here and not by a library, so that charts, SmartArt and groups
 Runs in the parser process.
 """
 
+import re
 from collections.abc import Iterator
 
 from desktop_rag.ingest.read.foundation.addresses import behind
+from desktop_rag.ingest.read.foundation.blocks import counted
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encryption import open_archive
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
@@ -35,6 +37,12 @@ _BORDER = " | "
 _INDENT = "  "
 _NOT_TEXT = {"Fallback", "pPr", "rPr", "endParaRPr"}
 _MAX_LEVEL = 8
+_NUMBERED = re.compile("(arabic|alphaLc|alphaUc|romanLc|romanUc)(.*)")
+_FORMS = {
+    "alphaLc": "lowerLetter", "alphaUc": "upperLetter",
+    "romanLc": "lowerRoman", "romanUc": "upperRoman",
+}  # fmt: skip
+_FRAMES = {"ParenR": "{})", "ParenBoth": "({})"}
 _SOFT_HYPHEN = "\N{SOFT HYPHEN}"
 
 
@@ -174,11 +182,12 @@ def _lines(body: Element | None) -> Iterator[str]:
         depth = min(int(level), _MAX_LEVEL) if level.isdecimal() else 0
         counts = {other: count for other, count in counts.items() if other <= depth}
         numbering = child(properties, "buAutoNum")
-        if attribute(numbering, "type").startswith("arabic"):
+        if kind := _NUMBERED.fullmatch(attribute(numbering, "type")):
             start = attribute(numbering, "startAt")
             first = int(start) if start.isdecimal() else 1
             counts[depth] = counts.get(depth, first - 1) + 1
-            text = f"{counts[depth]}. {text}"
+            label = counted(counts[depth], _FORMS.get(kind[1], ""))
+            text = f"{_FRAMES.get(kind[2], '{}.').format(label)} {text}"
         else:
             counts.pop(depth, None)
         yield _INDENT * depth + text

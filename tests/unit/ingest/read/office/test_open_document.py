@@ -78,6 +78,14 @@ def test_lists_have_their_numbers_and_depth() -> None:
     assert text == "1. one\n  more of it\n  - dot\n2. two"
 
 
+def test_lists_have_the_labels_of_their_kind() -> None:
+    level = '<text:list-level-style-number text:level="1" style:num-format="a"'
+    style = f'<text:list-style style:name="L2">{level} style:num-suffix=")"/></text:list-style>'
+    items = f"<text:list-item>{paragraphs('rope')}</text:list-item>" * 2
+    document = read(f'<text:list text:style-name="L2">{items}</text:list>', style)
+    assert document.text == "a) rope\nb) rope"
+
+
 def test_tables_are_rows_and_their_marked_header_is_known() -> None:
     def row(*cells: str) -> str:
         found = "".join(

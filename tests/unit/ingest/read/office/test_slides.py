@@ -81,6 +81,15 @@ def test_levels_numbers_and_line_breaks_are_kept() -> None:
     assert read(shape(body=body)).text == "top\n  deeper\n1. one\n2. two\na\nb"
 
 
+@pytest.mark.parametrize(
+    ("kind", "label"),
+    [("alphaLcParenR", "b)"), ("romanUcPeriod", "II."), ("arabicParenBoth", "(2)")],
+)
+def test_lists_have_the_labels_of_their_kind(kind: str, label: str) -> None:
+    item = f'<a:p><a:pPr><a:buAutoNum type="{kind}"/></a:pPr><a:r><a:t>rope</a:t></a:r></a:p>'
+    assert read(shape(body=2 * item)).text.endswith(f"\n{label} rope")
+
+
 def test_the_number_of_a_slide_is_left_out_and_a_footer_written_once() -> None:
     slide = slide_xml(shape("text"), shape("7", kind="sldNum"), shape("Company", kind="ftr"))
     assert parse("a.pptx", make_pptx(slide, slide)).text == "text\n\nCompany\n\ntext"
