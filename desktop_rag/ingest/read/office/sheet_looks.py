@@ -155,7 +155,7 @@ _COMPARED: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq,
     "<>": operator.ne,
 }  # fmt: skip
-_SIGNS = "()-+ "
+_SIGNS = "()-–−+ "
 _DIGITS = 15
 
 

@@ -240,8 +240,7 @@ class _Reader:
         self._main = main
         self._blocks = blocks
         self._relations = package.relations(main)
-        self._styles = Styles(None)
-        self._styles = Styles(self._root("/styles"))
+        self._styles = Styles(package.root(next(package.related(main, "/styles"), "")))
         self._numbering = Numbering(self._root("/numbering"))
         self._notes = {kind: self._by_id(kind) for kind in _NOTE_PARTS.values()}
         self._comments = self._by_id("/comments")

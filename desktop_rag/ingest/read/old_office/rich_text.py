@@ -348,7 +348,8 @@ class _Reader:
             case "plain":
                 self._state.font, self._state.look_of_letters = -1, PLAIN
             case "cs":
-                self._state.look_of_letters = self._looks.get((word, number or 0), PLAIN)
+                look = self._state.look_of_letters
+                self._state.look_of_letters = self._looks.get((word, number or 0), look)
             case _ if word in _LOOKS:
                 self._state.look_of_letters = _changed(self._state.look_of_letters, word, number)
             case "uc":
