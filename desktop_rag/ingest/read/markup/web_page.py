@@ -20,6 +20,7 @@ from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, Hea
 from desktop_rag.ingest.read.foundation.encoding import usual_name
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
+from desktop_rag.ingest.read.markup.element_looks import Formula, StyleRules, hides, look_of
 
 CELL_BORDER = " | "
 CELLS = {"td", "th"}
@@ -176,12 +177,8 @@ _DROPPED = {
     "script", "style", "nav", "template", "noscript", "svg", "iframe", "object", "canvas",
     "audio", "video", "button", "annotation", "annotation-xml",
 }  # fmt: skip
+_FORMULAS = {"math", "mml:math", "m:math"}
 _ICONS = {"a", "i", "span", "img"}
-_CROSSED_OUT = {"del", "s", "strike"}
-_CROSSED_STYLE = re.compile(r"text-decoration[^;]{0,80}line-through", re.IGNORECASE)
-# Elements of formulas, of which the second child is raised or lowered.
-_POWERS, _INDICES = {"msup"}, {"msub"}
-_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _PARAGRAPHS = {
     "p", "blockquote", "dl", "figure", "section", "article", "main", "aside", "header",
     "footer", "details", "form", "fieldset", "address", "hr", "ul", "ol", "pre",
@@ -241,11 +238,12 @@ def write(
     if _TABLE.search(markup):
         _feed(markup, tables)
     links = LinkWriter(draft, is_shown=with_addresses)
-    page = _Page(draft, tables.layout, place, links, keep_hidden=False)
+    rules = StyleRules(text)
+    page = _Page(draft, tables.layout, place, links, rules, keep_hidden=False)
     _feed(markup, page)
     if draft.length == begin:
         # Some pages are hidden whole until their script has run.
-        page = _Page(draft, tables.layout, place, links, keep_hidden=True)
+        page = _Page(draft, tables.layout, place, links, rules, keep_hidden=True)
         _feed(markup, page)
     return page.title
 
@@ -261,11 +259,9 @@ def _feed(markup: bytes, target: "TableSurvey | _Page | _LinkPage") -> None:
 
 @dataclass(slots=True)
 class _OpenElement:
-    """An element that is open, the look of letters in it, and its children so far."""
+    """An element that is open, and the look of letters in it."""
 
-    tag: str
     look: Look
-    children: int = 0
     is_around_page: bool = False
 
 
@@ -278,6 +274,7 @@ class _Page:
         layout: set[int],
         place: Anchor,
         links: LinkWriter,
+        rules: StyleRules,
         *,
         keep_hidden: bool,
     ) -> None:
@@ -285,6 +282,8 @@ class _Page:
         self._place = place
         self._draft = draft
         self._links = links
+        self._rules = rules
+        self._formula: Formula | None = None
         self._begin = draft.length
         self._path = HeadingPath()
         self._layout = layout
@@ -306,12 +305,18 @@ class _Page:
         self._inner_depth = 0
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        if self._hidden_depth or self._is_hidden(tag, attributes):
+        is_plain = self._hidden_depth or not attributes
+        style = {} if is_plain else self._rules.style_of(attributes)
+        if self._hidden_depth or self._is_hidden(tag, attributes, style):
             if not self._hidden_depth and tag == "iframe":
                 self._read_inner(attributes.get("srcdoc", ""))
             self._hidden_depth += 1
             return
-        self._enter(tag, attributes)
+        if self._formula or tag in _FORMULAS:
+            self._formula = self._formula or Formula()
+            self._formula.start(tag, attributes)
+            return
+        self._enter(tag, attributes, style)
         if tag == "title":
             self._title_pieces = []
         elif tag in _WITHOUT_TEXT:
@@ -332,23 +337,13 @@ class _Page:
             self._pending.need(2)
             self._inner_depth -= 1
 
-    def _enter(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Note the look of an element; the second part of a fraction follows a slash."""
-        outer = self._open[-1] if self._open else _OpenElement("", PLAIN)
-        outer.children += 1
-        is_second = outer.children > 1
-        if outer.tag == "mfrac":
-            self._emit("/" * is_second + "(" * (tag == "mrow"))
-        is_raised = tag == "sup" or (outer.tag in _POWERS and is_second)
-        is_lowered = tag == "sub" or (outer.tag in _INDICES and is_second)
-        look = replace(outer.look, is_raised=True) if is_raised else outer.look
-        look = replace(look, is_lowered=True) if is_lowered else look
-        style = attributes.get("style", "") if attributes else ""
-        if tag in _CROSSED_OUT or (style and _CROSSED_STYLE.search(style)):
-            look = replace(look, is_crossed_out=True)
+    def _enter(self, tag: str, attributes: Mapping[str, str], style: Mapping[str, str]) -> None:
+        """Note the look of an element."""
+        outer = self._open[-1] if self._open else _OpenElement(PLAIN)
+        look = look_of(tag, style, outer.look)
         role = attributes.get("role", "") if attributes else ""
         is_around = outer.is_around_page or tag in _AROUND_PAGE or role in _ROLES_AROUND_PAGE
-        self._open.append(_OpenElement(tag, look, is_around_page=is_around))
+        self._open.append(_OpenElement(look, is_around_page=is_around))
         self._pending.has_space |= tag in _SPACED
         if tag == "a":
             self._links.open(attributes, is_around_page=is_around)
@@ -359,8 +354,6 @@ class _Page:
         if tag == "a":
             self._links.close()
         self._pending.has_space |= tag in _SPACED
-        if tag == "mrow" and self._open and self._open[-1].tag == "mfrac":
-            self._emit(")")
 
     def _take_attributes(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Take the words of an element that are attributes of it."""
@@ -382,6 +375,9 @@ class _Page:
         if self._hidden_depth:
             self._hidden_depth -= 1
             return
+        if self._formula:
+            self._end_in_formula()
+            return
         self._leave(tag)
         if tag == "title" and self._title_pieces is not None:
             self.title = self.title or one_line("".join(self._title_pieces))
@@ -395,10 +391,18 @@ class _Page:
         else:
             self._end_block(tag)
 
+    def _end_in_formula(self) -> None:
+        said = self._formula.end() if self._formula else None
+        if said is not None:
+            self._formula = None
+            self.data(said)
+
     def data(self, text: str) -> None:
         if self._hidden_depth:
             return
-        if self._title_pieces is not None:
+        if self._formula:
+            self._formula.data(text)
+        elif self._title_pieces is not None:
             self._title_pieces.append(text)
         elif self._is_pre:
             self._emit(text)
@@ -419,7 +423,7 @@ class _Page:
         """True where blocks make no lines: a heading and a table row are one line."""
         return self._is_in_cell or self._heading_pieces is not None
 
-    def _is_hidden(self, tag: str, attributes: Mapping[str, str]) -> bool:
+    def _is_hidden(self, tag: str, attributes: Mapping[str, str], style: Mapping[str, str]) -> bool:
         if tag == "template" and attributes and "shadowrootmode" in attributes:
             return False
         if tag == "option":
@@ -432,7 +436,7 @@ class _Page:
             return False
         if tag in _ICONS and attributes.get("aria-hidden") == "true":
             return True
-        return "hidden" in attributes or bool(_HIDDEN_STYLE.search(attributes.get("style", "")))
+        return "hidden" in attributes or hides(style)
 
     def _start_block(self, tag: str, attributes: Mapping[str, str]) -> None:
         if tag in _PARAGRAPHS:

@@ -15,8 +15,10 @@ from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.addresses import behind
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath
+from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.markup import plain_text
+from desktop_rag.ingest.read.markup.element_looks import Formula, look_of
 
 # An lxml node.
 Node = Any
@@ -77,7 +79,11 @@ def blocks_of(root: Node, entities: Mapping[str, str]) -> Iterator[Block]:
 
 def name_of(node: Node) -> str:
     """The name without its namespace in lower case, "" for what is no element."""
-    return node.tag.rpartition("}")[2].lower() if isinstance(node.tag, str) else ""
+    return _local(node.tag).lower() if isinstance(node.tag, str) else ""
+
+
+def _local(name: str) -> str:
+    return name.rpartition("}")[2]
 
 
 class _Walk:
@@ -91,6 +97,8 @@ class _Walk:
         self._root = root
         self._entities = entities
         self._open: list[str] = []
+        self._looks = [PLAIN]
+        self._styles = _styles(root)
         self._pieces: list[str] = []
         self._line: int | None = None
         self._gap = ""
@@ -109,7 +117,10 @@ class _Walk:
             if is_start and name and name not in _LEFT_OUT:
                 yield from self._enter(node, name)
                 waiting.append((node, False))
-                waiting += ((child, True) for child in reversed(node))
+                if name == "math":
+                    self._add(_formula(node), node)
+                else:
+                    waiting += ((child, True) for child in reversed(node))
                 continue
             if not is_start:
                 yield from self._leave(node)
@@ -125,6 +136,7 @@ class _Walk:
             self._pieces.append(" ")
             name = ""
         self._open.append(name)
+        self._looks.append(self._look(node, name))
         if self._is_in_row():
             has_cells = name in _CELLS and any(piece.strip() for piece in self._pieces)
             self._pieces.append(_BORDER if has_cells else " " if name in _BLOCKS else "")
@@ -152,6 +164,7 @@ class _Walk:
         if len(self._open) == self._mixed_depth:
             self._mixed_depth = 0
         self._open.pop()
+        self._looks.pop()
 
     def _is_in_row(self) -> bool:
         depth = self._mixed_depth
@@ -160,7 +173,18 @@ class _Walk:
     def _add(self, text: str, node: Node) -> None:
         if self._line is None and text.strip():
             self._line = node.sourceline
-        self._pieces.append(text)
+        self._pieces.append(
+            text if self._looks[-1] == PLAIN else in_looks([(text, self._looks[-1])])
+        )
+
+    def _look(self, node: Node, name: str) -> Look:
+        """The look of an element by its name, what it says of itself, or its style."""
+        outer = self._looks[-1]
+        said = {_local(key): value for key, value in node.attrib.items()}
+        for word in (name, *f"{said.get('rend', '')} {said.get('role', '')}".split()):
+            outer = look_of(word, {}, outer)
+        own = _word_look(node) if name == "r" else self._styles.get(said.get("style-name", ""))
+        return own or outer
 
     def _flush(self, leaf: Node | None = None) -> Iterator[Block]:
         """End the paragraph. Short texts of elements that stand side by side share a line."""
@@ -193,6 +217,48 @@ class _Walk:
             return ""
         letter = html.unescape(node.text)
         return self._entities.get(node.text[1:-1], "") if letter.endswith(";") else letter
+
+
+def _styles(root: Node) -> dict[str, Look]:
+    """The looks that OpenDocument gives names to."""
+    looks: dict[str, Look] = {}
+    for properties in root.iter("{*}text-properties"):
+        said = {_local(key): value for key, value in properties.attrib.items()}
+        place = said.get("text-position", "0")
+        is_lowered = place.startswith(("sub", "-"))
+        is_raised = not is_lowered and not place.startswith("0")
+        is_crossed_out = said.get("text-line-through-style", "none") != "none"
+        style = {_local(key): value for key, value in properties.getparent().attrib.items()}
+        is_hidden = said.get("display") == "none"
+        looks[style.get("name", "")] = Look(is_raised, is_lowered, is_crossed_out, is_hidden)
+    return looks
+
+
+def _word_look(run: Node) -> Look | None:
+    """The look of a run of Word, which its first child tells."""
+    properties = next(iter(run), None)
+    if properties is None or name_of(properties) != "rpr":
+        return None
+    said = {name_of(part): next(iter(part.attrib.values()), "on") for part in properties}
+    place = said.get("vertalign")
+    has = {name for name, value in said.items() if value not in {"0", "false", "off", "none"}}
+    is_crossed_out = bool(has & {"strike", "dstrike"})
+    return Look(place == "superscript", place == "subscript", is_crossed_out, "vanish" in has)
+
+
+def _formula(math: Node) -> str:
+    from lxml import etree
+
+    formula, said = Formula(), None
+    for event, node in etree.iterwalk(math, events=("start", "end")):
+        if event == "start":
+            formula.start(name_of(node), node.attrib)
+            formula.data(node.text or "")
+        else:
+            said = formula.end()
+            if said is None:
+                formula.data(node.tail or "")
+    return said or ""
 
 
 def _has_text_beside(node: Node) -> bool:

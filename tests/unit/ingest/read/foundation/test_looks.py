@@ -154,10 +154,84 @@ def test_a_pdf() -> None:
         ("<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></mfrac>", "(a+b)/2"),
         ("<msup><mi>c</mi><mn>2</mn></msup>", "c²"),
         ("<msub><mi>x</mi><mn>1</mn></msub>", "x₁"),
+        ("<msup><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></msup>", "(a+b)²"),
+        ("<msup><mi>e</mi><mrow><mi>i</mi><mi>π</mi></mrow></msup>", "e^iπ"),
+        ("<mn>3</mn><mfrac><mn>1</mn><mn>4</mn></mfrac>", "3 1/4"),
+        ("<msqrt><mn>2</mn></msqrt>", "√2"),
+        ("<msqrt><mi>a</mi><mo>+</mo><mn>1</mn></msqrt>", "√(a+1)"),
+        ("<mroot><mn>27</mn><mn>3</mn></mroot>", "³√27"),
+        ("<msubsup><mi>x</mi><mn>1</mn><mn>2</mn></msubsup>", "x₁²"),
+        (
+            (
+                "<munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>n</mi>"
+                "</munderover><msub><mi>x</mi><mi>i</mi></msub>"
+            ),
+            "∑_(i=1)ⁿx_i",
+        ),
+        (
+            (
+                "<mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>2</mn></mtd></mtr>"
+                "<mtr><mtd><mn>3</mn></mtd><mtd><mn>4</mn></mtd></mtr></mtable>"
+            ),
+            "1, 2; 3, 4",
+        ),
+        (
+            (
+                "<mmultiscripts><mi>C</mi><none/><none/><mprescripts/><mn>6</mn><mn>14</mn>"
+                "</mmultiscripts>"
+            ),
+            "₆¹⁴C",
+        ),
     ],
 )
-def test_formulas_of_pages(formula: str, said: str) -> None:
-    assert html(f"<p><math>{formula}</math></p>") == said
+def test_formulas_of_pages_and_xml(formula: str, said: str) -> None:
+    assert html(f"<p>so <math>{formula}</math> holds</p>") == f"so {said} holds"
+    words = "in every one of the sites that were looked at"
+    document = f"<article><p>so <math>{formula}</math> holds {words * 9}</p></article>"
+    assert parse("a.xml", document.encode()).text == f"so {said} holds {words * 9}"
+
+
+def test_formulas_however_deep_they_are() -> None:
+    formula = "<msqrt>" * 5000 + "<mn>2</mn>" + "</msqrt>" * 5000
+    text = html(f"<math>{formula}</math> and more")
+    assert "√2)" in text
+    assert text.endswith(") and more")
+
+
+RULES = """.old, td.was {text-decoration: line-through} .up{vertical-align:super} /* .up{} */
+ .gone {display:none} .tab {display: none} .tab.open {display:block}
+ @media print { .page {display:none} }"""
+
+
+def test_the_style_sheet_of_a_page() -> None:
+    body = '<p class="page">Turnover of 763<i class="up">2</i> tonnes, <b class="x old">44</b> 51'
+    body += ' pallets<span class="gone">70</span>, 5 × 10<i style="vertical-align:super">-3</i> g'
+    body += ' of CO<sub>2</sub>.<div class="tab">Open.</div>'
+    assert html(body, f"<style>{RULES}</style>") == f"{SHOWN}\n\nOpen."
+    assert html('<p class="gone" style="display: block">Open.', f"<style>{RULES}</style>")
+
+
+@pytest.mark.parametrize(
+    ("before", "up", "out", "down"),
+    [
+        ("", "<sup>{}</sup>", "<strike>{}</strike>", "<sub>{}</sub>"),
+        ("", '<hi rend="sup">{}</hi>', "<del>{}</del>", '<hi rend="sub">{}</hi>'),
+        ("", "<r><rPr><vertAlign val='superscript'/></rPr>{}</r>",
+         "<r><rPr><strike val='on'/></rPr>{}</r>",
+         "<r><rPr><vertAlign val='subscript'/></rPr>{}</r>"),
+        (('<style name="u"><text-properties text-position="super 58%"/></style><style name="o">'
+         '<text-properties text-line-through-style="solid"/></style><style name="d">'
+         '<text-properties text-position="sub 58%"/></style>'),
+         '<span style-name="u">{}</span>', '<span style-name="o">{}</span>',
+         '<span style-name="d">{}</span>'),
+    ],
+)  # fmt: skip
+def test_xml(before: str, up: str, out: str, down: str) -> None:
+    said = f"Turnover of 763{up.format(2)} tonnes, {out.format(44)} 51 pallets, 5 × 10"
+    said += f"{up.format(-3)} g of CO{down.format(2)}."
+    assert (
+        parse("a.fb2", f"<FictionBook>{before}<p>{said}</p></FictionBook>".encode()).text == SHOWN
+    )
 
 
 MATHS = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
