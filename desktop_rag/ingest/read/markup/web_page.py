@@ -15,163 +15,25 @@ from typing import Any, cast
 from desktop_rag.core.crawling import MOST_LINK_CHARS, MOST_LINKS, PageLinks
 from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
 from desktop_rag.ingest.read.foundation.addresses import LinkWriter
-from desktop_rag.ingest.read.foundation.blocks import SAMPLE_ROWS, counted, header_row
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath, one_line
 from desktop_rag.ingest.read.foundation.encoding import usual_name
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.markup.element_looks import Formula, StyleRules, hides, look_of
-
-CELL_BORDER = " | "
-CELLS = {"td", "th"}
-# Elements that show that a table cell is part of the page layout.
-_NOT_IN_CELLS = {"table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "hr", "form"}
-_MAX_CELL_PARAGRAPHS = 5
-_MAX_HEADER_ROWS = 3
-_MIN_COLUMNS = 2
-_MAX_CELLS = 200
-_MAX_SPAN = 60
-_MAX_CELL_CHARS = 200
-
-
-class TableSurvey:
-    """Finds the tables (by number) made for layout: their cells are parts of the page."""
-
-    def __init__(self) -> None:
-        self.layout: set[int] = set()
-        self._open: list[int] = []
-        self._count = 0
-        self._paragraphs = 0
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins."""
-        if tag in CELLS:
-            self._paragraphs = 0
-        self._paragraphs += tag == "p"
-        if tag in _NOT_IN_CELLS or self._paragraphs > _MAX_CELL_PARAGRAPHS:
-            self.layout.update(self._open[-1:])
-        if tag == "table":
-            self._open.append(self._count)
-            self._count += 1
-
-    def end(self, tag: str) -> None:
-        """An element ends."""
-        if tag == "table" and self._open:
-            self._open.pop()
-
-    def data(self, text: str) -> None:
-        """Text counts for nothing here."""
-
-    def close(self) -> None:
-        """The page ends."""
-
-
-class HtmlTable:
-    """A table that is being written: which row and cell it is at, and its first rows."""
-
-    def __init__(self, *, is_layout: bool) -> None:
-        self.is_layout = is_layout
-        self.cell_number = 0
-        # The text of the open cell, the columns and rows that it covers, and the cells that reach
-        # into rows below: by column, the text and the number of rows to come.
-        self._cell = ""
-        self._span = (1, 1)
-        self._reaching: dict[int, tuple[str, int]] = {}
-        self._column = 0
-        self._rows: list[list[str]] = []
-        # Where each row ends, and how many of its cells are header cells.
-        self._ends: list[int] = []
-        self._named_cells: list[int] = []
-        self._is_row_kept = False
-
-    def start_row(self) -> None:
-        """A row begins."""
-        self.cell_number = self._column = 0
-        self._is_row_kept = len(self._rows) < SAMPLE_ROWS
-        if self._is_row_kept:
-            self._rows.append([])
-            self._named_cells.append(0)
-
-    def start_cell(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """A cell begins."""
-        self._cell = ""
-        self._span = (_span(attributes, "colspan"), _span(attributes, "rowspan"))
-        if not self._rows:
-            # Some tables have cells without a row.
-            self.start_row()
-        self.cell_number += 1
-        if self._is_row_kept and self.cell_number <= _MAX_CELLS:
-            self._rows[-1].append("")
-            self._named_cells[-1] += tag == "th"
-
-    def add(self, text: str) -> None:
-        """Text in the cell that is open."""
-        if len(self._cell) < _MAX_CELL_CHARS:
-            self._cell = f"{self._cell} {text}".strip()
-        row = self._rows[-1] if self._is_row_kept else None
-        if row and len(row[-1]) < _MAX_CELL_CHARS:
-            row[-1] = f"{row[-1]} {text}".strip()
-
-    def end_cell(self) -> list[str]:
-        """The cell ends: its text for the other columns that it covers."""
-        columns, rows = self._span
-        for column in range(self._column, self._column + columns):
-            if rows > 1:
-                self._reaching[column] = self._cell, rows - 1
-        self._column += columns
-        return [self._cell] * (columns - 1)
-
-    def reached(self) -> list[str]:
-        """The texts of cells above that reach into the next columns of this row."""
-        texts: list[str] = []
-        while reach := self._reaching.pop(self._column, None):
-            text, rows = reach
-            if rows > 1:
-                self._reaching[self._column] = text, rows - 1
-            texts.append(text)
-            self._column += 1
-        return texts
-
-    def end_row(self, offset: int) -> None:
-        """A row ends at this offset of the document."""
-        if len(self._ends) < len(self._rows):
-            self._ends.append(offset)
-
-    def close(self, draft: DocumentDraft) -> None:
-        """Add the header row to the draft, if there is one."""
-        self.end_row(draft.length)
-        count = 0 if self.is_layout else self._named_rows()
-        if count:
-            header = " / ".join(CELL_BORDER.join(row) for row in self._rows[:count])
-        else:
-            found = None if self.is_layout else header_row(self._rows)
-            if found is None:
-                return
-            header, count = CELL_BORDER.join(found[1]), found[0] + 1
-        draft.add_table_header(self._ends[count - 1], header)
-
-    def _named_rows(self) -> int:
-        """The number of rows at the top that have header cells only."""
-        count = 0
-        for row, named in zip(self._rows, self._named_cells, strict=True):
-            if not row or named < len(row) or count == _MAX_HEADER_ROWS:
-                break
-            count += 1
-        widest = max((len(row) for row in self._rows[:count]), default=0)
-        return count if widest >= _MIN_COLUMNS else 0
-
-
-def _span(attributes: Mapping[str, str], name: str) -> int:
-    number = attributes.get(name, "")
-    is_number = number.isdecimal() and len(number) < _MAX_DIGITS
-    return max(1, min(int(number), _MAX_SPAN)) if is_number else 1
-
+from desktop_rag.ingest.read.markup.page_parts import (
+    CELL_BORDER,
+    CELLS,
+    LISTS,
+    HtmlTable,
+    PageList,
+    Survey,
+)
 
 _CHARSET = re.compile(
     rb"<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,200}?encoding)\s*=\s*[\"']?\s*([\w.:-]+)",
     re.IGNORECASE,
 )
-_TABLE = re.compile(rb"<table\b", re.IGNORECASE)
+_AHEAD = re.compile(rb"<table\b|\breversed\b", re.IGNORECASE)
 _META_BYTES = 4096
 _DROPPED = {
     "script", "style", "nav", "template", "noscript", "svg", "iframe", "object", "canvas",
@@ -186,17 +48,15 @@ _PARAGRAPHS = {
 _LINES = {"div", "li", "dt", "dd", "caption", "figcaption", "summary", "br"}
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _TABLE_PARTS = {"table", "tr", "td", "th"}
-_LISTS = {"ul", "ol"}
 _AROUND_PAGE = {"header", "footer", "aside"}
 _ROLES_AROUND_PAGE = {"navigation", "banner", "contentinfo", "menu", "menubar", "complementary"}
 _SPACED = {"option", "select"}
 _FENCE = "```"
-_LIST_STYLES = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 # Fields that show what was filled in.
 _SHOWN_FIELDS = {"text", "search", "email", "tel", "url", "number", "date", "time"}
+_BOXES = {"checkbox", "radio"}
 _WITHOUT_TEXT = {"meta", "img", "input"}
 _MAX_INNER = 3
-_MAX_DIGITS = 9
 # The names by which a page says when it was published.
 _DATES = {"article:published_time", "dcterms.date", "dc.date", "date", "datepublished"}
 _DAY_CHARS = 10
@@ -234,21 +94,21 @@ def write(
     """
     begin = draft.length
     markup = draft.fitting(text).encode("utf-8", "replace")
-    tables = TableSurvey()
-    if _TABLE.search(markup):
-        _feed(markup, tables)
+    survey = Survey()
+    if _AHEAD.search(markup):
+        _feed(markup, survey)
     links = LinkWriter(draft, is_shown=with_addresses)
     rules = StyleRules(text)
-    page = _Page(draft, tables.layout, place, links, rules, keep_hidden=False)
+    page = _Page(draft, survey, place, links, rules, keep_hidden=False)
     _feed(markup, page)
     if draft.length == begin:
         # Some pages are hidden whole until their script has run.
-        page = _Page(draft, tables.layout, place, links, rules, keep_hidden=True)
+        page = _Page(draft, survey, place, links, rules, keep_hidden=True)
         _feed(markup, page)
     return page.title
 
 
-def _feed(markup: bytes, target: "TableSurvey | _Page | _LinkPage") -> None:
+def _feed(markup: bytes, target: "Survey | _Page | _LinkPage") -> None:
     from lxml import etree
 
     # The stubs ask for handlers of events that lxml does without.
@@ -271,7 +131,7 @@ class _Page:
     def __init__(
         self,
         draft: DocumentDraft,
-        layout: set[int],
+        survey: Survey,
         place: Anchor,
         links: LinkWriter,
         rules: StyleRules,
@@ -286,7 +146,7 @@ class _Page:
         self._formula: Formula | None = None
         self._begin = draft.length
         self._path = HeadingPath()
-        self._layout = layout
+        self._survey = survey
         self._keep_hidden = keep_hidden
         self._hidden_depth = 0
         self._title_pieces: list[str] | None = None
@@ -294,9 +154,8 @@ class _Page:
         self._heading_offset = 0
         self._pending = _Pending()
         self._is_pre = False
-        # The next number of each open list, and the kind of its numbers.
-        self._lists: list[int | None] = []
-        self._letters: list[str] = []
+        self._lists: list[PageList] = []
+        self._list_count = 0
         self._tables: list[HtmlTable] = []
         self._table_count = 0
         self._is_in_cell = False
@@ -305,6 +164,9 @@ class _Page:
         self._inner_depth = 0
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if not self._inner_depth:
+            self._table_count += tag == "table"
+            self._list_count += tag in LISTS
         is_plain = self._hidden_depth or not attributes
         style = {} if is_plain else self._rules.style_of(attributes)
         if self._hidden_depth or self._is_hidden(tag, attributes, style):
@@ -324,7 +186,7 @@ class _Page:
         elif tag in _TABLE_PARTS:
             self._start_in_table(tag, attributes)
         elif not self._is_inline:
-            self._start_block(tag, attributes)
+            self._start_block(tag, attributes, style)
         elif tag in _PARAGRAPHS or tag in _LINES:
             self._pending.has_space = True
 
@@ -361,7 +223,9 @@ class _Page:
             self._take_date(attributes)
         elif tag == "img":
             self.data(f" {attributes.get('alt', '')} ")
-        elif attributes.get("type", "text").lower() in _SHOWN_FIELDS:
+        elif (kind := attributes.get("type", "text").lower()) in _BOXES:
+            self.data(" ☒ " if "checked" in attributes else " ☐ ")
+        elif kind in _SHOWN_FIELDS:
             self.data(f" {attributes.get('value', '')} ")
 
     def _take_date(self, attributes: Mapping[str, str]) -> None:
@@ -438,22 +302,25 @@ class _Page:
             return True
         return "hidden" in attributes or hides(style)
 
-    def _start_block(self, tag: str, attributes: Mapping[str, str]) -> None:
+    def _start_block(
+        self, tag: str, attributes: Mapping[str, str], style: Mapping[str, str]
+    ) -> None:
         if tag in _PARAGRAPHS:
-            self._pending.need(1 if self._lists and tag in _LISTS else 2)
+            self._pending.need(1 if self._lists and tag in LISTS else 2)
         elif tag in _LINES:
             self._pending.need(1)
         if tag in _HEADINGS:
             self._pending.need(2)
             self._pending.prefix = "#" * _HEADINGS[tag] + " "
             self._heading_pieces = []
-        elif tag in _LISTS:
-            first = attributes.get("start", "1")
-            number = int(first) if first.isdecimal() and len(first) < _MAX_DIGITS else 1
-            self._lists.append(number if tag == "ol" else None)
-            self._letters.append(attributes.get("type", "") if attributes else "")
+        elif tag in LISTS:
+            known = self._survey.items[self._list_count - 1 : self._list_count]
+            items = 0 if self._inner_depth else sum(known)
+            self._lists.append(PageList(tag, attributes, style, items))
         elif tag == "li":
-            self._pending.prefix = self._bullet()
+            bullet = self._lists[-1].bullet(attributes) if self._lists else "- "
+            depth = min(max(len(self._lists) - 1, 0), _MAX_INDENT)
+            self._pending.prefix = _INDENT * depth + bullet
         elif tag == "pre":
             self._is_pre = True
             self._pending.prefix = _FENCE + "\n"
@@ -465,19 +332,18 @@ class _Page:
                 self._pending.prefix = ""
             else:
                 self._draft.add("\n" + _FENCE)
-        if tag in _LISTS and self._lists:
+        if tag in LISTS and self._lists:
             self._lists.pop()
-            self._letters.pop()
         if tag in _PARAGRAPHS:
-            self._pending.need(1 if self._lists and tag in _LISTS else 2)
+            self._pending.need(1 if self._lists and tag in LISTS else 2)
         elif tag in _LINES:
             self._pending.need(1)
 
     def _start_in_table(self, tag: str, attributes: Mapping[str, str]) -> None:
         if tag == "table":
             self._pending.need(2)
-            self._tables.append(HtmlTable(is_layout=self._table_count in self._layout))
-            self._table_count += 1
+            is_layout = not self._inner_depth and self._table_count - 1 in self._survey.layout
+            self._tables.append(HtmlTable(is_layout=is_layout))
         elif tag == "tr":
             self._pending.need(1)
             if self._tables:
@@ -527,15 +393,6 @@ class _Page:
             self._draft.mark(replace(self._place, heading=path), self._heading_offset)
         self._pending.prefix = ""
         self._pending.need(2)
-
-    def _bullet(self) -> str:
-        indent = _INDENT * min(max(len(self._lists) - 1, 0), _MAX_INDENT)
-        number = self._lists[-1] if self._lists else None
-        if number is None:
-            return f"{indent}- "
-        self._lists[-1] = number + 1
-        style = _LIST_STYLES.get(self._letters[-1], "")
-        return f"{indent}{counted(number, style)}. "
 
     def _emit(self, text: str) -> None:
         if self._heading_pieces is not None and text in _SELF_LINKS:

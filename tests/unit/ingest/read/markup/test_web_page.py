@@ -179,6 +179,28 @@ def test_what_a_saved_page_keeps_in_templates_frames_and_fields_is_read() -> Non
     )
 
 
+@pytest.mark.parametrize(
+    ("markup", "said"),
+    [
+        ('<ol><li>a<li value="7">b<li>c</ol>', "1. a\n7. b\n8. c"),
+        ('<ol style="list-style: lower-roman inside"><li>a<li>b</ol>', "i. a\nii. b"),
+        ('<style>.z {list-style-type: upper-alpha}</style><ol class="z"><li>a</ol>', "A. a"),
+        ("<ul><li>x</ul><ol reversed><li>a<li>b<ul><li>c</ul></ol>", "- x\n\n2. a\n1. b\n  - c"),
+        ('<ol reversed start="9"><li>a<li>b</ol>', "9. a\n8. b"),
+        ("<nav><ul><li>x</ul></nav><ol reversed><li>a<li>b</ol>", "2. a\n1. b"),
+        ('<ol style="list-style-type:none"><li>a</ol>', "- a"),
+    ],
+)
+def test_items_have_the_numbers_that_the_page_shows(markup: str, said: str) -> None:
+    assert text_of(markup) == said
+
+
+def test_boxes_say_whether_they_are_ticked() -> None:
+    radios = 'Smoker: <label><input type="radio" checked>yes</label> <input type="RADIO">no'
+    boxes = '<p><input type="checkbox"> Latvia <input type="checkbox" checked="checked"> Norway'
+    assert text_of(radios + boxes) == "Smoker: ☒ yes ☐ no\n\n☐ Latvia ☒ Norway"
+
+
 def test_frames_within_frames_end() -> None:
     page = "<p>end</p>"
     for _ in range(8):
