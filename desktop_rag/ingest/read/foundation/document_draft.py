@@ -14,6 +14,7 @@ from desktop_rag.core.parsed import (
     TableHeader,
 )
 from desktop_rag.ingest.read.foundation.encoding import decode
+from desktop_rag.ingest.read.foundation.machine_text import moving_data_out
 from desktop_rag.ingest.read.foundation.ocr import Ocr
 from desktop_rag.ingest.read.foundation.source_file import MAX_HEADINGS, MAX_MARKS, Unreadable
 
@@ -164,16 +165,20 @@ class DocumentDraft:
 
     def finish(self, format_name: str, title: str) -> ParsedDocument:
         """The finished document. Raises Unreadable when there is no text in it."""
-        text = self.text()
+        text, moved = moving_data_out(self.text())
         if not text.strip(_BLANK):
             raise Unreadable("no text", "No text found")
+        marks = self._by_app() if self.is_by_app else self._marks
         return ParsedDocument(
             format=format_name,
             title=one_line(title),
             text=text,
-            marks=tuple(self._by_app() if self.is_by_app else self._marks),
-            headings=tuple(self._headings),
-            table_headers=tuple(self._table_headers),
+            marks=tuple(Mark(moved(mark.offset), mark.anchor) for mark in marks),
+            headings=tuple(Heading(moved(h.offset), h.level, h.title) for h in self._headings),
+            table_headers=tuple(
+                TableHeader(moved(head.start), moved(head.end), head.text)
+                for head in self._table_headers
+            ),
             warnings=tuple(self.warnings),
             dated=self.dated,
             tags=self.tags,

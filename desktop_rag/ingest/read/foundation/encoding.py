@@ -1,13 +1,13 @@
 """Bytes to text: byte order mark, then UTF-8, then what the bytes look like.
 
-Mail and web pages name encodings; `usual_name` is the one they mean. Bytes that are written as
-letters, such as a picture in base64, are no text. Runs in the parser process.
+Mail and web pages name encodings; `usual_name` is the one they mean. Runs in the parser process.
 """
 
 import codecs
 import re
 
 from desktop_rag.core.parsed import ENCODING_GUESSED, EncodingHints
+from desktop_rag.ingest.read.foundation.machine_text import without_data
 from desktop_rag.ingest.read.foundation.old_encodings import best_reading, fit_in_pairs
 
 _BOMS = (
@@ -47,14 +47,6 @@ _WESTERN_STRAYS = {
     0xDC00 + byte: bytes([byte]).decode(_WESTERN, "replace") for byte in range(0x80, 0xFE)
 } | {0xDCFE: "\N{REPLACEMENT CHARACTER}", 0xDCFF: "\N{REPLACEMENT CHARACTER}"}
 _LINE_ENDS = re.compile(r"\r\n?")
-# Letters and digits without a space, on one line or on several of one length. Looked for only where
-# they begin: from each letter of many runs that are a little shorter it would take minutes.
-_RUN = re.compile(
-    r"(?<![A-Za-z0-9_+/=-])[A-Za-z0-9_+/=-]{200,}+"
-    r"|(?m:^[ \t]?(?:[A-Za-z0-9+/=_-]{40,}+[ \t]*\n[ \t]?){4,}+)"
-)
-_CHANGES = re.compile(r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]")
-_LEAST_CHANGES, _LEAST_DIGITS = 0.3, 0.04
 
 _NO_HINTS = EncodingHints()
 
@@ -84,20 +76,8 @@ def decode(data: bytes, declared: str = "", hints: EncodingHints = _NO_HINTS) ->
     """
     text, warning = _decode(data, declared, hints)
     text = _LINE_ENDS.sub("\n", text) if "\r" in text else text
-    return _RUN.sub(_without_data, text), warning
-
-
-def _without_data(run: re.Match[str]) -> str:
-    """A run of letters and digits, or as many empty lines where it stands for bytes.
-
-    In words and names their kinds seldom change.
-    """
-    text = run[0]
-    digits = sum(map(str.isdecimal, text))
-    changes = sum(1 for _ in _CHANGES.finditer(text))
-    if digits < _LEAST_DIGITS * len(text) or changes < _LEAST_CHANGES * len(text):
-        return text
-    return "[data]" + "\n" * text.count("\n")
+    # What is read of a text is limited, and data would use that up.
+    return without_data(text), warning
 
 
 def certain_encoding(data: bytes) -> str:
