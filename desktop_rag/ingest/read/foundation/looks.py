@@ -15,6 +15,8 @@ _RAISED = dict(zip("0123456789+-−–=()nix", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺�
 _LOWERED = dict(zip("0123456789+-−–=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋₌₍₎", strict=True))
 # Marks of notes that Unicode has no raised form of stand apart.
 _NOTE_MARKS = frozenset("*†‡§¶")
+# Nor has it a raised or lowered point.
+_DECIMAL = re.compile(r"[-+−]?\d+\.\d+")
 _CROSSED_OUT = "~~"
 _LINE = re.compile(r"\S(?:[^\n]*\S)?")
 # A word with a digit, which would run into a figure before it.
@@ -70,6 +72,8 @@ def _shifted(text: str, look: Look) -> str:
 def _mapped(text: str, forms: dict[str, str], sign: str) -> str:
     letters = text.strip()
     if not letters or any(letter not in forms and letter not in " ,;" for letter in letters):
+        if _DECIMAL.fullmatch(letters):
+            return f"{'^' if forms is _RAISED else '_'}{letters}"
         # A note "a" behind a figure must not become a part of it.
         is_mark = len(letters) == 1 and (letters.isalpha() or letters in _NOTE_MARKS)
         if is_mark and forms is _RAISED:

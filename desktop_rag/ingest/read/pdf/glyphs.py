@@ -1,4 +1,4 @@
-"""Where the letters of a PDF page stand: sizes and places, raised and lowered digits, links.
+"""Where the letters of a PDF page stand: sizes and places, raised and lowered ones, links.
 
 PDFium joins a raised digit to the number before it, and begins a new line behind it. A digit
 counts as raised or lowered when it is drawn smaller than the letter before it, and higher or lower.
@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from desktop_rag.ingest.read.foundation.addresses import behind
+from desktop_rag.ingest.read.foundation.addresses import behind as behind_words
 from desktop_rag.ingest.read.foundation.looks import lowered, raised
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfTextPage
 
-_RUN = re.compile(r"(?<=\S)[0-9+\N{MINUS SIGN}-]+")
+# Digits; and letters as the marks of notes, behind which PDFium begins a line.
+_RUN = re.compile(r"(?<=\S)(?:[0-9+\N{MINUS SIGN}-]+(?:[.,][0-9]+)*|[a-z*†‡§¶](?=\r\n))")
 _BREAK = "\r\n"
 _REST = re.compile(r"(?<=\w)\w+")
 # Shares of the size of the letter before it.
@@ -27,6 +28,10 @@ _SMALLER, _SHIFT = 0.85, 0.1
 _LEAST_SHIFT_PT = 0.3
 
 
+_WORD = re.compile(r"\S+")
+# Boxes that are empty or ticked.
+BOXES = ("☐", "☒")
+_OVERLAP_PT = 2
 _LINK_BYTES = 4000
 _MAX_PLACES = 300
 
@@ -41,10 +46,10 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class PageLink:
-    """A link to an address, and its place on the page in points."""
+class Placed:
+    """The address of a link, or the value of a field, and its place on the page in points."""
 
-    address: str
+    text: str
     left: float
     bottom: float
     right: float
@@ -68,12 +73,12 @@ def raised_digits(glyphs: "Glyphs", text: str) -> Iterator[Edit]:
         yield Edit(start, end, raised(shown) if shift > 0 else lowered(shown))
 
 
-def addresses(glyphs: "Glyphs", text: str, links: Sequence[PageLink]) -> Iterator[Edit]:
+def addresses(glyphs: "Glyphs", text: str, links: Sequence[Placed]) -> Iterator[Edit]:
     """The address of each link behind its words; behind the last of several lines."""
     placed: dict[int, tuple[int, str]] = {}
     for link in links:
         if span := glyphs.within(link, text):
-            placed.setdefault(span[0], (span[1], link.address))
+            placed.setdefault(span[0], (span[1], link.text))
     waiting = ""
     for start, later in pairwise([*sorted(placed), len(text)]):
         end, address = placed[start]
@@ -81,9 +86,43 @@ def addresses(glyphs: "Glyphs", text: str, links: Sequence[PageLink]) -> Iterato
         is_more = later in placed and placed[later][1] == address
         if is_more and not text[end:later].strip():
             continue
-        if shown := behind(waiting, address):
+        if shown := behind_words(waiting, address):
             yield Edit(end, end, shown)
         waiting = ""
+
+
+def filled_in(glyphs: "Glyphs", text: str, fields: Sequence[Placed]) -> Iterator[Edit]:
+    """The values of fields behind their labels, those of boxes before them if that is nearer.
+
+    PDFium gives them at the end of the page. Fields without a label on their line stay there.
+    """
+    drawn = {field: glyphs.within(field, text) for field in fields}
+    spans = list(filter(None, drawn.values()))
+    words = [
+        (glyphs.left(start), glyphs.right(end - 1), glyphs.height(start), start, end)
+        for start, end in (word.span() for word in (_WORD.finditer(text) if fields else ()))
+        if not any(first <= start < last for first, last in spans)
+    ]
+    added: dict[int, str] = {}
+    for field in sorted(fields, key=lambda field: field.left):
+        level = [word for word in words if field.bottom <= word[2] <= field.top]
+        before = max(
+            ((w[1], w[4]) for w in level if w[1] <= field.left + _OVERLAP_PT), default=None
+        )
+        behind = min(
+            ((w[0], w[3]) for w in level if w[0] >= field.right - _OVERLAP_PT), default=None
+        )
+        is_before = before and (not behind or field.left - before[0] < behind[0] - field.right)
+        if behind and not is_before and field.text in BOXES:
+            added[behind[1]] = f"{added.get(behind[1], '')}{field.text} "
+        elif before:
+            added[before[1]] = f"{added.get(before[1], '')} {field.text}"
+        else:
+            continue
+        if span := drawn[field]:
+            yield Edit(*span, "")
+    for offset, said in added.items():
+        yield Edit(offset, offset, said)
 
 
 class Glyphs:
@@ -117,7 +156,7 @@ class Glyphs:
             return False
         return abs(self.height(offset) - self.height(base)) < _SHIFT * self.size(base)
 
-    def within(self, link: PageLink, text: str) -> tuple[int, int] | None:
+    def within(self, link: Placed, text: str) -> tuple[int, int] | None:
         """The span of the text at the place of a link, to the end of its last word."""
         import pypdfium2.raw as pdfium
 

@@ -22,6 +22,9 @@ _WIDE, _MAX_SPACED = 0.9, 2.0
 _SAMPLE_AT_ENDS, _SAMPLE = 3, 6
 _MAX_LINES = 2000
 _MIN_ROWS, _MIN_PROSE_LINES = 3, 4
+# With two columns a value alone is in the line of its label, or below it.
+_MIN_COLUMNS = 3
+_BORDER = "| "
 _MIN_PROSE_WORDS, _MIN_LETTERS, _MIN_FILLED = 3, 0.75, 0.6
 _MIN_GOES_ON = 0.4
 _NEAR_LINES = 1.7
@@ -49,7 +52,8 @@ Column = tuple[float, float]
 class Run:
     """Lines of a page that follow one another, each with its cells, which stand in columns.
 
-    `lines_above` and `lines_below` count the others of the page.
+    `lines_above` and `lines_below` count the others of the page; `shown` has the lines of a table
+    as they are read.
     """
 
     text: str
@@ -57,6 +61,7 @@ class Run:
     columns: tuple[Column, ...]
     lines_above: int
     lines_below: int
+    shown: tuple[str, ...] = ()
 
     @property
     def start(self) -> int:
@@ -77,6 +82,11 @@ class Run:
                 at = self.column(cell)
                 rows[-1][at] = f"{rows[-1][at]} {self.text[cell.start : cell.end]}".strip()
         return rows
+
+    def edited_lines(self, edits: Sequence[Edit]) -> Iterator[str]:
+        """The text of each line with the edits made."""
+        for line in self.lines:
+            yield _with_edits(self.text, line[0].start, line[-1].end, edits)
 
     def column(self, cell: Cell) -> int:
         """The number of the column that a cell stands in."""
@@ -227,6 +237,18 @@ def edited(text: str, edits: Sequence[Edit], columns: Sequence[Run]) -> str:
         done = run.end
     parts.append(_with_edits(text, done, len(text), edits))
     return "".join(parts)
+
+
+def empty_cells(table: Run) -> Iterator[Edit]:
+    """Borders in each row that lacks a cell, so that those behind it stay in their columns."""
+    for line in table.lines:
+        places = [table.column(cell) for cell in line]
+        is_shifted = len(line) > 1 and places[-1] >= len(set(places))
+        if not is_shifted or len(table.columns) < _MIN_COLUMNS:
+            continue
+        yield Edit(line[0].start, line[0].start, _BORDER * places[0])
+        for (cell, place), (below, later) in pairwise(zip(line, places, strict=True)):
+            yield Edit(cell.end, below.start, " " + _BORDER * (later - place))
 
 
 def _with_edits(text: str, start: int, end: int, edits: Sequence[Edit]) -> str:

@@ -30,7 +30,6 @@ from desktop_rag.ingest.read.pdf.pdf_pages import (
     open_pdf,
     outline_of,
     pages_of,
-    parted,
 )
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ _JOINT = re.compile(r"(\w*)(?P<hyphen>\ufffe|\u00ad\n?)(\w*)")
 _WORD = re.compile(r"\w+(?:-\w+)*")
 # PDFium leaves the hyphen after a digit, and the end of its line.
 _CODE_END = re.compile(r"(?<=\d-)\r?\n(?=\w)")
-_CODE = regex.compile(r"\d-\w|\w-\d|\p{Lu}-\p{Lu}")
+_CODE = regex.compile(r"\d-\w|\w-\d|\p{L}-\p{Lu}")
 _MACHINE_MADE = re.compile(
     r"^(?:untitled|document\d*|title|slide \d+|\((?:anonymous|unspecified)\))$|^[\W\d_]*$"
     r"|^\S+\.(?:docx?|pdf|indd|tex|dvi|pptx?|xlsx?|qxd|rtf)$",
@@ -63,8 +62,9 @@ def find_line(page: str, title: str) -> int | None:
 def joined_words(pages: list[str]) -> list[str]:
     """Join words that are broken at the end of a line, or keep their hyphen where it belongs.
 
-    The rest of the document decides: `touch-based` stays if it, or `touch` and `based`, occur. A
-    hyphen beside a digit or between capitals is part of a code: ZX-4471-B.
+    The rest of the document decides, and no other document: `touch-based` stays if it, or `touch`
+    and `based`, occur, unless `touchbased` does. A hyphen beside a digit or before a capital is
+    part of a code or name: ZX-4471-B, Nord-Ostsee.
     """
     pages = [_CODE_END.sub("", text) for text in pages]
     if not any(_JOINT.search(text) for text in pages):
@@ -77,9 +77,9 @@ def joined_words(pages: list[str]) -> list[str]:
         hyphenated = f"{first}-{second}".casefold()
         are_words = first.casefold() in known and second.casefold() in known
         joint = f"{first[-1:]}-{second[:1]}"
-        if match["hyphen"] == "\ufffe" and whole not in known:
+        if match["hyphen"] == "\ufffe":
             are_words |= _CODE.fullmatch(joint) is not None
-        if hyphenated in known or (whole not in known and are_words):
+        if whole not in known and (hyphenated in known or are_words):
             return f"{first}-{second}"
         return first + second
 
@@ -280,7 +280,7 @@ def _write(
 
 def _place_of(table: Run, first: int, text: str, begin: int) -> tuple[int, int]:
     """The span of the page's text from a line of the table to its last, empty without them."""
-    lines = [parted(table.text[line[0].start : line[-1].end]) for line in table.lines[first:]]
+    lines = table.shown[first:]
     start = text.find(lines[0], begin) if lines else -1
     end = text.find(lines[-1], start) if start >= 0 else -1
     return (start, end + len(lines[-1])) if end >= 0 else (begin, begin)

@@ -6,19 +6,32 @@ Native code on foreign bytes; runs in the parser process.
 import ctypes
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ocr import MAX_SIDE_PX, Ocr, OcrFailedError
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
-from desktop_rag.ingest.read.pdf.glyphs import Glyphs, PageLink, addresses, raised_digits
+from desktop_rag.ingest.read.pdf.glyphs import (
+    BOXES,
+    Glyphs,
+    Placed,
+    addresses,
+    filled_in,
+    raised_digits,
+)
 from desktop_rag.ingest.read.pdf.legibility import SecondReader, is_legible
-from desktop_rag.ingest.read.pdf.page_layout import Run, edited, runs_of, spaced_letters
+from desktop_rag.ingest.read.pdf.page_layout import (
+    Run,
+    edited,
+    empty_cells,
+    runs_of,
+    spaced_letters,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,6 +94,15 @@ def note_of(annotation: object, kind: int) -> str:
     if not text or kind in {pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_FILEATTACHMENT}:
         return ""
     return text if kind == pdfium.FPDF_ANNOT_FREETEXT else f"[Comment: {text}]"
+
+
+def _box(annotation: object) -> str:
+    """The state of a box to tick, "" for other fields and hidden ones."""
+    import pypdfium2.raw as pdfium
+
+    state = _value(annotation, b"AS")
+    is_hidden = pdfium.FPDFAnnot_GetFlags(annotation) & _HIDDEN
+    return BOXES[state != "Off"] if state and not is_hidden else ""
 
 
 def unseen(notes: Iterable[str], text: str) -> list[str]:
@@ -167,9 +189,10 @@ def _page_text(
 ) -> PageText:
     """One page. Raises PdfiumError."""
     notes: list[str] = []
-    links: list[PageLink] = []
-    page = load_page(document, index, draft, notes, links)
-    text, tables = _text(page, links)
+    links: list[Placed] = []
+    fields: list[Placed] = []
+    page = load_page(document, index, draft, notes, links, fields)
+    text, tables = _text(page, links, fields)
     state = _state(page, text)
     if state is not PageState.TEXT:
         text = second.text(index)
@@ -188,17 +211,18 @@ def load_page(
     index: int,
     draft: DocumentDraft | None = None,
     notes: list[str] | None = None,
-    links: list[PageLink] | None = None,
+    links: list[Placed] | None = None,
+    fields: list[Placed] | None = None,
 ) -> "PdfPage":
     """A page (from 0) with what was filled in and typed onto it. Raises PdfiumError.
 
     Files pinned to it become the draft's; `notes` gets the texts of its annotations and fields,
-    `links` those that lead out of the file.
+    `links` those that lead out of the file, `fields` what was filled in.
     """
     import pypdfium2.raw as pdfium
 
     page = document[index]
-    has_fields = _has_fields(page, draft, notes, links)
+    has_fields = _has_fields(page, draft, notes, links, fields)
     if has_fields and pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY):
         # Form values become part of the page once it is loaded again.
         page.close()
@@ -230,22 +254,26 @@ def outline_of(document: "PdfDocument") -> Iterator[tuple[int, int, str]]:
             yield index, bookmark.level + 1, title
 
 
-def _text(page: "PdfPage", links: list[PageLink]) -> tuple[str, tuple[Run, ...]]:
+def _text(
+    page: "PdfPage", links: list[Placed], fields: list[Placed]
+) -> tuple[str, tuple[Run, ...]]:
     text_page = page.get_textpage()
     raw = raw_text(text_page)
     glyphs = Glyphs(text_page, raw)
+    runs = runs_of(glyphs, raw)
+    columns = [run for run in runs if run.is_prose]
+    tables = [run for run in runs if not run.is_prose]
     edits = sorted(
         [
             *raised_digits(glyphs, raw), *spaced_letters(glyphs, raw),
-            *addresses(glyphs, raw, links),
+            *addresses(glyphs, raw, links), *filled_in(glyphs, raw, fields),
+            *chain.from_iterable(map(empty_cells, tables)),
         ]
     )  # fmt: skip
-    runs = runs_of(glyphs, raw)
     text_page.close()
-    columns = [run for run in runs if run.is_prose]
     text = edited(raw, edits, columns)
-    tables = tuple(run for run in runs if not run.is_prose)
-    return parted(text.replace("\r\n", "\n")), tables
+    shown = (replace(run, shown=tuple(map(parted, run.edited_lines(edits)))) for run in tables)
+    return parted(text.replace("\r\n", "\n")), tuple(shown)
 
 
 def _state(page: "PdfPage", text: str) -> PageState:
@@ -326,7 +354,8 @@ def _has_fields(
     page: "PdfPage",
     draft: DocumentDraft | None,
     notes: list[str] | None,
-    links: list[PageLink] | None,
+    links: list[Placed] | None,
+    fields: list[Placed] | None,
 ) -> bool:
     """True when the page has form fields or typed notes, which hold text of their own."""
     import pypdfium2.raw as pdfium
@@ -342,24 +371,31 @@ def _has_fields(
             notes.append(note_of(annotation, kind))
         if links is not None and kind == pdfium.FPDF_ANNOT_LINK:
             links += _links(annotation, page.pdf)
+        if fields is not None and kind == pdfium.FPDF_ANNOT_WIDGET:
+            fields += _placed(annotation, _box(annotation) or note_of(annotation, kind))
         pdfium.FPDFPage_CloseAnnot(annotation)
     return found
 
 
-def _links(annotation: object, document: "PdfDocument | None") -> Iterator[PageLink]:
+def _links(annotation: object, document: "PdfDocument | None") -> Iterator[Placed]:
     """The link of an annotation, if it leads to an address."""
     import pypdfium2.raw as pdfium
 
     action = pdfium.FPDFLink_GetAction(pdfium.FPDFAnnot_GetLink(annotation))
-    rect = pdfium.FS_RECTF()
     if not action or pdfium.FPDFAction_GetType(action) != pdfium.PDFACTION_URI:
         return
-    if pdfium.FPDFAnnot_GetRect(annotation, rect):
-        buffer = ctypes.create_string_buffer(_MAX_ADDRESS_BYTES)
-        size = pdfium.FPDFAction_GetURIPath(document, action, buffer, _MAX_ADDRESS_BYTES)
-        if size <= _MAX_ADDRESS_BYTES:
-            address = buffer.value.decode("utf-8", "replace")
-            yield PageLink(address, rect.left, rect.bottom, rect.right, rect.top)
+    buffer = ctypes.create_string_buffer(_MAX_ADDRESS_BYTES)
+    size = pdfium.FPDFAction_GetURIPath(document, action, buffer, _MAX_ADDRESS_BYTES)
+    if size <= _MAX_ADDRESS_BYTES:
+        yield from _placed(annotation, buffer.value.decode("utf-8", "replace"))
+
+
+def _placed(annotation: object, text: str) -> Iterator[Placed]:
+    import pypdfium2.raw as pdfium
+
+    rect = pdfium.FS_RECTF()
+    if text and pdfium.FPDFAnnot_GetRect(annotation, rect):
+        yield Placed(text, rect.left, rect.bottom, rect.right, rect.top)
 
 
 def _attach(raw: object, document: "PdfDocument", draft: DocumentDraft) -> None:

@@ -140,10 +140,11 @@ def test_a_pdf() -> None:
         return f") Tj /F1 7 Tf {by} Ts ({text}) Tj 0 Ts /F1 12 Tf ("
 
     line = f"Turnover of 763{shifted('2', 5)} tonnes, 10{shifted('-3', 5)} g of"
-    line += f" CO{shifted('2', -2)}."
+    line += f" CO{shifted('2', -2)}, 10{shifted('2.5', 5)} of note{shifted('a', 5)} and more."
     document = parse("a.pdf", make_pdf([f"{line}\nThe page 2 of 10 is the last."]))
     assert document.text.strip() == (
-        "Turnover of 763² tonnes, 10⁻³ g of CO₂.\nThe page 2 of 10 is the last."
+        "Turnover of 763² tonnes, 10⁻³ g of CO₂, 10^2.5 of note[a] and more.\n"
+        "The page 2 of 10 is the last."
     )
 
 

@@ -64,6 +64,21 @@ def test_rows_of_a_table_stay_rows() -> None:
     assert text_of(drawn_by_line(lines(names, 50), lines(tons, 320))) == rows
 
 
+def test_an_empty_cell_shifts_no_values() -> None:
+    rows = [
+        ("Plant", "Anton", "Berta"), ("Gorvik", "", "3000"), ("Halden", "4000", "3100"),
+        ("", "5000", "3200"), ("Ostby", "6000", ""),
+    ]  # fmt: skip
+    cells = [cell for cell in table(rows, 700) if cell[2]]
+    document = parse("a.pdf", make_placed(cells))
+    assert document.text.split("\n") == [
+        "Plant Anton Berta", "Gorvik | | 3000", "Halden 4000 3100", "| 5000 | 3200", "Ostby 6000",
+    ]  # fmt: skip
+    [head] = document.table_headers
+    assert head.text == "Plant | Anton | Berta"
+    assert document.text[head.start : head.end].startswith("Gorvik | |")
+
+
 @pytest.mark.parametrize(
     ("drawn", "read"),
     [

@@ -20,6 +20,7 @@ from tests.unit.ingest.read.pdf_samples import (
     encrypted,
     make_garbled,
     make_mapped,
+    make_placed,
     make_scan,
 )
 from tests.unit.ingest.read.samples import MAX_CHARS, make_pdf, parse, text_at
@@ -122,13 +123,13 @@ def test_a_page_that_one_reader_finds_empty_is_read_by_the_other() -> None:
     assert document.warnings == ()
 
 
-def with_annotation(**fields: str) -> Change:
+def with_annotation(rect: tuple[float, ...] = (50, 600, 200, 640), **fields: str) -> Change:
     def add(writer: pypdf.PdfWriter) -> None:
-        names = {"rect": "Rect", "subtype": "Subtype", "ft": "FT"}
+        names = {"subtype": "Subtype", "ft": "FT"}
         annotation = DictionaryObject(
             {
                 NameObject("/Type"): NameObject("/Annot"),
-                NameObject("/Rect"): ArrayObject(map(FloatObject, (50, 600, 200, 640))),
+                NameObject("/Rect"): ArrayObject(map(FloatObject, rect)),
                 **{
                     NameObject(f"/{names.get(key, key)}"): NameObject(value)
                     if value.startswith("/")
@@ -154,6 +155,21 @@ def test_comments_and_values_of_fields_are_read_where_nothing_draws_them() -> No
     assert document.text.split("\n") == [
         "Name: on the page", "[Comment: Ask \u0416anna]", "Ann Lee",
     ]  # fmt: skip
+
+
+def test_values_of_fields_and_states_of_boxes_stand_at_their_labels() -> None:
+    labels = [(50, 700, "Name:"), (50, 670, "Sum:"), (70, 640, "Yes"), (170, 640, "No")]
+    # What fills a field is drawn last.
+    drawn = [(50, 600, "The end."), (152, 700, "Ann Lee"), (54, 640, "x")]
+    content = changed(
+        make_placed([*labels, *drawn]),
+        with_annotation((150, 697, 250, 712), subtype="/Widget", ft="/Tx", T="a", V="Ann Lee"),
+        with_annotation((150, 667, 250, 682), subtype="/Widget", ft="/Tx", T="b", V="5000"),
+        with_annotation((52, 637, 66, 651), subtype="/Widget", ft="/Btn", T="c", AS="/On"),
+        with_annotation((152, 637, 166, 651), subtype="/Widget", ft="/Btn", T="d", AS="/Off"),
+    )
+    lines = parse("a.pdf", content).text.rstrip().split("\n")
+    assert lines == ["Name: Ann Lee", "Sum: 5000", "☒ Yes ☐ No", "The end."]
 
 
 def test_a_page_with_nothing_but_a_comment_is_read() -> None:
@@ -262,6 +278,15 @@ def test_every_truncation_is_an_error_or_a_text() -> None:
             assert "\0" not in parse("a.pdf", content[:length]).text
         except Unreadable as exc:
             assert exc.reason in {"damaged", "no text"}  # noqa: PT017  either way is fine
+
+
+def test_a_hyphen_stays_before_a_capital_and_where_the_document_has_it() -> None:
+    lines = ["The Nord-", "Ostsee canal is a well-", "known one in the har-", "bour."]
+    lines += ["A well-known canal of fish-", "meal. Fish-meal is no fishmeal."]
+    assert " ".join(parse("a.pdf", make_pdf(["\n".join(lines)])).text.split()) == (
+        "The Nord-Ostsee canal is a well-known one in the harbour. A well-known canal of fishmeal."
+        " Fish-meal is no fishmeal."
+    )
 
 
 def test_the_hyphen_of_a_code_stays_at_the_end_of_a_line() -> None:
