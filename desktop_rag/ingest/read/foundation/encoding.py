@@ -5,6 +5,7 @@ Mail and web pages name encodings; `usual_name` is the one they mean. Runs in th
 
 import codecs
 import re
+from unicodedata import category
 
 from desktop_rag.core.parsed import ENCODING_GUESSED, EncodingHints
 from desktop_rag.ingest.read.foundation.machine_text import without_data
@@ -27,7 +28,10 @@ _MIN_JUDGED_BYTES = 200
 _MIN_WIDE_SHARE = 0.2
 _MAX_STRAY_SHARE = 0.01
 _WIDE_PEEK_BYTES = 4096
-_NARROW_LETTER = re.compile(r"[\t\n\r -~\xa0-\u06ff\u0e00-\u0e7f\u2010-\u203a\u20ac]")
+# Of alphabets and syllables: the bytes of other texts are none of these the wrong way round.
+_NARROW_LETTER = re.compile(
+    r"[\t\n\r -~\xa0-\u139f\u1780-\u17ff\u1c90-\u1cbf\u1e00-\u1fff\u200b-\u203a\u20a0-\u20bf]"
+)
 _LEAST_NARROW, _LEAST_WIDE_BYTES = 0.98, 8
 _WESTERN_LETTER = re.compile(r"[À-ÖØ-öø-ÿ]")
 # Other encodings are valid UTF-8 here and there by chance.
@@ -143,8 +147,11 @@ def _is_usual(peek: bytes) -> bool:
 
 
 def _is_in_letters(text: str) -> bool:
-    letters = len(_NARROW_LETTER.findall(text))
-    return letters >= _LEAST_NARROW * len(text) or fit_in_pairs(text) >= _LEAST_FIT_IN_PAIRS
+    letters = _NARROW_LETTER.findall(text)
+    is_in_words = " " in text or "\n" in text or text.isalpha()
+    if is_in_words and len(letters) >= _LEAST_NARROW * len(text):
+        return "Cn" not in map(category, letters)
+    return fit_in_pairs(text) >= _LEAST_FIT_IN_PAIRS
 
 
 def _damaged_utf8(data: bytes) -> tuple[str, str] | None:
