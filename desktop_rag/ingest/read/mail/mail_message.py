@@ -34,9 +34,10 @@ _SUFFIXES = {
     "text/plain": ".txt", "text/html": ".html", "text/csv": ".csv", "text/calendar": ".ics",
     "text/rfc822-headers": ".txt", "application/pdf": ".pdf",
 }  # fmt: skip
-# A plain text this short may only say that there is a page, which then has this much more.
-_STUB_CHARS = 300
+# A plain text may only say that there is a page, which then has this much more. A short one may
+# be another text.
 _MORE_THAN_STUB = 4
+_SHORT_CHARS = 300
 # Of its words at least this share stands on the page, if both are the same text.
 _SAME_SHARE = 0.3
 # The library raises these for a damaged message.
@@ -118,17 +119,17 @@ def _worse_form(choice: int, found: list[tuple[_Leaf, str]]) -> str:
     plain, page = (text.strip() for text in texts.values())
     if not choice or not plain or not page:
         return ""
-    if len(plain) >= _STUB_CHARS:
-        return "text/html"
     shown = _shown(page)
     if len(shown) > _MORE_THAN_STUB * len(plain):
         return "text/plain"
+    if len(plain) >= _SHORT_CHARS:
+        return "text/html"
     said, on_page = set(words(plain.casefold())), set(words(shown.casefold()))
     return "text/html" if len(said & on_page) >= _SAME_SHARE * len(said) else ""
 
 
 def _shown(page: str) -> str:
-    draft = DocumentDraft(_STUB_CHARS * (_MORE_THAN_STUB + 1))
+    draft = DocumentDraft(len(page))
     with suppress(LimitReached):
         web_page.write(page, draft, with_addresses=False)
     return draft.text()

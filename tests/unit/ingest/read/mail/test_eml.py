@@ -120,10 +120,12 @@ def test_encoded_words_of_every_kind_are_read(field: str, expected: str) -> None
     assert parse("a.eml", f"Subject: {field}\n\nHigh at noon.".encode()).title == expected
 
 
-def test_a_plain_form_that_only_points_to_the_page_is_left_for_it() -> None:
+@pytest.mark.parametrize("times", [1, 12])
+def test_a_plain_form_that_only_points_to_the_page_is_left_for_it(times: int) -> None:
     message = EmailMessage()
-    message.set_content("Please use a program that shows pages.")
-    message.add_alternative(f"<p>{'High at noon, low at six. ' * 20}</p>", subtype="html")
+    message.set_content("Please use a program that shows pages. " * times)
+    page = f"<style>{'td {color: red}' * 900}</style><p>{'High at noon, low at six. ' * 20 * times}"
+    message.add_alternative(page, subtype="html")
     text = parse("a.eml", message.as_bytes()).text
     assert "High at noon" in text
     assert "Please use" not in text
