@@ -1,19 +1,22 @@
 """Addresses behind the words of a link, in one form for every format: `the manual (https://…)`.
 
-Only what leads out of the file is kept: pages, mail addresses, telephone numbers. Runs in the
-parser process.
+Only what leads out of the file is kept: pages, files of a server, mail addresses, telephone
+numbers. Runs in the parser process.
 """
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
+from urllib.parse import urljoin
 
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 
-_OUTWARD = re.compile(r"(?:https?://|mailto:|tel:)[^\s/][^\s]*", re.IGNORECASE)
-_NOISE = re.compile(r"^(?:https?://|mailto:|tel:)(?:www\.)?|\W+", re.IGNORECASE)
+_KIND = r"(?:(?:https?|ftp|file)://|mailto:|tel:)"
+_OUTWARD = re.compile(rf"{_KIND}[^\s/][^\s]*", re.IGNORECASE)
+_NOISE = re.compile(rf"^{_KIND}(?:www\.)?|\W+", re.IGNORECASE)
 # What follows a page or a person in longer ones says who clicked, not where it leads.
 _EXTRAS = re.compile(r"[?#].*")
-_MAX_CHARS = 160
+_MAX_CHARS = 200
 # Of links that follow one another without words between them.
 _MAX_ALONE = 5
 _FIELD = re.compile(r'\s*HYPERLINK\s+"?([^"\s]+)', re.IGNORECASE)
@@ -25,7 +28,10 @@ def behind(words: str, target: str) -> str:
 
     "" without words, where they already are the address, and for one that leads nowhere outside.
     """
-    found = _OUTWARD.fullmatch(target.strip())
+    target = target.strip().replace(" ", "%20")
+    if target.startswith("\\\\"):
+        target = f"file:{target}".replace("\\", "/")
+    found = _OUTWARD.fullmatch(f"https:{target}" if target.startswith("//") else target)
     if not found or not words.strip():
         return ""
     address = found[0]
@@ -56,6 +62,8 @@ class LinkWriter:
     def __init__(self, draft: DocumentDraft, *, is_shown: bool) -> None:
         self._draft = draft
         self._is_shown = is_shown
+        # The address that those of the page are relative to, as far as it is known.
+        self.base = ""
         self._target: str | None = None
         self._words = ""
         self._alone = 0
@@ -66,7 +74,11 @@ class LinkWriter:
     def open(self, attributes: Mapping[str, str], *, is_around_page: bool) -> None:
         """A link begins."""
         is_kept = self._is_shown and not is_around_page
-        self._target = attributes.get("href", "") if is_kept and attributes else ""
+        target = attributes.get("href", "") if is_kept and attributes else ""
+        is_inside = not self.base or target.startswith("#")
+        with suppress(ValueError):
+            target = target if is_inside or not target else urljoin(self.base, target)
+        self._target = target
         self._words = ""
         # A list of bookmarks is nothing but links.
         self._alone = 0 if attributes and "add_date" in attributes else self._alone

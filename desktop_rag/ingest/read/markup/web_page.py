@@ -55,7 +55,7 @@ _FENCE = "```"
 # Fields that show what was filled in.
 _SHOWN_FIELDS = {"text", "search", "email", "tel", "url", "number", "date", "time"}
 _BOXES = {"checkbox", "radio"}
-_WITHOUT_TEXT = {"meta", "img", "input"}
+_WITHOUT_TEXT = {"meta", "base", "link", "img", "input"}
 _MAX_INNER = 3
 # The names by which a page says when it was published.
 _DATES = {"article:published_time", "dcterms.date", "dc.date", "date", "datepublished"}
@@ -221,6 +221,9 @@ class _Page:
         """Take the words of an element that are attributes of it."""
         if tag == "meta":
             self._take_date(attributes)
+        elif tag in {"base", "link"}:
+            if tag == "base" or attributes.get("rel", "").lower() == "canonical":
+                self._links.base = self._links.base or attributes.get("href", "")
         elif tag == "img":
             self.data(f" {attributes.get('alt', '')} ")
         elif (kind := attributes.get("type", "text").lower()) in _BOXES:

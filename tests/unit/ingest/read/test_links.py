@@ -47,6 +47,11 @@ def added(archive: bytes, parts: dict[str, str]) -> bytes:
         ("run", "javascript:alert(1)", ""),
         ("a file", "file:///etc/passwd", ""),
         ("", MANUAL, ""),
+        # What lies on a server, and what is of the same kind as the page.
+        ("plan", "file://nas/plans/Mill 7.pdf", " (file://nas/plans/Mill%207.pdf)"),
+        ("plan", r"\\nas\plans\7.pdf", " (file://nas/plans/7.pdf)"),
+        ("the manual", MANUAL.removeprefix("https:"), BEHIND),
+        ("news", f"https://n.example/{'x' * 170}", f" (https://n.example/{'x' * 170})"),
         # Who clicked says nothing about where it leads.
         ("news", f"https://n.example/a?u={'x' * 200}", " (https://n.example/a)"),
         ("news", f"https://n.example/{'x' * 200}", ""),
@@ -75,6 +80,19 @@ def test_a_page_keeps_the_addresses_of_links_in_its_text() -> None:
     document = parse("a.html", f"<h1>{link}</h1><p>words".encode())
     assert document.headings[0].title == "this page"
     assert document.text.startswith(f"# this page{BEHIND}\n")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        '<base href="https://pumps.example/manual/">',
+        '<link rel="canonical" href="https://pumps.example/manual/index.html">',
+    ],
+)
+def test_a_page_that_tells_its_own_address_has_those_of_its_neighbours(head: str) -> None:
+    body = '<p>See <a href="77">this page</a> or <a href="#top">the top</a>.'
+    content = f"<html><head>{head}</head><body>{body}</body></html>"
+    assert parse("a.html", content.encode()).text == f"See this page{BEHIND} or the top."
 
 
 def test_menus_do_not_fill_a_page_with_addresses() -> None:
