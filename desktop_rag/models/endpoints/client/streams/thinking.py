@@ -8,7 +8,7 @@ import json
 import re
 from contextlib import suppress
 from functools import cache
-from typing import Any, cast
+from typing import cast
 
 from desktop_rag.models.ports import Delta
 
@@ -30,13 +30,21 @@ _CHANNELS = {
     "<|im_start|>think": "<|im_end|>",
 }
 # Calls of tools that a model writes into its answer.
+_CALL_TAGS = "tool_call tool_calls function_call function_calls antml:function_calls tool_code"
 _CALLS = {
-    **{f"<{name}>": f"</{name}>" for name in ("tool_call", "tool_calls", "function_call")},
+    **{f"<{name}>": f"</{name}>" for name in _CALL_TAGS.split()},
+    "<function=": "</function>",
+    "<invoke name=": "</invoke>",
+    "```tool_code": "```",
     "[tool_calls]": "</s>",
     "<|python_tag|>": "<|eom_id|>",
-    "<｜tool▁calls▁begin｜>": "<｜tool▁calls▁end｜>",
     "<|channel|>commentary to=": "<|call|>",
+    "assistantcommentary to=": "assistantfinal",
 }
+# The token that begins calls; the one that ends them says so, or has a slash.
+_CALL_TOKEN = re.compile(
+    r"<[|｜](?:tool|function)[_▁]calls?(?:[_▁]section)?(?:[_▁](?:begin|start))?[|｜]>"
+)
 OPENERS = {
     **dict.fromkeys(_ANGLED, tuple(_ANGLED.values())),
     **{opener: (closer,) for opener, closer in (_OTHERS | _CHANNELS | _CALLS).items()},
@@ -65,17 +73,32 @@ _TOKENS = (
     "<end_of_turn>", "<start_of_turn>", "<end_of_utterance>", "<eos>", "<bos>", "[/inst]",
     "<<sys>>", "<</sys>>",
 )  # fmt: skip
-# A call without marks around it: an object of these names and no others.
-_CALL_START = '{"name":'
-_CALL_NAMES = ({"name", "arguments"}, {"name", "parameters"})
+# A call without marks around it: an object of these names and no others, or several; in a fence if
+# it is the whole answer.
+_CALL_ARGUMENTS = {"arguments", "parameters"}
+_CALL_EXTRAS = {"id", "type", "index"}
+_CALL_STARTS = tuple(
+    f'{opener}"{name}":'
+    for opener in ("{", "[{")
+    for name in ("name", "function", *_CALL_ARGUMENTS, *_CALL_EXTRAS)
+)
 _LONGEST_CALL = 8_000
+_CALL_FENCE = re.compile(r"\s*```[a-z_]{0,12}[ \t]*(?:\n\s*|$)")
+_FENCE_BEGUN = re.compile(r"\s*`{1,2}$")
+_FENCE_END = re.compile(r"\s*`{0,3}\s*")
+# The channels of a model whose server took away the marks between them. What is no answer goes on
+# until the last channel begins.
+_HARMONY = re.compile(r"\s*(?:analysis(?=[A-Z])|(?:assistant)?commentary to=)")
+_HARMONY_STARTS = ("analysisA", "commentary to=", "assistantcommentary to=")
+_GOES_ON = ("assistantanalysis", "assistantcommentary")
+_HARMONY_ENDS = ("assistantfinal", *_GOES_ON, ".final", "!final", "?final", "\nfinal")
 _LITERALS = tuple(
     sorted({*OPENERS, *STRAY_CLOSERS, *OWN_TURNS, *OTHER_TURNS, *_TOKENS}, key=len, reverse=True)
 )
-_TOKEN = r"<[|｜][A-Za-z_▁0-9]{2,40}[|｜]>"
+_TOKEN = r"<[|｜]/?[A-Za-z_▁0-9]{2,40}[|｜]>"
 MARK = re.compile("|".join([*map(re.escape, _LITERALS), _TOKEN]), re.IGNORECASE)
 _LONGEST = max(map(len, _LITERALS))
-_BEGUN = re.compile(r"<[|｜][A-Za-z_▁0-9]{0,40}[|｜]?")
+_BEGUN = re.compile(r"<[|｜]/?[A-Za-z_▁0-9]{0,40}[|｜]?")
 _LAST_MARK_END = re.compile(r"</s>\s*")
 _FIRST_CHARS = frozenset(literal[0] for literal in _LITERALS)
 
@@ -83,7 +106,7 @@ _FIRST_CHARS = frozenset(literal[0] for literal in _LITERALS)
 def unfinished_at(text: str, marks: tuple[str, ...] = _LITERALS) -> int:
     """The position where the text may end in an unfinished mark; its length if nowhere."""
     for at in range(max(0, len(text) - _LONGEST), len(text)):
-        if text[at] not in _FIRST_CHARS:
+        if marks is _LITERALS and text[at] not in _FIRST_CHARS:
             continue
         tail = text[at:].lower()
         if any(mark.startswith(tail) and mark != tail for mark in marks):
@@ -133,19 +156,43 @@ class _Line:
         self.last = text[-1:] or self.last
 
 
-def _call_length(text: str) -> int:
+def _call_length(text: str, *, is_last: bool) -> int:
     """The length of the bare call of a tool that the text begins with; 0 for any other text, -1
     while it may become one.
     """
-    begun = "".join(text.split())[: len(_CALL_START)]
-    if not begun or not _CALL_START.startswith(begun) or len(text) > _LONGEST_CALL:
+    fence = _CALL_FENCE.match(text)
+    start = fence.end() if fence else len(text) - len(text.lstrip())
+    begun = "".join(text[start:].split())[:20]
+    may_be_call = any(name.startswith(begun) or begun.startswith(name) for name in _CALL_STARTS)
+    if len(text) > _LONGEST_CALL or not (may_be_call or _FENCE_BEGUN.match(text)):
         return 0
-    start = len(text) - len(text.lstrip())
     with suppress(ValueError):
         value, end = json.JSONDecoder().raw_decode(text, start)
-        fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-        return end if set(fields) in _CALL_NAMES else 0
+        calls = cast("list[object]", value if isinstance(value, list) else [value])
+        if not calls or not all(map(_is_call, calls)):
+            return 0
+        if not fence:
+            return end
+        if not _FENCE_END.fullmatch(text, end):
+            return 0
+        return len(text) if is_last else -1
     return -1
+
+
+def _is_call(value: object) -> bool:
+    fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    names = set(fields) - _CALL_EXTRAS
+    if names == {"function"}:
+        return _is_call(fields["function"])
+    return names != {"name"} and names - _CALL_ARGUMENTS == {"name"}
+
+
+def _closers_of(mark: str) -> tuple[str, ...]:
+    """The marks that end what this one begins, none for other marks."""
+    if not _CALL_TOKEN.fullmatch(mark):
+        return OPENERS.get(mark, ())
+    closer = mark.replace("begin", "end").replace("start", "end")
+    return (closer if closer != mark else f"{mark[:2]}/{mark[2:]}",)
 
 
 class ThinkingSplitter:
@@ -154,8 +201,9 @@ class ThinkingSplitter:
     Marks in code or quotes are part of the answer. A closing tag without an opening one turns the
     text before it into thinking: then a delta has `was_thinking`, and `has_stray_end` is True. An
     answer `may_begin_inside` its thinking if earlier ones did: its text is unsure until a tag
-    comes. An answer that begins with a bare call of a tool goes on behind it, unless it
-    `may_be_json`. `is_over` is True once the model plays somebody else; that text is dropped.
+    comes. An answer that begins with a bare call of a tool goes on behind it, and one that is a
+    call in a fence is none, unless it `may_be_json`. `is_over` is True once the model plays
+    somebody else; that text is dropped.
     """
 
     def __init__(self, *, may_begin_inside: bool = False, may_be_json: bool = False) -> None:
@@ -167,6 +215,7 @@ class ThinkingSplitter:
         self._line = _Line()
         self._closers: tuple[str, ...] = ()
         self._thought: list[str] = []
+        self._is_call = False
         self._has_answer = self._has_cited = self._had_thinking = False
         # After a closing tag without an opening one: the blanks that came since, else None.
         self._gap: str | None = None
@@ -185,7 +234,7 @@ class ThinkingSplitter:
         """The rest, at the end of the stream; unclosed thinking of a whole answer is its text."""
         self._held = _LAST_END.sub("", self._held)
         deltas = self._take(is_last=True)
-        is_thinking = bool(self._closers) and self._closers[0] not in _CALLS.values()
+        is_thinking = bool(self._closers) and not self._is_call
         if is_thinking and is_whole and (unclosed := "".join(self._thought).strip()):
             deltas += self._answer(unclosed)
         return deltas
@@ -201,13 +250,9 @@ class ThinkingSplitter:
 
     def _take_text(self, is_last: bool) -> list[Delta]:
         """The answer up to the next mark, or up to what may be the start of one."""
-        call = 0 if self._has_answer or self._may_be_json else _call_length(self._held)
-        if call > 0:
-            written, self._held = self._held[:call].strip(), self._held[call:]
-            self._had_thinking = True
-            return [Delta(written, is_thinking=True)]
-        if call and not is_last:
-            return []
+        begun = None if self._has_answer else self._take_beginning(is_last)
+        if begun is not None:
+            return begun
         end = len(self._held) if is_last else unfinished_at(self._held)
         found = MARK.search(self._held)
         if found and found.start() >= end:
@@ -227,10 +272,32 @@ class ThinkingSplitter:
         self._heed(mark.lower())
         return deltas
 
+    def _take_beginning(self, is_last: bool) -> list[Delta] | None:
+        """A call or channel that the answer begins with, nothing while it may become one, and None
+        for any other text.
+        """
+        channel = _HARMONY.match(self._held)
+        if channel:
+            begun, self._held = channel[0].strip(), self._held[channel.end() :]
+            self._open(_HARMONY_ENDS, is_call=begun != "analysis")
+            self._thought.append(begun)
+            return [Delta(begun, is_thinking=True)]
+        call = 0 if self._may_be_json else _call_length(self._held, is_last=is_last)
+        if call > 0:
+            written, self._held = self._held[:call].strip(), self._held[call:]
+            self._had_thinking = True
+            return [Delta(written, is_thinking=True)]
+        begun = self._held.lstrip()
+        is_open = call or any(start.startswith(begun) for start in _HARMONY_STARTS)
+        return [] if is_open and not is_last else None
+
+    def _open(self, closers: tuple[str, ...], *, is_call: bool) -> None:
+        self._closers, self._thought, self._is_call = closers, [], is_call
+        self._had_thinking, self._is_unsure = True, False
+
     def _heed(self, mark: str) -> None:
-        if mark in OPENERS:
-            self._closers, self._thought = OPENERS[mark], []
-            self._had_thinking, self._is_unsure = True, False
+        if closers := _closers_of(mark):
+            self._open(closers, is_call=mark in _CALLS or mark not in OPENERS)
         elif mark in STRAY_CLOSERS:
             self._gap, self._is_tag_alone = "", self._line.last == "\n"
         elif mark in OTHER_TURNS:
@@ -280,7 +347,10 @@ class ThinkingSplitter:
             closer = "" if is_quoted and not after and not is_last else found[0]
             break
         thought, self._held = self._held[:at], self._held[at + len(closer) :]
-        if closer:
+        if closer.lower() in _GOES_ON:
+            self._is_call |= "commentary" in closer.lower()
+            thought += closer
+        elif closer:
             self._closers = ()
         if not thought:
             return []
