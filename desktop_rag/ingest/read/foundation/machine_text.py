@@ -17,7 +17,7 @@ _SHAPES = re.compile(
     rf"(?:\s{{1,20}}(?P<last>{_LETTER}{{1,39}})(?!\S))?"
     # A dump: places in the file, each before its bytes as pairs of digits.
     r"|(?m:(?P<dump>(?:^[ \t]*[0-9A-Fa-f]{4,16}:?[ \t]+"
-    r"(?:(?:[0-9A-Fa-f]{2}){1,4}[ \t-]{1,3}){4,}[^\n]*\n){3,}+))"
+    r"(?:(?:[0-9A-Fa-f]{2}){1,4}[ \t-]{1,3}){4,}+[^\n]*+\n){3,}+))"
     # uuencode, ascii85, and bytes as addresses have them.
     r"|(?m:^begin [0-7]{3,4} [^\n]+\n(?:[ -`]{1,62}\n)+?end$)"
     r"|<~[!-uz\s]{100,}+~>"

@@ -33,10 +33,14 @@ def hides(style: Mapping[str, str]) -> bool:
     return style.get("display") == "none" or style.get("visibility") == "hidden"
 
 
-_STYLES = re.compile(r"<style\b[^>]{0,200}>(.*?)</style", re.IGNORECASE | re.DOTALL)
-# Comments, and rules that hold for some screens or on paper only.
-_NO_RULE = re.compile(r"/\*.*?\*/|@[^{};]*(?:;|\{(?:[^{}]|\{[^{}]*\})*\})", re.DOTALL)
-_RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+_STYLE_BEGIN = re.compile(r"<style\b", re.IGNORECASE)
+_STYLE_END = re.compile(r"</style", re.IGNORECASE)
+# Comments, and rules that hold for some screens or on paper only. None of these patterns looks at
+# a letter of hostile markup more than a few times.
+_NO_RULE = re.compile(
+    r"/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|@[^{};@]*+(?:;|\{(?:[^{}]++|\{[^{}]*+\})*+\})"
+)
+_RULE = re.compile(r"(?:^|(?<=[{}]))([^{}]++)\{([^{}]*+)\}")
 _ONE_NAME = re.compile(r"\w*([.#][\w-]+)")
 _NAME = re.compile(r"[.#][\w-]+")
 
@@ -50,7 +54,8 @@ class StyleRules:
     def __init__(self, markup: str) -> None:
         self._rules: dict[str, dict[str, str]] = {}
         others: set[str] = set()
-        for sheet in _STYLES.findall(markup):
+        for element in _STYLE_BEGIN.split(markup)[1:]:
+            sheet = _STYLE_END.split(element.partition(">")[2], maxsplit=1)[0]
             for selectors, style in _RULE.findall(_NO_RULE.sub("", sheet)):
                 for selector in selectors.split(","):
                     if one := _ONE_NAME.fullmatch(selector.strip()):

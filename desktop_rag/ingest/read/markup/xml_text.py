@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.addresses import behind
@@ -250,7 +250,8 @@ def _formula(math: Node) -> str:
     from lxml import etree
 
     formula, said = Formula(), None
-    for event, node in etree.iterwalk(math, events=("start", "end")):
+    events = cast("Iterator[tuple[str, Node]]", etree.iterwalk(math, events=("start", "end")))
+    for event, node in events:
         if event == "start":
             formula.start(name_of(node), node.attrib)
             formula.data(node.text or "")

@@ -242,11 +242,11 @@ def edited(text: str, edits: Sequence[Edit], columns: Sequence[Run]) -> str:
 def empty_cells(table: Run) -> Iterator[Edit]:
     """Borders in each row that lacks a cell, so that those behind it stay in their columns."""
     for line in table.lines:
-        places = [table.column(cell) for cell in line]
+        begin, places = line[0].start, [table.column(cell) for cell in line]
         is_shifted = len(line) > 1 and places[-1] >= len(set(places))
         if not is_shifted or len(table.columns) < _MIN_COLUMNS:
             continue
-        yield Edit(line[0].start, line[0].start, _BORDER * places[0])
+        yield Edit(begin, begin, _BORDER * places[0])
         for (cell, place), (below, later) in pairwise(zip(line, places, strict=True)):
             yield Edit(cell.end, below.start, " " + _BORDER * (later - place))
 

@@ -3,6 +3,7 @@
 import pytest
 
 from desktop_rag.ingest.read.foundation.looks import Look, in_looks
+from desktop_rag.ingest.read.markup.element_looks import StyleRules
 from tests.unit.ingest.read.markup.test_web_page import text_of as html
 from tests.unit.ingest.read.office.test_open_document import make_open
 from tests.unit.ingest.read.office.test_slides import make_pptx, shape, slide_xml
@@ -197,6 +198,13 @@ def test_formulas_however_deep_they_are() -> None:
     text = html(f"<math>{formula}</math> and more")
     assert "√2)" in text
     assert text.endswith(") and more")
+
+
+@pytest.mark.parametrize(
+    "sheet", ["<style>" * 100_000, "/*" * 300_000, "@" * 300_000, "@{" * 300_000, "a" * 500_000]
+)
+def test_p11_hostile_style_sheets_end(sheet: str) -> None:
+    assert not StyleRules(f"<style>{sheet}").style_of({"class": "a"})
 
 
 RULES = """.old, td.was {text-decoration: line-through} .up{vertical-align:super} /* .up{} */

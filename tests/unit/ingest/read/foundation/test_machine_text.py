@@ -59,6 +59,21 @@ def test_words_and_figures_stay(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "00000000  " + "00 " * 300_000,
+        ("A1b" * 13 + "\n") * 10_000,
+        ("A1b" * 15 + " ") * 3 * 3_000,
+        "begin 644 a\n" * 30_000,
+        "<~" * 300_000,
+        ("%41" * 59 + " ") * 3_000,
+    ],
+)
+def test_p11_what_is_nearly_data_ends(text: str) -> None:
+    assert without_data(text)
+
+
+@pytest.mark.parametrize(
     ("name", "content"),
     [
         ("a.yaml", "{0}\nkey: |\n    {1}\nnext: {0}".format(WORDS, "\n    ".join(LINES))),
