@@ -8,6 +8,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.features.evaluation.measures.query_sets import (
     GoldSpan,
     has_spans,
+    load_evidence_set,
     load_page_set,
     load_set,
     load_span_set,
@@ -51,6 +52,14 @@ def test_evidence_pages_count_from_one(folder: Path) -> None:
     (folder / "files").mkdir()
     write(folder / "evidence.jsonl", *({"query": "1", "file": "a.pdf", "page0": n} for n in (0, 7)))
     assert load_page_set(folder).pages == {"1": frozenset({("a.pdf", 1), ("a.pdf", 8)})}
+
+
+@pytest.mark.parametrize("written", ["Ulan Bator", ["Ulan Bator"], [["Ulan Bator"]]])
+def test_a_string_alone_is_evidence_as_a_whole(folder: Path, written: object) -> None:
+    (folder / "files").mkdir()
+    write(folder / "questions.jsonl", {"id": 1, "question": "Where?", "evidence": written})
+    [question] = load_evidence_set(folder).questions
+    assert question.groups == (("Ulan Bator",),)
 
 
 @pytest.mark.parametrize("load", LOADERS)

@@ -85,12 +85,17 @@ def load_evidence_set(folder: Path, limit: int | None = None) -> EvidenceSet:
                 str(row["id"]),
                 str(row.get("standalone") or row["question"]),
                 str(row.get("kind", "")),
-                tuple(tuple(map(str, group)) for group in row["evidence"]),
+                tuple(tuple(map(str, _listed(group))) for group in _listed(row["evidence"])),
             )
             for row in rows
             if row.get("evidence")
         ]
         return EvidenceSet(_folder(folder / "files"), tuple(questions[:limit]))
+
+
+def _listed(value: str | Sequence[Any]) -> tuple[Any, ...]:
+    """The items of a list; a string alone is one, not the letters of it."""
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def load_set(folder: Path, limit: int | None = None) -> RetrievalSet:
