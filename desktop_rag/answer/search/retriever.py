@@ -47,6 +47,8 @@ _NAMED_BONUS = 1.0
 _NAMED_MEANING = 3.0
 # The share of the best possible score by words from which a passage is not buried.
 _MOST_WORDS = 0.7
+# A word of the question in so few passages makes the best of them by words as certain.
+_RARE = 3
 # Phrases and exclusions are checked in the text of passages. `_CHECKED` of the fused ranking are
 # checked first. If too few match, the ranking by words is followed, `_DEEPER` times as deep with
 # each step, at least to `_DEEPEST` before the search gives up.
@@ -245,8 +247,15 @@ class Retriever:
             fused += _NAMED_BONUS * candidates.is_named
         ranked = ordered(candidates.ids, fused, len(candidates.ids))
         if mode == "hybrid":
-            ranked = guarded(ranked, _best_of_each(candidates))
+            rare = self._with_rare_words(weights, scope)
+            ranked = guarded(ranked, _best_of_each(candidates, rare))
         return dict(islice(ranked.items(), limit)), self._relevance(candidates)
+
+    def _with_rare_words(self, weights: Weights, scope: Scope) -> set[int]:
+        """The passages with a word of the question that few passages have, such as a code."""
+        words = zip(weights.words, weights.counts, strict=True)
+        rare = weights.only([word for word, count in words if 0 < count <= _RARE])
+        return set(dict(self.lexical.best(rare, FEW, scope))) if rare.words else set()
 
     def _best_by_words(self, weights: Weights, most: int, scope: Scope) -> list[Passage]:
         return self.lexical.passages(dict(self.lexical.best(weights, most, scope)))
@@ -311,12 +320,14 @@ class Retriever:
         return scope, _Exact(asked.phrases, left)
 
 
-def _best_of_each(candidates: Candidates) -> list[int]:
+def _best_of_each(candidates: Candidates, rare: Collection[int]) -> list[int]:
     """The best by meaning, by meaning in another language than the question's, and by words where
-    it has most of them: the best of those that share a word or two is no better than the next.
+    it has most of them or a `rare` one: the best of those that share a word or two is no better
+    than the next.
     """
     rankings = [candidates.near]
-    if shares(candidates).max() >= _MOST_WORDS:
+    best = int(np.argmax(candidates.lexical))
+    if candidates.ids[best] in rare or shares(candidates)[best] >= _MOST_WORDS:
         rankings.append(candidates.lexical)
     if candidates.is_across.any():
         rankings.append(np.where(candidates.is_across > 0, candidates.near, -np.inf))

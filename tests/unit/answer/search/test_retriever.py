@@ -155,3 +155,12 @@ def test_a_number_inside_a_quoted_word_is_no_word_of_its_own(
         "The FY2018 report shows a loss."
     }
     assert texts(retriever.search(parse_query("-FY2018"))) == set()
+
+
+@pytest.mark.slow
+def test_the_passage_with_a_code_of_a_long_question_is_not_buried(engine: Engine) -> None:
+    asked = "Why was QX-77431-B inspected for corrosion by the engineer in the spring visit?"
+    held = f"QX-77431-B. Corrosion. {'Zzz kkk jjj. ' * 9}"
+    put(engine, "a.txt", held, *(f"{asked[::-1]} Visit {n}." for n in range(100, 220)))
+    found = with_vectors(engine).search(parse_query(asked), limit=8)
+    assert held in texts(found)
