@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW
 from desktop_rag.answer.search.meaning import Meaning
+from desktop_rag.answer.search.question_terms import without_names
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.evidence import chosen_evidence, in_turn
 from desktop_rag.answer.sources.question_rewriting import (
@@ -73,6 +74,7 @@ _NEAREST = 3
 _READ_DEPTH = 60
 _PART_DEPTH = 20
 _NAMED_DEPTH = 40
+_MOST_NAMES = 6
 SHEET_FORMATS = ("csv", "ods", "tsv", "xls", "xlsx")
 
 
@@ -270,21 +272,25 @@ class SourceFinder:
         self, query: Query, request: AnswerRequest, found: Sequence[Passage], ranks: Sequence[int]
     ) -> list[Passage]:
         """The passages with places of their own for the best by a reranker, for each part of a
-        question, and for each of the files that it names; in the order of use.
+        question, and for each of the things and files that it names; in the order of use.
         """
         settings, reach = request.setup.settings.retrieval, request.setup.reach
-        parts = question_parts(query.text)
         lists = [[found[n] for n in ranks], list(found)]
-        for part in parts if len(parts) > 1 else ():
+        for part in self._parts(query.text):
             asked = replace(query, text=part, phrases=())
-            lists.append(
-                list(self.look_up(asked, settings, limit=_PART_DEPTH, reach=reach).passages)
-            )
+            lists.append(self._best(asked, settings, _PART_DEPTH, reach))
         named = self._retriever.named_documents(query, reach)
         for document_id in sorted(named):
             only = replace(reach, document_ids=(document_id,))
             lists.append(self._best(query, settings, _NAMED_DEPTH, only))
         return [replace(p, score=-float(n)) for n, p in enumerate(in_turn(lists))]
+
+    def _parts(self, text: str) -> list[str]:
+        """The parts of a question, and what it asks of each thing that it names; none for one."""
+        parts, names = question_parts(text), self.reader.named_things(text)[:_MOST_NAMES]
+        others = [[w for name in names for w in name if w not in own] for own in names]
+        each = [without_names(text, [other]) for other in others]
+        return [part for found in (parts, each) if len(found) > 1 for part in found]
 
     def _ranks(
         self,

@@ -6,8 +6,9 @@ import pytest
 
 from desktop_rag.answer.sources.question_rewriting import question_parts
 from desktop_rag.app import Services
+from desktop_rag.features.evaluation.measures.evidence import StatedReader
 from tests.asking import ask
-from tests.indexed import index_texts
+from tests.indexed import OpenIndexed, index_texts
 
 TEXTS = {
     "lamp.md": "# Lamp\n\nThe lamp of the lighthouse is lit at dusk by Edith Mowbray.\n",
@@ -48,3 +49,17 @@ def test_without_a_model_each_part_has_its_excerpts(services: Services, tmp_path
     assert message.is_excerpts
     cited = {Path(source.path).name for source in message.sources if source.is_cited}
     assert cited == {"lamp.md", "ferry.md"}
+
+
+@pytest.mark.slow
+def test_each_thing_that_is_compared_has_places_in_the_prompt(open_indexed: OpenIndexed) -> None:
+    said = {
+        "Adobe": "The operating margins of Adobe, to compare with others, were {n} percent.",
+        "Nike": "Compare: the operating margins of Nike were {n} percent of its sales.",
+        "General Mills": "At General Mills {n} of each hundred dollars were left as a profit.",
+    }
+    texts = {f"{n}.md": said[name].format(n=n) for n, name in enumerate(12 * list(said))}
+    asked = "Compare the operating margins of Adobe, Nike and General Mills."
+    prompt = open_indexed(texts).chat.first_prompt(asked, StatedReader(4_000))
+    first = " ".join(source.text for source in prompt.sources[:6])
+    assert [name for name in said if name not in first] == []
