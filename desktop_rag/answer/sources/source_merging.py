@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from desktop_rag.core.conversation import Message, SourceRef
 from desktop_rag.core.domain import Passage
+from desktop_rag.core.language.languages import function_words
 from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.places import Places, places_from_json
 
@@ -27,6 +28,9 @@ MOST_JOINED_TOKENS = 600
 _WIDEST_GAP = 64
 # A sign belongs to its number: 5 degrees are not −5 degrees.
 _WORD = re.compile(r"[-−]?\w+")
+# Two passages with this share of the same runs of words are copies.
+_COPY_SHARE = 0.9
+_RUN_WORDS = 5
 
 
 def choose_sources(
@@ -102,17 +106,24 @@ class _Text:
     passage: Passage
     words: str
     place: int
+    runs: frozenset[str]
     repeats: list[Passage] = field(default_factory=list[Passage])
 
     def takes_in(self, other: "_Text") -> bool:
         """True when the other one adds nothing; a short one of better rank stays."""
         is_most_of_it = 2 * len(other.words) >= len(self.words)
-        return other.words in self.words and (is_most_of_it or other.place > self.place)
+        is_inside = other.words in self.words and (is_most_of_it or other.place > self.place)
+        return is_inside or self._is_copy_of(other)
+
+    def _is_copy_of(self, other: "_Text") -> bool:
+        """True for nearly the same text with the same figures, names and small words."""
+        least = _COPY_SHARE * max(len(self.runs), len(other.runs))
+        return 0 < least <= len(self.runs & other.runs) and _telling(self) == _telling(other)
 
 
 def folded(found: Sequence[Passage]) -> list[Passage]:
     """The passages without repeats, each at its group's best rank; `also_in` names the others."""
-    texts = [_Text(p, _words(p.text), place) for place, p in enumerate(found)]
+    texts = [_Text(p, _words(p.text), place, runs_of(p.text)) for place, p in enumerate(found)]
     kept: list[_Text] = []
     for text in sorted(texts, key=lambda t: (-len(t.words), t.place)):
         home = next((other for other in kept if other.takes_in(text)), None)
@@ -132,6 +143,21 @@ def _with_repeats(passage: Passage, score: float, repeats: Sequence[Passage]) ->
     known = dict.fromkeys(w for p in same for w in (*p.also_in, _where(p)) if w != _where(passage))
     relevance = max(p.relevance for p in same)
     return replace(passage, score=score, relevance=relevance, also_in=tuple(known))
+
+
+def runs_of(text: str) -> frozenset[str]:
+    """The runs of some words, by which texts are compared."""
+    words = _WORD.findall(text.casefold())
+    return frozenset(
+        " ".join(words[n : n + _RUN_WORDS]) for n in range(len(words) - _RUN_WORDS + 1)
+    )
+
+
+def _telling(text: _Text) -> list[str]:
+    """The words of which one alone changes what is said, such as figures, names and "not"."""
+    words = _WORD.findall(text.passage.text)
+    small = function_words(words)
+    return [word for word in words if word in small or word != word.lower() or not word.isalpha()]
 
 
 def _words(text: str) -> str:

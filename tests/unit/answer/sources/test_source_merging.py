@@ -192,6 +192,25 @@ def test_what_differs_in_a_word_is_no_duplicate(one: str, other: str) -> None:
     assert folded(found) == found
 
 
+CLAUSE = (
+    "The tenant of the boathouse keeps the landing stage clean, oils the hinges of the gate in"
+    " spring, reports damage to Bea Lund within 14 days, and returns every key that was handed over"
+    " when the lease ends, in the state in which it was received by the tenant in the beginning."
+)
+
+
+def test_a_copy_with_another_spelling_is_shown_once() -> None:
+    copy = passage(CLAUSE.replace("beginning", "begining"), document_id="b", score=0.8)
+    [one] = folded([passage(CLAUSE, document_id="a"), copy])
+    assert one.also_in == ("/b.md",)
+
+
+@pytest.mark.parametrize(("word", "other"), [("14", "30"), ("Bea", "Ida"), ("that", "not")])
+def test_a_copy_with_another_figure_name_or_small_word_is_none(word: str, other: str) -> None:
+    found = [passage(CLAUSE), passage(CLAUSE.replace(word, other), document_id="b")]
+    assert len(folded(found)) == 2
+
+
 def test_text_repeated_in_one_file_is_not_said_to_be_elsewhere() -> None:
     [one] = folded([passage("Page head."), passage("Page head.", 500)])
     assert one.also_in == ()
