@@ -73,7 +73,7 @@ def _mapped(text: str, forms: dict[str, str], sign: str) -> str:
     letters = text.strip()
     if not letters or any(letter not in forms and letter not in " ,;" for letter in letters):
         if _DECIMAL.fullmatch(letters):
-            return f"{'^' if forms is _RAISED else '_'}{letters}"
+            return f"{sign}{letters}"
         # A note "a" behind a figure must not become a part of it.
         is_mark = len(letters) == 1 and (letters.isalpha() or letters in _NOTE_MARKS)
         if is_mark and forms is _RAISED:

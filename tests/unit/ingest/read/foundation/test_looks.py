@@ -21,7 +21,7 @@ def test_letters_without_a_form_of_their_own_stay_and_marks_of_notes_stand_apart
 
 @pytest.mark.parametrize(
     ("letters", "shown"),
-    [("2.5", "10^(2.5)"), ("1–3", "10¹⁻³"), ("k2", "10^(k2)"), ("th", "10th"), ("[1]", "10[1]")],
+    [("2.5", "10^2.5"), ("1–3", "10¹⁻³"), ("k2", "10^(k2)"), ("th", "10th"), ("[1]", "10[1]")],
 )
 def test_raised_figures_never_join_the_one_before_them(letters: str, shown: str) -> None:
     assert in_looks([("10", Look()), (letters, Look(is_raised=True))]) == shown
