@@ -210,7 +210,7 @@ def _exact(cell: str, mark: str) -> str:
         assert number
         read = _as_number(number.string, decimal)
         places = len(number["digits"].partition(decimal)[2])
-        if read and abs(float(exact) / scale - float(read)) <= 0.5001 / 10**places:
+        if read and abs(float(exact) / scale - float(read)) <= 0.5001 * 10.0**-places:
             start, end = number.span("digits")
             shown = f"{number.string[:start]}{exact.lstrip('-')}{number.string[end:]}"
             return (shown if scale == 1 else exact).replace(".", mark)

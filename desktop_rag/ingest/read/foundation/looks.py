@@ -19,8 +19,8 @@ _NOTE_MARKS = frozenset("*†‡§¶")
 _DECIMAL = re.compile(r"[-+−]?\d+\.\d+")
 _CROSSED_OUT = "~~"
 _LINE = re.compile(r"\S(?:[^\n]*\S)?")
-# A word with a digit, which would run into a figure before it.
-_FIGURE = re.compile(r"[^\s([{]*\d[^\s[{]*")
+# A short word with a digit, which would run into a figure before it.
+_FIGURE = re.compile(r"[^\s([{]{0,20}\d[^\s[{]{0,20}")
 
 
 @dataclass(frozen=True, slots=True)
