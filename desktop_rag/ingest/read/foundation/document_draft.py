@@ -3,6 +3,8 @@
 import re
 import string
 from dataclasses import dataclass, replace
+from datetime import date
+from email.utils import parsedate_to_datetime
 
 from desktop_rag.core.parsed import (
     HEADING_SEPARATOR,
@@ -26,6 +28,11 @@ _MAX_WARNINGS = 20
 _HEADER_CHARS = 500
 _MAX_ATTACHMENTS = 1000
 _MAX_ATTACHED_BYTES = 200_000_000
+# The line that dates a mail, a letter or minutes.
+_DATE_LINE = re.compile(r"(?im)^\W{0,4}(?:date|datum|sent|gesendet):\W{0,4}(\w.{4,60})$")
+_HEAD_CHARS = 1_000
+_ISO_DAY = re.compile(r"\d{4}-?\d\d-?\d\d")
+_DAY_FIRST = re.compile(r"(\d\d?)\.\s?(\d\d?)\.\s?(\d{4})")
 # A database takes neither NULs nor halves of surrogate pairs.
 _FORBIDDEN = re.compile("[\\0\ud800-\udfff]")
 # White space, and what stands for letters that could not be read.
@@ -56,6 +63,20 @@ def one_line(text: str) -> str:
     return " ".join(cleaned(text).split())[:_TITLE_CHARS]
 
 
+def day_of(written: str) -> str:
+    """The day of a date as computers, mails and letters write it, ISO; "" for another text."""
+    text = written.strip()
+    try:
+        if found := _ISO_DAY.match(text):
+            return date.fromisoformat(found[0]).isoformat()
+        if found := _DAY_FIRST.match(text):
+            return date(*map(int, reversed(found.groups()))).isoformat()
+        # Where the time is missing.
+        return parsedate_to_datetime(f"{text} 00:00:00").date().isoformat()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return ""
+
+
 class DocumentDraft:
     """The document being written, from front to back; offsets are indices into its text."""
 
@@ -72,7 +93,8 @@ class DocumentDraft:
         self._part = part
         self.length = 0
         self.warnings: list[str] = []
-        self.dated = ""
+        # What its properties tell counts less than what the text tells.
+        self.dated = self.made = ""
         self.tags: tuple[str, ...] = ()
         self.is_by_app = False
         self.max_chars = max_chars
@@ -169,6 +191,7 @@ class DocumentDraft:
         if not text.strip(_BLANK):
             raise Unreadable("no text", "No text found")
         marks = self._by_app() if self.is_by_app else self._marks
+        line = _DATE_LINE.search(text, 0, _HEAD_CHARS)
         return ParsedDocument(
             format=format_name,
             title=one_line(title),
@@ -180,7 +203,7 @@ class DocumentDraft:
                 for head in self._table_headers
             ),
             warnings=tuple(self.warnings),
-            dated=self.dated,
+            dated=self.dated or (day_of(line[1]) if line else "") or self.made,
             tags=self.tags,
         )
 

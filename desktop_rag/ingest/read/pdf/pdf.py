@@ -16,7 +16,7 @@ import regex
 from desktop_rag.core.domain import OPENED_BY_PASSWORD
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.blocks import SAMPLE_ROWS, header_row
-from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
+from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, day_of, one_line
 from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ocr import READ_FROM_PICTURES, ocr_hint
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
@@ -114,6 +114,7 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
         attach_files(document, draft)
         pages = _collected(draft, pages_of(document, draft, SecondReader(source)))
         _write(draft, pages, outline_of(document))
+        draft.made = day_of(str(document.get_metadata_value("CreationDate")).removeprefix("D:"))
         return sensible_title(str(document.get_metadata_value("Title")))
 
 

@@ -1,5 +1,7 @@
+import io
 import subprocess
 import sys
+import zipfile
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -8,7 +10,15 @@ import pytest
 from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.ingest.read.formats import read_as
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from tests.unit.ingest.read.samples import MAX_CHARS, make_docx, make_pdf, paragraph, parse
+from tests.unit.ingest.read.samples import (
+    MAX_CHARS,
+    make_docx,
+    make_pdf,
+    make_zip,
+    paragraph,
+    parse,
+    relations,
+)
 
 
 def mail(body: str, *attachments: tuple[str, bytes]) -> bytes:
@@ -124,3 +134,39 @@ def test_asking_for_names_loads_no_format_library() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
     assert (result.returncode, result.stdout, result.stderr) == (0, "\n", "")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Date: 14 October 2025",
+        "**Date:** October 14, 2025",
+        "Datum: 14.10.2025",
+        "Gesendet: 2025-10-14 10:22",
+        "Subject: Minutes\nDate: Tue, 14 Oct 2025 23:30:00 -0400",
+    ],
+)
+def test_the_line_that_dates_a_text_is_its_date(line: str) -> None:
+    assert parse("a.txt", f"{line}\n\nThe minutes.".encode()).dated == "2025-10-14"
+    assert parse("a.eml", mail("Words.")).dated == "2016-01-02"
+
+
+@pytest.mark.parametrize("line", ["Date: to be agreed", "Date: 99.99.2025", "Update: 14.10.2025"])
+def test_a_line_without_a_date_dates_nothing(line: str) -> None:
+    assert parse("a.txt", f"{line}\n\nThe minutes.".encode()).dated == ""
+
+
+def made(text: str) -> bytes:
+    """A Word document whose properties tell when it was changed."""
+    core = "<x><created>2024-01-02T09:00:00Z</created><modified>2025-10-14T09:00:00Z</modified></x>"
+    targets = {"word/document.xml": "officeDocument", "docProps/core.xml": "core-properties"}
+    with zipfile.ZipFile(io.BytesIO(make_docx(paragraph(text)))) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    return make_zip({**files, "_rels/.rels": relations(targets), "docProps/core.xml": core})
+
+
+def test_the_properties_date_a_file_whose_text_does_not() -> None:
+    assert parse("a.docx", made("Words.")).dated == "2025-10-14"
+    assert parse("a.docx", made("Date: 3 May 2023")).dated == "2023-05-03"
+    pdf = make_pdf(["words"], "T").replace(b"/Title", b"/CreationDate (D:20251014120000Z) /Title")
+    assert parse("a.pdf", pdf).dated == "2025-10-14"
