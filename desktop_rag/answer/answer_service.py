@@ -51,7 +51,7 @@ from desktop_rag.answer.sources.question_rewriting import (
     refers_back,
 )
 from desktop_rag.answer.sources.source_finder import SourceFinder
-from desktop_rag.answer.sources.source_headings import SourceHeadings
+from desktop_rag.answer.sources.source_headings import described
 from desktop_rag.answer.sources.source_merging import numbered_anew, with_earlier
 from desktop_rag.answer.tables.cell_values import asks_how_much
 from desktop_rag.answer.tables.table_answer import TableAnswer, is_query
@@ -250,7 +250,7 @@ class AnswerService:
             context_tokens=reader.context_tokens,
             count_tokens=reader.count_tokens,
             fence=secrets.token_hex(8),
-            extras=PromptExtras(heading=SourceHeadings(self._documents, draft.sources).of),
+            extras=described(self._documents, draft.sources),
         )
 
     # --- the app's own answer ------------------------------------------------------------------
@@ -284,7 +284,8 @@ class AnswerService:
             return
         yield from self._fill(draft, request, None)
         if draft.is_excerpts and not draft.has_several_steps:
-            yield from add_words(model, draft, request, self.check)
+            told = described(self._documents, draft.sources)
+            yield from add_words(model, draft, request, told, self.check)
 
     def _fill(
         self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None
@@ -609,8 +610,8 @@ class AnswerService:
         def attached(context_tokens: int) -> PromptExtras:
             room = context_tokens - IMAGE_TOKENS * len(images)
             sources = self._attached.for_prompt(request, draft.query, room, model)
-            headings = SourceHeadings(self._documents, [*sources, *draft.sources])
-            extras = PromptExtras(sources, images, heading=headings.of)
+            extras = described(self._documents, [*sources, *draft.sources])
+            extras = replace(extras, attached=sources, images=images)
             return replace(extras, remark=partial(self._remark, dispute)) if dispute else extras
 
         rules = (

@@ -13,7 +13,7 @@ from dataclasses import replace
 from desktop_rag.answer.checking.answer_claims import CheckClaim, claims_of, plain_sentence
 from desktop_rag.answer.citing.citations import cited_sentences, citing_sentences, normalise
 from desktop_rag.answer.endpoints.helper_job import generate_telling
-from desktop_rag.answer.prompting.prompt import in_manner, turns_about
+from desktop_rag.answer.prompting.prompt import PromptExtras, in_manner, turns_about
 from desktop_rag.answer.writing.answer_texts import texts_for
 from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest
 from desktop_rag.answer.writing.extractive_answer import quoted
@@ -32,9 +32,15 @@ _MOST_SOURCES = 3
 
 
 def add_words(
-    model: ChatModel, draft: AnswerDraft, request: AnswerRequest, check: CheckClaim
+    model: ChatModel,
+    draft: AnswerDraft,
+    request: AnswerRequest,
+    extras: PromptExtras,
+    check: CheckClaim,
 ) -> Iterator[AnswerEvent]:
     """Add what the model says of the quoted sources, as far as they back it, below the excerpts.
+
+    Of the `extras` it is told what the sources are, and the date.
 
     Its other sentences go to the notes. A model that fails or takes too long adds a hint only: the
     excerpts stand.
@@ -45,7 +51,7 @@ def add_words(
         return
     fence = secrets.token_hex(4)
     instructions = in_manner(_INSTRUCTIONS, request.setup.settings.preferences)
-    turns = turns_about(sources, draft.plain_question, instructions, fence)
+    turns = turns_about(sources, draft.plain_question, instructions, fence, extras)
     try:
         written = yield from generate_telling(model, turns, request.cancel, most_chars=_MOST_CHARS)
     except AppError as error:

@@ -27,6 +27,7 @@ from desktop_rag.answer.prompting.prompt import (
     with_instructions,
 )
 from desktop_rag.answer.sources.source_finder import SourceFinder
+from desktop_rag.answer.sources.source_headings import described
 from desktop_rag.answer.sources.source_merging import choose_sources
 from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest
 from desktop_rag.answer.writing.extractive_answer import excerpts
@@ -156,7 +157,9 @@ class FewFiles:
             for file in found
         ]
         style = MapReduceStyle(
-            partial(_turns_that_fit, draft.asked, in_language(_ONE_FILE, preferences)),
+            partial(
+                _turns_that_fit, self._documents, draft.asked, in_language(_ONE_FILE, preferences)
+            ),
             lambda sources: excerpts(draft.asked, sources, meaning),
             with_instructions(in_manner(_COMBINE_LIBRARY, preferences), setup.instructions),
             is_asked=request.every_file,
@@ -200,7 +203,7 @@ class FewFiles:
         preferences = request.setup.settings.preferences
         rules = in_language(_PART, preferences)
         style = MapReduceStyle(
-            partial(turns_of_part, draft.asked, rules),
+            partial(turns_of_part, self._documents, draft.asked, rules),
             lambda _sources: "",
             with_instructions(in_manner(_COMBINE, preferences), request.setup.instructions),
             noun="parts",
@@ -212,12 +215,16 @@ class FewFiles:
 
 
 def _turns_that_fit(
-    question: str, rules: str, sources: Sequence[SourceRef], model: ChatModel
+    documents: DocumentStore,
+    question: str,
+    rules: str,
+    sources: Sequence[SourceRef],
+    model: ChatModel,
 ) -> tuple[list[ChatTurn], Sequence[SourceRef]]:
     prompt = build_prompt(
         question, sources, (),
         context_tokens=model.context_tokens, count_tokens=model.count_tokens,
-        fence=secrets.token_hex(8), instructions=rules,
+        fence=secrets.token_hex(8), instructions=rules, extras=described(documents, sources),
     )  # fmt: skip
     return prompt.turns, prompt.sources
 

@@ -15,6 +15,7 @@ from threading import Event
 from desktop_rag.answer.citing.citations import citations, finish_answer
 from desktop_rag.answer.endpoints.helper_job import patient_stream
 from desktop_rag.answer.prompting.prompt import fenced, sanitized, turns_about
+from desktop_rag.answer.sources.source_headings import described
 from desktop_rag.answer.sources.source_merging import CountTokens, numbered
 from desktop_rag.answer.writing.answers import AnswerDraft, GrowingAnswer
 from desktop_rag.answer.writing.extractive_answer import quoted
@@ -80,7 +81,7 @@ class MapReduce:
     """Divides documents into parts, in reading order, and fills a draft from parts."""
 
     def __init__(self, documents: DocumentStore, count_tokens: CountTokens) -> None:
-        self._documents = documents
+        self.documents = documents
         self._count_tokens = count_tokens
 
     def answer(
@@ -175,7 +176,7 @@ class MapReduce:
 
     def measured(self, document: Passage) -> list[tuple[Chunk, int]]:
         """The chunks of a document with their numbers of tokens."""
-        chunks = self._documents.chunks(document.document_id)
+        chunks = self.documents.chunks(document.document_id)
         tokens = self._count_tokens([chunk.text for chunk in chunks])
         return list(zip(chunks, tokens, strict=True))
 
@@ -301,8 +302,13 @@ def part_sources(document: Passage, chunks: Sequence[Chunk]) -> tuple[SourceRef,
 
 
 def turns_of_part(
-    question: str, rules: str, sources: Sequence[SourceRef], _model: ChatModel
+    documents: DocumentStore,
+    question: str,
+    rules: str,
+    sources: Sequence[SourceRef],
+    _model: ChatModel,
 ) -> tuple[list[ChatTurn], Sequence[SourceRef]]:
     """All sources of a part: nothing is left out to make room, as parts are cut to fit."""
     fence = secrets.token_hex(8)
-    return turns_about(sources, sanitized(question, fence), rules, fence), sources
+    told = described(documents, sources)
+    return turns_about(sources, sanitized(question, fence), rules, fence, told), sources

@@ -87,6 +87,7 @@ class Summaries:
         style = MapReduceStyle(
             partial(
                 turns_of_part,
+                self._map_reduce.documents,
                 "Summarise.",
                 in_language(_PART if is_one else _DOCUMENT, preferences),
             ),

@@ -142,14 +142,16 @@ class Prompt:
 class PromptExtras:
     """Additions to the prompt: attached sources in order, images, earlier answers as examples.
 
-    `heading` tells what a source is. `today` is a date in words. `remark` gives the lines between
-    the sources that are sent and the question, for a fence.
+    `heading` tells what a source is, `ordered` puts all but the attached ones into their order.
+    `today` is a date in words. `remark` gives the lines between the sources that are sent and the
+    question, for a fence.
     """
 
     attached: tuple[SourceRef, ...] = ()
     images: tuple[Image, ...] = ()
     examples: tuple[Interaction, ...] = ()
     heading: Heading = title_and_place
+    ordered: Callable[[Sequence[SourceRef]], Sequence[SourceRef]] = lambda sources: sources
     today: str = ""
     remark: Callable[[Sequence[SourceRef], str], str] = lambda _sources, _fence: ""
 
@@ -177,7 +179,7 @@ def build_prompt(
     sent, cut if necessary; so is a very long question. Attached sources come first, in order;
     images go with the question.
     """
-    images = extras.images
+    images, sources = extras.images, extras.ordered(sources)
     counter = _Counter(count_tokens)
     budget = int(context_tokens * (1 - ANSWER_SHARE)) - counter.tokens(instructions)
     budget = max(budget - IMAGE_TOKENS * len(images), 0)
@@ -203,11 +205,12 @@ def build_prompt(
 
 
 def turns_about(
-    sources: Sequence[SourceRef], question: str, instructions: str, fence: str
+    sources: Sequence[SourceRef], question: str, instructions: str, fence: str, extras: PromptExtras
 ) -> list[ChatTurn]:
     """The turns of a separate request about sources that are known to fit, in the given order."""
-    shown = [shown_source(source, fence=fence, heading=title_and_place) for source in sources]
-    return [ChatTurn("system", instructions), ChatTurn("user", _user_text(question, shown, fence))]
+    shown = [shown_source(source, fence=fence, heading=extras.heading) for source in sources]
+    text = _user_text(question, shown, fence, today=extras.today)
+    return [ChatTurn("system", instructions), ChatTurn("user", text)]
 
 
 class _Counter:

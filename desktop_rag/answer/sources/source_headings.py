@@ -8,12 +8,15 @@ Worker threads.
 
 import re
 from collections.abc import Sequence
-from datetime import date
+from dataclasses import replace
+from datetime import date, datetime
 from functools import cache, cached_property
 from itertools import combinations
 from pathlib import Path, PurePath
 
-from desktop_rag.answer.prompting.prompt import title_and_place
+from desktop_rag.answer.prompting.prompt import PromptExtras, title_and_place
+from desktop_rag.answer.sources.source_merging import numbered_anew, runs_of
+from desktop_rag.answer.writing.excerpt_units import scale_of
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.domain import Document
 from desktop_rag.core.parsed import Anchor, TableHeader
@@ -21,17 +24,25 @@ from desktop_rag.core.places import places_from_json
 from desktop_rag.store.contract.documents import DocumentStore
 
 _FOLDERS_SHOWN = 2
+_MOST_COPIES = 3
 _LONGEST_COLUMNS_CHARS = 600
+# The lines above the header of a table, with one that underlines it, that may tell a scale.
+_LINES_ABOVE = 4
+_LONGEST_ABOVE_CHARS = 1_000
 _LONGEST_CAUTION_CHARS = 200
 # Two texts that share this part of their runs of words are versions of one.
 _VERSION_SHARE = 0.6
-_RUN_WORDS = 5
 _LEAST_RUNS = 20
 _LONGEST_COMPARED_CHARS = 200_000
 _MOST_COMPARED = 12
 _LONGEST_PLACES_CHARS = 2_000_000
-_WORD = re.compile(r"\w+")
 _DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
+
+
+def described(documents: DocumentStore, sources: Sequence[SourceRef]) -> PromptExtras:
+    """What a prompt tells of its sources, in which order, and the day of today."""
+    headings, today = SourceHeadings(documents, sources), f"{datetime.now():%A, %d %B %Y}"
+    return PromptExtras(heading=headings.of, ordered=headings.newer_first, today=today)
 
 
 class SourceHeadings:
@@ -49,13 +60,17 @@ class SourceHeadings:
         if document is None:
             return title_and_place(source)
         facts = [source.title, *self._whereabouts(document, source.anchor)]
-        if newer := self._newer.get(source.document_id):
-            facts.append(f"an older version of {newer}")
+        if newest := self._newest.get(source.document_id):
+            newer = self._known[newest]
+            facts.append(f"an older version of {newer.name} ({_dated(newer)})")
+        if source.also_in:
+            facts.append(f"also in {', '.join(map(_name_of, source.also_in[:_MOST_COPIES]))}")
         if document.reason:
             facts.append(f"as read: {document.reason[:_LONGEST_CAUTION_CHARS]}")
         head = " · ".join(dict.fromkeys(" ".join(fact.split()) for fact in facts if fact))
-        columns = self.columns(source)
-        return f"{head}\nColumns: {columns}" if columns else head
+        columns, scale = self.columns(source), self._scale(source)
+        lines = f"Columns: {columns}" if columns else "", f"Figures: {scale}" if scale else ""
+        return "\n".join(filter(None, (head, *lines)))
 
     def file_line(self, document: Document) -> str:
         """A document in a list of files."""
@@ -82,43 +97,73 @@ class SourceHeadings:
 
     def columns(self, source: SourceRef) -> str:
         """The names of the columns of a table that a source begins inside of; else empty."""
-        if source.query or source.document_id not in self._known:
+        table = self._table(source)
+        is_there = table is None or " ".join(table.text.split()) in " ".join(source.text.split())
+        return "" if table is None or is_there else table.text[:_LONGEST_COLUMNS_CHARS]
+
+    def _scale(self, source: SourceRef) -> str:
+        """What the figures of that table are in, by the lines above it; else empty."""
+        if not (table := self._table(source)):
             return ""
+        text = self._content(source.document_id)[0] or ""
+        above = text[max(0, table.start - _LONGEST_ABOVE_CHARS) : table.start].splitlines()
+        lines = [" ".join(line.split()).strip("| ") for line in above]
+        lines = [line for line in lines if line not in table.text][-_LINES_ABOVE:]
+        return next((scale for line in reversed(lines) if (scale := scale_of(line))), "")
+
+    def _table(self, source: SourceRef) -> TableHeader | None:
+        if source.query or source.document_id not in self._known:
+            return None
         text = self._content(source.document_id)[0] or ""
         # In an answer that is kept, the place is that of the quote.
         is_whole = text.startswith(source.text, source.start)
         start = source.start if is_whole else text.find(source.text)
-        for table in self._tables(source.document_id):
-            if table.start <= start < table.end:
-                is_there = " ".join(table.text.split()) in " ".join(source.text.split())
-                return "" if is_there else table.text[:_LONGEST_COLUMNS_CHARS]
-        return ""
+        tables = self._tables(source.document_id)
+        return next((table for table in tables if table.start <= start < table.end), None)
 
     # --- versions --------------------------------------------------------------------------------
 
+    def newer_first(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
+        """The sources with each version of a text behind the newer ones, at the place and with the
+        score of the best one.
+        """
+        if not self._newest:
+            return tuple(sources)
+        families: dict[str, list[SourceRef]] = {}
+        for source in sources:
+            newest = self._newest.get(source.document_id, source.document_id)
+            families.setdefault(newest, []).append(source)
+        ordered: list[SourceRef] = []
+        for family in families.values():
+            best = {s.document_id: s.score for s in sorted(family, key=lambda s: s.score)}
+            top = max(best.values())
+            raised = [replace(s, score=s.score + top - best[s.document_id]) for s in family]
+            ordered += sorted(raised, key=self._date, reverse=True)
+        return numbered_anew(ordered)
+
+    def _date(self, source: SourceRef) -> str:
+        return _dated(self._known[source.document_id]) if source.document_id in self._known else ""
+
     @cached_property
-    def _newer(self) -> dict[str, str]:
-        """The name of the newest version, by the id of each older one."""
-        ids = list(self._known)[:_MOST_COMPARED]
+    def _newest(self) -> dict[str, str]:
+        """The id of the newest version, by the id of each older one."""
+        ids = sorted(list(self._known)[:_MOST_COMPARED], key=lambda i: _dated(self._known[i]))
         runs = {i: found for i in ids if len(found := self._runs(i)) > _LEAST_RUNS}
-        newer: dict[str, str] = {}
-        for one, other in combinations(runs, 2):
-            shared = len(runs[one] & runs[other])
-            dates = {i: _dated(self._known[i]) for i in (one, other)}
-            is_version = shared >= _VERSION_SHARE * min(len(runs[one]), len(runs[other]))
-            if is_version and dates[one] != dates[other]:
-                old, new = sorted((one, other), key=dates.__getitem__)
-                newer[old] = f"{self._known[new].name} ({dates[new]})"
-        return newer
+        newest: dict[str, str] = {}
+        for old, new in combinations(runs, 2):
+            shared = len(runs[old] & runs[new])
+            is_version = shared >= _VERSION_SHARE * min(len(runs[old]), len(runs[new]))
+            if is_version and _dated(self._known[old]) != _dated(self._known[new]):
+                newest[old] = new
+        return newest
 
     def _runs(self, document_id: str) -> frozenset[str]:
         text = self._content(document_id)[0] or ""
-        if len(text) > _LONGEST_COMPARED_CHARS:
-            return frozenset()
-        words = _WORD.findall(text.casefold())
-        return frozenset(
-            " ".join(words[n : n + _RUN_WORDS]) for n in range(len(words) - _RUN_WORDS + 1)
-        )
+        return runs_of(text) if len(text) <= _LONGEST_COMPARED_CHARS else frozenset()
+
+
+def _name_of(where: str) -> str:
+    return where if "://" in where else PurePath(where).name
 
 
 def _folder(path: Path) -> str:

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, cast
 
 from desktop_rag.answer.endpoints.helper_job import as_question, generate, patient_stream
@@ -69,7 +68,7 @@ def answer_with(
     box = tools if model.calls_tools is not False and can_search_on(model) else None
     found, examples, context_tokens = draft.sources, draft.examples, model.context_tokens
     for tries_left in reversed(range(_TRIES)):
-        fence, today = secrets.token_hex(8), f"{datetime.now():%A, %d %B %Y}"
+        fence = secrets.token_hex(8)
         prompt = build_prompt(
             request.question,
             found,
@@ -78,7 +77,7 @@ def answer_with(
             count_tokens=model.count_tokens,
             fence=fence,
             instructions=f"{instructions}\n{TOOL_RULES}" if box else instructions,
-            extras=replace(attached(context_tokens), examples=examples, today=today),
+            extras=replace(attached(context_tokens), examples=examples),
         )
         draft.send(prompt.sources)
         draft.examples = prompt.examples

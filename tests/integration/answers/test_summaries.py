@@ -75,6 +75,8 @@ def test_a_long_document_is_read_whole_in_parts(indexed: Services, folder: Path)
         message, progress = asked(indexed, summary_of_file(folder / "lights.md"))
         prompts = [json.dumps(body) for body in server.chats]
     assert len(progress) >= 3
+    assert "file lights.md" in prompts[0]
+    assert "Today is" in prompts[0]
     assert [event.done for event in progress] == list(range(len(progress)))
     assert message.text.startswith("It is about lights [1] and their keepers [2].")
     assert "**The north light:** About the north one" in message.text

@@ -50,6 +50,9 @@ def test_what_a_source_backs_stands_below_the_excerpts_and_the_rest_is_kept_apar
         " The deposit rises to 1,250 euros in May. The boathouse was built by Olaf Brandt."
     )
     answer = ask(services, QUESTION)
+    [prompt] = [chat["messages"][-1]["content"] for chat in server.chats]
+    assert "file lease.md" in prompt
+    assert "Today is" in prompt
     excerpt, _, added = answer.text.partition("In the words of test-model")
     assert "The deposit for the boathouse is 900 euros." in excerpt
     assert "Bea Lund keeps the keys of the boathouse. [1]" in added
