@@ -56,7 +56,7 @@ from desktop_rag.answer.sources.source_merging import numbered_anew, with_earlie
 from desktop_rag.answer.tables.cell_values import asks_how_much
 from desktop_rag.answer.tables.table_answer import TableAnswer, is_query
 from desktop_rag.answer.tools.document_tools import DocumentTools
-from desktop_rag.answer.tools.model_answer import answer_with, searched_on
+from desktop_rag.answer.tools.model_answer import answer_with, searched_first, searched_on
 from desktop_rag.answer.understanding.file_words import asks_for_content, compares, is_comparison
 from desktop_rag.answer.understanding.named_answer import NamedAnswer
 from desktop_rag.answer.understanding.scoping import ChosenScope, Scoping, unknown_name
@@ -400,6 +400,7 @@ class AnswerService:
         if request.every_file or is_too_long:
             yield from self._few_files.answer(draft, request, model)
         elif model and (draft.sources or self._has_readable_attachment(request)):
+            yield from () if is_whole else searched_first(draft, request, model, self._tools)
             yield from self._from_model(model, draft, request)
             if not (is_whole or model.calls_tools):
                 yield from self._again_with_more(draft, request, model)

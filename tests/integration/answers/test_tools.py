@@ -303,6 +303,20 @@ def test_a_model_without_tools_plans_further_searches_where_the_sources_do_not_t
     assert len(server.chats) == before + 3 + searched, "an answer that tells is the last"
 
 
+def test_a_model_without_tools_plans_before_it_answers_several_questions(
+    indexed: Services, server: ChatServer
+) -> None:
+    server.mode, server.status, server.misbehaves_times = "status", 400, 1
+    server.error = {"error": {"message": "tiny-model does not support tools"}}
+    ask(indexed, QUESTION)
+    before = len(server.chats)
+    server.first_answers = ['["ferry Corvina noon"]']
+    message = ask(indexed, "When is the lamp lit, and when does the ferry sail?")
+    assert len(server.chats) == before + 2
+    assert len(steps(message)) == 1
+    assert message.text == server.answer
+
+
 def test_an_answer_stays_where_the_one_after_further_searches_fails(
     indexed: Services, server: ChatServer
 ) -> None:
