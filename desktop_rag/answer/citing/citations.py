@@ -18,7 +18,7 @@ from itertools import accumulate
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.markup.formulas import verbatim_spans
 from desktop_rag.core.quotes import CitedQuotes, Span
-from desktop_rag.core.text import sentences
+from desktop_rag.core.text import sentences, with_digits_apart
 
 _LONGEST_LOOK_BACK = 60
 # A [1] after one of these is an array element, not a citation.
@@ -506,7 +506,8 @@ def _verbatim(sources: Sequence[SourceRef]) -> dict[str, int]:
 
 
 def _plain(sentence: str) -> str:
-    plain = _MARKS.sub("", f" {unicodedata.normalize('NFKC', sentence)}").translate(_QUOTES)
+    folded = unicodedata.normalize("NFKC", with_digits_apart(sentence))
+    plain = _MARKS.sub("", f" {folded}").translate(_QUOTES)
     return " ".join(plain.casefold().split()).strip(_AROUND)
 
 

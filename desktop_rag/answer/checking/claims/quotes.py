@@ -13,13 +13,14 @@ from unicodedata import normalize
 
 import regex
 
+from desktop_rag.answer.checking.claims.tokens import DIGIT
 from desktop_rag.answer.checking.claims.words import word_lists
 from desktop_rag.core.text import sentences, words
 
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー]"
 _TOKEN = regex.compile(
-    rf"(?V1)(?P<note>\[\d{{1,3}}\])|(?P<number>(?:(?<![\p{{L}}\p{{N}})\]])[-−])?\p{{N}}++"
-    rf"(?:[.,'’:/]\p{{N}}++)*+)|{_UNSPACED}\p{{M}}*+|[[\p{{L}}]--{_UNSPACED}][\p{{L}}\p{{M}}--{_UNSPACED}]*+"
+    rf"(?V1)(?P<note>\[\d{{1,3}}\])|(?P<number>(?:(?<![\p{{L}}\p{{N}})\]])[-−])?{DIGIT}++"
+    rf"(?:[.,'’:/]{DIGIT}++)*+|[⁻₋]?\p{{N}}++)|{_UNSPACED}\p{{M}}*+|[[\p{{L}}]--{_UNSPACED}][\p{{L}}\p{{M}}--{_UNSPACED}]*+"
     r"|[%‰€$£¥°]"
 )
 _MARK = regex.compile(r"(?m)^[^\S\n]*(?:\(?(?:\d{1,2}|[a-z])[.)]|[-+*•·–—>#|]+)[^\S\n]+")

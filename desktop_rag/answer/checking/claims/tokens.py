@@ -91,9 +91,9 @@ _UNSPACED = (
     r"[[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー]&&\p{L}]"
 )
 # Raised and lowered digits are no part of a number.
-_DIGIT = r"[\p{N}--[⁰¹²³⁴-⁹₀-₉]]"
+DIGIT = r"[\p{N}--[⁰¹²³⁴-⁹₀-₉]]"
 _TOKEN = regex.compile(
-    rf"(?V1)\d{{4}}-\d\d-\d\d(?!\p{{N}})|{_DIGIT}++(?:[.,'’:/]{_DIGIT}++)*+|\p{{N}}++|{_UNSPACED}++"
+    rf"(?V1)\d{{4}}-\d\d-\d\d(?!\p{{N}})|{DIGIT}++(?:[.,'’:/]{DIGIT}++)*+|\p{{N}}++|{_UNSPACED}++"
     rf"|[\p{{L}}--{_UNSPACED}](?:[[\p{{L}}\p{{M}}\p{{N}}]--{_UNSPACED}])*+(?:['’]\p{{L}}++)*+"
 )
 _IS_UNSPACED = regex.compile(rf"(?V1){_UNSPACED}")

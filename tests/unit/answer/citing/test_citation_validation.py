@@ -83,6 +83,12 @@ def test_words_that_back_nothing_are_not_marked(answer: str) -> None:
     assert found == replace(source(1, HANDBOOK), is_cited=True)
 
 
+def test_a_sentence_without_the_power_of_its_source_is_not_marked() -> None:
+    passage = source(1, "It can hold 3 × 10⁶ tonnes of oil.")
+    assert finish_answer("It can hold 3 × 106 tonnes of oil.", (passage,))[0].endswith("oil.")
+    assert finish_answer("It can hold 3 × 10⁶ tonnes of oil.", (passage,))[0].endswith(" [1].")
+
+
 def test_the_best_of_several_citing_sentences_counts() -> None:
     answer = "There is a keeper [1]. The lamp is lit at dusk and put out at dawn [1]."
     found = finish_answer(answer, (source(1, HANDBOOK),))[1][0]

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.answers.calculations import cases
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
-from desktop_rag.core.claims import Verdict
+from desktop_rag.core.claims import Basis, Verdict
 
 _SENTENCES = {
     "en": [
@@ -102,6 +102,19 @@ def test_a_part_of_a_sentence_is_a_quote_unless_the_rest_turns_it() -> None:
     assert checker().check("Under no circumstances may you sublet", [source]).support > 0.9
     for claim in ("You may sublet it.", "Pets are not allowed."):
         assert checker().check(claim, [source]).explanation.endswith("word for word.") is False
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("It costs 401 EUR in all.", "It costs 40¹ EUR in all."),
+        ("The mass is 3 × 106 tonnes.", "The mass is 3 × 10⁶ tonnes."),
+        ("The mass is 3 × 10⁶ tonnes.", "The mass is 3 × 10⁻⁶ tonnes."),
+    ],
+)
+def test_raised_digits_are_no_part_of_the_number_before_them(claim: str, source: str) -> None:
+    assert checker().check(claim, [source]).basis is not Basis.QUOTE
+    assert checker().check(source, [source]).basis is Basis.QUOTE
 
 
 @pytest.mark.parametrize(
