@@ -11,7 +11,13 @@ from functools import cached_property
 
 import regex
 
-from desktop_rag.answer.checking.claims.words import is_month, month_names, unit_named, word_lists
+from desktop_rag.answer.checking.claims.words import (
+    is_month,
+    month_names,
+    unit_named,
+    without_notes,
+    word_lists,
+)
 from desktop_rag.core.language.languages import language_of
 from desktop_rag.core.text import words
 
@@ -96,6 +102,7 @@ class Quantity:
 
 def quantities(text: str) -> list[Quantity]:
     """The figures and dates of a text in order; no clock times, and no numbers inside words."""
+    text = without_notes(text)
     found = list(_dates(text))
     taken = [(one.start, one.end) for one in found]
     taken += [match.span() for match in _TIME.finditer(text)]

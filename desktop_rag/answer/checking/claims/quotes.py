@@ -13,14 +13,14 @@ from unicodedata import normalize
 
 import regex
 
-from desktop_rag.answer.checking.claims.tokens import DIGIT
-from desktop_rag.answer.checking.claims.words import word_lists
+from desktop_rag.answer.checking.claims.tokens import NUMBER
+from desktop_rag.answer.checking.claims.words import without_notes, word_lists
 from desktop_rag.core.text import sentences, words
 
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー]"
 _TOKEN = regex.compile(
-    rf"(?V1)(?P<note>\[\d{{1,3}}\])|(?P<number>(?:(?<![\p{{L}}\p{{N}})\]])[-−])?{DIGIT}++"
-    rf"(?:[.,'’:/]{DIGIT}++)*+|[⁻₋]?\p{{N}}++)|{_UNSPACED}\p{{M}}*+|[[\p{{L}}]--{_UNSPACED}][\p{{L}}\p{{M}}--{_UNSPACED}]*+"
+    rf"(?V1)(?P<note>\[\d{{1,3}}\])|(?P<number>(?:(?<![\p{{L}}\p{{N}})\]])[-−])?(?:{NUMBER})"
+    rf"|[⁻₋]?\p{{N}}++)|{_UNSPACED}\p{{M}}*+|[[\p{{L}}]--{_UNSPACED}][\p{{L}}\p{{M}}--{_UNSPACED}]*+"
     r"|[%‰€$£¥°]"
 )
 _MARK = regex.compile(r"(?m)^[^\S\n]*(?:\(?(?:\d{1,2}|[a-z])[.)]|[-+*•·–—>#|]+)[^\S\n]+")
@@ -129,11 +129,17 @@ def _letters(text: str) -> _Written:
     ends: list[int] = []
     spans: list[Span] = []
     length, was_number = 0, False
-    for match in _TOKEN.finditer(_MARK.sub(lambda mark: " " * len(mark[0]), text)):
+    plain = _MARK.sub(lambda mark: " " * len(mark[0]), without_notes(text))
+    for match in _TOKEN.finditer(plain):
         if match["note"]:
             continue
         is_number = match["number"] is not None
-        word = normalize("NFKC", match[0]).casefold().replace("−", "-").replace("’", "'")
+        word = (
+            normalize("NFKC", "".join(match[0].split()))
+            .casefold()
+            .replace("−", "-")
+            .replace("’", "'")
+        )
         if is_number and was_number:
             letters.append(_GAP)
             length += len(_GAP)

@@ -14,6 +14,7 @@ from desktop_rag.answer.checking.claims.words import (
     is_month,
     month_names,
     stem,
+    without_notes,
     word_lists,
 )
 from desktop_rag.core.language.languages import NUMBER_WORDS, SMALL, TENS, function_words
@@ -91,9 +92,15 @@ _UNSPACED = (
     r"[[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー]&&\p{L}]"
 )
 # Raised and lowered digits are no part of a number.
-DIGIT = r"[\p{N}--[⁰¹²³⁴-⁹₀-₉]]"
+_DIGIT = r"[\p{N}--[⁰¹²³⁴-⁹₀-₉]]"
+# Figures of a number with spaces; those at the end of a line may as well be cells of a row.
+_SPACED = (
+    r"(?<![\d.,'’]|\d )\d{1,3}(?:(?:[\u00a0\u202f]\d{3})+|(?: \d{3})+(?=[ \u00a0\u202f]?[^\s\d|]))"
+    r"(?![\w'’]|[.,]\d)"
+)
+NUMBER = rf"{_SPACED}|{_DIGIT}++(?:[.,'’:/]{_DIGIT}++)*+"
 _TOKEN = regex.compile(
-    rf"(?V1)\d{{4}}-\d\d-\d\d(?!\p{{N}})|{DIGIT}++(?:[.,'’:/]{DIGIT}++)*+|\p{{N}}++|{_UNSPACED}++"
+    rf"(?V1)\d{{4}}-\d\d-\d\d(?!\p{{N}})|{NUMBER}|\p{{N}}++|{_UNSPACED}++"
     rf"|[\p{{L}}--{_UNSPACED}](?:[[\p{{L}}\p{{M}}\p{{N}}]--{_UNSPACED}])*+(?:['’]\p{{L}}++)*+"
 )
 _IS_UNSPACED = regex.compile(rf"(?V1){_UNSPACED}")
@@ -163,7 +170,7 @@ def tokenize(
     """The tokens in order, moved by `offset`; `functions` are further function words."""
     found: list[ClaimToken] = []
     ended_at = 0
-    for match in _TOKEN.finditer(text):
+    for match in _TOKEN.finditer(without_notes(text)):
         start, end = match.span()
         if _IS_UNSPACED.match(match[0]):
             found += _pairs(match[0], offset + start)
@@ -187,6 +194,7 @@ def _token(written: str, start: int, *, begins_sentence: bool) -> ClaimToken:
 
 @lru_cache(_MOST_REMEMBERED)
 def _fields(written: str, begins_sentence: bool) -> tuple[str, str, TokenRole, float]:
+    written = "".join(written.split())
     word = written.casefold().replace("’", "'")
     role = _role(written, word, begins_sentence=begins_sentence)
     weight = _WEIGHTS.get(role)

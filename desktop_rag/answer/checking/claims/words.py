@@ -91,6 +91,19 @@ def unit_named(word: str) -> str:
     return units.get(word) or units.get(word.removesuffix("s")) or ""
 
 
+def without_notes(text: str) -> str:
+    """The text with spaces for a note's mark between a number and its word: 482¹ million."""
+    return _note().sub(lambda mark: " " * len(mark[0]), text)
+
+
+@cache
+def _note() -> regex.Pattern[str]:
+    scales = "|".join(word_lists().scales)
+    return regex.compile(
+        rf"(?<=\d)(?:[⁰¹²³⁴-⁹]+|\s?\[\w{{1,3}}\])(?=\s?(?:{scales})\b)", regex.IGNORECASE
+    )
+
+
 def stem(word: str) -> str:
     """The search term of a word; numbers become digits, months English, a time of day one term."""
     folded = word.casefold()

@@ -117,6 +117,28 @@ def test_raised_digits_are_no_part_of_the_number_before_them(claim: str, source:
     assert checker().check(source, [source]).basis is Basis.QUOTE
 
 
+@pytest.mark.parametrize("note", ["¹", "[a]", "[12]", " [1]"])
+def test_a_note_may_stand_between_a_number_and_its_word(note: str) -> None:
+    said, noted = "Sales were 482 million.", f"In 2023, all sales were 482{note} million euros."
+    assert checker().check(said, [noted]).verdict is Verdict.SUPPORTED
+    assert checker().check(noted, [noted]).verdict is Verdict.SUPPORTED
+
+
+@pytest.mark.parametrize("space", [" ", "\u00a0", "\u202f"])
+def test_thousands_with_spaces_are_one_number(space: str) -> None:
+    spaced = f"The fee is 1{space}250{space}000 euros a year."
+    for other in spaced.replace(space + "250" + space, ",250,"), spaced.replace(space, " "):
+        assert checker().check(other, [spaced]).verdict is Verdict.SUPPORTED
+        assert checker().check(spaced, [other]).verdict is Verdict.SUPPORTED
+    for less in "The fee is 250 euros a year.", "250 000 euros a year":
+        assert checker().check(less, [spaced]).verdict is not Verdict.SUPPORTED
+
+
+def test_figures_at_the_end_of_a_line_may_be_cells() -> None:
+    rows = "Balance of the year 2024\n\nFees 125 250 300\nRent 940 120 800\n"
+    assert "Not in its source" not in checker().check("Fees were 250 in all.", [rows]).explanation
+
+
 @pytest.mark.parametrize(
     ("claim", "verdict"),
     [
