@@ -63,6 +63,12 @@ def is_likely_english(words: Sequence[str]) -> bool:
     return _hits(words)["en"] > 1 and most_likely(words) == "en"
 
 
+def may_be_english(words: Sequence[str]) -> bool:
+    """True unless another language has more function words among these."""
+    hits = _hits(words)
+    return hits["en"] == max(hits.values())
+
+
 def is_hardly_english(words: Sequence[str]) -> bool:
     """True when another language has more function words among these, at least two."""
     hits = _hits(words)

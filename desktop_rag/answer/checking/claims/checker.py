@@ -49,8 +49,9 @@ from desktop_rag.core.claims import (
     Evidence,
     Verdict,
 )
-from desktop_rag.core.language.languages import function_words
+from desktop_rag.core.language.languages import english_share, function_words, may_be_english
 from desktop_rag.core.paths import resources_dir
+from desktop_rag.core.text import words
 
 Span = tuple[int, int]
 
@@ -396,12 +397,14 @@ class ClaimChecker:
     ) -> CheckedClaim:
         """The verdict on a claim that no unit of a source says or denies, by its probability."""
         best, model = found[0], self._model
-        is_told = best.index.is_english and writing_of(claim).language in ("", "en")
+        said = words(claim)
+        is_read = is_english(claim) and may_be_english(said)
+        is_told = is_read and best.index.is_english
         start, end = best.comparison.window.span
         around = [one for one in best.index.figures.all if start <= one.start < end]
         derived = [one for one in unknown if is_derived(one, around)]
         named = _figures([one for one in unknown if one not in derived])
-        named += _names(claim, found, differing) if is_told else []
+        named += _names(claim, found, differing) if is_told and english_share(said) else []
         evidence = Evidence(best.source, start, end)
         if named:
             support = min(best.support, _UNKNOWN_AT_MOST)
@@ -412,7 +415,7 @@ class ClaimChecker:
             why = contrast or checked.explanation
             return replace(checked, verdict=verdict, explanation=why)
         if not is_told and not _is_copied(best):
-            return _not_checked(claim, _IN_ROWS if is_english(claim) else _IN_LANGUAGE)
+            return _not_checked(claim, _IN_ROWS if is_read else _IN_LANGUAGE)
         verdict, why = Verdict.PARTLY, _OTHER_WORDS
         is_low = best.support < model.unsupported_below
         # The evidence has another figure, unit or negation, or the opposite of a word.
