@@ -317,7 +317,7 @@ class ClaimChecker:
         found = [
             _Candidate(number, index, said, compare(said, index))
             for number, index in indexes.items()
-            for said in [index.read(tokens)]
+            for said in [index.read(tokens, claim)]
         ]
         # The similarity only adds to the odds, so that any value gives the same order.
         found.sort(key=lambda one: -self._support(one.comparison, 0.0))
@@ -382,7 +382,7 @@ class ClaimChecker:
             return None
         place = others[0].start, others[0].end
         mended = claim[: said.start] + index.text[slice(*place)] + claim[said.end :]
-        tokens = index.read(tokenize_claim(mended)[:_MOST_TOKENS])
+        tokens = index.read(tokenize_claim(mended)[:_MOST_TOKENS], mended)
         support = self._support(compare(tokens, index), best.similarity)
         kind = DifferenceKind.DATE if said.date or said.is_year else DifferenceKind.NUMBER
         is_sure = support >= _LEAST_MENDED

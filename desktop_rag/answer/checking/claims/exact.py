@@ -53,6 +53,7 @@ _TO = regex.compile(
     r"[^.;]{0,60}\b(?:to|auf|à|al?|naar|op|zu|bis)\b[^\p{N}.;]{0,24}", regex.IGNORECASE
 )
 _EQUALS = regex.compile(r"[=≈]|^[\s)]*(?:is|are|ist|sind|ergibt|gives|makes)\b")
+_BEHIND = regex.compile(r"(?<=\p{N})[^\p{N}]*[^\p{N}.](?=\.?$)")
 _LARGEST_CONSTANT, _LARGEST_LABEL = 100, 12
 _MOST_READINGS, _MOST_INPUTS = 64, 12
 _LEAST_TOLD = 3
@@ -109,7 +110,9 @@ def computed(claim: str, known: Sequence[KnownQuantities]) -> Computed | None:
     factors = set(map(_factor, calculation.inputs))
     values = [one.values[0] if len(factors) == 1 else one.plain[0] for one in calculation.inputs]
     value = _value(calculation, values)
-    return Computed(calculation, False, _in_figures(calculation.result, value)) if value else None
+    return (
+        Computed(calculation, False, _as_said(claim, calculation.result, value)) if value else None
+    )
 
 
 def _are_known(calculation: Calculation, known: Sequence[KnownQuantities]) -> bool:
@@ -164,12 +167,15 @@ def _factor(said: Quantity) -> Decimal:
     return said.values[0] / said.plain[0] if said.plain[0] else Decimal(1)
 
 
-def _in_figures(result: Quantity, value: Decimal) -> str:
-    """A value as the claim writes its result."""
+def _as_said(claim: str, result: Quantity, value: Decimal) -> str:
+    """A value as the claim writes its result, with the same word or sign behind it."""
     factor = _factor(result)
-    value = abs(value * _HUNDRED if result.is_percent else value / factor)
+    behind = _BEHIND.search(claim, result.start, result.end)
+    # In "400 - 250 = 160 million" the word counts for all.
+    readings = (value * _HUNDRED,) if result.is_percent else (value / factor, value)
+    value = min(map(abs, readings), key=lambda one: abs(one - abs(result.plain[0])))
     shown = value.quantize(min(result.steps[0] / factor, Decimal(1)))
-    return f"{shown:,f}" + ("%" if result.is_percent else "")
+    return f"{shown:,f}" + (behind[0] if behind else "%" * result.is_percent)
 
 
 def _written_out(claim: str, said: Sequence[Quantity]) -> Iterator[Calculation]:
@@ -426,7 +432,7 @@ def _recomputed(claim: str, sources: Mapping[int, SourceIndex]) -> CheckedClaim 
         return _certain(claim, evidence, COMPUTED, Basis.COMPUTED)
     span = result.start, result.end
     wrong = (Difference(DifferenceKind.NUMBER, span, None),)
-    said = MISCOMPUTED.format(value=found.value, said=claim[slice(*span)].strip())
+    said = MISCOMPUTED.format(value=found.value, said=claim[slice(*span)].strip(" ."))
     return CheckedClaim(claim, Verdict.CONTRADICTED, _WRONG, evidence, wrong, said, Basis.COMPUTED)
 
 

@@ -47,6 +47,7 @@ _YEAR = regex.compile(r"1[5-9]\d\d|20\d\d")
 _SIGNS = "$€£¥"
 _PERCENT = "%"
 _MONTHS, _DAYS = 12, 31
+_HUNDRED = Decimal(100)
 _FACTORS = tuple(Decimal(10) ** power for power in (3, 6, 9))
 # Small numbers are everywhere, so that their units count: two weeks are not two months.
 _LARGEST_COUNT = 12
@@ -93,6 +94,12 @@ class Quantity:
         if self.date or other.date:
             return bool(self.date and other.date and _is_same_day(self.date, other.date))
         return bool({*self.values, *self.plain} & {*other.values, *other.plain})
+
+    def is_share(self, other: "Quantity") -> bool:
+        """True when one is a part of one, such as 0.35, and the other the same part in percent."""
+        part, share = (other, self) if self.is_percent else (self, other)
+        is_part = share.is_percent and not part.unit and abs(share.values[0]) < _HUNDRED
+        return is_part and share.values[0] / _HUNDRED in part.values
 
     def is_written_for(self, exact: Decimal) -> bool:
         """True when this is how a value is written with so many digits."""
@@ -235,6 +242,8 @@ class KnownQuantities:
         values = {abs(value) for value in (*said.values, *said.plain)}
         if said.unit and max(values) <= _LARGEST_COUNT:
             return any(one.equals(said) and one.unit in ("", said.unit) for one in self.all)
+        if any(map(said.is_share, self.all)):
+            return True
         if values & self._values or any(f"{value:f}" in self._stems for value in said.plain):
             return True
         if said.is_year:

@@ -13,7 +13,12 @@ from enum import Enum, auto
 from functools import cached_property
 from itertools import pairwise
 
-from desktop_rag.answer.checking.claims.quantities import KnownQuantities, scale_of
+from desktop_rag.answer.checking.claims.quantities import (
+    KnownQuantities,
+    Quantity,
+    quantities,
+    scale_of,
+)
 from desktop_rag.answer.checking.claims.quotes import QuotableText
 from desktop_rag.answer.checking.claims.rows import Columns, Table, tables_of
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize
@@ -165,8 +170,6 @@ def _is_heading(text: str, part: Sequence[ClaimToken], written: str) -> bool:
 
 
 def _in_scale(token: ClaimToken, scale: Decimal) -> ClaimToken:
-    if token.role is not TokenRole.NUMBER:
-        return token
     try:
         value = Decimal(token.stem) / scale
     except InvalidOperation:
@@ -234,12 +237,21 @@ class SourceIndex:
         """What its figures stand for, such as 1,000,000; None when it doesn't say."""
         return scale_of(self.text)
 
-    def read(self, claim: Sequence[ClaimToken]) -> list[ClaimToken]:
-        """A claim with its numbers in thousands or millions where the source gives them so."""
+    def read(self, claim: Sequence[ClaimToken], text: str) -> list[ClaimToken]:
+        """A claim with its numbers in thousands, millions or percent as the source gives them."""
+        said = {one.start: one for one in quantities(text)}
         return [
-            _in_scale(token, self.scale) if self.scale and token.stem not in self.stems else token
+            token
+            if token.role is not TokenRole.NUMBER or token.stem in self.stems
+            else self._as_written(token, said.get(token.start))
             for token in claim
         ]
+
+    def _as_written(self, token: ClaimToken, said: Quantity | None) -> ClaimToken:
+        share = next(filter(said.is_share, self.figures.all), None) if said else None
+        if share:
+            return next(replace(token, stem=t.stem) for t in self.tokens if t.end > share.start)
+        return _in_scale(token, self.scale) if self.scale else token
 
     @cached_property
     def figures(self) -> KnownQuantities:

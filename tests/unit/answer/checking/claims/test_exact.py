@@ -187,6 +187,21 @@ def test_a_figure_is_found_in_another_form(source: str, claim: str) -> None:
     assert "Not in its source" not in checker().check(claim, [source]).explanation
 
 
+@pytest.mark.parametrize(
+    ("claim", "other"),
+    [
+        ("The share of the tenant is 12.5 %.", "The share of the tenant is 0.125."),
+        ("The share of the tenant is 35%.", "The share of the tenant is 0.35."),
+        ("Der Anteil der Mieter beträgt 35 %.", "Der Anteil der Mieter beträgt 0,35."),
+    ],
+)
+def test_a_part_of_one_may_be_written_in_percent(claim: str, other: str) -> None:
+    assert checker().check(claim, [other]).verdict is Verdict.SUPPORTED
+    assert checker().check(other, [claim]).verdict is Verdict.SUPPORTED
+    for wrong in claim.replace("5", "6"), f"{other[:-1]} percent.":
+        assert checker().check(wrong, [claim]).verdict is not Verdict.SUPPORTED
+
+
 @pytest.mark.slow
 def test_calculations_are_done_again() -> None:
     found = [(case, checker().check(case.claim, [case.source]).verdict) for case in cases()]
@@ -202,6 +217,9 @@ def test_the_right_result_is_told() -> None:
     assert checked.explanation == "The figures give 3.0%, the answer says 5.0%."
     checked = checker().check("Revenue grew by 3.0%, from 4,000 to 4,120 million.", [source])
     assert checked.verdict is Verdict.SUPPORTED
+    sales = "Sales were 4,000 million, costs were 2,500 million."
+    checked = checker().check("The profit is 4,000 − 2,500 = 1,600 million.", [sales])
+    assert checked.explanation == "The figures give 1,500 million, the answer says 1,600 million."
 
 
 @pytest.mark.parametrize(
