@@ -402,7 +402,7 @@ class ClaimChecker:
         is_told = is_read and best.index.is_english
         start, end = best.comparison.window.span
         around = [one for one in best.index.figures.all if start <= one.start < end]
-        derived = [one for one in unknown if is_derived(one, around)]
+        derived = [one for one in unknown if is_derived(one, around, claim)]
         named = _figures([one for one in unknown if one not in derived])
         named += _names(claim, found, differing) if is_told and english_share(said) else []
         evidence = Evidence(best.source, start, end)

@@ -345,6 +345,7 @@ OTHER_CELL = "The table has {written} there, the answer says {said}."
 _LARGEST_COUNT = 12
 _MOST_FIGURES = 16
 _LEAST_DERIVED = 13
+_MOST_COMPARED = 4
 _MONTHS, _HUNDRED = 12, 100
 
 
@@ -466,18 +467,34 @@ def unknown_figures(claim: str, sources: Mapping[int, SourceIndex]) -> list[Quan
     return [one for one in found if one.unit or one.date or abs(one.values[0]) > _LARGEST_COUNT]
 
 
-def is_derived(said: Quantity, around: Sequence[Quantity]) -> bool:
+def is_derived(said: Quantity, around: Sequence[Quantity], claim: str) -> bool:
     """True when figures that stand together give this one: a sum, a difference, a percentage.
 
     Only of those near the evidence: among many figures, some two always give it.
     """
     if said.date or abs(said.values[0]) < _LEAST_DERIVED:
         return False
-    return any(said.is_written_for(value) for value in _given_by(around[:_MOST_FIGURES]))
+    figures = [one for one in around[:_MOST_FIGURES] if not one.date and not one.is_year]
+    given = [*_given_by(figures), *(_shares_of(figures, claim) if said.is_percent else ())]
+    return any(map(said.is_written_for, given))
 
 
-def _given_by(around: Sequence[Quantity]) -> Iterator[Decimal]:
-    figures = [one for one in around if not one.date and not one.is_year]
+def _shares_of(figures: Sequence[Quantity], claim: str) -> Iterator[Decimal]:
+    """The growth, the decline or the share that a claim tells of, of each two of few figures."""
+    lists, told = word_lists(), {word.casefold() for word in words(claim)}
+    plain = {(one.values[0], one.unit) for one in figures if one.values[0] > 0}
+    for (less, unit), (more, other) in combinations(sorted(plain), 2):
+        if unit != other or unit == "%" or len(plain) > _MOST_COMPARED:
+            continue
+        if told & lists.rising:
+            yield (more / less - 1) * _HUNDRED
+        if told & lists.falling:
+            yield (1 - less / more) * _HUNDRED
+        if told & lists.sharing:
+            yield less / more * _HUNDRED
+
+
+def _given_by(figures: Sequence[Quantity]) -> Iterator[Decimal]:
     for one in figures:
         if one.is_percent:
             yield _HUNDRED - one.values[0]

@@ -223,6 +223,25 @@ def test_the_right_result_is_told() -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "share", "wrong"),
+    [
+        ("Sales grew by {}.", "25%", "35%"),
+        ("Der Umsatz stieg um {}.", "25 %", "20 %"),
+        ("Costs fell by {}.", "37.5%", "60%"),
+        ("The share of the north was {}.", "80%", "75%"),
+    ],
+)
+def test_a_share_that_two_figures_of_the_source_give_is_not_named(
+    said: str, share: str, wrong: str
+) -> None:
+    costs = "Costs were 400 million in 2022 and 250 million in 2023."
+    sales = "Sales of the north were 400 million, and all sales 500 million."
+    source = costs if "Costs" in said else sales
+    assert not checker().check(said.format(share), [source]).named
+    assert checker().check(said.format(wrong), [source]).named == (wrong,)
+
+
+@pytest.mark.parametrize(
     ("claim", "said", "written"),
     [
         ("The notice period after the probation is four months.", "four", "three"),
