@@ -548,7 +548,7 @@ def is_plain_negation(token: ClaimToken) -> bool:
     return token.word in word_lists().plain_negation or token.word.endswith("n't")
 
 
-def is_other_number(token: ClaimToken, other: ClaimToken) -> bool:
+def _is_other_number(token: ClaimToken, other: ClaimToken) -> bool:
     """True when a number certainly differs: 36 may be a part of 36,000, 7 may be 7.5 rounded."""
     if is_rounded(token.stem, other.stem):
         return False
@@ -561,7 +561,7 @@ def _is_exchanged(
 ) -> bool:
     """True for another figure, a name that the source doesn't have, and the opposite of a word."""
     if kind in _EXCHANGED:
-        return token.stem not in index.stems and is_other_number(token, other)
+        return token.stem not in index.stems and _is_other_number(token, other)
     if kind is DifferenceKind.NAME:
         return token.stem not in index.stems and not index.has_form_of(token.stem)
     return kind is DifferenceKind.WORD and has_opposite(token.stem, frozenset((other.stem,)))
@@ -611,6 +611,29 @@ def kind_of(token: ClaimToken, text: str) -> DifferenceKind | None:
     if token.role in (TokenRole.FUNCTION, TokenRole.FRAMING):
         return None
     return _KINDS.get(token.role, DifferenceKind.WORD)
+
+
+def detail_of(
+    tokens: Sequence[ClaimToken], place: int, text: str
+) -> tuple[DifferenceKind, str] | None:
+    """The kind of an exact detail: a figure, a month, a weekday, a unit behind a figure."""
+    token = tokens[place]
+    kind = kind_of(token, text)
+    if token.role is TokenRole.NUMBER:
+        return kind and (kind, "figure")
+    if token.word in word_lists().weekdays:
+        return DifferenceKind.DATE, "weekday"
+    if kind is DifferenceKind.DATE:
+        return kind, "month"
+    is_behind = place > 0 and tokens[place - 1].role is TokenRole.NUMBER
+    return (DifferenceKind.UNIT, "unit") if is_behind and unit_named(token.word) else None
+
+
+def is_other(token: ClaimToken, other: ClaimToken) -> bool:
+    """True when two details of one kind certainly differ."""
+    if token.role is TokenRole.NUMBER:
+        return _is_other_number(token, other)
+    return not unit_named(token.word) or unit_named(token.word) != unit_named(other.word)
 
 
 def _agrees_otherwise(alignment: Alignment, explained: float, most: float) -> bool:

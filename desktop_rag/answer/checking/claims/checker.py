@@ -18,12 +18,12 @@ from desktop_rag.answer.checking.claims.backing import (
     Match,
     Phrase,
     are_same,
+    detail_of,
     find_differences,
     is_function,
-    is_other_number,
+    is_other,
     is_plain_negation,
     is_said,
-    kind_of,
     matches,
     phrases_of,
     words_of,
@@ -75,11 +75,11 @@ def backing(text: str, claim: Sequence[ClaimToken], index: SourceIndex) -> Span 
 def denial(
     text: str, claim: Sequence[ClaimToken], index: SourceIndex
 ) -> tuple[Unit, Difference] | None:
-    """The unit that says a claim with another number, or denies it, and the difference."""
+    """The unit that says a claim with another detail, or denies it, and the difference."""
     functions = _functions(claim, index)
     phrases = phrases_of(claim, text, functions)
     for unit in _candidates(claim, index, _LEAST_DENIED):
-        found = _other_number(text, claim, phrases, unit, index, functions)
+        found = _other_detail(text, claim, phrases, unit, index, functions)
         if not found:
             found = _denied(phrases, unit, functions) or _unsaid(
                 claim, phrases, unit, index, functions
@@ -130,7 +130,7 @@ def _is_clause(part: Sequence[ClaimToken]) -> bool:
     )
 
 
-def _other_number(
+def _other_detail(
     text: str,
     claim: Sequence[ClaimToken],
     phrases: Sequence[Phrase],
@@ -138,26 +138,25 @@ def _other_number(
     index: SourceIndex,
     functions: frozenset[str],
 ) -> Difference | None:
-    """A number where the unit has another one, and agrees in all else."""
+    """A figure, month, weekday or unit where the unit has another one, and agrees in all else."""
     written = _words(claim)
     for phrase in phrases:
         said = phrase.token
         is_elsewhere = said.stem in index.stems and unit.kind is not UnitKind.LABEL
-        kind = kind_of(said, text)
-        if said.role is not TokenRole.NUMBER or is_elsewhere or kind is None:
+        detail = detail_of(claim, phrase.place, text)
+        if is_elsewhere or detail is None:
             continue
         others = [
-            token for token in unit.tokens
-            if token.role is TokenRole.NUMBER
-            and kind_of(token, index.text) is kind
+            token for place, token in enumerate(unit.tokens)
+            if detail_of(unit.tokens, place, index.text) == detail
             and not any(are_same(own.token, token) for own in phrases)
         ]  # fmt: skip
-        if len(others) != 1 or not is_other_number(said, others[0]):
+        if len(others) != 1 or not is_other(said, others[0]):
             continue
         found = matches(phrases, unit, index.text, functions, (phrase, others[0]))
         if any(_is_enough(one) and is_said(one, written) for one in found):
             place = others[0].start, others[0].end
-            return Difference(kind, (said.start, said.end), place)
+            return Difference(detail[0], (said.start, said.end), place)
     return None
 
 

@@ -61,6 +61,7 @@ class WordLists:
     falling: frozenset[str]
     comparing: frozenset[str]
     roughly: frozenset[str]
+    weekdays: frozenset[str]
     relations: dict[str, str]
     months: dict[str, str]
     units: dict[str, str]

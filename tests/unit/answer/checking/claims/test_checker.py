@@ -88,6 +88,34 @@ def test_one_number_date_name_unit_or_negation_contradicts(
         assert word in checked.explanation
 
 
+@pytest.mark.parametrize(
+    ("source", "said", "kind"),
+    [
+        ("The meeting of the board is in March.", ("March", "April"), DifferenceKind.DATE),
+        ("The hall opens on Tuesday.", ("Tuesday", "Monday"), DifferenceKind.DATE),
+        ("Die Sitzung ist am Dienstag.", ("Dienstag", "Montag"), DifferenceKind.DATE),
+        ("The fee is 500 euros.", ("euros", "dollars"), DifferenceKind.UNIT),
+        ("The road is 12 kilometres long.", ("kilometres", "metres"), DifferenceKind.UNIT),
+        ("The plate is 12 mm thick.", ("mm", "cm"), DifferenceKind.UNIT),
+    ],
+)
+def test_another_month_weekday_or_unit_in_the_same_words_contradicts(
+    checker: ClaimChecker, source: str, said: tuple[str, str], kind: DifferenceKind
+) -> None:
+    written, other = said
+    checked = checker.check(source.replace(written, other), [source])
+    assert checked.verdict is Verdict.CONTRADICTED
+    assert differing(checked, source) == [(str(kind), other, written)]
+    both = f"{source} There is a second one, of 12 {other} or 12 {written}."
+    assert checker.check(source.replace(written, other), [both]).verdict is not Verdict.CONTRADICTED
+    assert checker.check(source, [source]).verdict is Verdict.SUPPORTED
+
+
+def test_two_names_of_one_unit_contradict_nothing(checker: ClaimChecker) -> None:
+    checked = checker.check("The plate weighs 12 kilos.", ["The plate weighs 12 kg."])
+    assert checked.verdict is not Verdict.CONTRADICTED
+
+
 def test_a_phrase_that_frames_a_claim_takes_little_of_its_support(checker: ClaimChecker) -> None:
     plain = "Its lamp is lit at dusk every day"
     framed = checker.check(f"{plain}, according to the document.", [LIGHTHOUSE])
