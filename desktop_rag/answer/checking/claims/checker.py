@@ -49,7 +49,12 @@ from desktop_rag.core.claims import (
     Evidence,
     Verdict,
 )
-from desktop_rag.core.language.languages import english_share, function_words, may_be_english
+from desktop_rag.core.language.languages import (
+    english_share,
+    function_words,
+    may_be_english,
+    most_likely,
+)
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.text import words
 
@@ -403,7 +408,10 @@ class ClaimChecker:
         around = [one for one in best.index.figures.all if start <= one.start < end]
         derived = [one for one in unknown if is_derived(one, around, claim)]
         named = _figures([one for one in unknown if one not in derived])
-        named += _names(claim, found, differing) if is_told and english_share(said) else []
+        if is_told and english_share(said):
+            named += _names(claim, found, differing)
+        elif most_likely(said) == best.index.writing.language:
+            named += _full_names(claim, found)
         evidence = Evidence(best.source, start, end)
         if named:
             support = min(best.support, _UNKNOWN_AT_MOST)
@@ -504,15 +512,7 @@ def _names(
     claim: str, found: Sequence[_Candidate], differing: Sequence[Difference]
 ) -> list[Difference]:
     """The names that no source has, beside those in their place; acronyms may be written out."""
-    spans = [
-        (token.start, token.end)
-        for token in found[0].claim
-        if token.role is TokenRole.NAME
-        and not claim[token.start : token.end].isupper()
-        and not any(
-            token.stem in one.index.stems or one.index.has_form_of(token.stem) for one in found
-        )
-    ]
+    spans = _absent_names(claim, found)
     paired = [
         one
         for one in differing
@@ -521,6 +521,28 @@ def _names(
     ]  # fmt: skip
     alone = [Difference(DifferenceKind.NAME, span, None) for span in spans]
     return paired or alone
+
+
+def _full_names(claim: str, found: Sequence[_Candidate]) -> list[Difference]:
+    """The first and last names, as one, that no source has; a noun alone may be any word."""
+    pairs = pairwise(_absent_names(claim, found))
+    return [
+        Difference(DifferenceKind.NAME, (first, end), None)
+        for (first, before), (behind, end) in pairs
+        if claim[before:behind] == " "
+    ]
+
+
+def _absent_names(claim: str, found: Sequence[_Candidate]) -> list[Span]:
+    return [
+        (token.start, token.end)
+        for token in found[0].claim
+        if token.role is TokenRole.NAME
+        and not claim[token.start : token.end].isupper()
+        and not any(
+            token.stem in one.index.stems or one.index.has_form_of(token.stem) for one in found
+        )
+    ]
 
 
 def _unsaid_words(claim: str, found: Sequence[_Candidate]) -> str:

@@ -299,6 +299,29 @@ def test_what_words_cannot_tell_in_another_language_is_not_checked(
     assert "in this language" in checked.explanation
 
 
+@pytest.mark.parametrize(
+    ("source", "claim", "name"),
+    [
+        (
+            "Vermieter ist Hans Müller, Mieterin ist Erika Weber.",
+            "Der Vermieter ist Peter Schmitt.", "Peter Schmitt",
+        ),
+        (
+            "Le bailleur est Jean Martin, le locataire est Paul Durand.",
+            "Le bailleur est Pierre Dupont.", "Pierre Dupont",
+        ),
+    ],
+)  # fmt: skip
+def test_a_full_name_that_no_source_has_is_named_in_its_language(
+    checker: ClaimChecker, source: str, claim: str, name: str
+) -> None:
+    assert checker.check(claim, [source]).named == (name,)
+    assert not checker.check(claim, [source, f"{name}."]).named
+    # In another language a name may be translated.
+    english = "The lessor of the house is the Red Cross, and the lessee is a friend of the family."
+    assert not checker.check(claim, [english]).named
+
+
 BUREAU = (
     "New figures are out. In July, 8.4 million people were without a job, the Bureau of Labor "
     "Statistics said on Friday. Economists had expected fewer."
