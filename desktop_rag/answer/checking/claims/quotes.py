@@ -30,6 +30,7 @@ _QUOTED = regex.compile(
 # Fewer words, or characters of a script without spaces, could stand anywhere.
 _LEAST = 3
 _LEAST_QUOTED = 4
+_LONGEST_LEAD = 6
 # Stands between two figures: 1 2000 is not 12000.
 _GAP = "|"
 _STOPS = ",;:.!?…。！？；：、，()[]–—|\n"
@@ -84,9 +85,13 @@ class QuotableText:
         if len(spans) != 1:
             return None
         start, end = spans[0]
-        rest = {word.casefold() for word in words(f"{claim[:start]} {claim[end:]}")}
+        lead, rest = words(claim[:start]), {word.casefold() for word in words(claim[end:])}
+        rest |= {word.casefold() for word in lead}
         lists = word_lists()
         known = self._words | lists.function | lists.framing | lists.attributing
+        # "According to the policy" only tells where it stands, but for a name.
+        if lead and lead[0].casefold() in lists.attributing and len(lead) <= _LONGEST_LEAD:
+            known |= {word for word in lead if word.islower()}
         is_plain = rest <= known and not rest & lists.negation
         return self.place_of(claim[start + 1 : end - 1]) if is_plain else None
 

@@ -143,6 +143,10 @@ def test_figures_at_the_end_of_a_line_may_be_cells() -> None:
     ("claim", "verdict"),
     [
         ("The policy says: “Economy class is standard on all flights”.", Verdict.SUPPORTED),
+        ("According to the rules, “economy class is standard on all flights”.", Verdict.SUPPORTED),
+        ("According to no rule, “economy class is standard on all flights”.", None),
+        ("According to Ada King, “economy class is standard on all flights”.", None),
+        ("The thief stole: “Economy class is standard on all flights”.", None),
         ("The policy never says: “Economy class is standard on all flights”.", None),
         ("The policy says: “Business class is standard on all flights”.", None),
     ],
