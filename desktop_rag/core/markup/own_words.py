@@ -14,8 +14,10 @@ from desktop_rag.core.text import sentences
 
 # A file that the app made says so in its first lines.
 EXPORTED_CHAT, EXPORTED_REPORT = "desktop-rag chat", "desktop-rag report"
+EXPORTED_SUMMARY = "desktop-rag summary"
 _EXPORTED = re.compile(
-    rf"(?:generator: |content=\"|\"format\": \")(?:{EXPORTED_CHAT}|{EXPORTED_REPORT})\b"
+    r"(?:generator: |content=\"|\"format\": \"|\bgenerator,[^\n]*\n|/Creator \(\W{0,4})"
+    rf"(?:{EXPORTED_CHAT}|{EXPORTED_REPORT}|{EXPORTED_SUMMARY})\b"
 )
 _HEAD_CHARS = 1_000
 _FRONT = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
@@ -30,7 +32,8 @@ _FLAG = re.compile(r"\([≈?✗○][ \u00a0][^()\n]{3,120}\)")
 
 def is_exported(text: str) -> bool:
     """True for a file that the app exported, by its beginning."""
-    return bool(_EXPORTED.search(text, 0, _HEAD_CHARS))
+    # A PDF has zeros between the letters.
+    return bool(_EXPORTED.search(text[:_HEAD_CHARS].replace("\0", "")))
 
 
 def is_own_front(block: str) -> bool:

@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import read_object, write_atomically
+from desktop_rag.core.markup.own_words import EXPORTED_SUMMARY
 from desktop_rag.core.waits import MinuteLimits
 from desktop_rag.features.matrix.bot_settings import BotFile, LiveSettings, RoomRule
 from desktop_rag.features.matrix.growing_message import (
@@ -130,10 +131,11 @@ def summary_of(text: str, given: Discussion) -> tuple[str, list[LinkedSource]]:
 
 
 def summary_document(text: str, sources: Sequence[LinkedSource], room: str) -> str:
-    """A summary in Markdown, to be stored; its sources are links to the messages."""
+    """A summary in Markdown, to be stored as no evidence; its sources are links to the messages."""
     lines = [f"- [{each.n}] {each.name} <{each.address}>" for each in sources]
+    made = f"---\ngenerator: {EXPORTED_SUMMARY}\n---"
     head = f"# Summary of a discussion in {_one_line(room)}"
-    return "\n\n".join([head, text, "## Messages", "\n".join(lines)])
+    return "\n\n".join([made, head, text, "## Messages", "\n".join(lines)])
 
 
 def _source(n: int, given: Discussion) -> LinkedSource:

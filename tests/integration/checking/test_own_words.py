@@ -8,6 +8,7 @@ import pytest
 from desktop_rag.answer.conversations.conversation_file import export_text
 from desktop_rag.core.claims import SIGNS, Verdict
 from desktop_rag.core.conversation import AnswerChanged, Conversation, Message, Role
+from desktop_rag.core.markup.own_words import EXPORTED_REPORT, EXPORTED_SUMMARY
 from desktop_rag.core.settings import AnswerSettings, Settings
 from desktop_rag.features.schedules.notes.notes import persons_note
 from desktop_rag.features.schedules.values.note_page import (
@@ -53,6 +54,8 @@ APPS = {
     "chat.md": chat(".md"),
     "chat.html": chat(".html"),
     "chat.json": chat(".json"),
+    "summary.md": f"---\ngenerator: {EXPORTED_SUMMARY}\n---\n\n# Lighthouse\n\n{INVENTED}\n",
+    "report.csv": f'generator,answer\r\n{EXPORTED_REPORT},"{INVENTED}"\r\n',
 }
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.files.settings_file import load_settings, save_settings
+from desktop_rag.core.markup.own_words import is_exported
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from tests.command_line import run as run_verb
@@ -75,6 +76,7 @@ def test_runs_are_compared_in_plain_words_and_reported(ready: Path) -> None:
     page = ready / "report.html"
     for file in (page, ready / "raw.csv", ready / "raw.jsonl"):
         assert run("report", "lamps", str(file)).returncode == 0
+        assert is_exported(file.read_text())
     shown = page.read_text()
     assert "At 3 o&#x27;clock" in shown
     assert words in shown

@@ -1,5 +1,6 @@
 """A discussion for a model, and what is taken from its summary."""
 
+from desktop_rag.core.markup.own_words import is_exported
 from desktop_rag.features.matrix.bot_run import (
     discussion,
     request_for_summary,
@@ -36,7 +37,8 @@ def test_a_summary_cites_messages_that_are_there() -> None:
     assert [each.n for each in sources] == [1, 3]
     assert sources[0].address.startswith("https://matrix.to/#/%21room%3Ahere/%240")
     stored = summary_document(text, sources, "The\nroom")
-    assert stored.startswith("# Summary of a discussion in The room\n")
+    assert is_exported(stored)
+    assert "\n\n# Summary of a discussion in The room\n\n" in stored
     assert sources[1].address in stored
 
 

@@ -61,10 +61,9 @@ def report_html(results: SetResults) -> str:
 def as_csv(rows: Iterable[dict[str, Any]]) -> str:
     """The rows as CSV, with lists separated by |, and an apostrophe before formulas."""
     out = io.StringIO(newline="")
-    writer = csv.DictWriter(out, _FIELDS)
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({key: _cell(row[key]) for key in _FIELDS})
+    writer = csv.writer(out)
+    writer.writerow(("generator", *_FIELDS))
+    writer.writerows((EXPORTED_REPORT, *(_cell(row[key]) for key in _FIELDS)) for row in rows)
     return out.getvalue()
 
 
@@ -73,7 +72,8 @@ def as_jsonl(results: SetResults) -> str:
     lines: list[dict[str, Any]] = []
     for scores in results.runs:
         run = asdict(scores.run) | {"questions": len(scores.run.questions)}
-        lines.append({"type": "run", **run, "summary": asdict(summary(scores))})
+        made = {"type": "run", "format": EXPORTED_REPORT}
+        lines.append({**made, **run, "summary": asdict(summary(scores))})
         for row, answer in zip(raw_rows(scores), scores.answers.values(), strict=True):
             lines.append({"type": "answer", **row, "full": asdict(answer)})
     lines += [{"type": "judgement", **asdict(j)} for j in results.judgements]

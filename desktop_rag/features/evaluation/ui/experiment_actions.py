@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.markup.own_words import EXPORTED_REPORT
 from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.features.evaluation.experiments.document_questions import (
     proposals,
@@ -150,6 +151,7 @@ def write_pdf(html: str, file: Path) -> None:
     `html` is our own report, in which all foreign text is escaped and nothing is loaded.
     """
     writer = QPdfWriter(str(file))
+    writer.setCreator(EXPORTED_REPORT)
     writer.setResolution(_DPI)
     writer.setPageSize(QPageSize(QPageSize.PageSizeId.A4))
     margins = QMarginsF(_MARGIN_MM, _MARGIN_MM, _MARGIN_MM, _MARGIN_MM)

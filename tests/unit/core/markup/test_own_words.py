@@ -54,7 +54,9 @@ def test_brackets_of_a_person_are_no_flags() -> None:
 def test_a_file_about_the_app_is_no_export() -> None:
     assert is_exported('{\n  "format": "desktop-rag chat",\n')
     assert is_exported("---\ngenerator: desktop-rag chat\n---\n")
+    assert is_exported("generator,run,question\r\ndesktop-rag report,First,Who?\r\n")
     assert not is_exported("The format is called desktop-rag chat.")
+    assert not is_exported("The generator, a desktop-rag report and a desktop-rag summary.")
 
 
 def test_what_is_crossed_out_is_no_evidence() -> None:

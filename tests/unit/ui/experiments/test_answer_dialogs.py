@@ -1,6 +1,7 @@
 """The dialogs over answers of runs: judged blind, by a model, and side by side."""
 
 import random
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
@@ -8,8 +9,13 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.markup.own_words import is_exported
 from desktop_rag.core.parsed import Anchor
-from desktop_rag.features.evaluation.ui.experiment_actions import JudgingStartDialog, ModelJudge
+from desktop_rag.features.evaluation.ui.experiment_actions import (
+    JudgingStartDialog,
+    ModelJudge,
+    write_pdf,
+)
 from desktop_rag.features.evaluation.ui.judging_dialog import (
     AnswersDialog,
     AnswerText,
@@ -149,3 +155,9 @@ def test_a_run_without_an_answer_yet_says_so(theme: Theme, parent: QWidget) -> N
     dialog = AnswersDialog(matrix, matrix.rows, 0, (), theme, parent)
     dialog.show()
     assert "Not answered yet." in texts(dialog)
+
+
+def test_a_report_as_pdf_says_that_the_app_made_it(qtbot: QtBot, tmp_path: Path) -> None:
+    file = tmp_path / "report.pdf"
+    write_pdf("<p>The lamp is lit at dusk.</p>", file)
+    assert is_exported(file.read_bytes()[:1000].decode("utf-8", "replace"))
