@@ -7,6 +7,7 @@ threads, or for the person; the rest is pure.
 
 import re
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -150,10 +151,7 @@ def _by_field(records: Sequence[Record], words: Sequence[str]) -> Judged | None:
 
 
 def _common_fields(records: Sequence[Record]) -> list[str]:
-    counts: dict[str, int] = {}
-    for record in records:
-        for name in record.fields:
-            counts[name] = counts.get(name, 0) + 1
+    counts = Counter(name for record in records for name in record.fields)
     return [name for name, n in counts.items() if n >= _COMMON * len(records) and name != STATE]
 
 

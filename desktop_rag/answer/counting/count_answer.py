@@ -4,8 +4,9 @@ Code finds the records and counts them. A model is asked only whether one of the
 that its fields and words don't tell.
 """
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from threading import Event
 
 from desktop_rag.answer.counting.conditions import (
@@ -201,19 +202,12 @@ def main_structure(structures: Sequence[FoundStructure]) -> FoundStructure | Non
     """The structure that holds the records of the documents best; None when there is none."""
     uniform = [s for s in structures if s.uniformity >= _UNIFORM and s.coverage >= _LEAST_COVERAGE]
     if uniform:
-        return _innermost(uniform, _is_as_uniform)
+        return reduce(lambda s, t: t if _is_as_uniform(s, t) else s, uniform)
     free = [s for s in structures if s.coverage >= _COVERING]
     tasks = [s for s in free if s.kind is Kind.TASK]
-    return tasks[0] if tasks else _innermost(free, _is_divided) if free else None
-
-
-def _innermost(
-    structures: Iterable[FoundStructure], goes_in: Callable[[FoundStructure, FoundStructure], bool]
-) -> FoundStructure:
-    first, *others = structures
-    for other in others:
-        first = other if goes_in(first, other) else first
-    return first
+    if tasks or not free:
+        return tasks[0] if tasks else None
+    return reduce(lambda s, t: t if _is_divided(s, t) else s, free)
 
 
 def _is_as_uniform(outer: FoundStructure, inner: FoundStructure) -> bool:

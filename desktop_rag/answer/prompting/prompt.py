@@ -8,6 +8,7 @@ the Middle").
 
 import itertools
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -233,14 +234,7 @@ class _Counter:
 
 def _longest(most: int, fits: Callable[[int], bool]) -> int:
     """The greatest length up to `most` that fits, or 0."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        if fits(middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    return bisect_left(range(1, most + 1), True, key=lambda length: not fits(length))
 
 
 def _at_word_end(text: str, length: int) -> str:

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import pairwise, zip_longest
+from itertools import accumulate, chain, pairwise, zip_longest
 
 from desktop_rag.answer.sources.source_merging import CountTokens, ReadContent, folded, numbered
 from desktop_rag.core.conversation import SourceRef
@@ -167,33 +167,22 @@ class _Text:
     def parts(self, start: int, end: int) -> list[tuple[int, int]]:
         """The span in parts of about a page, cut between lines and where a page ends."""
         cuts = [start, *(b for b in self.boundaries if start < b < end), end]
-        parts: list[tuple[int, int]] = []
-        for first, last in pairwise(cuts):
-            # Short pages, such as slides, stay apart: a source is at one place.
-            parts += self._cut(first, last)
+        # Short pages, such as slides, stay apart: a source is at one place.
+        parts = chain.from_iterable(self._cut(first, last) for first, last in pairwise(cuts))
         return [(a, b) for a, b in parts if _WORDS.search(self.text[a:b])]
 
     def _cut(self, start: int, end: int) -> list[tuple[int, int]]:
-        lines = [(start + offset, line) for offset, line in _lines(self.text[start:end])]
-        counts = self.count_tokens([line for _, line in lines])
+        lines = self.text[start:end].splitlines(keepends=True)
+        counts, offsets = self.count_tokens(lines), accumulate(map(len, lines), initial=start)
         # Parts of equal length: the rest of a page alone says little.
         most = sum(counts) / max(1, math.ceil(sum(counts) / _SOURCE_TOKENS))
         cuts, tokens = [start], 0
-        for (offset, _), count in zip(lines, counts, strict=True):
+        for offset, count in zip(offsets, counts, strict=False):
             if tokens and tokens + count / 2 > most:
                 cuts.append(offset)
                 tokens = 0
             tokens += count
         return list(zip(cuts, [*cuts[1:], end], strict=True))
-
-
-def _lines(text: str) -> list[tuple[int, str]]:
-    found: list[tuple[int, str]] = []
-    offset = 0
-    for line in text.splitlines(keepends=True):
-        found.append((offset, line))
-        offset += len(line)
-    return found
 
 
 def _between(cuts: Sequence[int], start: int, end: int, length: int) -> tuple[int, int]:

@@ -60,10 +60,8 @@ class RowBlock:
 def row_blocks(text: str, places: str) -> list[RowBlock]:
     """The blocks of rows of a document in order, with their headers."""
     marks, _, headers = places_from_json(places)
-    found: list[RowBlock] = []
-    for sheet, lines in _sheets(text, marks):
-        found += _blocks(sheet, lines, headers)
-    return found
+    sheets = _sheets(text, marks)
+    return [block for sheet, lines in sheets for block in _blocks(sheet, lines, headers)]
 
 
 @dataclass(slots=True)
@@ -112,11 +110,9 @@ def _lines(anchor: Anchor, text: str, start: int) -> list[_Line]:
     last = column_number(found[3]) if found[3] else first
     bottom = int(found[4]) if found[4] else top
     lines: list[_Line] = []
-    written = text.rstrip("\n").split("\n")
-    for n, line in enumerate(written):
+    for n, line in enumerate(text.rstrip("\n").split("\n")):
         # A mark for many rows may cover empty ones: then the number is a guess.
-        number = min(top + n, bottom)
-        cells = line.split(_BORDER)
+        number, cells = min(top + n, bottom), line.split(_BORDER)
         lines.append(_Line(number, first, last, top == bottom, start, line, cells))
         start += len(line) + 1
     return lines
