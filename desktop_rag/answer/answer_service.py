@@ -61,13 +61,7 @@ from desktop_rag.answer.understanding.file_words import asks_for_content, compar
 from desktop_rag.answer.understanding.named_answer import NamedAnswer
 from desktop_rag.answer.understanding.scoping import ChosenScope, Scoping, unknown_name
 from desktop_rag.answer.weak_answer import add_words
-from desktop_rag.answer.writing.answer_texts import (
-    Refusal,
-    not_there,
-    refusal,
-    texts_for,
-    unread_files,
-)
+from desktop_rag.answer.writing.answer_texts import refusals, texts_for
 from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest
 from desktop_rag.answer.writing.excerpt_candidates import surroundings_of
 from desktop_rag.answer.writing.extractive_answer import (
@@ -108,11 +102,7 @@ _HOW_TO_GET_ONE = (
     " answer is made of excerpts."
 )
 # By the number of collections searched; none means all documents.
-_NOTHING_RELEVANT = (
-    Refusal.NOTHING_RELEVANT,
-    Refusal.NOTHING_RELEVANT_HERE,
-    Refusal.NOTHING_RELEVANT_AMONG,
-)
+_NOTHING_RELEVANT = ("nothing_relevant", "nothing_relevant_here", "nothing_relevant_among")
 
 
 @dataclass(frozen=True, slots=True)
@@ -661,21 +651,21 @@ class AnswerService:
     def _not_found(self, draft: AnswerDraft, request: AnswerRequest) -> str:
         """That nothing answers the question, or a name in it is nowhere, and what comes nearest."""
         reach = request.setup.reach
-        # What tells the language to write in: the question, and the person's wish.
-        written_in = request.question, request.setup.settings.preferences.language
+        texts = refusals(request.question, request.setup.settings.preferences.language)
         counts = self._documents.counts(readable=reach.readable)
         if draft.nearest:
             why = _NOTHING_RELEVANT[min(len(reach.collection_ids), 2)]
         else:
-            why = Refusal.NOTHING_FOUND if counts.total else Refusal.NOTHING_THERE
-        is_all = why in {Refusal.NOTHING_RELEVANT, Refusal.NOTHING_FOUND} and not request.named
+            why = "nothing_found" if counts.total else "nothing_there"
+        is_all = why in {"nothing_relevant", "nothing_found"} and not request.named
         missing = self._missing(request, draft.nearest) if is_all else []
-        names = [quoted(name.text) for name in missing]
-        said = [not_there(names, *written_in) if names else refusal(why, *written_in)]
+        names = ", ".join(f"**{quoted(name.text)}**" for name in missing)
+        none = texts.counted("not_there", len(missing), names=names) if missing else ""
+        said = [none or texts.said(why)]
         if draft.nearest_said:
-            said += [refusal(Refusal.NEAREST, *written_in), draft.nearest_said]
+            said += [texts.said("nearest"), draft.nearest_said]
         if counts.unread:
-            said.append(unread_files(counts.unread, *written_in))
+            said.append(texts.counted("unread", counts.unread))
         return "\n\n".join(said)
 
 

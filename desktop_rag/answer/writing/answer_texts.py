@@ -6,7 +6,6 @@ Their texts are in resources/questions/answer_texts.toml and refusals.toml, by l
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
 from typing import Any
 
@@ -16,51 +15,9 @@ from desktop_rag.core.paths import resources_dir
 _ENGLISH = "en"
 
 
-class Refusal(StrEnum):
-    """Why there is no answer, and what is said before the nearest passage; the values are the keys
-    of resources/questions/refusals.toml.
-    """
-
-    NOTHING_FOUND = "nothing_found"
-    NOTHING_RELEVANT = "nothing_relevant"
-    NOTHING_RELEVANT_HERE = "nothing_relevant_here"
-    NOTHING_RELEVANT_AMONG = "nothing_relevant_among"
-    NOTHING_THERE = "nothing_there"
-    NEAREST = "nearest"
-
-
-def refusal(why: Refusal, question: str = "", preferred: str = "") -> str:
-    """The sentences, in the `preferred` language by its name, else the question's, else English."""
-    return _texts(question, preferred)[why.value]
-
-
-def not_there(names: Sequence[str], question: str = "", preferred: str = "") -> str:
-    """The sentence about names of a question that no document has."""
-    texts = _texts(question, preferred)
-    key = "one_not_there" if len(names) == 1 else "many_not_there"
-    return texts[key].format(names=", ".join(f"**{name}**" for name in names))
-
-
-def unread_files(count: int, question: str = "", preferred: str = "") -> str:
-    """The sentence about so many files that are still to be read."""
-    texts = _texts(question, preferred)
-    return texts["one_unread"] if count == 1 else texts["many_unread"].format(count=f"{count:,}")
-
-
 def language_to_write(question: str, preferred: str) -> str:
     """The code of the language `preferred` by its name, else of that of the question."""
     return language_named(preferred) if preferred.strip() else likely_language(question)
-
-
-def _texts(question: str, preferred: str) -> dict[str, str]:
-    known = _unanswered_by_language()
-    return known.get(language_to_write(question, preferred), known[_ENGLISH])
-
-
-@cache
-def _unanswered_by_language() -> dict[str, dict[str, str]]:
-    path = resources_dir() / "questions" / "refusals.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +39,7 @@ class AnswerTexts:
 
     def number(self, number: int) -> str:
         """`1,998`, as the language writes it."""
-        return f"{number:,}".replace(",", self.texts["separator"])
+        return f"{number:,}".replace(",", self.texts.get("separator", ","))
 
     def joined(self, names: Iterable[str]) -> str:
         """The names, with "and" between them."""
@@ -109,8 +66,7 @@ class AnswerTexts:
 
 def answer_texts(language: str) -> AnswerTexts:
     """The sentences of a language by its code; English where there are none."""
-    known = _by_language()
-    return known.get(language, known[_ENGLISH])
+    return _in("answer_texts", language)
 
 
 def texts_for(question: str, preferred: str = "", known: str = "") -> AnswerTexts:
@@ -119,13 +75,23 @@ def texts_for(question: str, preferred: str = "", known: str = "") -> AnswerText
     return answer_texts(known if is_known else language_to_write(question, preferred))
 
 
+def refusals(question: str = "", preferred: str = "") -> AnswerTexts:
+    """What is said instead of an answer, in the language `preferred`, else the question's."""
+    return _in("refusals", language_to_write(question, preferred))
+
+
+def _in(file: str, language: str) -> AnswerTexts:
+    known = _by_language(file)
+    return known.get(language, known[_ENGLISH])
+
+
 @cache
-def _by_language() -> dict[str, AnswerTexts]:
-    path = resources_dir() / "questions" / "answer_texts.toml"
+def _by_language(file: str) -> dict[str, AnswerTexts]:
+    path = resources_dir() / "questions" / f"{file}.toml"
     tables = tomllib.loads(path.read_text(encoding="utf-8"))
     return {code: _texts_of(table) for code, table in tables.items()}
 
 
 def _texts_of(table: dict[str, Any]) -> AnswerTexts:
-    forms, formats = table.pop("forms"), table.pop("formats")
+    forms, formats = table.pop("forms", {}), table.pop("formats", {})
     return AnswerTexts(table, forms, formats)

@@ -11,7 +11,7 @@ import pytest
 
 from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW
 from desktop_rag.answer.search.retriever import RetrievalResult
-from desktop_rag.answer.writing.answer_texts import Refusal, refusal
+from desktop_rag.answer.writing.answer_texts import refusals
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import (
     AnswerDone,
@@ -139,7 +139,7 @@ def test_without_a_model_nothing_about_the_question_is_said_and_the_nearest_kept
     events = ask(far_off, OTHER)
     message = answer_of(events)
     assert {e.sources for e in events if isinstance(e, SourcesFound)} == {()}
-    assert message.text.startswith(refusal(Refusal.NOTHING_RELEVANT))
+    assert message.text.startswith(refusals().said("nothing_relevant"))
     assert (message.sources, message.model, message.is_excerpts) == ((), "", False)
     assert [s.n for s in message.nearest] == [1, 2]
     assert far_off.chat.history.messages(message.conversation_id)[1] == message
@@ -149,7 +149,7 @@ def test_without_a_model_nothing_about_the_question_is_said_and_the_nearest_kept
 def test_one_collection_alone_is_named_as_such(far_off: Services) -> None:
     [collection] = far_off.library.collections.all()
     message = answer_of(ask(far_off, OTHER, collection_id=collection.collection_id))
-    assert message.text.startswith(refusal(Refusal.NOTHING_RELEVANT_HERE))
+    assert message.text.startswith(refusals().said("nothing_relevant_here"))
 
 
 @pytest.mark.slow

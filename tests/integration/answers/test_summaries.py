@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.answer.writing.answer_texts import Refusal, refusal
+from desktop_rag.answer.writing.answer_texts import refusals
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import FileAsked, FileCounts, Message, MessageState
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
@@ -197,4 +197,4 @@ def test_stopped_early_the_parts_read_until_then_are_the_answer(
 def test_of_what_is_not_there_no_summary_is_made_up(indexed: Services, folder: Path) -> None:
     message, progress = asked(indexed, summary_of_file(folder / "nowhere.md"))
     assert progress == []
-    assert message.text == refusal(Refusal.NOTHING_FOUND)
+    assert message.text == refusals().said("nothing_found")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.answer.writing.answer_texts import Refusal, refusal
+from desktop_rag.answer.writing.answer_texts import refusals
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import AnswerEvent, FileAsked, FileCounts, Message, MessageState
 from desktop_rag.core.errors import AppError
@@ -183,7 +183,7 @@ def test_only_files_that_the_question_is_limited_to_are_asked(indexed: Services)
 def test_nothing_anywhere_is_said(indexed: Services) -> None:
     answer = ask(indexed, NOWHERE)
     message = answer_of(asked_of_all(indexed, answer))
-    assert message.text == refusal(Refusal.NOTHING_RELEVANT)
+    assert message.text == refusals().said("nothing_relevant")
     assert message.sources == ()
     assert message.nearest, "what came nearest can still be looked at"
 

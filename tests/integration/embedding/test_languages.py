@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from desktop_rag.answer.search.question_terms import SearchQuestion
-from desktop_rag.answer.writing.answer_texts import Refusal, refusal
+from desktop_rag.answer.writing.answer_texts import refusals
 from desktop_rag.app import Services, build_services
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.paths import Home
@@ -173,7 +173,7 @@ def test_what_is_not_there_is_refused_in_the_language_of_the_question(
     question = "Welche Schacheröffnung spielte der Großmeister im Finale?"
     answer = ask(services, question)
     assert not answer.sources
-    assert answer.text.startswith(refusal(Refusal.NOTHING_RELEVANT, question))
+    assert answer.text.startswith(refusals(question).said("nothing_relevant"))
     assert answer.text.startswith("Nichts in Ihren Dokumenten")
 
 

@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from desktop_rag.answer.writing.answer_texts import Refusal, refusal, unread_files
+from desktop_rag.answer.writing.answer_texts import refusals
 from desktop_rag.core.paths import resources_dir
 
 
@@ -28,7 +28,7 @@ from desktop_rag.core.paths import resources_dir
 def test_it_is_said_in_the_language_of_the_question_or_the_wish(
     question: str, preferred: str, beginning: str
 ) -> None:
-    assert refusal(Refusal.NOTHING_RELEVANT, question, preferred).startswith(beginning)
+    assert refusals(question, preferred).said("nothing_relevant").startswith(beginning)
 
 
 def test_every_language_has_every_text() -> None:
@@ -40,6 +40,6 @@ def test_every_language_has_every_text() -> None:
 
 
 def test_files_are_counted() -> None:
-    assert unread_files(1).startswith("1 file has")
-    assert unread_files(1200).startswith("1,200 files have")
-    assert unread_files(2, "Wann wird die Lampe angezündet?").startswith("2 Dateien")
+    assert refusals().counted("unread", 1).startswith("1 file has")
+    assert refusals().counted("unread", 1200).startswith("1,200 files have")
+    assert refusals("Wann wird die Lampe angezündet?").counted("unread", 2).startswith("2 Dateien")
