@@ -29,100 +29,11 @@ from desktop_rag.models.transcription_client import TranscriptionClient
 log = logging.getLogger(__name__)
 
 
-class Examiner:
-    """Examines models one at a time, on a thread of its own or on request. Answers go first."""
-
-    def __init__(
-        self,
-        keys: KeyStore,
-        profiles: ProfileBook,
-        priority: AnswerPriority,
-        allowances: Allowances,
-        changes: Changes,
-        recorder: Recorder,
-        *,
-        own_server: OwnServer | None,
-    ) -> None:
-        self._keys = keys
-        self._profiles = profiles
-        self._priority = priority
-        self._allowances = allowances
-        self._changes = changes
-        self._recorder = recorder
-        self._own_server = own_server
-        self._turn = threading.Lock()
-        self._lock = threading.Lock()
-        self._waiting: list[EndpointSettings] = []
-        self._thread: threading.Thread | None = None
-
-    def begin(self, endpoint: EndpointSettings) -> None:
-        """Examine a model in the background, unless it was examined or is queued."""
-        with self._lock:
-            if self._is_known(endpoint) or endpoint in self._waiting:
-                return
-            self._waiting.append(endpoint)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="examiner", daemon=True)
-                self._thread.start()
-
-    def examine(
-        self, endpoint: EndpointSettings, key: str = "", *, is_asked: bool = True
-    ) -> ModelProfile:
-        """Examine a model on this thread, with the stored key if none is given.
-
-        AppError when it does not answer; its earlier profile stays.
-        """
-        with self._turn:
-            self._report(endpoint, is_running=True)
-            try:
-                key = key or self._keys.get(endpoint.base_url)
-                made = EndpointRequests(
-                    endpoint, key, self._allowances, self._recorder,
-                    purpose=Purpose.EXAMINATION, is_patient=True, own_server=self._own_server,
-                )  # fmt: skip
-                with closing(made) as requests:
-                    profile = Examination(requests, self._priority).run(is_asked=is_asked)
-                self._profiles.put(endpoint.base_url, endpoint.model, profile)
-            finally:
-                self._report(endpoint, is_running=False)
-        return profile
-
-    def close(self) -> None:
-        """Stop the current examination and wait for the thread. Nothing is examined afterwards."""
-        self._priority.stop()
-        with self._lock:
-            self._waiting.clear()
-            thread = self._thread
-        if thread:
-            thread.join()
-
-    def _work(self) -> None:
-        while True:
-            with self._lock:
-                if not self._waiting:
-                    self._thread = None
-                    return
-                endpoint = self._waiting[0]
-            try:
-                if not self._is_known(endpoint):
-                    self.examine(endpoint, is_asked=False)
-            except AppError as error:
-                log.info("the model was not examined: %s", error.title)
-            except Cancelled:
-                log.info("the examination was cancelled")
-            with self._lock:
-                self._waiting = [other for other in self._waiting if other != endpoint]
-
-    def _is_known(self, endpoint: EndpointSettings) -> bool:
-        return self._profiles.get(endpoint.base_url, endpoint.model).is_examined
-
-    def _report(self, endpoint: EndpointSettings, *, is_running: bool) -> None:
-        event = ExaminationChanged(endpoint.base_url, endpoint.model, is_running)
-        self._changes.publish(event)
-
-
 class ChatModels:
-    """The main model, the background model, and their endpoints."""
+    """The main model, the background model, and their endpoints.
+
+    A model in use is examined once, on a thread of its own; answers go first.
+    """
 
     def __init__(
         self,
@@ -149,10 +60,10 @@ class ChatModels:
         self._allowances = allowances or Allowances()
         self.recorder = recorder or Recorder()
         self.own_server = own_server
-        self._examiner = Examiner(
-            keys, self._profiles, self._priority, self._allowances, self.changes, self.recorder,
-            own_server=own_server,
-        )  # fmt: skip
+        self._turn = threading.Lock()
+        self._lock = threading.Lock()
+        self._waiting: list[EndpointSettings] = []
+        self._examiner: threading.Thread | None = None
         self._examines_in_background = False
         # All clients so far, the current ones last: an earlier one may still be answering.
         self._clients: list[tuple[EndpointSettings, str, ChatClient]] = []
@@ -185,7 +96,7 @@ class ChatModels:
         if not endpoint.is_set:
             return None
         if self._examines_in_background:
-            self._examiner.begin(self.priced(endpoint))
+            self._examine_later(self.priced(endpoint))
         return self._client(endpoint)
 
     def warm_up(self) -> None:
@@ -206,8 +117,13 @@ class ChatModels:
         self._priority.stop()
 
     def close(self) -> None:
-        """Close the connections to endpoints. No answer may be under way."""
-        self._examiner.close()
+        """End examinations, and close the connections to endpoints. No answer may be under way."""
+        self._priority.stop()
+        with self._lock:
+            self._waiting.clear()
+            examiner = self._examiner
+        if examiner:
+            examiner.join()
         for _, _, client in self._clients:
             client.close()
         self._clients.clear()
@@ -236,7 +152,7 @@ class ChatModels:
 
     def examine(self, endpoint: EndpointSettings, key: str = "") -> ModelProfile:
         """Measure and keep the model's limits and abilities. AppError when it does not answer."""
-        return self._examiner.examine(self.priced(endpoint), key)
+        return self._examined(self.priced(endpoint), key, is_asked=True)
 
     def profile(self, endpoint: EndpointSettings) -> ModelProfile:
         """The known limits and abilities of the endpoint's model."""
@@ -295,3 +211,58 @@ class ChatModels:
         if not (model := next(listed, None)):
             return endpoint
         return replace(endpoint, price_in=model.price_in or 0.0, price_out=model.price_out or 0.0)
+
+    # --- examinations ----------------------------------------------------------------------------
+
+    def _examine_later(self, endpoint: EndpointSettings) -> None:
+        """Examine a model in the background, unless it was examined or is queued."""
+        with self._lock:
+            if self._is_known(endpoint) or endpoint in self._waiting:
+                return
+            self._waiting.append(endpoint)
+            if self._examiner is None:
+                self._examiner = threading.Thread(target=self._work, name="examiner", daemon=True)
+                self._examiner.start()
+
+    def _examined(
+        self, endpoint: EndpointSettings, key: str = "", *, is_asked: bool
+    ) -> ModelProfile:
+        """Examine a model on this thread, one at a time; its earlier profile stays on an error."""
+        with self._turn:
+            self._report(endpoint, is_running=True)
+            try:
+                key = key or self._keys.get(endpoint.base_url)
+                made = EndpointRequests(
+                    endpoint, key, self._allowances, self.recorder,
+                    purpose=Purpose.EXAMINATION, is_patient=True, own_server=self.own_server,
+                )  # fmt: skip
+                with closing(made) as requests:
+                    profile = Examination(requests, self._priority).run(is_asked=is_asked)
+                self._profiles.put(endpoint.base_url, endpoint.model, profile)
+            finally:
+                self._report(endpoint, is_running=False)
+        return profile
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._examiner = None
+                    return
+                endpoint = self._waiting[0]
+            try:
+                if not self._is_known(endpoint):
+                    self._examined(endpoint, is_asked=False)
+            except AppError as error:
+                log.info("the model was not examined: %s", error.title)
+            except Cancelled:
+                log.info("the examination was cancelled")
+            with self._lock:
+                self._waiting = [other for other in self._waiting if other != endpoint]
+
+    def _is_known(self, endpoint: EndpointSettings) -> bool:
+        return self._profiles.get(endpoint.base_url, endpoint.model).is_examined
+
+    def _report(self, endpoint: EndpointSettings, *, is_running: bool) -> None:
+        event = ExaminationChanged(endpoint.base_url, endpoint.model, is_running)
+        self.changes.publish(event)
