@@ -35,84 +35,6 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 _EDGES = re.compile(r"^\W+|\W+$")
 
 
-class SpellingCorrector:
-    """Corrects words that the library lacks, by its vocabulary.
-
-    Such a word may as well be a name, a word for something else, or another form of a known word:
-    only a very close match counts as a typo, and never a word that a model knows.
-    """
-
-    def __init__(self, lexical: LexicalStore, is_known: Callable[[str], bool]) -> None:
-        self._lexical = lexical
-        self._is_known = is_known
-
-    def correct(
-        self,
-        query: Query,
-        languages: Sequence[str],
-        weights: Weights,
-        readable: Readable | None = None,
-    ) -> tuple[tuple[str, str], ...]:
-        """Pairs of a word as written and as a document spells it.
-
-        `languages` are those of the library, `weights` those of all words of the question. Long
-        questions are left alone. One with mostly unknown words is in another language or about
-        another subject, unless each is a typo. With `readable` the library is what that covers.
-        """
-        written = list(dict.fromkeys(words(query.text)))
-        if len(written) > _LONGEST_QUESTION:
-            return ()
-        held = {group for group, n in zip(weights.words, weights.counts, strict=True) if n}
-        groups = {word: word_groups(word, languages) for word in written}
-        unknown = [word for word in written if not held.intersection(groups[word])]
-        if not unknown:
-            return ()
-        untouched = {word for phrase in query.phrases for word in words(phrase)}
-        if _CAPITAL_NOUNS not in languages[:1]:
-            untouched |= _capitalised(query.text)
-        candidates = [
-            word
-            for word in unknown
-            if len(word) >= _LEAST_LETTERS
-            and word.isalpha()
-            and word not in untouched
-            and len(groups[word]) == 1
-        ]
-        chosen = sorted(candidates, key=len, reverse=True)[:_MOST_LOOKED_UP]
-        strange = _strange(written, unknown)
-        if not strange <= set(chosen):
-            return ()
-        near = {word: self._nearest(word, groups[word][0], languages, readable) for word in chosen}
-        found = tuple(
-            (word, near[word]) for word in candidates if near.get(word) and not self._is_known(word)
-        )
-        return found if strange <= {word for word, _ in found} else ()
-
-    def _nearest(
-        self, word: str, group: tuple[str, ...], languages: Sequence[str], readable: Readable | None
-    ) -> str:
-        """The intended word as a document spells it; "" when none is close enough."""
-        plain = word.casefold()
-        errors = 2 if len(plain) >= _TWO_ERRORS_FROM else 1
-        for stem in group:
-            if term := self._lexical.nearest_term(stem, errors, readable):
-                every = self._forms(term, readable)
-                forms = [f for f in every if _is_slip(plain, f.casefold(), errors)]
-                # A similar word may have another stem.
-                same = [f for f in forms if any(term in g for g in word_groups(f, languages))]
-                if same:
-                    return min(
-                        same, key=lambda f: (errors_between(plain, f.casefold()), f.swapcase())
-                    )
-        return ""
-
-    def _forms(self, term: str, readable: Readable | None) -> set[str]:
-        """The words of some passages with the term: terms are stems, people read words."""
-        scope = Scope(readable=readable)
-        scores = dict(self._lexical.best([(term,)], _PASSAGES_READ, scope))
-        return {word for p in self._lexical.passages(scores) for word in words(p.text)}
-
-
 def errors_between(one: str, other: str) -> int:
     """The Damerau-Levenshtein distance: letters added, missing, changed or swapped."""
     before: list[int] = []
@@ -265,7 +187,6 @@ class QuestionReader:
         """`is_known` says whether something is a word of any language, and so no typo."""
         self._lexical = lexical
         self._is_known = is_known
-        self._spelling = SpellingCorrector(lexical, is_known)
 
     def read(self, query: Query, readable: Readable | None = None) -> QuestionReading:
         """The content words; one that the index lacks is corrected when a close one exists.
@@ -282,7 +203,7 @@ class QuestionReader:
             weights = self._lexical.weigh(groups, readable)
             repaired = ()
         else:
-            repaired = self._spelling.correct(query, languages, weights, readable)
+            repaired = self._corrected(query, languages, weights, readable)
         if repaired:
             corrected = {
                 group: used_group
@@ -354,3 +275,68 @@ class QuestionReader:
         # Every language splits a text into the same number of terms.
         words_in = [tuple(dict.fromkeys(word)) for word in zip(*ways, strict=True)]
         return tuple(dict.fromkeys(words_in))
+
+    # --- typos -----------------------------------------------------------------------------------
+
+    def _corrected(
+        self, query: Query, languages: Sequence[str], weights: Weights, readable: Readable | None
+    ) -> tuple[tuple[str, str], ...]:
+        """Pairs of a word as written and as a document spells it.
+
+        An unknown word may as well be a name, a word for something else, or another form of a known
+        word: only a very close match counts as a typo, and never a word that a model knows. One
+        with mostly unknown words is in another language or about another subject, unless each is a
+        typo. Long questions are left alone.
+        """
+        written = list(dict.fromkeys(words(query.text)))
+        if len(written) > _LONGEST_QUESTION:
+            return ()
+        held = {group for group, n in zip(weights.words, weights.counts, strict=True) if n}
+        groups = {word: word_groups(word, languages) for word in written}
+        unknown = [word for word in written if not held.intersection(groups[word])]
+        if not unknown:
+            return ()
+        untouched = {word for phrase in query.phrases for word in words(phrase)}
+        if _CAPITAL_NOUNS not in languages[:1]:
+            untouched |= _capitalised(query.text)
+        candidates = [
+            word
+            for word in unknown
+            if len(word) >= _LEAST_LETTERS
+            and word.isalpha()
+            and word not in untouched
+            and len(groups[word]) == 1
+        ]
+        chosen = sorted(candidates, key=len, reverse=True)[:_MOST_LOOKED_UP]
+        strange = _strange(written, unknown)
+        if not strange <= set(chosen):
+            return ()
+        near = {word: self._nearest(word, groups[word][0], languages, readable) for word in chosen}
+        found = tuple(
+            (word, near[word]) for word in candidates if near.get(word) and not self._is_known(word)
+        )
+        return found if strange <= {word for word, _ in found} else ()
+
+    def _nearest(
+        self, word: str, group: tuple[str, ...], languages: Sequence[str], readable: Readable | None
+    ) -> str:
+        """The intended word as a document spells it; "" when none is close enough."""
+        plain = word.casefold()
+        errors = 2 if len(plain) >= _TWO_ERRORS_FROM else 1
+        for stem in group:
+            if term := self._lexical.nearest_term(stem, errors, readable):
+                every = self._forms(term, readable)
+                forms = [f for f in every if _is_slip(plain, f.casefold(), errors)]
+                # A similar word may have another stem.
+                same = [f for f in forms if any(term in g for g in word_groups(f, languages))]
+                if same:
+                    return min(
+                        same, key=lambda f: (errors_between(plain, f.casefold()), f.swapcase())
+                    )
+        return ""
+
+    def _forms(self, term: str, readable: Readable | None) -> set[str]:
+        """The words of some passages with the term: terms are stems, people read words."""
+        scope = Scope(readable=readable)
+        scores = dict(self._lexical.best([(term,)], _PASSAGES_READ, scope))
+        return {word for p in self._lexical.passages(scores) for word in words(p.text)}

@@ -51,9 +51,8 @@ def chosen_evidence(
     They are numbered by document, in the order of its best passage and of its text. Those that are
     not `is_widened` are the passages alone: what stands around them may be excluded.
     """
-    room = _Room(count_tokens, most_tokens)
     texts = cache(lambda document_id: _Text.of(*read_content(document_id), count_tokens))
-    chosen = _Chosen(room, texts)
+    chosen = _Chosen(count_tokens, most_tokens, texts)
     passages = [passage for passage in folded(found) if passage.text.strip()]
     later = chosen.take(passages, int(most_tokens * _BREADTH))
     widest = min(_WIDEST_TOKENS, int(most_tokens * _WIDEST_SHARE))
@@ -93,15 +92,6 @@ def in_turn(lists: Sequence[Sequence[Passage]]) -> list[Passage]:
         for passage in filter(None, tier):
             found.setdefault(passage.chunk_id, passage)
     return list(found.values())
-
-
-@dataclass(slots=True)
-class _Room:
-    count_tokens: CountTokens
-    left: int
-
-    def tokens(self, text: str) -> int:
-        return self.count_tokens([text])[0] + _FRAME_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,21 +196,22 @@ class _Span:
 class _Chosen:
     """The spans that were chosen so far, by document."""
 
-    room: _Room
+    count_tokens: CountTokens
+    left: int
     texts: Callable[[str], _Text | None]
     spans: dict[str, list[_Span]] = field(default_factory=dict[str, list[_Span]])
 
     def take(self, passages: Sequence[Passage], most_tokens: int) -> list[Passage]:
         """Add passages while they fit, up to so many tokens; returns the rest."""
-        least_left = self.room.left - most_tokens
+        least_left = self.left - most_tokens
         for place, passage in enumerate(passages):
             if self._holds(passage.document_id, passage.start, passage.end):
                 continue
-            tokens = self.room.tokens(passage.text)
-            if self.spans and self.room.left - tokens < max(0, least_left):
+            tokens = self._tokens(passage.text)
+            if self.spans and self.left - tokens < max(0, least_left):
                 return list(passages[place:])
             self._add(passage, passage.start, passage.end)
-            self.room.left -= tokens
+            self.left -= tokens
         return []
 
     def widen(self, passage: Passage, most_tokens: int) -> None:
@@ -231,15 +222,18 @@ class _Chosen:
         start, end = text.surroundings(passage.start, passage.end, most_tokens)
         if self._holds(passage.document_id, start, end):
             return
-        tokens = self.room.tokens(text.text[start:end])
+        tokens = self._tokens(text.text[start:end])
         held = sum(
-            self.room.tokens(text.text[max(s.start, start) : min(s.end, end)])
+            self._tokens(text.text[max(s.start, start) : min(s.end, end)])
             for s in self.spans[passage.document_id]
             if s.start < end and start < s.end
         )
-        if tokens - held <= self.room.left:
+        if tokens - held <= self.left:
             self._add(passage, start, end)
-            self.room.left -= tokens - held
+            self.left -= tokens - held
+
+    def _tokens(self, text: str) -> int:
+        return self.count_tokens([text])[0] + _FRAME_TOKENS
 
     def _holds(self, document_id: str, start: int, end: int) -> bool:
         return any(s.start <= start and end <= s.end for s in self.spans.get(document_id, ()))

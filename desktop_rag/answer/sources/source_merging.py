@@ -213,25 +213,13 @@ def joined(
             # Nothing to join, or the document has just changed.
             ranked += passages
             continue
-        spans = _spans(passages, text, _Room(text, count_tokens, most_tokens))
+
+        def is_short(start: int, end: int, text: str = text) -> bool:
+            return count_tokens([text[start:end]])[0] <= most_tokens
+
+        spans = _spans(passages, text, is_short)
         ranked += [(span.place, _passage(span, text, places)) for span in spans]
     return [passage for _, passage in sorted(ranked, key=lambda item: item[0])]
-
-
-@dataclass(frozen=True, slots=True)
-class _Room:
-    """The limit of a joined passage."""
-
-    text: str
-    count_tokens: CountTokens
-    most_tokens: int
-
-    def holds(self, one: _Span, other: _Span) -> bool:
-        """True when both fit as one, or one contains the other."""
-        start, end = min(one.start, other.start), max(one.end, other.end)
-        if end - start == max(one.end - one.start, other.end - other.start):
-            return True
-        return self.count_tokens([self.text[start:end]])[0] <= self.most_tokens
 
 
 def _are_near(passages: Iterable[tuple[int, Passage]]) -> bool:
@@ -239,20 +227,29 @@ def _are_near(passages: Iterable[tuple[int, Passage]]) -> bool:
     return any(after[0] - before[1] <= _WIDEST_GAP for before, after in pairwise(spans))
 
 
-def _spans(passages: Iterable[tuple[int, Passage]], text: str, room: _Room) -> list[_Span]:
-    """Grow each span from the best remaining passage, best neighbours first."""
+def _spans(
+    passages: Iterable[tuple[int, Passage]], text: str, is_short: Callable[[int, int], bool]
+) -> list[_Span]:
+    """Grow each span from the best remaining passage, best neighbours first, while it is short."""
     left = [_Span(p.start, p.end, ((place, p),)) for place, p in passages if p.text.strip()]
     done: list[_Span] = []
     while left:
         span = left.pop(0)
         while neighbour := next(
-            (s for s in left if _is_next_to(span, s, text) and room.holds(span, s)), None
+            (s for s in left if _is_next_to(span, s, text) and _is_one(span, s, is_short)), None
         ):
             left.remove(neighbour)
             span = _union(span, neighbour)
         left = [rest for other in left if (rest := _without(other, span, text))]
         done.append(span)
     return done
+
+
+def _is_one(one: _Span, other: _Span, is_short: Callable[[int, int], bool]) -> bool:
+    """True when both fit as one, or one contains the other."""
+    start, end = min(one.start, other.start), max(one.end, other.end)
+    is_inside = end - start == max(one.end - one.start, other.end - other.start)
+    return is_inside or is_short(start, end)
 
 
 def _is_next_to(one: _Span, other: _Span, text: str) -> bool:
