@@ -130,10 +130,10 @@ class Chat:
         self._settings = models.settings
         self._answers = AnswerPriority()
         self._stopping = Event()
-        follow_ups, retitle = FollowUps(self._finder, documents), conversations.retitle
+        follow_ups = FollowUps(self._finder, documents)
         self.first_questions = follow_ups.to_begin_with
         self._post_answer = PostAnswerJobs(
-            conversations, follow_ups, documents, check, models, self._answers, retitle=retitle
+            conversations, follow_ups, documents, check, models, self._answers
         )
 
     def apply(self, settings: Settings) -> None:

@@ -82,8 +82,13 @@ class UnstoredChats:
         with self._lock:
             try:
                 while self._waiting:
-                    done = self._waiting[0]
-                    _store(self._waiting)
+                    # One that can never be stored must not keep the others waiting.
+                    done = self._waiting.pop(0)
+                    try:
+                        done.store()
+                    except DiskError:
+                        self._waiting.insert(0, done)
+                        raise
                     stored |= {done.message.message_id} if done.message else set()
                 self._ahead.clear()
                 self._new.clear()
@@ -267,19 +272,6 @@ class UnstoredChats:
     def add_feedback(self, message_id: str, feedback: Feedback) -> None:
         """Append feedback on an answer, which also holds for its copies in other conversations."""
         self._changed(lambda: self._store.add_feedback(message_id, feedback))
-
-
-def _store(waiting: list[_Waiting]) -> None:
-    """Store the first one, and take it off the list unless there is no room."""
-    try:
-        waiting[0].store()
-    except DiskError:
-        raise
-    except BaseException:
-        # One that can never be stored must not keep the others waiting.
-        del waiting[0]
-        raise
-    del waiting[0]
 
 
 # Either keeps the conversations of a library.
