@@ -170,11 +170,11 @@ class FewFiles:
         self, file: Passage, query: Query, settings: RetrievalSettings, reach: SearchScope
     ) -> tuple[SourceRef, ...]:
         """The best passages of a file, none when nothing in it is relevant."""
-        found = self._finder.best_of(
-            file.document_id, query, settings, limit=_PASSAGES, reach=reach
-        )
+        only = replace(reach, document_ids=(file.document_id,))
+        found = self._finder.best(query, settings, limit=_PASSAGES, reach=only)
+        relevant = [passage for passage in found if self._finder.is_any_relevant([passage])]
         return choose_sources(
-            found, self._documents.content, self._finder.count_tokens,
+            relevant, self._documents.content, self._finder.count_tokens,
             most=_PASSAGES, most_tokens=_MOST_TOKENS,
         )  # fmt: skip
 

@@ -30,7 +30,7 @@ from desktop_rag.core.parsed import Heading
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.places import places_from_json
 from desktop_rag.core.query import Query
-from desktop_rag.core.question import Setup
+from desktop_rag.core.question import SearchScope, Setup
 from desktop_rag.core.terms import terms
 from desktop_rag.core.text import sentences, words
 from desktop_rag.models.ports import ChatModel, ChatTurn
@@ -290,7 +290,8 @@ class FollowUps:
                 return False
             passages = list(found.passages[:_FIRST_PASSAGES]) if found.is_relevant else []
             if attached:
-                more = self._finder.best_attached(attached, query, settings, limit=_FIRST_PASSAGES)
+                own = SearchScope(attached=attached)
+                more = self._finder.best(query, settings, limit=_FIRST_PASSAGES, reach=own)
                 passages += more if self._finder.is_any_relevant(more) else []
             return proposal.is_found_in(passages)
 

@@ -31,6 +31,7 @@ from desktop_rag.core.domain import Document, Passage
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.query import Query
+from desktop_rag.core.question import SearchScope
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.ports import ChatModel
 from desktop_rag.store.contract.documents import DocumentStore
@@ -226,7 +227,8 @@ class AttachedSources:
 
     def _best_passages(self, request: AnswerRequest, query: Query) -> list[Passage]:
         settings, ids = request.setup.settings.retrieval, request.attached_ids
-        return self._finder.best_attached(ids, query, settings, limit=_DEPTH) if ids else []
+        reach = SearchScope(attached=ids)
+        return self._finder.best(query, settings, limit=_DEPTH, reach=reach) if ids else []
 
     def _documents_of(self, attachments: Sequence[Attachment]) -> list[Document]:
         """The documents of the attachments, with those inside archives and mails."""

@@ -178,15 +178,10 @@ class SourceFinder:
         """The number of files that a query may find, up to `most`."""
         return len(self._retriever.documents(query, most, reach))
 
-    def best_attached(
-        self, source_ids: tuple[str, ...], query: Query, settings: RetrievalSettings, *, limit: int
+    def best(
+        self, query: Query, settings: RetrievalSettings, *, limit: int, reach: SearchScope
     ) -> list[Passage]:
-        """The best passages of attached files, relevant or not."""
-        return self._best(query, settings, limit, SearchScope(attached=source_ids))
-
-    def _best(
-        self, query: Query, settings: RetrievalSettings, limit: int, reach: SearchScope
-    ) -> list[Passage]:
+        """The best passages in reach, relevant or not."""
         weight = settings.lexical_weight
         return self._retriever.search(
             query, limit=limit, reach=reach, lexical_weight=weight
@@ -205,19 +200,6 @@ class SourceFinder:
     def is_any_relevant(self, passages: Sequence[Passage]) -> bool:
         """True when one of the passages is relevant."""
         return any(passage.relevance >= IRRELEVANT_BELOW for passage in passages)
-
-    def best_of(
-        self,
-        document_id: str,
-        query: Query,
-        settings: RetrievalSettings,
-        *,
-        limit: int,
-        reach: SearchScope = EVERYTHING,
-    ) -> list[Passage]:
-        """The relevant passages of one document, best first."""
-        found = self._best(query, settings, limit, replace(reach, document_ids=(document_id,)))
-        return [p for p in found if p.relevance >= IRRELEVANT_BELOW]
 
     def add_sources(
         self,
@@ -282,7 +264,7 @@ class SourceFinder:
         named = self._retriever.named_documents(query, reach)
         for document_id in sorted(named):
             only = replace(reach, document_ids=(document_id,))
-            lists.append(self._best(query, settings, _NAMED_DEPTH, only))
+            lists.append(self.best(query, settings, limit=_NAMED_DEPTH, reach=only))
         return [replace(p, score=-float(n)) for n, p in enumerate(in_turn(lists))]
 
     def _parts(self, text: str) -> list[str]:

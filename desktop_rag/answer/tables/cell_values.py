@@ -78,16 +78,18 @@ def _toml(room: str) -> dict[str, Any]:
 
 def asks_how_much(question: str) -> bool:
     """True for a question for an amount."""
-    plain = f" {' '.join(word.casefold() for word in words(question))} "
-    return any(f" {phrase} " in plain for phrase in table_words().kinds["much"])
+    return _has_any(table_words().kinds["much"], words(question))
 
 
 def may_want_a_query(question: str) -> bool:
     """True when a query may answer better than passages, or the language is unknown."""
     written = words(question)
+    return _has_any(table_words().asks, written) or not language_of(written)
+
+
+def _has_any(phrases: Iterable[str], written: Sequence[str]) -> bool:
     plain = f" {' '.join(word.casefold() for word in written)} "
-    is_asked = any(f" {phrase} " in plain for phrase in table_words().asks)
-    return is_asked or not language_of(written)
+    return any(f" {phrase} " in plain for phrase in phrases)
 
 
 # The share of cells that may be of another type: a remark, a mark for an unknown value.

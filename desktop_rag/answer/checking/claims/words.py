@@ -137,11 +137,6 @@ def importance(word: str) -> float:
     return max(_MOST_FREQUENT, share)
 
 
-def is_frequent(word: str) -> bool:
-    """True for a word in lower case that is in the English frequency list."""
-    return word in _ranks()
-
-
 def has_opposite(stemmed: str, among: frozenset[str]) -> bool:
     """True when an antonym of a stem is among other stems."""
     if not _antonyms().get(stemmed, frozenset()).isdisjoint(among):
@@ -236,4 +231,4 @@ def is_english(text: str) -> bool:
     plain = [word.casefold() for word in found if word.isalpha()]
     if len(plain) < _LEAST_WORDS:
         return True
-    return sum(map(is_frequent, plain)) >= _LEAST_FREQUENT * len(plain)
+    return sum(word in _ranks() for word in plain) >= _LEAST_FREQUENT * len(plain)
