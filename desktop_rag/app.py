@@ -21,9 +21,14 @@ from desktop_rag.activity.recorder import LibraryRecorder, Recorder
 from desktop_rag.answer.answer_service import AnswerService, AnswerWrap, FinishedAnswer
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
-from desktop_rag.answer.conversations.answer_memory import Memory
 from desktop_rag.answer.conversations.assistants import Assistants
-from desktop_rag.answer.conversations.personal import COLLECTION, Personal, PromptLibrary, Rewrites
+from desktop_rag.answer.conversations.personal import (
+    COLLECTION,
+    Memory,
+    Personal,
+    PromptLibrary,
+    Rewrites,
+)
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.search.candidates import AnsweringIndex, FilenameMatcher
 from desktop_rag.answer.search.fusion import FusionModel

@@ -21,7 +21,7 @@ from desktop_rag.answer.checking.disputes import (
     excerpt,
     remark,
 )
-from desktop_rag.answer.conversations.answer_memory import Memory
+from desktop_rag.answer.conversations.personal import Memory
 from desktop_rag.answer.conversations.unfinished_answers import AnswerStart, UnfinishedAnswers
 from desktop_rag.answer.conversations.unstored_chats import UnstoredChats
 from desktop_rag.answer.counting.count_answer import CountAnswer

@@ -253,7 +253,8 @@ class CandidateSearch:
             lambda: scope.of_documents(self.named_by(question.text, scope)),
         )
         if named:
-            found = found.joined(self._first(weights, asked, _NAMED_DEPTH, named))
+            own = self._first(weights, asked, _NAMED_DEPTH, named)
+            found = _First(found.best | own.best, _pairwise(found.compared, own.compared))
         # An embedder without any chunk has no vectors in this scope.
         answering = [pair for pair in zip(asked, found.compared, strict=True) if pair[1].chunk_ids]
         if not answering:
@@ -404,9 +405,6 @@ class _First:
 
     best: dict[int, float]
     compared: list[VectorMatches]
-
-    def joined(self, other: "_First") -> "_First":
-        return _First(self.best | other.best, _pairwise(self.compared, other.compared))
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,7 +144,7 @@ class ToolSession:
             if call.name not in runs:
                 raise ToolFaultError(f"There is no such tool. There are {', '.join(runs)}.")
             return runs[call.name](_arguments(call))
-        except (ToolFaultError, AppError) as fault:
+        except (ToolFaultError, CalculationError, AppError) as fault:
             name = call.name if call.name in runs else tr("unknown tool")
             said = tr("Could not use {tool}", tool=name)
             return ToolResult(sanitized(f"Not done: {fault}", self.fence), AnswerStep(said))
@@ -326,10 +326,7 @@ class ToolSession:
 
     def _calculate(self, given: Mapping[str, Any]) -> ToolResult:
         expression = _text(given, "expression")
-        try:
-            value = calculated(expression)
-        except CalculationError as fault:
-            raise ToolFaultError(str(fault)) from fault
+        value = calculated(expression)
         said = tr("Calculated {expression} = {value}", expression=_short(expression), value=value)
         return ToolResult(f"{expression} = {value}", AnswerStep(said))
 
@@ -359,8 +356,8 @@ class ToolSession:
 def _arguments(call: ToolCall) -> Mapping[str, Any]:
     try:
         given = json.loads(call.arguments or "{}")
-    except (ValueError, RecursionError) as exc:
-        raise ToolFaultError("The arguments are no JSON object.") from exc
+    except (ValueError, RecursionError):
+        given = None
     if not isinstance(given, dict):
         raise ToolFaultError("The arguments are no JSON object.")
     return cast("dict[str, Any]", given)

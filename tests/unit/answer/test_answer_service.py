@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from desktop_rag.answer.answer_service import AnswerService, AnswerWrap, FinishedAnswer
-from desktop_rag.answer.conversations.answer_memory import Memory
+from desktop_rag.answer.conversations.personal import Memory
 from desktop_rag.answer.conversations.unstored_chats import UnstoredChats
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.search.candidates import FilenameMatcher

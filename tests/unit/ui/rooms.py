@@ -13,9 +13,8 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QPlainTextEdit, QTe
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
-from desktop_rag.answer.conversations.answer_memory import Memory
 from desktop_rag.answer.conversations.assistants import Assistants
-from desktop_rag.answer.conversations.personal import Personal, PromptLibrary, Rewrites
+from desktop_rag.answer.conversations.personal import Memory, Personal, PromptLibrary, Rewrites
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.search.candidates import FilenameMatcher
 from desktop_rag.answer.search.fusion import FusionModel

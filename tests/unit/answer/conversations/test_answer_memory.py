@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from desktop_rag.answer.conversations.answer_memory import LEAST_SIMILARITY, Memory
+from desktop_rag.answer.conversations.personal import LEAST_SIMILARITY, Memory
 from desktop_rag.answer.search.meaning import SimilarityCalibration, rescaled
 from desktop_rag.core.claims import CheckedClaim, Claim, Verdict
 from desktop_rag.core.conversation import (
