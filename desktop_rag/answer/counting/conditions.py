@@ -35,6 +35,7 @@ _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _CLAUSE = re.compile(r"[,.;:!?\n(]|\b(?:but|aber|mais|pero|ma|maar|ale|mas)\b")
 _LISTED = re.compile(r"\s*[,;/|•]\s*|\s+(?:and|und|et|y|e|en|i)\s+")
 _NEAR_WORDS = 3
+_ENGLISH_NEGATIONS = frozenset(("not", "no", "without", "never", "free", "except"))
 _FREE = re.compile(r"-(?:free|frei|freie|less)\b")
 
 
@@ -302,7 +303,7 @@ def _distinct_words(text: str) -> frozenset[str]:
 
 def _is_only_negated(record: Record, word: str, language: CountingWords) -> bool:
     """True when each place that has the word says that it is not so: "without butter"."""
-    negations = language.sets["negations"] | _english_negations()
+    negations = language.sets["negations"] | _ENGLISH_NEGATIONS
     places = 0
     for clause in _CLAUSE.split("\n".join(_texts(record))):
         said = plain_words(_FREE.sub(" free", clause))
@@ -313,11 +314,6 @@ def _is_only_negated(record: Record, word: str, language: CountingWords) -> bool
                     return False
                 places += 1
     return places > 0
-
-
-@cache
-def _english_negations() -> frozenset[str]:
-    return frozenset(["not", "no", "without", "never", "free", "except"])
 
 
 _ITEMS_A_REQUEST = 20
