@@ -399,11 +399,10 @@ def _judged(
 ) -> Claim:
     """The claim with the model's verdict, and the words that it rests on as the evidence.
 
-    A model is not to talk away a figure or name that no source has, or what the app did not find.
+    A figure or name that no source has stays named: a model is not to talk it away.
     """
     claim = replace(claim, judge=model, reason=told.reason, judged=told.verdict)
-    is_doubted = claim.checked.named or claim.verdict is Verdict.NOT_IN_SOURCES
-    is_talked_away = told.verdict is Verdict.SUPPORTED and is_doubted
+    is_talked_away = told.verdict is Verdict.SUPPORTED and claim.checked.named
     if told.verdict is claim.verdict or is_talked_away:
         return claim
     checked = replace(claim.checked, verdict=told.verdict, explanation="")

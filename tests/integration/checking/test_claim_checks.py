@@ -135,7 +135,7 @@ def test_a_verdict_has_its_words_as_evidence_and_mends_the_citation(
     answer = ask(services, QUESTION)
     [other] = [one for one in answer.sources if "nightfall" in one.text]
     cited = next(one.n for one in answer.sources if one.n != other.n)
-    wrong = f"When darkness comes, the keeper looks after the lamp of the lighthouse [{cited}]."
+    wrong = f"Somebody looks after the lighthouse when darkness comes [{cited}]."
     said = judged_as((101, "supported", "It says so."), words="the lighthouse at nightfall")
     server.first_answers = [wrong, said]
     last = gone_on(services, ask(services, QUESTION))[-1].message
@@ -161,18 +161,6 @@ def test_a_model_does_not_talk_away_a_figure_that_no_source_has(
     assert claim.verdict is not Verdict.SUPPORTED
     assert claim.is_disputed
     assert claim.checked.named
-
-
-@pytest.mark.slow
-def test_a_model_that_finds_what_the_app_does_not_leaves_a_doubt(
-    services: Services, server: ChatServer
-) -> None:
-    use_judge(services, server)
-    said = "Somebody looks after the lighthouse when darkness comes [1]."
-    server.first_answers = [said, judged_as((101, "supported", "Passage 1 says so."))]
-    [claim] = gone_on(services, ask(services, QUESTION))[-1].message.claims
-    assert (claim.verdict, claim.judged) == (Verdict.NOT_IN_SOURCES, Verdict.SUPPORTED)
-    assert claim.is_disputed
 
 
 def measured_as(server: ChatServer, verdict: str) -> list[str]:
