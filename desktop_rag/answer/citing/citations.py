@@ -275,7 +275,8 @@ def _is_other(text: str, match: re.Match[str], form: str, quoted: Sequence[Span]
         return is_interval(text, start, match[form])
     if form.startswith("raised") or form == "footnote":
         is_power = form != "footnote" and is_exponent(text, start, end)
-        return is_power or any(first <= start < last for first, last in quoted)
+        before = bisect_right(quoted, start, key=lambda span: span[0]) - 1
+        return is_power or (before >= 0 and start < quoted[before][1])
     return False
 
 
