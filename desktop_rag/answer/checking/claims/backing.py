@@ -620,7 +620,7 @@ def detail_of(
     token = tokens[place]
     kind = kind_of(token, text)
     if token.role is TokenRole.NUMBER:
-        return kind and (kind, "figure")
+        return (kind, "figure") if kind else None
     if token.word in word_lists().weekdays:
         return DifferenceKind.DATE, "weekday"
     if kind is DifferenceKind.DATE:
