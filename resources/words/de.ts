@@ -3838,12 +3838,12 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Messung läuft. Das kann einige Minuten dauern; Ihre Fragen haben Vorrang.</translation>
     </message>
     <message>
-        <source>Not measured yet. When it is first used, about ten short requests go to it, some 400 words in all, and longer ones only if it runs nearby and doesn&apos;t state what it reads.</source>
-        <translation>Noch nicht gemessen. Beim ersten Gebrauch gehen etwa zehn kurze Anfragen an das Modell, zusammen rund 400 Wörter, und längere nur, wenn es in der Nähe läuft und nicht angibt, was es liest.</translation>
+        <source>Not measured yet. When it is first used, about 17 short requests go to it, some 630 words in all. If it runs nearby and doesn&apos;t state what it reads, filler words follow, some 60,000 tokens in all.</source>
+        <translation>Noch nicht gemessen. Beim ersten Gebrauch gehen etwa 17 kurze Anfragen an das Modell, zusammen rund 630 Wörter. Läuft es in der Nähe und gibt nicht an, was es liest, folgen Füllwörter, zusammen rund 60.000 Token.</translation>
     </message>
     <message>
-        <source>Measures the context size and features of the model with about ten short requests, some 400 words in all. Where its server doesn&apos;t state what it reads, filler words follow: one request of 16,384 tokens to a remote endpoint, up to 60,000 tokens in all to one nearby.</source>
-        <translation>Misst Kontextgröße und Fähigkeiten des Modells mit etwa zehn kurzen Anfragen, zusammen rund 400 Wörtern. Gibt sein Server nicht an, was es liest, folgen Füllwörter: eine Anfrage mit 16.384 Token an einen entfernten Endpunkt, zusammen bis zu 60.000 Token an einen in der Nähe.</translation>
+        <source>Measures the context size and features of the model with about 17 short requests, some 630 words in all. Where its server doesn&apos;t state what it reads, filler words follow: one request of 16,384 tokens to a remote endpoint, some 60,000 tokens in all to one nearby.</source>
+        <translation>Misst Kontextgröße und Fähigkeiten des Modells mit etwa 17 kurzen Anfragen, zusammen rund 630 Wörtern. Gibt sein Server nicht an, was es liest, folgen Füllwörter: eine Anfrage mit 16.384 Token an einen entfernten Endpunkt, zusammen rund 60.000 Token an einen in der Nähe.</translation>
     </message>
     <message>
         <source>Forgets the limit that was learned from a refusal. The next question is sent with all of its sources again.</source>

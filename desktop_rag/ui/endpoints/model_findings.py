@@ -24,14 +24,15 @@ from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_pr
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 _NOT_MEASURED = tr(
-    "Not measured yet. When it is first used, about ten short requests go to it, some 400 words in"
-    " all, and longer ones only if it runs nearby and doesn't state what it reads."
+    "Not measured yet. When it is first used, about 17 short requests go to it, some 630 words in"
+    " all. If it runs nearby and doesn't state what it reads, filler words follow, some 60,000"
+    " tokens in all."
 )
 _RUNNING = tr("Measuring. This may take a few minutes; your questions take priority.")
 _COST = tr(
-    "Measures the context size and features of the model with about ten short requests, some 400"
+    "Measures the context size and features of the model with about 17 short requests, some 630"
     " words in all. Where its server doesn't state what it reads, filler words follow: one request"
-    " of 16,384 tokens to a remote endpoint, up to 60,000 tokens in all to one nearby."
+    " of 16,384 tokens to a remote endpoint, some 60,000 tokens in all to one nearby."
 )
 _FORGET = tr(
     "Forgets the limit that was learned from a refusal. The next question is sent with all of its"
