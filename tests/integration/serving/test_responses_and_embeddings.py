@@ -60,6 +60,24 @@ def test_a_streamed_response(client: openai.OpenAI) -> None:
 
 
 @pytest.mark.slow
+def test_the_steps_of_a_search_are_the_summary_of_a_reasoning_item(
+    client: openai.OpenAI, endpoint: ChatServer
+) -> None:
+    endpoint.turns_with_calls = [[("calculate", {"expression": "6 * 7"})]]
+    events = list(client.responses.create(model="desktop-rag", input=QUESTION, stream=True))
+    [step] = [e.delta for e in events if e.type == "response.reasoning_summary_text.delta"]
+    assert step == "Calculated 6 * 7 = 42"
+    kinds = [e.type for e in events if "delta" in e.type]
+    assert kinds.index("response.reasoning_summary_text.delta") < len(kinds) - 1
+    last: Any = events[-1]
+    message, thought = last.response.output
+    assert message.content[0].text.endswith("The lamp is lit at dusk [1].")
+    assert [part.text for part in thought.summary] == [step]
+    done = [e.item.type for e in events if e.type == "response.output_item.done"]
+    assert done == ["message", "reasoning"]
+
+
+@pytest.mark.slow
 def test_a_failure_is_an_event_of_a_stream(client: openai.OpenAI, endpoint: ChatServer) -> None:
     endpoint.mode, endpoint.status = "status", 401
     *_, last = client.responses.create(model="desktop-rag", input=QUESTION, stream=True)

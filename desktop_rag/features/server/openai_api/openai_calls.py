@@ -182,15 +182,19 @@ class ResponseMaker:
 
     async def events(self) -> AsyncGenerator[bytes]:
         """The answer as the events of this API, numbered in order."""
-        counter = _Counter()
+        counter, steps = _Counter(), list[str]()
         for name, fields in self._opening():
             yield counter.event(name, fields)
         try:
             async with aclosing(self.run.pieces()) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, FinishedRun):
-                        for name, fields in self._closing(piece):
+                        for name, fields in self._closing(piece, steps):
                             yield counter.event(name, fields)
+                    elif piece.step:
+                        for name, fields in self._step(piece.step, len(steps)):
+                            yield counter.event(name, fields)
+                        steps.append(piece.step)
                     elif piece.text:
                         delta = self._place() | {"delta": piece.text, "logprobs": []}
                         yield counter.event("response.output_text.delta", delta)
@@ -210,7 +214,25 @@ class ResponseMaker:
         yield "response.output_item.added", {"output_index": 0, "item": item}
         yield "response.content_part.added", self._place() | {"part": _part("", [])}
 
-    def _closing(self, finished: FinishedRun) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _step(self, said: str, n: int) -> Iterator[tuple[str, dict[str, Any]]]:
+        """A step of a search, as a part of the summary of a reasoning item."""
+        item, part = self._reasoning([]), {"type": "summary_text", "text": said}
+        if not n:
+            yield "response.output_item.added", {"output_index": 1, "item": item}
+        place = {"item_id": item["id"], "output_index": 1, "summary_index": n}
+        for name, fields in (
+            ("part.added", {"part": part | {"text": ""}}), ("text.delta", {"delta": said}),
+            ("text.done", {"text": said}), ("part.done", {"part": part}),
+        ):  # fmt: skip
+            yield f"response.reasoning_summary_{name}", place | fields
+
+    def _reasoning(self, steps: Sequence[str]) -> dict[str, Any]:
+        summary = [{"type": "summary_text", "text": said} for said in steps]
+        return {"id": f"rs_{self.item_id}", "type": "reasoning", "summary": summary}
+
+    def _closing(
+        self, finished: FinishedRun, steps: Sequence[str]
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
         found = annotations(finished.citations, self.run.address)
         for index, annotation in enumerate(found):
             fields = self._place() | {"annotation_index": index, "annotation": annotation}
@@ -221,15 +243,18 @@ class ResponseMaker:
         yield "response.content_part.done", self._place() | {"part": part}
         item = self._item("completed", [part])
         yield "response.output_item.done", {"output_index": 0, "item": item}
-        yield "response.completed", {"response": self._completed(finished)}
+        thought = [self._reasoning(steps)] if steps else []
+        for item in thought:
+            yield "response.output_item.done", {"output_index": 1, "item": item}
+        yield "response.completed", {"response": self._completed(finished, thought)}
 
-    def _completed(self, finished: FinishedRun) -> dict[str, Any]:
+    def _completed(self, finished: FinishedRun, thought: Sequence[Any] = ()) -> dict[str, Any]:
         found = annotations(finished.citations, self.run.address)
         part = _part(finished.text, found)
         told = extension(finished.message, self.run.address, sees_paths=self.run.sees_paths)
         extra = told | {"ignored": self.ignored}
         self.keep(self.response_id, finished.text)
-        response = self._response("completed", [self._item("completed", [part])])
+        response = self._response("completed", [self._item("completed", [part]), *thought])
         usage = EstimatedUsage.of([m.text for m in self.run.asked.messages], finished.text)
         return response | {"usage": usage.of_response(), "desktop_rag": extra}
 
@@ -237,13 +262,8 @@ class ResponseMaker:
         return {"item_id": self.item_id, "output_index": 0, "content_index": 0}
 
     def _item(self, status: str, content: list[dict[str, Any]]) -> dict[str, Any]:
-        return {
-            "id": self.item_id,
-            "type": "message",
-            "role": "assistant",
-            "status": status,
-            "content": content,
-        }
+        said = {"type": "message", "role": "assistant", "content": content}
+        return said | {"id": self.item_id, "status": status}
 
     def _response(self, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
         return {
