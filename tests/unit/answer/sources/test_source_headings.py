@@ -52,7 +52,7 @@ def test_each_version_stands_behind_the_newer_ones_at_the_place_of_the_best(engi
 
 def test_the_files_with_a_copy_are_told(engine: Engine) -> None:
     found = source(put(engine, "rules.txt", *RULES), 1, RULES[0])
-    copied = replace(found, also_in=("/home/me/copy.txt", "https://site.test/rules"))
+    copied = replace(found, also_in=("/docs/copy.txt", "https://site.test/rules"))
     headings = SourceHeadings(engine.documents, [found])
     assert "also in copy.txt, https://site.test/rules" in headings.of(copied)
     assert "also in" not in headings.of(found)
