@@ -8394,6 +8394,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Die Programme können nicht aufbewahrt werden.</translation>
     </message>
     <message>
+        <source>The token of the user is not valid.</source>
+        <translation>Das Token des Benutzers ist nicht gültig.</translation>
+    </message>
+    <message>
         <source>To have them read, install the extra “ocr”: Settings › Documents says how.</source>
         <translation>Damit sie gelesen werden, installieren Sie die Erweiterung „ocr“: Einstellungen › Dokumente sagt, wie.</translation>
     </message>
@@ -9724,6 +9728,18 @@ Was kostet der Eintritt?</translation>
         <translation>Eine Quelle ist in einer anderen Sprache.</translation>
     </message>
     <message>
+        <source>A text has a character that can&apos;t be stored: NUL, or half a character.</source>
+        <translation>Ein Text hat ein Zeichen, das nicht gespeichert werden kann: NUL oder ein halbes Zeichen.</translation>
+    </message>
+    <message>
+        <source>A token is needed: Bearer drag-…</source>
+        <translation>Ein Token wird gebraucht: Bearer drag-…</translation>
+    </message>
+    <message>
+        <source>A valid token is needed.</source>
+        <translation>Ein gültiges Token wird gebraucht.</translation>
+    </message>
+    <message>
         <source>A value is missing: {missing}.</source>
         <translation>Ein Wert fehlt: {missing}.</translation>
     </message>
@@ -9758,6 +9774,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>All {count} files of the bundled model are unaltered.</source>
         <translation>Alle {count} Dateien des mitgelieferten Modells sind unverändert.</translation>
+    </message>
+    <message>
+        <source>An answer is for {most_users} users at most.</source>
+        <translation>Eine Antwort ist für höchstens {most_users} Benutzer.</translation>
     </message>
     <message>
         <source>An error in the app interrupted indexing.</source>
@@ -9818,6 +9838,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>At most {most_images} images can be asked about at once.</source>
         <translation>Zu höchstens {most_images} Bildern kann auf einmal gefragt werden.</translation>
+    </message>
+    <message>
+        <source>At most {streams} answers at a time.</source>
+        <translation>Höchstens {streams} Antworten gleichzeitig.</translation>
     </message>
     <message>
         <source>Attach fewer or smaller pictures and files, or start a new chat.</source>
@@ -11072,6 +11096,10 @@ Was kostet der Eintritt?</translation>
         <translation>Bilder und gescannte Seiten, die noch gelesen werden: {count}.</translation>
     </message>
     <message>
+        <source>Pictures without a description are not read: {{}}.</source>
+        <translation>Bilder ohne Beschreibung werden nicht gelesen: {{}}.</translation>
+    </message>
+    <message>
         <source>Port {port} is not one of web pages.</source>
         <translation>Port {port} wird für Webseiten nicht verwendet.</translation>
     </message>
@@ -11456,6 +11484,10 @@ Was kostet der Eintritt?</translation>
         <translation>Die App wird noch beendet.</translation>
     </message>
     <message>
+        <source>The app made a mistake. Its log says more.</source>
+        <translation>Die App hat einen Fehler gemacht. Ihr Protokoll sagt mehr.</translation>
+    </message>
+    <message>
         <source>The app&apos;s folder cannot be used.</source>
         <translation>Der Ordner der App kann nicht benutzt werden.</translation>
     </message>
@@ -11478,6 +11510,18 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The backup was written by another version of the app.</source>
         <translation>Die Sicherung stammt von einer anderen Version der App.</translation>
+    </message>
+    <message>
+        <source>The body is not a JSON object.</source>
+        <translation>Der Inhalt ist kein JSON-Objekt.</translation>
+    </message>
+    <message>
+        <source>The body is not valid JSON.</source>
+        <translation>Der Inhalt ist kein gültiges JSON.</translation>
+    </message>
+    <message>
+        <source>The body must be application/json.</source>
+        <translation>Der Inhalt muss application/json sein.</translation>
     </message>
     <message>
         <source>The chat could not be read.</source>
@@ -11856,6 +11900,10 @@ Was kostet der Eintritt?</translation>
         <translation>Der Index der {vectors:,} Vektoren von {model}: {value}.</translation>
     </message>
     <message>
+        <source>The instructions are longer than {longest_instructions:,} characters.</source>
+        <translation>Die Anweisungen sind länger als {longest_instructions:,} Zeichen.</translation>
+    </message>
+    <message>
         <source>The instructions are too long.</source>
         <translation>Die Anweisungen sind zu lang.</translation>
     </message>
@@ -12220,6 +12268,10 @@ Was kostet der Eintritt?</translation>
         <translation>Der Server sagt nicht, was es ist.</translation>
     </message>
     <message>
+        <source>The server is ending.</source>
+        <translation>Der Server wird beendet.</translation>
+    </message>
+    <message>
         <source>The server starts without asking for one: choose a key without a password.</source>
         <translation>Der Server startet, ohne danach zu fragen: Wählen Sie einen Schlüssel ohne Passwort.</translation>
     </message>
@@ -12356,18 +12408,6 @@ Was kostet der Eintritt?</translation>
         <translation>Das Token hat keinen Namen.</translation>
     </message>
     <message>
-        <source>The tokens are being changed elsewhere.</source>
-        <translation>Die Token werden gerade anderswo geändert.</translation>
-    </message>
-    <message>
-        <source>The tokens could not be saved.</source>
-        <translation>Die Token konnten nicht gespeichert werden.</translation>
-    </message>
-    <message>
-        <source>The tokens of the server can&apos;t be read.</source>
-        <translation>Die Token des Servers können nicht gelesen werden.</translation>
-    </message>
-    <message>
         <source>The topic is too long.</source>
         <translation>Das Thema ist zu lang.</translation>
     </message>
@@ -12484,6 +12524,10 @@ Was kostet der Eintritt?</translation>
         <translation>Auf diesem Computer gibt es kein Modell „{name}“.</translation>
     </message>
     <message>
+        <source>There is no model “{name}”.</source>
+        <translation>Es gibt kein Modell „{name}“.</translation>
+    </message>
+    <message>
         <source>There is no other collection.</source>
         <translation>Es gibt keine andere Sammlung.</translation>
     </message>
@@ -12534,6 +12578,14 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>There is no store engine “{name}”.</source>
         <translation>Eine Datenbank „{name}“ gibt es hier nicht.</translation>
+    </message>
+    <message>
+        <source>There is no such collection.</source>
+        <translation>Diese Sammlung gibt es nicht.</translation>
+    </message>
+    <message>
+        <source>There is no such document.</source>
+        <translation>Dieses Dokument gibt es nicht.</translation>
     </message>
     <message>
         <source>There is no such folder</source>
@@ -12636,6 +12688,10 @@ Was kostet der Eintritt?</translation>
         <translation>Das ist kein Zeitpunkt in der Woche.</translation>
     </message>
     <message>
+        <source>This is not for the users of another application.</source>
+        <translation>Das ist nicht für die Benutzer einer anderen Anwendung.</translation>
+    </message>
+    <message>
         <source>This is not the address of a web page.</source>
         <translation>Das ist keine Adresse einer Webseite.</translation>
     </message>
@@ -12692,6 +12748,22 @@ Was kostet der Eintritt?</translation>
         <translation>Dieses System bietet keinen Schlüsselbund: Ein Schlüssel bleibt, bis die App beendet wird.</translation>
     </message>
     <message>
+        <source>This token does not allow “{scope}”.</source>
+        <translation>Dieses Token erlaubt „{scope}“ nicht.</translation>
+    </message>
+    <message>
+        <source>This token is for some collections only.</source>
+        <translation>Dieses Token gilt nur für einige Sammlungen.</translation>
+    </message>
+    <message>
+        <source>This token is not for this origin.</source>
+        <translation>Dieses Token ist nicht für diese Herkunft.</translation>
+    </message>
+    <message>
+        <source>This token may not read these documents.</source>
+        <translation>Dieses Token darf diese Dokumente nicht lesen.</translation>
+    </message>
+    <message>
         <source>This workbook can&apos;t be read</source>
         <translation>Diese Arbeitsmappe kann nicht gelesen werden</translation>
     </message>
@@ -12704,12 +12776,20 @@ Was kostet der Eintritt?</translation>
         <translation>Damit sie gelesen werden, schalten Sie in den Einstellungen „Text in gescannten Seiten und Bildern lesen“ ein.</translation>
     </message>
     <message>
+        <source>Too many answers are under way.</source>
+        <translation>Zu viele Antworten sind unterwegs.</translation>
+    </message>
+    <message>
         <source>Too many files are open.</source>
         <translation>Zu viele Dateien sind geöffnet.</translation>
     </message>
     <message>
         <source>Too many open files</source>
         <translation>Zu viele offene Dateien</translation>
+    </message>
+    <message>
+        <source>Too many requests. Try again in {seconds} seconds.</source>
+        <translation>Zu viele Anfragen. In {seconds} Sekunden noch einmal versuchen.</translation>
     </message>
     <message>
         <source>Too many single files are excluded.</source>
@@ -12798,6 +12878,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>What it takes from other files is left out.</source>
         <translation>Was sie aus anderen Dateien holt, bleibt weg.</translation>
+    </message>
+    <message>
+        <source>What this user may read can&apos;t be found out now.</source>
+        <translation>Was dieser Benutzer lesen darf, lässt sich gerade nicht feststellen.</translation>
     </message>
     <message>
         <source>What waits is in the library and will be read when it goes on.</source>
@@ -12910,6 +12994,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Your question was not sent. End the program that listens at {address}.</source>
         <translation>Ihre Frage wurde nicht gesendet. Beenden Sie das Programm, das auf {address} wartet.</translation>
+    </message>
+    <message>
+        <source>[data]</source>
+        <translation>[Daten]</translation>
     </message>
     <message>
         <source>a device, pipe or socket</source>
@@ -13688,6 +13776,10 @@ Was kostet der Eintritt?</translation>
         <translation>„{name}“ ist ein Modell, das keinen Text schreibt.</translation>
     </message>
     <message>
+        <source>“{name}” is given more than once.</source>
+        <translation>„{name}“ ist mehr als einmal angegeben.</translation>
+    </message>
+    <message>
         <source>“{name}” is no model that this app can run.</source>
         <translation>„{name}“ ist kein Modell, das diese App ausführen kann.</translation>
     </message>
@@ -13698,6 +13790,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>“{name}” is not fetched to its end.</source>
         <translation>„{name}“ ist nicht zu Ende heruntergeladen.</translation>
+    </message>
+    <message>
+        <source>“{name}” is not known.</source>
+        <translation>„{name}“ ist nicht bekannt.</translation>
     </message>
     <message>
         <source>“{name}” is not whole.</source>

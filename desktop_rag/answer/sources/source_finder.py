@@ -260,7 +260,7 @@ class SourceFinder:
         lists = [[found[n] for n in ranks], list(found)]
         for part in self._parts(query.text):
             asked = replace(query, text=part, phrases=())
-            lists.append(self._best(asked, settings, _PART_DEPTH, reach))
+            lists.append(self.best(asked, settings, limit=_PART_DEPTH, reach=reach))
         named = self._retriever.named_documents(query, reach)
         for document_id in sorted(named):
             only = replace(reach, document_ids=(document_id,))

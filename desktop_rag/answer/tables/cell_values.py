@@ -177,7 +177,7 @@ def notation_of(columns: Iterable[Sequence[str]]) -> Notation:
 
 def column_values(cells: Sequence[str], notation: Notation) -> ColumnValues:
     """The cells of a column, converted to the most specific type that fits."""
-    cells = [_exact(cell, notation.decimal_mark or ".") for cell in cells]
+    cells = [exact_cell(cell, notation.decimal_mark or ".") for cell in cells]
     missing = table_words().missing
     counted = Counter(cell for cell in cells if cell and cell.casefold() not in missing)
     total = counted.total()
@@ -201,7 +201,7 @@ def column_values(cells: Sequence[str], notation: Notation) -> ColumnValues:
     return ColumnValues("VARCHAR", tuple(cell or None for cell in cells))
 
 
-def _exact(cell: str, mark: str) -> str:
+def exact_cell(cell: str, mark: str = ".") -> str:
     """The value of a cell that is written with what its sheet shows: 12% (12.345%), 10 € (10.4)."""
     written = _WITH_EXACT.fullmatch(cell)
     if not written or written["day"]:

@@ -22,7 +22,7 @@ from desktop_rag.answer.checking.claims.words import (
     unit_named,
     word_lists,
 )
-from desktop_rag.answer.tables.cell_values import RESULT, table_words, truth_of
+from desktop_rag.answer.tables.cell_values import RESULT, exact_cell, table_words, truth_of
 from desktop_rag.core.language.languages import function_words
 
 _BETWEEN_CELLS = regex.compile(r"\t+| {2,}")
@@ -37,7 +37,10 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a table at [start, end): its cells as written, the first one names it."""
+    """A line of a table at [start, end): its cells as written, rounded ones as their exact value.
+
+    The first one names it.
+    """
 
     start: int
     end: int
@@ -90,7 +93,7 @@ def _cells(line: str) -> tuple[str, ...]:
         inner = line.strip()
         inner = inner[1:] if inner.startswith("|") else inner
         inner = inner[:-1] if inner.endswith("|") else inner
-        return tuple(cell.strip() for cell in inner.split("|"))
+        return tuple(exact_cell(cell.strip()) for cell in inner.split("|"))
     return tuple(cell.strip() for cell in _BETWEEN_CELLS.split(line.strip()))
 
 

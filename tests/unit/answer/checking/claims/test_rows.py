@@ -38,7 +38,16 @@ Server move | Priya Raman | 2026-01-12 | 2026-02-27 | in progress | 12,500 | yes
 New website | Tomas Lindqvist | 2026-02-02 | 2026-05-29 | planned | 28,000 | no
 Phone system | Priya Raman | 2026-03-02 | 2026-04-10 | planned | 9,900 |
 """
+ROUNDED = """
+| Device | Room | Bought | Price |
+|---|---|---|---|
+| Laser cutter | Workshop | 2022-03-14 (Mar-22) | 18 € (18.4) |
+| Label printer | Dispatch | 2023-11-02 (Nov-23) | 64 € (64.2) |
+"""
 RIGHT = [
+    (ROUNDED, "The price of the laser cutter is 18 €."),
+    (ROUNDED, "The price of the laser cutter is 18.40 €."),
+    (ROUNDED, "The laser cutter was bought on 14 March 2022."),
     (OPEN_INVOICES, "R-06 is the oldest of them."),
     (OPEN_INVOICES, "The largest is R-12 of Tern Ltd with EUR 62,000."),
     (OPEN_INVOICES, "Die kleinste ist R-18 mit 11.527,97 Euro."),
@@ -65,6 +74,7 @@ RIGHT = [
     (DEVICES, "The label printer was bought on 2 November 2023 for 640."),
 ]
 WRONG = [
+    (ROUNDED, "The price of the laser cutter is 64 €.", "18.4 €"),
     (OPEN_INVOICES, "R-12 is the oldest of them.", "R-06 (2025-02-19)"),
     (OPEN_INVOICES, "The largest is R-06 with EUR 17,940.35.", "R-12 (62000)"),
     (PLAN, "The server move is due on 27 March 2026.", "2026-02-27"),
