@@ -8366,6 +8366,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>In den Quellen nicht gefunden: {named}.</translation>
     </message>
     <message>
+        <source>Pictures without a description are not read: {count}.</source>
+        <translation>Bilder ohne Beschreibung werden nicht gelesen: {count}.</translation>
+    </message>
+    <message>
         <source>Set `engine` under [store] in the settings file to one of: {engine_names}.</source>
         <translation>Setzen Sie in der Einstellungsdatei unter [store] `engine` auf eines von: {engine_names}.</translation>
     </message>
@@ -11094,10 +11098,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Pictures and scanned pages that wait to be read: {count}.</source>
         <translation>Bilder und gescannte Seiten, die noch gelesen werden: {count}.</translation>
-    </message>
-    <message>
-        <source>Pictures without a description are not read: {{}}.</source>
-        <translation>Bilder ohne Beschreibung werden nicht gelesen: {{}}.</translation>
     </message>
     <message>
         <source>Port {port} is not one of web pages.</source>

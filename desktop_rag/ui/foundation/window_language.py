@@ -22,9 +22,9 @@ def languages(folder: Path) -> list[str]:
 
 def language_name(code: str) -> str:
     """What the language calls itself: `Deutsch`."""
-    from babel import Locale  # Qt names a country with some of them
+    from babel import Locale, localedata  # Qt names a country with some of them
 
-    name = Locale.parse(code).language_name or code
+    name = (Locale.parse(code).language_name if localedata.exists(code) else None) or code
     return name[:1].upper() + name[1:]
 
 

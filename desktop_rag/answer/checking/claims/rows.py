@@ -27,8 +27,7 @@ from desktop_rag.core.language.languages import function_words
 
 _BETWEEN_CELLS = regex.compile(r"\t+| {2,}")
 _RULE = regex.compile(r"[\s|:+=–—-]*")
-# Two lines with wide gaps may be anything.
-_LEAST_ROWS, _LEAST_WITH_BARS, _LINES_ABOVE = 3, 2, 3
+_LEAST_ROWS, _LINES_ABOVE = 3, 3
 _MOST_WAYS = 120
 _LIMITS = frozenset(("before", "after", "until", "bis", "under", "without", "against"))
 
@@ -78,9 +77,7 @@ def tables_of(text: str) -> list[Table]:
         if len(cells) > 1:
             rows.append(Row(start, start + len(line), cells))
         elif not (line.strip() and _RULE.fullmatch(line)):
-            has_bars = any("|" in text[row.start : row.end] for row in rows)
-            if len(rows) >= (_LEAST_WITH_BARS if has_bars else _LEAST_ROWS):
-                found.append(_table(rows, text))
+            found += [_table(rows, text)] if len(rows) >= _LEAST_ROWS else []
             rows = []
         start += len(line) + 1
     return found

@@ -1,6 +1,6 @@
 """An index of a source, built once to check many claims against it, with its units. Any thread.
 
-A unit says one thing: a sentence, an item, a labelled line. What stands above it belongs to
+A unit says one thing: a sentence, an item, a row, a labelled line. What stands above it belongs to
 it: the title, its heading, the line that leads a list in, the head of a table.
 """
 
@@ -36,6 +36,9 @@ _PRONOUN = re.compile(
     r"(?:it|its|they|their|she|he|her|his|this|these|er|sie|es|ihr|ihre|sein|seine|dies|diese)\b",
     re.IGNORECASE,
 )
+_BETWEEN_CELLS = re.compile(r"[|\t]|[ ]{3,}")
+# Shorter cells are names and figures.
+_LEAST_SAID = 4
 # The words that begin a sentence may be the subject of the next one.
 _MOST_SUBJECT = 4
 
@@ -45,13 +48,15 @@ class UnitKind(Enum):
 
     SENTENCE = auto()
     LABEL = auto()
+    ROW = auto()
 
 
 @dataclass(frozen=True)
 class Unit:
     """The tokens of one unit at [start, end) of its source.
 
-    `above`: the stems of its heading, of the title and of what leads it in.
+    `above`: the stems of its heading, of the title and of what leads it in. `head`: of a row, the
+    tokens of the table's head, which is at [start, end) of `head_bounds`.
     """
 
     kind: UnitKind
@@ -59,16 +64,19 @@ class Unit:
     end: int
     tokens: Sequence[ClaimToken]
     above: frozenset[str]
+    head: Sequence[ClaimToken] = ()
+    head_bounds: tuple[int, int] = (0, 0)
 
     @cached_property
     def stems(self) -> frozenset[str]:
-        """The stems of the unit, and of what stands above it."""
-        return self.above.union(token.stem for token in self.tokens)
+        """The stems of the unit, of its head, and of what stands above it."""
+        own = (token.stem for token in (*self.tokens, *self.head))
+        return frozenset(own) | self.above
 
     @cached_property
     def beginnings(self) -> frozenset[str]:
-        """The first letters of its words."""
-        return frozenset(token.word[:LEAST_EQUAL] for token in self.tokens)
+        """The first letters of the words of the unit and its head."""
+        return frozenset(token.word[:LEAST_EQUAL] for token in (*self.tokens, *self.head))
 
 
 def units_of(text: str, sentences: Sequence[Sequence[ClaimToken]]) -> Iterator[Unit]:
@@ -81,16 +89,29 @@ def units_of(text: str, sentences: Sequence[Sequence[ClaimToken]]) -> Iterator[U
                 start = part[0].start
             written = text[start:end].strip()
             kind = _kind(written)
-            if kind is None:
-                above.passed(part, written, kind)
-                continue
             if kind is UnitKind.SENTENCE and _is_heading(text, part, written):
                 above.heading(part, text)
                 # A heading may state something too.
                 yield Unit(kind, part[0].start, part[-1].end, part, above.title)
                 continue
-            yield Unit(kind, part[0].start, part[-1].end, part, above.stems_for(written))
+            stems = above.stems_for(written)
+            head, bounds = above.head_for(kind, part, (start, end), written)
+            yield Unit(kind, part[0].start, part[-1].end, part, stems, head, bounds)
+            if kind is UnitKind.ROW:
+                yield from _said_in_cells(text, part, above.title)
             above.passed(part, written, kind)
+
+
+def _said_in_cells(text: str, row: Sequence[ClaimToken], title: frozenset[str]) -> Iterator[Unit]:
+    """The cells of a row that say something by themselves."""
+    cells: list[list[ClaimToken]] = [[row[0]]]
+    for before, token in pairwise(row):
+        if _BETWEEN_CELLS.search(text[before.end : token.start]):
+            cells.append([])
+        cells[-1].append(token)
+    for cell in cells:
+        if len(cell) >= _LEAST_SAID and len(cells) > 1:
+            yield Unit(UnitKind.SENTENCE, cell[0].start, cell[-1].end, cell, title)
 
 
 class _Above:
@@ -101,6 +122,8 @@ class _Above:
         self._heading: frozenset[str] = frozenset()
         self._lead: frozenset[str] = frozenset()
         self._subject: frozenset[str] = frozenset()
+        self._head: Sequence[ClaimToken] = ()
+        self._head_bounds = (0, 0)
         self._is_first = True
 
     def heading(self, part: Sequence[ClaimToken], text: str) -> None:
@@ -108,13 +131,25 @@ class _Above:
         if self._is_first:
             self.title = stems
         self._heading, self._lead, self._subject = stems, frozenset(), frozenset()
-        self._is_first = False
+        self._head, self._is_first = (), False
 
     def stems_for(self, written: str) -> frozenset[str]:
         subject = self._subject if _PRONOUN.match(written) else frozenset[str]()
         return self.title | self._heading | self._lead | subject
 
-    def passed(self, part: Sequence[ClaimToken], written: str, kind: UnitKind | None) -> None:
+    def head_for(
+        self, kind: UnitKind, part: Sequence[ClaimToken], bounds: tuple[int, int], written: str
+    ) -> tuple[Sequence[ClaimToken], tuple[int, int]]:
+        """The head above a row; the first row is a head."""
+        if kind is not UnitKind.ROW:
+            self._head = ()
+        elif not self._head:
+            self._head, self._head_bounds = part, bounds
+        else:
+            return self._head, self._head_bounds
+        return (), (0, 0)
+
+    def passed(self, part: Sequence[ClaimToken], written: str, kind: UnitKind) -> None:
         self._is_first = False
         if written.endswith(":"):
             self._lead = frozenset(token.stem for token in part)
@@ -150,10 +185,9 @@ def _line_bounds(text: str, part: Sequence[ClaimToken]) -> tuple[int, int]:
     return start, len(text) if end < 0 else end
 
 
-def _kind(line: str) -> UnitKind | None:
-    """The form of a line; None for the row of a table, which is read with its columns."""
+def _kind(line: str) -> UnitKind:
     if "|" in line or _COLUMNS.search(line):
-        return None
+        return UnitKind.ROW
     return UnitKind.LABEL if _LABEL.match(line) else UnitKind.SENTENCE
 
 

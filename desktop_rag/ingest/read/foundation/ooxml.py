@@ -16,8 +16,12 @@ from desktop_rag.ingest.read.foundation.source_file import Unreadable
 
 # An lxml element.
 Element = Any
-PICTURES_UNREAD = "Pictures without a description are not read: {}."
 _FILE_NAME = re.compile(r"(?:\S*[\\/])?[^\s\\/]+\.[A-Za-z]{3,4}")
+
+
+def unread_pictures(count: int) -> str:
+    """The warning of so many pictures that nothing is known of."""
+    return f"Pictures without a description are not read: {count}."
 
 
 class OfficePackage:

@@ -10,7 +10,6 @@ from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one
 from desktop_rag.ingest.read.foundation.encryption import encrypted_for_good, open_archive
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.ooxml import (
-    PICTURES_UNREAD,
     Element,
     OfficePackage,
     attribute,
@@ -19,6 +18,7 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     descendants,
     local_name,
     picture_text,
+    unread_pictures,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.office.formulas import mathml
@@ -261,7 +261,7 @@ def _show_drawn(package: OfficePackage, body: Element, draft: DocumentDraft) -> 
         if line.text:
             frame.append(line)
     if pictures:
-        draft.warn(PICTURES_UNREAD.format(pictures))
+        draft.warn(unread_pictures(pictures))
 
 
 def _refuse_encrypted(archive: zipfile.ZipFile) -> None:

@@ -13,7 +13,6 @@ from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one
 from desktop_rag.ingest.read.foundation.encryption import open_archive
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.ooxml import (
-    PICTURES_UNREAD,
     Element,
     OfficePackage,
     attribute,
@@ -23,6 +22,7 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     local_name,
     picture_text,
     reference,
+    unread_pictures,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.office.formulas import formula
@@ -72,7 +72,7 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
             writer.write(number, slide)
             pictures += reader.pictures
         if pictures:
-            draft.warn(PICTURES_UNREAD.format(pictures))
+            draft.warn(unread_pictures(pictures))
         return one_line(title) or given_title(package.title())
 
 

@@ -17,7 +17,6 @@ from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import open_archive
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.ooxml import (
-    PICTURES_UNREAD,
     Element,
     OfficePackage,
     attribute,
@@ -27,6 +26,7 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     local_name,
     picture_text,
     reference,
+    unread_pictures,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.markup import web_page
@@ -271,7 +271,7 @@ class _Reader:
         self._blocks.add_margins(margins)
         self._blocks.finish()
         if self._pictures:
-            self._blocks.draft.warn(PICTURES_UNREAD.format(self._pictures))
+            self._blocks.draft.warn(unread_pictures(self._pictures))
 
     def _root(self, kind: str) -> Element | None:
         """The root of the first part that is related in this way."""

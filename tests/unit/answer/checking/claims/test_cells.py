@@ -41,6 +41,15 @@ RIGHT = [
     (SPACES, "Net income amounted to 104 million in Q1 2025."),
     (SPACES, "In Q1 2024 the cost of sales was $481 million."),
 ]
+# Of one row below its head, and a row alone.
+SMALL = [
+    ("Place\tOpens\tCloses\nLibrary\t09:00\t18:00\n", "The library closes at 18:00."),
+    (
+        "| Tool | Owner |\n|---|---|\n| Lathe | Mara Lind |\n",
+        "The owner of the lathe is Mara Lind.",
+    ),
+    ("| Lathe | Mara Lind | 450 |\n", "The lathe costs 450."),
+]
 WRONG = [
     (DATES, "R-17 is dated 11 April 2025.", "2025-04-10"),
     (PIPES, "The revenue of the South in 2024 was 620 thousand euros.", "910"),
@@ -69,7 +78,7 @@ def test_tables_are_found_in_their_forms() -> None:
     assert tables_of("Two words  here.\nAnd  there.\n\nNo | table") == []
 
 
-@pytest.mark.parametrize(("source", "claim"), RIGHT)
+@pytest.mark.parametrize(("source", "claim"), RIGHT + SMALL)
 def test_what_the_cell_has_is_supported(checker: ClaimChecker, source: str, claim: str) -> None:
     assert checker.check(claim, [source]).verdict is Verdict.SUPPORTED
 
