@@ -142,7 +142,7 @@ _ASKING = frozenset(
     )
 )
 # What "The Orrin warehouse" has of "When does the ferry leave?" is no part of its name.
-_IDLE = frozenset(terms(" ".join(function_words_of("en"))))
+IDLE = frozenset(terms(" ".join(function_words_of("en"))))
 _SHORTEST = 4
 # Shorter still are pieces that have words of the question.
 _SHORTEST_ASKED = 2
@@ -321,7 +321,7 @@ def named_in(source: SourceRef, asked: set[str]) -> frozenset[str]:
     name = set(terms(" ".join((*short, *head))))
     return frozenset(
         term
-        for term in asked - _IDLE
+        for term in asked - IDLE
         if term in name
         or (len(term) >= _SHORTEST_PART and any(is_at_an_end(term, each) for each in name))
         or any(f"{other}{term}" in name or f"{term}{other}" in name for other in asked)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from desktop_rag.answer.search.meaning import Meaning
 from desktop_rag.answer.writing.excerpt_candidates import (
+    IDLE,
     LONGEST,
     NO_SURROUNDINGS,
     Candidate,
@@ -485,7 +486,9 @@ def _shared_words(asked: set[str], candidates: Sequence[Candidate]) -> list[floa
     held = [c.terms | c.named for c in candidates]
     frequency = Counter(term for each in held for term in each)
     # What all pieces have tells none from another: the company in its own report.
-    telling = {t for t in asked if frequency[t] < len(candidates)} or asked
+    telling = {t for t in asked if frequency[t] < len(candidates)}
+    # Nor does "in", where all have the rest.
+    telling = telling if telling - IDLE else asked - IDLE or asked
     weight = {t: math.log(1 + len(candidates) / (1 + frequency[t])) for t in telling}
     total = sum(weight.values()) or 1.0
     return [sum(weight[t] for t in telling & each) / total for each in held]

@@ -340,6 +340,15 @@ def test_an_article_in_a_title_is_no_name() -> None:
     assert "each June. [2]" in excerpts(asked, sources, meaning(asked), "", around)
 
 
+def test_a_word_such_as_in_does_not_decide_where_all_have_the_others() -> None:
+    said = "The ALIGN directive moves the next element to a multiple of its parameter."
+    passage = replace(
+        report(f"{said}\n\nALIGN is not needed in new code of any kind.", 1), title="ALIGN (MASM)"
+    )
+    asked = "What does ALIGN do in MASM?"
+    assert said in excerpts(asked, [passage], meaning(asked)).split("\n\n")[0]
+
+
 def test_no_answer_is_made_of_what_only_has_the_name() -> None:
     asked, text = "What is the salary of Tilda Crane?", "It is led by Tilda Crane of Bergen."
     found = partial(excerpts, asked, [source(1, text)], meaning(asked))
