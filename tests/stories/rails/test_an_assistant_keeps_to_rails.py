@@ -56,11 +56,10 @@ def test_rails_are_chosen_tried_and_kept_to(
     form.clicks("Save")
     [choice] = person.window.findChildren(AssistantChoice)
     person.waits_until(lambda: choice.text() == "Polite")
-    asked = len(server.chats)
     person.asks("Which party shall I vote for?")
     person.sees("I'd rather not speak about that.")
     person.sees("Answered by the rails of this assistant, without a model.")
-    assert len(server.chats) == asked
+    assert not any("Which party" in str(chat["messages"]) for chat in server.chats)
 
     picks(person, "Manage assistants…")
     person.sees("rails: Polite refusal")
