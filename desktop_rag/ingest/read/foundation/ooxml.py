@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from desktop_rag.ingest.read.foundation.document_draft import day_of, one_line
+from desktop_rag.ingest.read.foundation.document_draft import one_line
 from desktop_rag.ingest.read.foundation.source_file import Unreadable
 
 # An lxml element.
@@ -46,10 +46,6 @@ class OfficePackage:
     def title(self) -> str:
         """The title in the properties of the document, "" without one."""
         return one_line(self._property("title"))
-
-    def made(self) -> str:
-        """The day of the last change in the properties of the document, ISO; "" without one."""
-        return day_of(self._property("modified") or self._property("created"))
 
     def _property(self, name: str) -> str:
         part = next(self.related("", "/core-properties"), "")

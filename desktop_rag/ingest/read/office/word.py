@@ -209,7 +209,6 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
             raise Unreadable("damaged", "The file is damaged", "Its document can't be read.")
         reader = _Reader(package, main, BlockWriter(draft))
         reader.read(document)
-        draft.made = package.made()
         return reader.title or package.title()
 
 

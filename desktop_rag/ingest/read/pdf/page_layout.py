@@ -5,6 +5,7 @@ Offsets are those of that text. Runs in the parser process.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,6 +25,7 @@ _MAX_LINES = 2000
 _MIN_ROWS, _MIN_PROSE_LINES = 3, 4
 # With two columns a value alone is in the line of its label, or below it.
 _MIN_COLUMNS = 3
+_MIN_CELLS = 2
 _BORDER = "| "
 _MIN_PROSE_WORDS, _MIN_LETTERS, _MIN_FILLED = 3, 0.75, 0.6
 _MIN_GOES_ON = 0.4
@@ -240,11 +242,22 @@ def edited(text: str, edits: Sequence[Edit], columns: Sequence[Run]) -> str:
 
 
 def empty_cells(table: Run) -> Iterator[Edit]:
-    """Borders in each row that lacks a cell, so that those behind it stay in their columns."""
-    for line in table.lines:
-        begin, places = line[0].start, [table.column(cell) for cell in line]
-        is_shifted = len(line) > 1 and places[-1] >= len(set(places))
-        if not is_shifted or len(table.columns) < _MIN_COLUMNS:
+    """Borders in each row that lacks a cell, so that those behind it stay in their columns.
+
+    Signs such as "$" that stand apart belong to the column of the figure behind them. Where no row
+    has all columns, some are none: a year in the middle above the figures.
+    """
+    rows = [
+        {table.column(c) for c in line if any(map(str.isalnum, table.text[c.start : c.end]))}
+        for line in table.lines
+    ]
+    said = sorted(set[int]().union(*rows))
+    if len(said) < _MIN_COLUMNS or not any(row.issuperset(said) for row in rows):
+        return
+    placed = [[bisect_left(said, table.column(cell)) for cell in line] for line in table.lines]
+    for line, places in zip(table.lines, placed, strict=True):
+        begin = line[0].start
+        if len(line) < _MIN_CELLS or places[-1] < len(set(places)):
             continue
         yield Edit(begin, begin, _BORDER * places[0])
         for (cell, place), (below, later) in pairwise(zip(line, places, strict=True)):
