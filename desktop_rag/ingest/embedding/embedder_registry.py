@@ -456,8 +456,8 @@ class MeaningReadiness:
         for document in self._documents.get(list(spans)):
             home = homes.get(document.source_id)
             index = home and embedders.answering_for(home, document.language)
-            if not index:
-                continue
+            if not index or is_address(index.spec):
+                continue  # another computer's model may be away, or cost
             chunks = self._documents.chunks(document.document_id)
             texts = {
                 chunk.content_hash: chunk.embedded_text

@@ -75,7 +75,7 @@ def is_same(cell: str, value: object) -> bool:
             return cell == str(value).upper()
         case float() | int():
             shown = re.search(r"-?[\d,]*\.?\d+", re.sub(r"[$€£]", "", cell))
-            if shown and shown[0] != cell and "e" not in cell:
+            if shown and shown[0] != cell and "e" not in cell.partition(" (")[0]:
                 # As its format shows it.
                 unit = 0.01 if "%" in cell else 1.0
                 rounding = 0.51 * unit * 10.0 ** -len(shown[0].partition(".")[2])

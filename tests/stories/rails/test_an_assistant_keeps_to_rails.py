@@ -59,7 +59,7 @@ def test_rails_are_chosen_tried_and_kept_to(
     person.asks("Which party shall I vote for?")
     person.sees("I'd rather not speak about that.")
     person.sees("Answered by the rails of this assistant, without a model.")
-    assert not any("Which party" in str(chat["messages"]) for chat in server.chats)
+    assert not any("Which party" in str(chat) for chat in server.chats)
 
     picks(person, "Manage assistants…")
     person.sees("rails: Polite refusal")
