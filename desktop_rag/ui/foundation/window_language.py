@@ -20,11 +20,13 @@ def languages(folder: Path) -> list[str]:
     return [ENGLISH, *sorted(path.stem for path in folder.glob("*.qm"))]
 
 
-def language_name(code: str) -> str:
-    """What the language calls itself: `Deutsch`."""
+def language_name(code: str, within: str = "") -> str:
+    """What the language calls itself, `Deutsch`, or is called `within` another one."""
     from babel import Locale, localedata  # Qt names a country with some of them
 
-    name = (Locale.parse(code).language_name if localedata.exists(code) else None) or code
+    known = within or code
+    names = Locale.parse(known).languages if localedata.exists(known) else {}
+    name = names.get(code, code)
     return name[:1].upper() + name[1:]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QLocale, Signal
 from PySide6.QtWidgets import QDialog, QWidget
 
 from desktop_rag.core.errors import AppError
@@ -188,7 +188,9 @@ def _facts_offered(model: OfferedModel) -> Iterator[str]:
 
 
 def _languages(model: OfferedModel) -> str:
-    names = ", ".join(map(language_name, model.languages))
+    # Their own names may be in letters that this computer cannot show.
+    own = QLocale().name().partition("_")[0]
+    names = ", ".join(language_name(code, own) for code in model.languages)
     if not model.more_languages:
         return names
     return tr("{names} and about {count} more", names=names, count=model.more_languages)

@@ -68,3 +68,4 @@ def test_days_are_named_in_the_language_of_the_window(code: str, system: str, da
 
 def test_a_language_is_named_in_itself() -> None:
     assert [language_name(code) for code in ("de", "en")] == ["Deutsch", "English"]
+    assert [language_name(code, "de") for code in ("en", "zh")] == ["Englisch", "Chinesisch"]
