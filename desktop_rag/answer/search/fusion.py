@@ -34,7 +34,7 @@ _COMPARED = 20
 # a library unlike those of the training.
 FURTHEST = 3.0
 # The best passages of each single ranking come at this place at the latest.
-_GUARDED_PLACE = 6
+GUARDED_PLACE = 6
 # The smallest standard deviation to divide by.
 _LEAST_SPREAD = 1e-6
 
@@ -186,10 +186,10 @@ def guarded(scores: dict[int, float], best: Sequence[int]) -> dict[int, float]:
     the sum of both.
     """
     ids = list(scores)
-    first = ids[:_GUARDED_PLACE]
+    first = ids[:GUARDED_PLACE]
     moved = [i for i in dict.fromkeys(best) if i in scores and i not in first]
-    if len(first) < _GUARDED_PLACE or not moved:
+    if len(first) < GUARDED_PLACE or not moved:
         return scores
-    rest = [i for i in ids[_GUARDED_PLACE:] if i not in moved]
+    rest = [i for i in ids[GUARDED_PLACE:] if i not in moved]
     raised = dict.fromkeys(moved, scores[first[-1]])
     return {i: raised.get(i, scores[i]) for i in (*first, *moved, *rest)}

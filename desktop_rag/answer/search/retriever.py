@@ -18,6 +18,7 @@ from desktop_rag.answer.search.candidates import (
 )
 from desktop_rag.answer.search.fusion import (
     FEW,
+    GUARDED_PLACE,
     IRRELEVANT_BELOW,
     FusionModel,
     Scores,
@@ -247,8 +248,14 @@ class Retriever:
             fused += _NAMED_BONUS * candidates.is_named
         ranked = ordered(candidates.ids, fused, len(candidates.ids))
         if mode == "hybrid":
-            rare = self._with_rare_words(weights, scope)
-            ranked = guarded(ranked, _best_of_each(candidates, rare))
+            # Of those that lead anyway nothing needs to be asked.
+            first = set(islice(ranked, GUARDED_PLACE))
+            ranked = guarded(
+                ranked,
+                _best_of_each(
+                    candidates, lambda i: i in first or i in self._with_rare_words(weights, scope)
+                ),
+            )
         return dict(islice(ranked.items(), limit)), self._relevance(candidates)
 
     def _with_rare_words(self, weights: Weights, scope: Scope) -> set[int]:
@@ -320,14 +327,14 @@ class Retriever:
         return scope, _Exact(asked.phrases, left)
 
 
-def _best_of_each(candidates: Candidates, rare: Collection[int]) -> list[int]:
+def _best_of_each(candidates: Candidates, is_sure: Callable[[int], bool]) -> list[int]:
     """The best by meaning, by meaning in another language than the question's, and by words where
-    it has most of them or a `rare` one: the best of those that share a word or two is no better
-    than the next.
+    it has most of them or `is_sure`, as with a rare one: the best of those that share a word or two
+    is no better than the next.
     """
     rankings = [candidates.near]
     best = int(np.argmax(candidates.lexical))
-    if candidates.ids[best] in rare or shares(candidates)[best] >= _MOST_WORDS:
+    if shares(candidates)[best] >= _MOST_WORDS or is_sure(candidates.ids[best]):
         rankings.append(candidates.lexical)
     if candidates.is_across.any():
         rankings.append(np.where(candidates.is_across > 0, candidates.near, -np.inf))
