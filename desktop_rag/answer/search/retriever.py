@@ -48,8 +48,6 @@ _NAMED_BONUS = 1.0
 _NAMED_MEANING = 3.0
 # The share of the best possible score by words from which a passage is not buried.
 _MOST_WORDS = 0.7
-# A word of the question in so few passages makes the best of them by words as certain.
-_RARE = 3
 # Phrases and exclusions are checked in the text of passages. `_CHECKED` of the fused ranking are
 # checked first. If too few match, the ranking by words is followed, `_DEEPER` times as deep with
 # each step, at least to `_DEEPEST` before the search gives up.
@@ -259,9 +257,9 @@ class Retriever:
         return dict(islice(ranked.items(), limit)), self._relevance(candidates)
 
     def _with_rare_words(self, weights: Weights, scope: Scope) -> set[int]:
-        """The passages with a word of the question that few passages have, such as a code."""
+        """The passages that alone have a word of the question, such as a code."""
         words = zip(weights.words, weights.counts, strict=True)
-        rare = weights.only([word for word, count in words if 0 < count <= _RARE])
+        rare = weights.only([word for word, count in words if count == 1])
         return set(dict(self.lexical.best(rare, FEW, scope))) if rare.words else set()
 
     def _best_by_words(self, weights: Weights, most: int, scope: Scope) -> list[Passage]:
