@@ -12,7 +12,6 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from threading import Event
 from typing import Any
 
@@ -62,6 +61,18 @@ class QuestionLanguage:
     being: frozenset[str]
     moments: frozenset[str]
     has_capital_nouns: bool
+
+    def asks_at(
+        self, found: Sequence["QuestionWord"], place: int, *, is_clause: bool = False
+    ) -> bool:
+        """True where a word asks, be it behind a preposition.
+
+        Where it may be a clause, "when" needs a verb behind it: "When it rains, who pays?"
+        """
+        said = [word.plain for word in found[place : place + 3]]
+        first, after, *_ = [*said[bool(said) and said[0] in self.prepositions :], "", ""]
+        is_verb = after in self.doing or after in self.being
+        return first in self.asks and (is_verb or not is_clause or first not in self.moments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,22 +221,27 @@ def question_parts(text: str) -> list[str]:
     """The questions that are asked in one, in order; itself alone for a single one.
 
     A part begins with a word that asks, after a conjunction or a mark: "Who leads it, and at what
-    fee?" A question mark or a semicolon ends one.
+    fee?" A question mark or a semicolon ends one. After a comma alone, the one before must ask
+    too: "In May, who leads it?" is one question.
     """
     language = question_languages().get(most_likely([w.text for w in question_words(text)]))
     found = question_words(text)
-    cuts: list[int] = []
+    bounds = [0]
+    first = 0
     for n, word in enumerate(found[1:], start=1):
         between = text[found[n - 1].end : word.start]
         if _ENDS_PART.search(between):
-            cuts.append(word.start)
-        elif language and (word.plain in language.begins or "," in between):
-            place = n + (word.plain in language.begins)
-            place += place < len(found) and found[place].plain in language.prepositions
-            if place < len(found) and found[place].plain in language.asks:
-                cuts.append(word.start)
-    parts = [text[a:b].strip(_AROUND_PARTS) for a, b in pairwise([0, *cuts, len(text)])]
-    parts = [part for part in parts if content_words(part)]
+            bounds += [word.start, word.start]
+            first = n
+        elif language and ((is_joined := word.plain in language.begins) or "," in between):
+            place = n + is_joined
+            is_second = is_joined or language.asks_at(found, first, is_clause=True)
+            if is_second and language.asks_at(found, place):
+                bounds += [word.start, found[place].start]
+                first = place
+    bounds.append(len(text))
+    parts = [text[a:b].strip(_AROUND_PARTS) for a, b in zip(bounds[::2], bounds[1::2], strict=True)]
+    parts = [part[:1].upper() + part[1:] for part in parts if content_words(part)]
     return parts if len(parts) > 1 else [text]
 
 
