@@ -17,9 +17,10 @@ from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
 from desktop_rag.ingest.read.foundation.addresses import LinkWriter
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath, one_line
 from desktop_rag.ingest.read.foundation.encoding import usual_name
+from desktop_rag.ingest.read.foundation.formulas import Formula
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
-from desktop_rag.ingest.read.markup.element_looks import Formula, StyleRules, hides, look_of
+from desktop_rag.ingest.read.markup.element_looks import StyleRules, hides, look_of
 from desktop_rag.ingest.read.markup.page_parts import (
     CELL_BORDER,
     CELLS,

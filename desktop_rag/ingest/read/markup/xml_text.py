@@ -9,16 +9,17 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.addresses import behind
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath
+from desktop_rag.ingest.read.foundation.formulas import mathml
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.markup import plain_text
-from desktop_rag.ingest.read.markup.element_looks import Formula, look_of
+from desktop_rag.ingest.read.markup.element_looks import look_of
 
 # An lxml node.
 Node = Any
@@ -118,7 +119,7 @@ class _Walk:
                 yield from self._enter(node, name)
                 waiting.append((node, False))
                 if name == "math":
-                    self._add(_formula(node), node)
+                    self._add(mathml(node), node)
                 else:
                     waiting += ((child, True) for child in reversed(node))
                 continue
@@ -244,22 +245,6 @@ def _word_look(run: Node) -> Look | None:
     has = {name for name, value in said.items() if value not in {"0", "false", "off", "none"}}
     is_crossed_out = bool(has & {"strike", "dstrike"})
     return Look(place == "superscript", place == "subscript", is_crossed_out, "vanish" in has)
-
-
-def _formula(math: Node) -> str:
-    from lxml import etree
-
-    formula, said = Formula(), None
-    events = cast("Iterator[tuple[str, Node]]", etree.iterwalk(math, events=("start", "end")))
-    for event, node in events:
-        if event == "start":
-            formula.start(name_of(node), node.attrib)
-            formula.data(node.text or "")
-        else:
-            said = formula.end()
-            if said is None:
-                formula.data(node.tail or "")
-    return said or ""
 
 
 def _has_text_beside(node: Node) -> bool:

@@ -8,6 +8,7 @@ from desktop_rag.ingest.read.foundation.addresses import behind
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter, counted, is_for_layout
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encryption import encrypted_for_good, open_archive
+from desktop_rag.ingest.read.foundation.formulas import mathml
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.ooxml import (
     Element,
@@ -21,7 +22,6 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     unread_pictures,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.office.formulas import mathml
 from desktop_rag.ingest.read.office.sheet_extras import said_by
 from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter
 

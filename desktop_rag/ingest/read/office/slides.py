@@ -11,6 +11,7 @@ from desktop_rag.ingest.read.foundation.addresses import behind
 from desktop_rag.ingest.read.foundation.blocks import counted
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encryption import open_archive
+from desktop_rag.ingest.read.foundation.formulas import office_math
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.ooxml import (
     Element,
@@ -25,7 +26,6 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     unread_pictures,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.office.formulas import formula
 from desktop_rag.ingest.read.office.sheet_extras import chart_lines, said_by
 from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter, given_title
 
@@ -196,7 +196,7 @@ def _lines(body: Element | None) -> Iterator[str]:
 def _runs(element: Element, look: Look = PLAIN) -> Iterator[tuple[str, Look]]:
     for part in children(element):
         name = local_name(part)
-        if said := formula(part, lambda inner: in_looks(_runs(inner))):
+        if said := office_math(part, lambda inner: in_looks(_runs(inner))):
             yield said, look
         elif name == "t":
             yield (part.text or "").replace(_SOFT_HYPHEN, ""), look

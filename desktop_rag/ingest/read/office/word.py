@@ -15,6 +15,7 @@ from desktop_rag.ingest.read.foundation.addresses import address_of_field, behin
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter, counted, is_for_layout
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import open_archive
+from desktop_rag.ingest.read.foundation.formulas import office_math
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.ooxml import (
     Element,
@@ -30,7 +31,6 @@ from desktop_rag.ingest.read.foundation.ooxml import (
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.markup import web_page
-from desktop_rag.ingest.read.office.formulas import formula
 from desktop_rag.ingest.read.office.sheet_extras import chart_lines, said_by
 
 _HEADING_NAME = re.compile(r"heading (\d)", re.IGNORECASE)
@@ -461,7 +461,7 @@ def _written(part: Element, name: str, found: _ParagraphExtras) -> str | None:
     """What an element itself writes; None for one that only holds others."""
     if name in _CHARACTERS:
         return _CHARACTERS[name]
-    if said := formula(part, lambda inner: in_looks(_runs(inner, found))):
+    if said := office_math(part, lambda inner: in_looks(_runs(inner, found))):
         return said
     match name:
         case "t":

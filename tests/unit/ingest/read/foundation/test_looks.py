@@ -161,7 +161,7 @@ def test_a_pdf() -> None:
         ("<mn>3</mn><mfrac><mn>1</mn><mn>4</mn></mfrac>", "3 1/4"),
         ("<msqrt><mn>2</mn></msqrt>", "√2"),
         ("<msqrt><mi>a</mi><mo>+</mo><mn>1</mn></msqrt>", "√(a+1)"),
-        ("<mroot><mn>27</mn><mn>3</mn></mroot>", "³√27"),
+        ("<mroot><mn>27</mn><mn>3</mn></mroot>", "∛27"),
         ("<msubsup><mi>x</mi><mn>1</mn><mn>2</mn></msubsup>", "x₁²"),
         (
             (
