@@ -74,7 +74,7 @@ def _bytes_of(pending: Iterable[tuple[Document, object]]) -> int:
 
 
 # Increased when the readers improve: files that older ones read are then read again.
-READERS = 6
+READERS = 7
 _REPORT_S = 0.5
 _BATCH_DOCUMENTS = 96
 _BATCH_CHUNKS = 1200

@@ -8,6 +8,7 @@ from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.addresses import without_addresses
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath, one_line
 
+CELL_BORDER = " | "
 # Rows of a table that are looked at.
 SAMPLE_ROWS = 20
 # Titles and remarks may stand above the header.
@@ -39,6 +40,26 @@ def header_row(rows: Sequence[Sequence[str]]) -> tuple[int, list[str]] | None:
                 return index + 1, names
             return (index, list(row)) if _is_header(row, below, row) else None
     return None
+
+
+def table_header(rows: Sequence[Sequence[str]], marked: int = 0) -> tuple[int, str] | None:
+    """The index of the header's last row among a table's first rows, and its text: all rows that
+    the document itself calls so, else one that looks so.
+    """
+    if 0 < marked < len(rows):
+        return marked - 1, " / ".join(CELL_BORDER.join(row).strip() for row in rows[:marked])
+    found = header_row(rows)
+    return found and (found[0], CELL_BORDER.join(found[1]).strip())
+
+
+def write_table(draft: DocumentDraft, rows: Sequence[Sequence[str]], marked: int = 0) -> None:
+    """Write a table of a slide, a line for each row."""
+    ends: list[int] = []
+    for row in filter(any, rows):
+        draft.add("\n" * bool(ends) + CELL_BORDER.join(row).strip())
+        ends.append(draft.length)
+    if found := table_header(list(filter(any, rows))[:SAMPLE_ROWS], marked):
+        draft.add_table_header(ends[found[0]], found[1])
 
 
 def _joined_names(row: Sequence[str], below: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -134,7 +155,6 @@ def counted(count: int, style: str) -> str:
             return str(count)
 
 
-_CELL_BORDER = " | "
 _INDENT = "  "
 _MAX_INDENT = 8
 
@@ -186,7 +206,7 @@ class BlockWriter:
         if not any(texts):
             return
         self._is_after_line &= bool(self._rows)
-        self._add(_CELL_BORDER.join(texts).strip(), is_line=True)
+        self._add(CELL_BORDER.join(texts).strip(), is_line=True)
         if is_header and self._marked_headers == len(self._rows):
             self._marked_headers += 1
         # Text that is never looked at need not be kept.
@@ -240,11 +260,5 @@ class BlockWriter:
         marked, self._marked_headers = self._marked_headers, 0
         if rows:
             self._is_after_line = False
-            # All rows that the document itself repeats on every page, else one that looks so.
-            shown, last = rows[:marked], marked - 1
-            if not 0 < marked < len(rows):
-                last, names = header_row(rows) or (-1, [])
-                shown = [names]
-            text = " / ".join(_CELL_BORDER.join(row).strip() for row in shown)
-            if last >= 0:
-                self.draft.add_table_header(ends[last], text)
+            if found := table_header(rows, marked):
+                self.draft.add_table_header(ends[found[0]], found[1])

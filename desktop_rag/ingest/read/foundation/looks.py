@@ -7,7 +7,7 @@ parser process.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -34,6 +34,24 @@ class Look:
 
 
 PLAIN = Look()
+OFF = frozenset({"0", "false", "off", "none"})
+
+
+def look_in_word(said: Mapping[str, str]) -> Look:
+    """The look by the properties of a run of Word, their names in lower case."""
+    is_on = {name for name, value in said.items() if value not in OFF}
+    place = said.get("vertalign", "")
+    is_crossed_out = not is_on.isdisjoint(("strike", "dstrike"))
+    return Look(place == "superscript", place == "subscript", is_crossed_out, "vanish" in is_on)
+
+
+def look_in_open_document(said: Mapping[str, str]) -> Look:
+    """The look by the text properties of OpenDocument, their names without namespaces."""
+    place = said.get("text-position", "0")
+    is_lowered = place.startswith(("sub", "-"))
+    is_raised = not is_lowered and not place.startswith("0")
+    lines = {said.get(f"text-line-through-{what}", "none") for what in ("style", "type")}
+    return Look(is_raised, is_lowered, lines != {"none"}, said.get("display") == "none")
 
 
 def in_looks(runs: Iterable[tuple[str, Look]]) -> str:

@@ -140,6 +140,17 @@ def attribute(element: Element | None, name: str = "val") -> str:
     return next((v for key, v in element.attrib.items() if key.rpartition("}")[2] == name), "")
 
 
+def number(element: Element | None, name: str, default: int) -> int:
+    """A whole number in an attribute, the default without one."""
+    said = attribute(element, name)
+    return int(said) if said.isdecimal() else default
+
+
+def attributes(element: Element) -> dict[str, str]:
+    """All attributes, their names without namespaces."""
+    return {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
+
+
 def picture_text(*descriptions: str) -> str:
     """The first description of a picture; "" without one, or where it only names a file."""
     texts = (" ".join(each.split()) for each in descriptions)

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 
-from desktop_rag.ingest.read.foundation.blocks import SAMPLE_ROWS, counted, header_row
+from desktop_rag.ingest.read.foundation.blocks import SAMPLE_ROWS, counted, table_header
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 
-CELL_BORDER = " | "
 CELLS = {"td", "th"}
 # Elements that show that a table cell is part of the page layout.
 _NOT_IN_CELLS = {"table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "hr", "form"}
@@ -136,15 +135,9 @@ class HtmlTable:
     def close(self, draft: DocumentDraft) -> None:
         """Add the header row to the draft, if there is one."""
         self.end_row(draft.length)
-        count = 0 if self.is_layout else self._named_rows()
-        if count:
-            header = " / ".join(CELL_BORDER.join(row) for row in self._rows[:count])
-        else:
-            found = None if self.is_layout else header_row(self._rows)
-            if found is None:
-                return
-            header, count = CELL_BORDER.join(found[1]), found[0] + 1
-        draft.add_table_header(self._ends[count - 1], header)
+        found = None if self.is_layout else table_header(self._rows, self._named_rows())
+        if found:
+            draft.add_table_header(self._ends[found[0]], found[1])
 
     def _named_rows(self) -> int:
         """The number of rows at the top that have header cells only."""

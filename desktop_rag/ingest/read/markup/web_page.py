@@ -15,20 +15,14 @@ from typing import Any, cast
 from desktop_rag.core.crawling import MOST_LINK_CHARS, MOST_LINKS, PageLinks
 from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
 from desktop_rag.ingest.read.foundation.addresses import LinkWriter
+from desktop_rag.ingest.read.foundation.blocks import CELL_BORDER
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath, one_line
 from desktop_rag.ingest.read.foundation.encoding import usual_name
 from desktop_rag.ingest.read.foundation.formulas import Formula
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.markup.element_looks import StyleRules, hides, look_of
-from desktop_rag.ingest.read.markup.page_parts import (
-    CELL_BORDER,
-    CELLS,
-    LISTS,
-    HtmlTable,
-    PageList,
-    Survey,
-)
+from desktop_rag.ingest.read.markup.page_parts import CELLS, LISTS, HtmlTable, PageList, Survey
 
 _CHARSET = re.compile(
     rb"<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,200}?encoding)\s*=\s*[\"']?\s*([\w.:-]+)",

@@ -16,7 +16,14 @@ from desktop_rag.ingest.read.foundation.addresses import behind
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath
 from desktop_rag.ingest.read.foundation.formulas import mathml
-from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
+from desktop_rag.ingest.read.foundation.looks import (
+    PLAIN,
+    Look,
+    in_looks,
+    look_in_open_document,
+    look_in_word,
+)
+from desktop_rag.ingest.read.foundation.ooxml import attributes, local_name
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.markup import plain_text
 from desktop_rag.ingest.read.markup.element_looks import look_of
@@ -80,11 +87,7 @@ def blocks_of(root: Node, entities: Mapping[str, str]) -> Iterator[Block]:
 
 def name_of(node: Node) -> str:
     """The name without its namespace in lower case, "" for what is no element."""
-    return _local(node.tag).lower() if isinstance(node.tag, str) else ""
-
-
-def _local(name: str) -> str:
-    return name.rpartition("}")[2]
+    return local_name(node).lower() if isinstance(node.tag, str) else ""
 
 
 class _Walk:
@@ -181,7 +184,7 @@ class _Walk:
     def _look(self, node: Node, name: str) -> Look:
         """The look of an element by its name, what it says of itself, or its style."""
         outer = self._looks[-1]
-        said = {_local(key): value for key, value in node.attrib.items()}
+        said = attributes(node)
         for word in (name, *f"{said.get('rend', '')} {said.get('role', '')}".split()):
             outer = look_of(word, {}, outer)
         own = _word_look(node) if name == "r" else self._styles.get(said.get("style-name", ""))
@@ -222,17 +225,10 @@ class _Walk:
 
 def _styles(root: Node) -> dict[str, Look]:
     """The looks that OpenDocument gives names to."""
-    looks: dict[str, Look] = {}
-    for properties in root.iter("{*}text-properties"):
-        said = {_local(key): value for key, value in properties.attrib.items()}
-        place = said.get("text-position", "0")
-        is_lowered = place.startswith(("sub", "-"))
-        is_raised = not is_lowered and not place.startswith("0")
-        is_crossed_out = said.get("text-line-through-style", "none") != "none"
-        style = {_local(key): value for key, value in properties.getparent().attrib.items()}
-        is_hidden = said.get("display") == "none"
-        looks[style.get("name", "")] = Look(is_raised, is_lowered, is_crossed_out, is_hidden)
-    return looks
+    return {
+        attributes(found.getparent()).get("name", ""): look_in_open_document(attributes(found))
+        for found in root.iter("{*}text-properties")
+    }
 
 
 def _word_look(run: Node) -> Look | None:
@@ -240,11 +236,7 @@ def _word_look(run: Node) -> Look | None:
     properties = next(iter(run), None)
     if properties is None or name_of(properties) != "rpr":
         return None
-    said = {name_of(part): next(iter(part.attrib.values()), "on") for part in properties}
-    place = said.get("vertalign")
-    has = {name for name, value in said.items() if value not in {"0", "false", "off", "none"}}
-    is_crossed_out = bool(has & {"strike", "dstrike"})
-    return Look(place == "superscript", place == "subscript", is_crossed_out, "vanish" in has)
+    return look_in_word({name_of(e): next(iter(e.attrib.values()), "on") for e in properties})
 
 
 def _has_text_beside(node: Node) -> bool:

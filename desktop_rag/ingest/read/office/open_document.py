@@ -9,23 +9,28 @@ from desktop_rag.ingest.read.foundation.blocks import BlockWriter, counted, is_f
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encryption import encrypted_for_good, open_archive
 from desktop_rag.ingest.read.foundation.formulas import mathml
-from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
+from desktop_rag.ingest.read.foundation.looks import PLAIN, in_looks, look_in_open_document
 from desktop_rag.ingest.read.foundation.ooxml import (
     Element,
     OfficePackage,
     attribute,
+    attributes,
     child,
     children,
     descendants,
     local_name,
+    number,
     picture_text,
     unread_pictures,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.office.sheet_extras import said_by
-from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter
+from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter, Table
 
 _TITLE = "Title"
+_MAY_HIDE = {"section", "hidden-text", "hidden-paragraph", "frame", "custom-shape", "g", "rect"}
+_UNSEEN = {"none", "printer"}
+_OUTLINE = "outline-style"
 _MAX_DEPTH = 10
 _FORMS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 
@@ -37,28 +42,29 @@ class OpenStyles:
         self._parents: dict[str, str] = {}
         self._said: dict[str, dict[str, str]] = {}
         self.hidden_pages: set[str] = set()
-        # By name of the list style and level from 0, the levels that count.
+        # By name of the list style, or _OUTLINE, and level from 0, the levels that count.
         self._numbered: dict[tuple[str, int], Element] = {}
         for part in ("styles.xml", "content.xml"):
-            for style in descendants(package.root(part), "style", "list-style"):
-                name = attribute(style, "name")
+            for style in descendants(package.root(part), "style", "list-style", _OUTLINE):
+                is_outline = local_name(style) == _OUTLINE
+                name = _OUTLINE if is_outline else attribute(style, "name")
                 if local_name(style) == "style":
                     self._parents[name] = attribute(style, "parent-style-name")
                     said = child(style, "text-properties")
-                    self._said[name] = {} if said is None else dict(said.attrib)
+                    self._said[name] = {} if said is None else attributes(said)
                     page = child(style, "drawing-page-properties")
                     if attribute(page, "visibility") == "hidden":
                         self.hidden_pages.add(name)
                     continue
-                for level in children(style, "list-level-style-number"):
+                for level in children(style, "list-level-style-number", "outline-level-style"):
                     number = attribute(level, "level")
                     if number.isdecimal() and attribute(level, "num-format"):
                         self._numbered[name, int(number) - 1] = level
 
     def show_looks(self, body: Element) -> None:
         """Rewrite the letters of a body that are raised, lowered, crossed out or hidden."""
-        for item in list(descendants(body, "section", "hidden-text", "hidden-paragraph")):
-            if attribute(item, "display") == "none" or attribute(item, "is-hidden") == "true":
+        for item in list(descendants(body, *_MAY_HIDE)):
+            if attribute(item, "display") in _UNSEEN or attribute(item, "is-hidden") == "true":
                 is_around = local_name(item) == "hidden-paragraph"
                 (item.getparent() if is_around else item).clear(keep_tail=True)
         self._show(body, {})
@@ -69,7 +75,7 @@ class OpenStyles:
         said = {} if name in {"p", "h"} else around
         if name in {"p", "h", "span"}:
             said = said | self._said_by(attribute(element, "style-name"))
-        look = _look_of(said) if said else PLAIN
+        look = look_in_open_document(said) if said else PLAIN
         if look != PLAIN:
             element.text = element.text and in_looks([(element.text, look)])
         for part in children(element):
@@ -93,23 +99,23 @@ class OpenStyles:
             style = self._parents.get(style, "")
         return False
 
-    def label(self, list_style: str, level: int, count: int) -> str:
-        """The label of an item by its level (from 0) and number; a dash where none is counted."""
-        said = self._numbered.get((list_style, level))
+    def label(self, list_style: str, counts: Sequence[int]) -> str:
+        """The label of an item by its number and those above it; "" where none is counted."""
+        levels = [self._numbered.get((list_style, level)) for level in range(len(counts))]
+        said = levels[-1]
         if said is None:
-            return "-"
-        number = counted(count, _FORMS.get(attribute(said, "num-format"), ""))
-        # A bare number would not be told from words.
-        return f"{attribute(said, 'num-prefix')}{number}{attribute(said, 'num-suffix') or '.'}"
+            return ""
+        shown = max(len(counts) - number(said, "display-levels", 1), 0)
+        numbers = (
+            counted(count, _FORMS.get(attribute(level, "num-format"), ""))
+            for level, count in zip(levels[shown:], counts[shown:], strict=True)
+            if level is not None
+        )
+        return f"{attribute(said, 'num-prefix')}{'.'.join(numbers)}{attribute(said, 'num-suffix')}"
 
-
-def _look_of(properties: dict[str, str]) -> Look:
-    said = {name.rpartition("}")[2]: value for name, value in properties.items()}
-    place = said.get("text-position", "")
-    is_lowered = place.startswith(("sub", "-"))
-    is_raised = bool(place) and not is_lowered and not place.startswith("0")
-    lines = {said.get(f"text-line-through-{what}", "none") for what in ("style", "type")}
-    return Look(is_raised, is_lowered, lines != {"none"}, said.get("display") == "none")
+    def first(self, list_style: str, level: int) -> int:
+        """The number that a level begins with."""
+        return number(self._numbered.get((list_style, level)), "start-value", 1)
 
 
 # Deleted text, what is only for programs, and ruby letters above the others.
@@ -125,7 +131,7 @@ def rows_of(table: Element, *, is_header: bool = False) -> Iterator[tuple[Elemen
     """The rows, also those in groups, and whether the document calls them headers."""
     for part in children(table):
         name = local_name(part)
-        if name == "table-row":
+        if name == "table-row" and attribute(part, "visibility") != "collapse":
             repeated = attribute(part, "number-rows-repeated")
             is_filled = next(paragraphs_of(part), None) is not None
             times = min(int(repeated), _MAX_REPEATED) if repeated.isdecimal() and is_filled else 1
@@ -213,7 +219,6 @@ def comment_text(annotation: Element) -> str:
 
 
 _FOOTERS = {"footer", "header", "date-time"}
-_BORDER = " | "
 
 
 def read_text(source: SourceFile, draft: DocumentDraft) -> str:
@@ -297,9 +302,10 @@ class _TextReader:
     def __init__(self, blocks: BlockWriter, styles: OpenStyles) -> None:
         self._blocks = blocks
         self._styles = styles
-        # By level: the number of an item whose label is still to be written, and the last one.
-        self._counts: dict[int, int] = {}
+        # The levels of items whose label is still to be written, and the last number of each.
+        self._waiting: set[int] = set()
         self._last: dict[int, int] = {}
+        self._headings: dict[int, int] = {}
 
     def write(self, container: Element, list_level: int = -1, list_style: str = "") -> None:
         """Write all blocks of a container; `list_level` counts from 0 inside a list."""
@@ -329,8 +335,11 @@ class _TextReader:
         if text and self._styles.is_title(style):
             self._blocks.add_heading(0, text)
         elif text and local_name(paragraph) == "h":
-            level = int(outline) if outline.isdecimal() else 1
-            self._blocks.add_heading(min(max(level, 1), 9), text)
+            level = min(max(int(outline) if outline.isdecimal() else 1, 1), 9)
+            label = self._number_of(paragraph, level) or (
+                self._label(list_level, list_style).strip("-") if list_level >= 0 else ""
+            )
+            self._blocks.add_heading(level, f"{label} {text}".strip())
         elif text and list_level >= 0:
             self._blocks.add_item(list_level, self._label(list_level, list_style), text)
         else:
@@ -339,28 +348,41 @@ class _TextReader:
             if local_name(item) == "text-box":
                 self.write(item)
 
+    def _number_of(self, heading: Element, level: int) -> str:
+        """The number of a heading as the outline counts it, "" for one that is not counted."""
+        if attribute(heading, "is-list-header") == "true":
+            return ""
+        counts = {n: count for n, count in self._headings.items() if n <= level}
+        first = number(heading, "start-value", self._styles.first(_OUTLINE, level - 1))
+        is_new = attribute(heading, "restart-numbering") == "true" or level not in counts
+        counts[level] = first if is_new else counts[level] + 1
+        self._headings = counts
+        return self._styles.label(_OUTLINE, [counts.get(n, 1) for n in range(1, level + 1)])
+
     def _label(self, level: int, style: str) -> str:
         """The number of an item, or a dash; the second paragraph of an item has none."""
-        if level not in self._counts:
+        if level not in self._waiting:
             return " "
-        return self._styles.label(style, level, self._counts.pop(level))
+        self._waiting.discard(level)
+        label = self._styles.label(style, [self._last.get(n, 1) for n in range(level + 1)])
+        # A bare number would not be told from words.
+        return f"{label}." if label[-1:].isalnum() else label or "-"
 
     def _write_list(self, items: Element, level: int, style: str) -> None:
         style = attribute(items, "style-name") or style
         goes_on = attribute(items, "continue-numbering") == "true" or attribute(
             items, "continue-list"
         )
-        count = self._last.get(level, 0) if goes_on else 0
+        before = self._last.get(level, 0) if goes_on else self._styles.first(style, level) - 1
+        self._last[level] = before
         for item in children(items):
             is_item = local_name(item) == "list-item"
-            start = attribute(item, "start-value")
-            count = int(start) if start.isdecimal() else count + is_item
             if is_item:
-                self._counts[level] = count
+                self._last[level] = number(item, "start-value", self._last[level] + 1)
+                self._waiting.add(level)
             # A header of a list has no number, nor has one that holds only a deeper list.
             self.write(item, level if is_item else -1, style)
-            self._counts.pop(level, None)
-        self._last[level] = count
+            self._waiting.discard(level)
 
     def _write_table(self, table: Element) -> None:
         self._blocks.end_table()
@@ -392,7 +414,7 @@ def _spread(
     is_title = len(list(filter(None, spread))) == 1 and not above
     for column, cell in enumerate(() if is_title else cells):
         if local_name(cell) == "table-cell":
-            wide, rows = (_number(cell, f"number-{what}-spanned") for what in ("columns", "rows"))
+            wide, rows = (number(cell, f"number-{what}-spanned", 1) for what in ("columns", "rows"))
             reach = range(column, min(column + min(wide, _MAX_REPEATED), len(cells)))
             above |= dict.fromkeys(reach, (spread[column], rows))
         text, rows = above.pop(column, ("", 0))
@@ -402,18 +424,13 @@ def _spread(
     return spread
 
 
-def _number(cell: Element, name: str) -> int:
-    number = attribute(cell, name)
-    return int(number) if number.isdecimal() else 1
-
-
 def _write_slides(_: OfficePackage, styles: OpenStyles, body: Element, draft: DocumentDraft) -> str:
     writer = SlideWriter(draft)
     pages = (page for page in descendants(child(body, "presentation"), "page"))
-    for number, page in enumerate(pages, 1):
+    for count, page in enumerate(pages, 1):
         slide = Slide(is_hidden=attribute(page, "style-name") in styles.hidden_pages)
         _collect(page, slide)
-        writer.write(number, slide)
+        writer.write(count, slide)
     return ""
 
 
@@ -434,8 +451,8 @@ def _collect(container: Element, slide: Slide) -> None:
         elif name == "g":
             _collect(part, slide)
         elif name in {"frame", "custom-shape", "rect", "ellipse", "line", "polygon", "connector"}:
-            lines = list(_lines(part))
-            text = "\n".join(lines)
+            slide.blocks += _tables(part)
+            text = "\n".join(_lines(part))
             if kind == "title" and not slide.title:
                 slide.title = text
             elif kind in _FOOTERS:
@@ -444,20 +461,24 @@ def _collect(container: Element, slide: Slide) -> None:
                 slide.blocks.append(text)
 
 
+def _tables(shape: Element) -> Iterator[Table]:
+    for table in children(shape, "table"):
+        rows = list(rows_of(table))
+        texts = [[" ".join(paragraphs_of(cell)) for cell in cells_of(row)] for row, _ in rows]
+        is_named = any(is_header for _, is_header in rows)
+        is_named |= attribute(table, "use-first-row-styles") == "true"
+        yield Table(texts, int(is_named))
+
+
 def _lines(container: Element, depth: int = -1) -> Iterator[str]:
-    """The lines of a shape: paragraphs, items of lists indented, rows of tables."""
+    """The lines of a shape: paragraphs, and items of lists indented."""
     for part in children(container):
         name = local_name(part)
         if name in {"p", "h"}:
             text = "".join(texts_of(part, [])).strip()
             if text:
                 yield "  " * max(depth, 0) + text
-        elif name == "table":
-            for row, _ in rows_of(part):
-                cells = [" ".join(paragraphs_of(cell)) for cell in cells_of(row)]
-                if any(cells):
-                    yield _BORDER.join(cells).strip()
         elif name == "list":
             yield from _lines(part, depth + 1)
-        elif name not in {"image", "object", "object-ole", "title", "desc", *DROPPED}:
+        elif name not in {"table", "image", "object", "object-ole", "title", "desc", *DROPPED}:
             yield from _lines(part, depth)

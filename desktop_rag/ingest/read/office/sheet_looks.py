@@ -317,11 +317,8 @@ def _date_parts(code: str) -> tuple[str, tuple[tuple[bool, str], ...]]:
         elif text != "@":
             parts.append((kind == "place", text.lower() if kind == "place" else text))
     places = {text for is_place, text in parts if is_place}
-    # Spreadsheets shorten the names of other languages in ways of their own.
-    is_short = any(len(text) == _SHORT and text[0] in "md" for text in places)
     has_day = any(text[0] in "yd" or "/p" in text for text in places)
-    is_known = bool(language) and (language == _ENGLISH or not is_short)
-    return language, tuple(_with_minutes(parts)) if has_day and is_known else ()
+    return language, tuple(_with_minutes(parts)) if has_day and language else ()
 
 
 def _language(code: str) -> str:
@@ -370,8 +367,7 @@ def _place(value: datetime.date, letters: str, language: str, *, is_half: bool) 
     if letters[0] == "y":
         return str(moment.year) if size >= _SHORT else f"{moment.year % 100:02}"
     if letters[0] in "md" and size >= _SHORT:
-        name = _name_of(moment, letters[0], language)
-        return name if size > _SHORT else name[:_SHORT]
+        return _name_of(moment, letters[0], language, "abbreviated" if size == _SHORT else "wide")
     hour = (moment.hour - 1) % _HALF + 1 if is_half else moment.hour
     count = {
         "m": moment.month, "d": moment.day, "h": hour, "i": moment.minute, "s": moment.second,
@@ -379,14 +375,15 @@ def _place(value: datetime.date, letters: str, language: str, *, is_half: bool) 
     return f"{count:02}" if size > 1 else str(count)
 
 
-def _name_of(moment: datetime.datetime, letter: str, language: str) -> str:
-    """The name of the month or of the day of the week."""
+def _name_of(moment: datetime.datetime, letter: str, language: str, width: str) -> str:
+    """The name of the month or of the day of the week; a short one as it stands alone."""
     from babel import Locale
 
     known = Locale.parse(language)
-    if letter == "m":
-        return known.months["format"]["wide"][moment.month]
-    return known.days["format"]["wide"][moment.weekday()]
+    names, number = (
+        (known.months, moment.month) if letter == "m" else (known.days, moment.weekday())
+    )
+    return names["format" if width == "wide" else "stand-alone"][width][number].strip(".")
 
 
 def _shown(value: Value, code: str) -> str:

@@ -1,10 +1,11 @@
 """Writes a slide of any format: title, blocks, notes, comments. Runs in the parser process."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from desktop_rag.core.parsed import Anchor
+from desktop_rag.ingest.read.foundation.blocks import write_table
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 
 # The name that programs give an untitled presentation: "Slide 1" in many languages.
@@ -17,11 +18,19 @@ def given_title(text: str) -> str:
 
 
 @dataclass(slots=True)
+class Table:
+    """The cells of a table, and how many rows at its top are called headers."""
+
+    rows: list[list[str]]
+    marked: int = 0
+
+
+@dataclass(slots=True)
 class Slide:
-    """The content of a slide. A block is a text box or a table, its lines joined."""
+    """The content of a slide. A block is a text box, its lines joined, or a table."""
 
     title: str = ""
-    blocks: list[str] = field(default_factory=list)
+    blocks: list["str | Table"] = field(default_factory=list)
     footers: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
@@ -38,7 +47,11 @@ class SlideWriter:
     def write(self, number: int, slide: Slide) -> None:
         """Write the slide with this number (from 1), unless there is nothing on it."""
         title = one_line(slide.title)
-        blocks = _filled(slide.blocks)
+        blocks = [
+            block if isinstance(block, Table) else block.strip("\n")
+            for block in slide.blocks
+            if (any(map(any, block.rows)) if isinstance(block, Table) else block.strip())
+        ]
         for footer in _filled(slide.footers):
             if footer not in self._footers:
                 self._footers.add(footer)
@@ -50,14 +63,19 @@ class SlideWriter:
             marks = ["[Hidden slide]"] * slide.is_hidden
             self._write(number, title, [*marks, *blocks])
 
-    def _write(self, number: int, title: str, blocks: Sequence[str]) -> None:
+    def _write(self, number: int, title: str, blocks: Sequence[str | Table]) -> None:
         if self._draft.length:
             self._draft.add("\n\n")
         self._draft.mark(Anchor(slide=number))
         if title:
             self._draft.add_heading(1, title)
-        self._draft.add("\n\n".join([title, *blocks] if title else blocks))
+        for place, block in enumerate([title, *blocks] if title else blocks):
+            self._draft.add("\n\n" * bool(place))
+            if isinstance(block, Table):
+                write_table(self._draft, block.rows, block.marked)
+            else:
+                self._draft.add(block)
 
 
-def _filled(texts: Sequence[str]) -> list[str]:
+def _filled(texts: Iterable[str]) -> list[str]:
     return [text.strip("\n") for text in texts if text.strip()]

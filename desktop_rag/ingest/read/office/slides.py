@@ -27,13 +27,12 @@ from desktop_rag.ingest.read.foundation.ooxml import (
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.office.sheet_extras import chart_lines, said_by
-from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter, given_title
+from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter, Table, given_title
 
 _TITLES = {"title", "ctrTitle"}
 _FOOTERS = {"ftr", "hdr", "dt"}
 _NUMBER = "sldNum"
 _TRUE, _FALSE = {"1", "true"}, {"0", "false"}
-_BORDER = " | "
 _INDENT = "  "
 _NOT_TEXT = {"Fallback", "pPr", "rPr", "endParaRPr"}
 _MAX_LEVEL = 8
@@ -100,12 +99,14 @@ class _SlideReader:
     def _walk(self, shapes: Element | None) -> None:
         for shape in children(shapes):
             name = local_name(shape)
+            named = child(next(children(shape), None), "cNvPr")
+            if attribute(named, "hidden") in _TRUE:
+                continue
             if name == "sp":
                 self._add_shape(shape)
             elif name == "graphicFrame":
                 self._add_frame(shape)
             elif name == "pic":
-                named = child(child(shape, "nvPicPr"), "cNvPr")
                 said = picture_text(attribute(named, "descr"), attribute(named, "title"))
                 self._slide.blocks.append(said)
                 self.pictures += not said
@@ -130,7 +131,9 @@ class _SlideReader:
         for item in descendants(frame, "tbl", "chart", "relIds"):
             match local_name(item):
                 case "tbl":
-                    lines = list(_rows(item))
+                    is_named = attribute(child(item, "tblPr"), "firstRow") in _TRUE
+                    self._slide.blocks.append(Table(_rows(item), int(is_named)))
+                    continue
                 case "chart":
                     root = self._related(reference(item))
                     lines = [] if root is None else chart_lines(root)
@@ -217,21 +220,20 @@ def _look_of(run: Element) -> Look:
     return Look(is_shifted and not is_lowered, is_lowered, is_crossed_out)
 
 
-def _rows(table: Element) -> Iterator[str]:
-    """A line for each row; the text of a merged cell is repeated wherever it reaches."""
-    above: list[str] = []
+def _rows(table: Element) -> list[list[str]]:
+    """The cells of each row; the text of a merged cell is repeated wherever it reaches."""
+    rows: list[list[str]] = [[]]
     for row in children(table, "tr"):
         cells: list[str] = []
         for cell in children(row, "tc"):
             text = " ".join(" ".join(_lines(child(cell, "txBody"))).split())
-            if attribute(cell, "vMerge") in _TRUE and len(cells) < len(above):
-                text = above[len(cells)]
+            if attribute(cell, "vMerge") in _TRUE and len(cells) < len(rows[-1]):
+                text = rows[-1][len(cells)]
             elif attribute(cell, "hMerge") in _TRUE and cells:
                 text = cells[-1]
             cells.append(text)
-        above = cells
-        if any(cells):
-            yield _BORDER.join(cells).strip()
+        rows.append(cells)
+    return rows
 
 
 def _notes(root: Element | None) -> list[str]:

@@ -16,7 +16,7 @@ from desktop_rag.ingest.read.foundation.blocks import BlockWriter, counted, is_f
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import open_archive
 from desktop_rag.ingest.read.foundation.formulas import office_math
-from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
+from desktop_rag.ingest.read.foundation.looks import OFF, PLAIN, Look, in_looks, look_in_word
 from desktop_rag.ingest.read.foundation.ooxml import (
     Element,
     OfficePackage,
@@ -177,7 +177,6 @@ def _number(text: str, default: int) -> int:
     return int(text) if text.isdecimal() else default
 
 
-_OFF = {"0", "false", "off", "none"}
 # Boxes of the fonts Wingdings and Wingdings 2, by the last two digits of their letters.
 _TICKED, _UNTICKED = "☒", "☐"
 _SYMBOLS = {
@@ -196,6 +195,7 @@ _NOTE_PARTS = {"footnoteReference": "/footnotes", "endnoteReference": "/endnotes
 _DRAWN = {"chart": "id", "relIds": "dm"}
 _LINKS, _IN_FIELDS = ("{*}hyperlink", "{*}fldSimple", "{*}instrText"), ("{*}fldChar", "{*}t")
 _MAX_COLUMNS = 60
+_SHAPES = {"inline", "anchor"}
 _PAGES = (".htm", ".html", ".xhtml")
 
 
@@ -357,7 +357,10 @@ class _Reader:
         self._blocks.end_table()
         above: list[str] = []
         for row in _parts(table, "tr"):
-            found = _ParagraphExtras()
+            properties, found = child(row, "trPr"), _ParagraphExtras()
+            hidden = child(properties, "hidden")
+            if hidden is not None and attribute(hidden) not in OFF:
+                continue
             cells = list(_parts(row, "tc"))
             paragraphs = [list(_paragraphs(cell, found)) for cell in cells]
             if is_for_layout(paragraphs):
@@ -365,7 +368,7 @@ class _Reader:
                     self._write(cell)
                 continue
             self._add_notes(found)
-            is_header = child(child(row, "trPr"), "tblHeader") is not None
+            is_header = child(properties, "tblHeader") is not None
             above = _spread(row, cells, [" ".join(texts) for texts in paragraphs], above)
             self._blocks.add_row(above, is_header=is_header)
         self._blocks.end_table()
@@ -470,6 +473,11 @@ def _written(part: Element, name: str, found: _ParagraphExtras) -> str | None:
             return _SYMBOLS.get(attribute(part, "char").upper()[-2:], "")
         case "ffData":
             return _field_value(part)
+        case "imagedata":
+            # A picture of old; that of a shape of today has its description there.
+            said = picture_text(attribute(part.getparent(), "alt"), attribute(part, "title"))
+            found.pictures += not said
+            return said
         case "docPr":
             said = picture_text(attribute(part, "descr"), attribute(part, "title"))
             picture = next(descendants(part.getparent(), "pic"), None)
@@ -488,21 +496,15 @@ def _is_set_apart(part: Element, name: str, found: _ParagraphExtras) -> bool:
     elif name == "commentReference":
         found.comments.append(attribute(part, "id"))
     else:
-        return False
+        shape = child(part, "docPr") if name in _SHAPES else None
+        is_hidden = attribute(shape, "hidden") not in {"", *OFF}
+        return is_hidden or "visibility:hidden" in part.get("style", "").replace(" ", "")
     return True
 
 
 def _look_of(run: Element) -> Look:
-    properties = child(run, "rPr")
-
-    def has(*names: str) -> bool:
-        found = (child(properties, name) for name in names)
-        return any(e is not None and attribute(e) not in _OFF for e in found)
-
-    place = attribute(child(properties, "vertAlign"))
-    return Look(
-        place == "superscript", place == "subscript", has("strike", "dstrike"), has("vanish")
-    )
+    properties = children(child(run, "rPr"))
+    return look_in_word({local_name(e).lower(): attribute(e) or "on" for e in properties})
 
 
 def _field_value(field: Element) -> str:
@@ -510,7 +512,7 @@ def _field_value(field: Element) -> str:
     if (box := child(field, "checkBox")) is not None:
         state = child(box, "checked")
         state = child(box, "default") if state is None else state
-        return _TICKED if state is not None and attribute(state) not in _OFF else _UNTICKED
+        return _TICKED if state is not None and attribute(state) not in OFF else _UNTICKED
     choices = child(field, "ddList")
     entries = [attribute(entry) for entry in children(choices, "listEntry")]
     chosen = attribute(child(choices, "result")) or attribute(child(choices, "default")) or "0"

@@ -14,11 +14,11 @@ from desktop_rag.ingest.read.foundation.source_file import (
     too_old,
 )
 from desktop_rag.ingest.read.office.sheet_extras import said_by
-from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter, given_title
+from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter, Table, given_title
 
 DOCUMENT, SLIDE, NOTES = 0x03E8, 0x03EE, 0x03F0
 SLIDE_ATOM, SLIDE_PERSIST = 0x03EF, 0x03F3
-SLIDE_LIST, DRAWING = 0x0FF0, 0x040C
+SLIDE_LIST, DRAWING, SLIDE_INFO = 0x0FF0, 0x040C, 0x03F9
 TEXT_HEADER, TEXT_CHARS, TEXT_BYTES = 0x0F9F, 0x0FA0, 0x0FA8
 TEXT_REFERENCE = 0x0F9E
 STRING, HEADERS_FOOTERS, COMMENT = 0x0FBA, 0x0FD9, 0x2EE0
@@ -170,8 +170,9 @@ _TITLE_SLIDE = 6
 _OTHER = 4
 _TEXTS = (TEXT_HEADER, TEXT_CHARS, TEXT_BYTES, TEXT_REFERENCE)
 _TABLE_PROPERTY = 0x039F
+# Where the flags of a slide's show are, and the one that leaves it out.
+_INFO_FLAGS, _HIDDEN = 10, 0x0004
 _ANCHOR = struct.Struct("<ii")
-_BORDER = " | "
 # Strings of headers and footers: the date, the header, the footer.
 _FOOTER_STRINGS = {0, 1, 2}
 _AUTHOR, _SAID = 0, 1
@@ -195,7 +196,8 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
 @dataclass(frozen=True, slots=True)
 class _Text:
     kind: int
-    text: str
+    text: str = ""
+    table: Table | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,12 +263,14 @@ class _Reader:
                 if text.kind == _TITLE_SLIDE and not self.title:
                     self.title = " ".join(text.text.split())
             else:
-                slide.blocks.append(text.text)
+                slide.blocks.append(text.table or text.text)
         atom = next((r for r in self._file.children(record) if r.kind == SLIDE_ATOM), None)
         notes = self._notes.get(self._file.number(atom, 16))
         if notes:
             page = self._file.object(notes.stored, NOTES)
-            slide.notes = [text.text for text in self._drawn(page, notes.texts)[0]]
+            slide.notes = [text.text for text in self._drawn(page, notes.texts)[0] if text.text]
+        infos = (r for r in self._file.children(record) if r.kind == SLIDE_INFO)
+        slide.is_hidden = any(self._file.number(r, _INFO_FLAGS) & _HIDDEN for r in infos)
         slide.footers = list(self._footers(record))
         slide.comments = list(self._comments(record))
         return slide
@@ -280,7 +284,7 @@ class _Reader:
         for drawing in self._file.children(record):
             if drawing.kind == DRAWING:
                 self._collect(drawing, outline, texts, used)
-        return [text for text in texts if text.text.strip() not in _FIELDS], used
+        return [text for text in texts if text.table or text.text.strip() not in _FIELDS], used
 
     def _collect(
         self,
@@ -293,7 +297,7 @@ class _Reader:
         kind = _OTHER
         for item in self._file.descendants(record, GROUP, *_TEXTS):
             if item.kind == GROUP and self._is_table(item):
-                texts.append(_Text(_OTHER, self._rows(item)))
+                texts.append(_Text(_OTHER, table=Table(self._rows(item))))
             elif item.kind == GROUP and depth < _MAX_DEPTH:
                 self._collect(item, outline, texts, used, depth + 1)
             elif item.kind == TEXT_HEADER:
@@ -317,7 +321,7 @@ class _Reader:
                 return any(number & 0x3FFF == _TABLE_PROPERTY for number in numbers)
         return False
 
-    def _rows(self, group: Record) -> str:
+    def _rows(self, group: Record) -> list[list[str]]:
         """The cells of a table, which are shapes, put into rows by where they are drawn."""
         rows: dict[int, list[tuple[int, str]]] = {}
         for shape in self._file.children(group):
@@ -330,10 +334,7 @@ class _Reader:
                 # Lines of the grid are shapes too, but no cells.
                 if next(self._file.descendants(shape, TEXT_BOX), None):
                     rows.setdefault(top, []).append((left, text))
-        lines = (
-            _BORDER.join(text for _, text in sorted(cells)) for _, cells in sorted(rows.items())
-        )
-        return "\n".join(line.strip() for line in lines if line.strip(_BORDER))
+        return [[text for _, text in sorted(cells)] for _, cells in sorted(rows.items())]
 
     def _footers(self, record: Record | None) -> Iterator[str]:
         for found in self._file.children(record):

@@ -6,11 +6,13 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import itemgetter
 
 from desktop_rag.ingest.read.foundation.addresses import address_of_field, behind
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter, is_for_layout
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import encrypted
+from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.ole import Container
 from desktop_rag.ingest.read.foundation.source_file import WORD, SourceFile, Unreadable, too_old
 
@@ -127,7 +129,11 @@ _ANCIENT_MAGICS = {0xA59B, 0xA5DB}
 _FIRST_WORD_97 = 0xC1
 _ENCRYPTED, _TABLE_1, _COMPLEX = 0x0100, 0x0200, 0x0004
 _PAGE_BYTES = 512
-_CHARACTER_DELETED = 0x0800
+# Properties of characters: deleted, hidden, crossed out once and twice, raised or lowered.
+_CHARACTER_DELETED, _HIDDEN, _CROSSED_OUT = 0x0800, 0x083C, {0x0837, 0x2A53}
+_RAISED_OR_LOWERED, _RAISED, _LOWERED = 0x2A48, 1, 2
+# What says "not as in the style", which is not looked up.
+_ON = {1, 0x81}
 _COMPRESSED = 1 << 30
 _PIECE_TABLE, _PROPERTIES = 2, 1
 # Where the pairs (offset, length) of the header begin, and which of them are read.
@@ -199,7 +205,7 @@ class OldWordFile:
     def text(self, part: str) -> tuple[int, str]:
         """The offset of a part of the text, in characters, and the part.
 
-        DELETED stands for characters that were deleted while changes were tracked.
+        DELETED stands for characters that are hidden, or were deleted while changes were tracked.
         """
         start = 0
         for name, count in self._counts.items():
@@ -207,6 +213,18 @@ class OldWordFile:
                 return start, self._text[start : start + count]
             start += count
         raise KeyError(part)
+
+    def shown(self, text: str, start: int) -> str:
+        """A stretch of the text that begins at this character, as its letters look."""
+        pieces: list[tuple[str, Look]] = []
+        done, end = start, start + len(text)
+        for begin, stop, look in self._looks[bisect_right(self._look_ends, start) :]:
+            if begin >= end:
+                break
+            first, last = max(begin, done) - start, min(stop, end) - start
+            pieces += [(text[done - start : first], PLAIN), (text[first:last], look)]
+            done = start + last
+        return in_looks([*pieces, (text[done - start :], PLAIN)]) if pieces else text
 
     def paragraph(self, position: int) -> Paragraph | None:
         """The properties of the paragraph whose mark is at this character, None without any."""
@@ -272,11 +290,10 @@ class OldWordFile:
     def _decoded(self) -> str:
         """The whole text, a character for each position, deleted ones replaced."""
         self._piece_starts = [piece.start for piece in self._pieces]
-        deleted = [
-            (start, end)
-            for start, end, grpprl in _runs(self._stream, self._at(_CHARACTERS), width=1)
-            if any(code == _CHARACTER_DELETED and value for code, value in sprms(grpprl))
-        ]
+        runs = _runs(self._stream, self._at(_CHARACTERS), width=1)
+        found = ((start, end, look) for start, end, g in runs if (look := _look(g)))
+        looks = sorted(found, key=itemgetter(0))
+        self._looks: list[tuple[int, int, Look]] = []
         texts: list[str] = []
         at = 0
         for piece in self._pieces:
@@ -290,29 +307,46 @@ class OldWordFile:
                 )
             # A gap is no text, and what the file is too short for is missing.
             texts.append(DELETED * (piece.start - at))
-            texts.append(_without(text, piece, deleted))
+            done = 0
+            for start, end, look in _stretches(piece, len(text), looks):
+                if look.is_hidden:
+                    texts += [text[done:start], DELETED * (end - start)]
+                    done = end
+                else:
+                    self._looks.append((piece.start + start, piece.start + end, look))
+            texts.append(text[done:])
             at = piece.start + len(text)
+        self._look_ends = [end for _, end, _ in self._looks]
         return "".join(texts)
 
 
-def _without(text: str, piece: _Piece, deleted: list[tuple[int, int]]) -> str:
-    """The text of a piece with the deleted stretches of the file replaced."""
-    if not deleted:
-        return text
-    kept: list[str] = []
+def _stretches(
+    piece: _Piece, length: int, looks: list[tuple[int, int, Look]]
+) -> Iterator[tuple[int, int, Look]]:
+    """The characters of a piece that have a look of their own, from its beginning, in order."""
     done = 0
-    index = max(bisect_right(deleted, (piece.offset, 0)) - 1, 0)
-    while index < len(deleted) and done < len(text):
-        start, end = (
-            min(max((offset - piece.offset) // piece.char_bytes, done), len(text))
-            for offset in deleted[index]
+    last = piece.offset + length * piece.char_bytes
+    first = max(bisect_right(looks, piece.offset, key=itemgetter(0)) - 1, 0)
+    for start, end, look in looks[first : bisect_right(looks, last, key=itemgetter(0))]:
+        begin, stop = (
+            min(max((offset - piece.offset) // piece.char_bytes, done), length)
+            for offset in (start, end)
         )
-        kept += [text[done:start], DELETED * (end - start)]
-        done = max(end, done)
-        if deleted[index][0] > piece.offset + len(text) * piece.char_bytes:
-            break
-        index += 1
-    return "".join([*kept, text[done:]])
+        if begin < stop:
+            yield begin, stop, look
+            done = stop
+
+
+def _look(grpprl: bytes) -> Look | None:
+    """The look that properties of characters say, None for a plain one."""
+    if not grpprl:
+        return None
+    said = {code: value & 0xFF for code, value in sprms(grpprl)}
+    place = said.get(_RAISED_OR_LOWERED, 0)
+    is_hidden = bool(said.get(_CHARACTER_DELETED)) or said.get(_HIDDEN) in _ON
+    is_crossed_out = any(said.get(code) in _ON for code in _CROSSED_OUT)
+    look = Look(place == _RAISED, place == _LOWERED, is_crossed_out, is_hidden)
+    return None if look == PLAIN else look
 
 
 def _runs(stream: bytes, table: bytes, width: int) -> Iterator[tuple[int, int, bytes]]:
@@ -376,6 +410,15 @@ class _Ended:
     position: int
 
 
+@dataclass(slots=True)
+class _Field:
+    """A field that is open: its code, whether that is still going on, and where its words begin."""
+
+    code: str = ""
+    is_code: bool = True
+    words_from: int = 0
+
+
 class _Reader:
     """Writes the parts of the text one after the other, notes where they are referred to."""
 
@@ -406,16 +449,15 @@ class _Reader:
         self._blocks.finish()
 
     def _find_notes(self, part: str, references: int, entry_bytes: int, texts: int) -> None:
-        _, text = self._file.text(part)
+        start, text = self._file.text(part)
         places = self._file.positions(references, entry_bytes)[:-1]
         borders = self._file.positions(texts, 0)
         if not text or not places or len(borders) <= len(places):
             return
         self._is_noted.add(part)
         for index, place in enumerate(places):
-            note = " ".join(
-                found.text for found in _split(text[borders[index] : borders[index + 1]])
-            )
+            own = text[borders[index] : borders[index + 1]]
+            note = " ".join(found.text for found in self._split(own, start + borders[index]))
             note = " ".join(note.split())
             if part == "comments":
                 self._notes[place] = ("", f"[Comment: {note}]" if note else "")
@@ -425,14 +467,14 @@ class _Reader:
 
     def _paragraphs(self, part: str) -> Iterator[_Ended]:
         start, text = self._file.text(part)
-        return _split(text, start)
+        return self._split(text, start)
 
     def _write_main(self) -> None:
         is_after_cell = False
         start, text = self._file.text("main")
         labels = {place: label for place, (label, _) in self._notes.items()}
         waiting = sorted(self._notes, reverse=True)
-        for found in _split(text, start, labels):
+        for found in self._split(text, start, labels):
             while waiting and waiting[-1] <= found.position:
                 self._blocks.add_note(self._notes[waiting.pop()][1])
             look = self._file.paragraph(found.position)
@@ -470,42 +512,34 @@ class _Reader:
         elif row:
             self._blocks.add_row(" ".join(text for text, _ in cell) for cell in row)
 
-
-@dataclass(slots=True)
-class _Field:
-    """A field that is open: its code, whether that is still going on, and where its words begin."""
-
-    code: str = ""
-    is_code: bool = True
-    words_from: int = 0
-
-
-def _split(text: str, start: int = 0, labels: dict[int, str] | None = None) -> Iterator[_Ended]:
-    """The paragraphs, with the results of fields and without their codes."""
-    pieces: list[str] = []
-    fields: list[_Field] = []
-    done = 0
-    for control in _CONTROL.finditer(f"{text}\r"):
-        sign, place = control[0], control.start()
-        if not any(field.is_code for field in fields):
-            pieces.append(text[done:place])
-            pieces.append((labels or {}).get(start + place, "") or _SHOWN.get(sign, ""))
-        elif fields[-1].is_code:
-            fields[-1].code += text[done:place]
-        done = place + 1
-        if sign == _FIELD:
-            fields.append(_Field())
-        elif sign == _FIELD_RESULT and fields:
-            fields[-1].is_code, fields[-1].words_from = False, len(pieces)
-        elif sign == _FIELD_END and fields:
-            closed = fields.pop()
-            words = "" if closed.is_code else "".join(pieces[closed.words_from :])
-            pieces.append(behind(words, address_of_field(closed.code)))
-        elif sign in _ENDS:
-            joined = "".join(pieces)
-            # Two halves of a character, where they belong together.
-            whole = joined.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-            yield _Ended(whole, sign, start + place)
-            pieces = []
-            # A code never goes on in the next paragraph.
-            fields = [_Field(is_code=False) for _ in fields]
+    def _split(
+        self, text: str, start: int, labels: dict[int, str] | None = None
+    ) -> Iterator[_Ended]:
+        """The paragraphs, with the results of fields and without their codes."""
+        pieces: list[str] = []
+        fields: list[_Field] = []
+        done = 0
+        for control in _CONTROL.finditer(f"{text}\r"):
+            sign, place = control[0], control.start()
+            if not any(field.is_code for field in fields):
+                pieces.append(self._file.shown(text[done:place], start + done))
+                pieces.append((labels or {}).get(start + place, "") or _SHOWN.get(sign, ""))
+            elif fields[-1].is_code:
+                fields[-1].code += text[done:place]
+            done = place + 1
+            if sign == _FIELD:
+                fields.append(_Field())
+            elif sign == _FIELD_RESULT and fields:
+                fields[-1].is_code, fields[-1].words_from = False, len(pieces)
+            elif sign == _FIELD_END and fields:
+                closed = fields.pop()
+                words = "" if closed.is_code else "".join(pieces[closed.words_from :])
+                pieces.append(behind(words, address_of_field(closed.code)))
+            elif sign in _ENDS:
+                joined = "".join(pieces)
+                # Two halves of a character, where they belong together.
+                whole = joined.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+                yield _Ended(whole, sign, start + place)
+                pieces = []
+                # A code never goes on in the next paragraph.
+                fields = [_Field(is_code=False) for _ in fields]

@@ -9,6 +9,7 @@ from desktop_rag.ingest.read.foundation.addresses import address_of_field, behin
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter, is_for_layout
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
+from desktop_rag.ingest.read.foundation.ooxml import picture_text
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.office.sheet_extras import said_by
 
@@ -24,6 +25,7 @@ PARAGRAPH_ENDS = {"par", "sect", "page"}
 FLOWS = {
     "footnote": "note", "annotation": "comment", "atnauthor": "author", "listtext": "label",
     "pntext": "label", "title": "title", "shptxt": "box", "dptxbxtext": "box", "fldinst": "code",
+    "sn": "property", "sv": "value",
     **dict.fromkeys(("header", "headerl", "headerr", "headerf"), "margin"),
     **dict.fromkeys(("footer", "footerl", "footerr", "footerf"), "margin"),
 }  # fmt: skip
@@ -35,7 +37,8 @@ SKIPPED = {
     "aftncn", "ftnsep", "ftnsepc", "ftncn",
 }  # fmt: skip
 # Groups in which others are looked for although they are optional.
-ENTERED = {"shpinst", "do", "upr", "info"}
+ENTERED = {"shpinst", "do", "upr", "info", "pict", "picprop"}
+_OF_SHAPES = {"box", "property", "value"}
 
 
 @dataclass(slots=True)
@@ -201,6 +204,9 @@ class _Reader:
         self._note_count = 0
         self._target = ""
         self._boxes: list[str] = []
+        # Of a shape: the property whose value follows, and whether it is hidden.
+        self._property = ""
+        self._is_unseen = False
         self._margins: list[str] = []
         self._cell: list[str] = []
         self._row: list[list[str]] = []
@@ -312,13 +318,14 @@ class _Reader:
         else:
             state.is_skipped = True
             state.is_entered = state.is_entered or word in ENTERED
+            self._is_unseen &= word not in ENTERED
 
     def _may_open(self, word: str) -> bool:
         """Inside a skipped group only the title and text boxes are read."""
         if word == "title":
             return self._state.is_entered
-        is_box = self._state.is_entered and FLOWS[word] == "box"
-        return is_box or not self._state.is_skipped
+        is_of_shape = self._state.is_entered and FLOWS[word] in _OF_SHAPES
+        return is_of_shape or not self._state.is_skipped
 
     def _open(self, kind: str) -> None:
         self._state.flow = self._state.opened = Flow(kind)
@@ -421,16 +428,18 @@ class _Reader:
                 self._blocks.add_note(f"[{self._note_count}] {text}")
             case "comment":
                 self._blocks.add_note(f"[Comment{said_by(self._author, '')}: {text}]")
-            case "author":
-                self._author = text
-            case "label":
-                self._label = text
+            case "author" | "label" | "property":
+                setattr(self, f"_{kind}", text)
             case "title":
                 self.title = one_line(text) or self.title
             case "code":
                 self._target = address_of_field(text)
             case "box":
-                self._boxes.append(text)
+                self._boxes.append("" if self._is_unseen else text)
+            case "value":
+                self._is_unseen |= self._property == "fHidden" and text != "0"
+                is_said = self._property == "wzDescription"
+                self._boxes.append(picture_text(text) if is_said else "")
             case "margin":
                 self._margins += text.split("\n")
             case _:

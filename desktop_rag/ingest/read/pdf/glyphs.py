@@ -32,6 +32,8 @@ _WORD = re.compile(r"\S+")
 # Boxes that are empty or ticked.
 BOXES = ("☐", "☒")
 _OVERLAP_PT = 2
+# As far above a field may its label stand.
+_LABEL_PT = 12
 _LINK_BYTES = 4000
 _MAX_PLACES = 300
 
@@ -115,7 +117,7 @@ def filled_in(glyphs: "Glyphs", text: str, fields: Sequence[Placed]) -> Iterator
         is_before = before and (not behind or field.left - before[0] < behind[0] - field.right)
         if behind and not is_before and field.text in BOXES:
             added[behind[1]] = f"{added.get(behind[1], '')}{field.text} "
-        elif before:
+        elif before or (before := _label_above(field, words)):
             added[before[1]] = f"{added.get(before[1], '')} {field.text}"
         else:
             continue
@@ -123,6 +125,17 @@ def filled_in(glyphs: "Glyphs", text: str, fields: Sequence[Placed]) -> Iterator
             yield Edit(*span, "")
     for offset, said in added.items():
         yield Edit(offset, offset, said)
+
+
+def _label_above(
+    field: Placed, words: Sequence[tuple[float, float, float, int, int]]
+) -> tuple[float, int] | None:
+    """The last word, as its right side and end, of the nearest line that stands over a field."""
+    near = field.top + _LABEL_PT
+    over = [word for word in words if field.top < word[2] <= near]
+    over = [w for w in over if field.left - _OVERLAP_PT <= w[0] < field.right]
+    lowest = min((word[2] for word in over), default=0.0)
+    return max(((w[1], w[4]) for w in over if w[2] <= lowest + _OVERLAP_PT), default=None)
 
 
 class Glyphs:

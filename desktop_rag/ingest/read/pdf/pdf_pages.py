@@ -5,7 +5,7 @@ Native code on foreign bytes; runs in the parser process.
 
 import ctypes
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
@@ -136,6 +136,7 @@ _MAX_FAILED_IN_A_ROW = 2000
 _MAX_ATTACHED_BYTES = 200_000_000
 _POINTS_PER_INCH = 72
 _MAX_ADDRESS_BYTES = 4000
+_MAX_NAME_CHARS = 200
 _OCR_DPI = 200
 
 
@@ -192,6 +193,8 @@ def _page_text(
     links: list[Placed] = []
     fields: list[Placed] = []
     page = load_page(document, index, draft, notes, links, fields)
+    if off := second.layers_off:
+        _leave_out(page, off)
     text, tables = _text(page, links, fields)
     state = _state(page, text)
     if state is not PageState.TEXT:
@@ -204,6 +207,36 @@ def _page_text(
         text = "\n".join(filter(None, [text.rstrip(), *missing]))
         state = PageState.TEXT if state is PageState.BLANK else state
     return PageText(text, state, _label(document, index), tables)
+
+
+def _leave_out(page: "PdfPage", off: Set[str]) -> None:
+    """Take what stands on layers that are switched off from a page."""
+    import pypdfium2.raw as pdfium
+
+    for item in list(_objects(page)):
+        for number in range(pdfium.FPDFPageObj_CountMarks(item)):
+            mark = pdfium.FPDFPageObj_GetMark(item, number)
+            if _layer(mark) in off:
+                pdfium.FPDFPageObj_SetIsActive(item, False)
+
+
+def _layer(mark: object) -> str:
+    """The name of the layer that a mark of an object is of, "" for other marks."""
+    import pypdfium2.raw as pdfium
+
+    size = ctypes.c_ulong()
+    buffer = ctypes.create_string_buffer(2 * _MAX_NAME_CHARS)
+    units = ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort))
+    for get in (
+        pdfium.FPDFPageObjMark_GetName,
+        lambda mark, *room: pdfium.FPDFPageObjMark_GetParamStringValue(mark, b"Name", *room),
+    ):
+        if not get(mark, units, len(buffer), size):
+            return ""
+        said = buffer.raw[: max(size.value, 2) - 2].decode("utf-16-le", "replace")
+        if get is pdfium.FPDFPageObjMark_GetName and said != "OC":
+            return ""
+    return said
 
 
 def load_page(
@@ -286,12 +319,8 @@ def _is_drawn_on(page: "PdfPage") -> bool:
     """True when the page has a picture, or lines that may be the outlines of letters."""
     import pypdfium2.raw as pdfium
 
-    objects = (
-        pdfium.FPDFPage_GetObject(page, index)
-        for index in range(pdfium.FPDFPage_CountObjects(page))
-    )
     segments = 0
-    for item in islice(_flat(objects, depth=0), _MAX_OBJECTS):
+    for item in islice(_objects(page), _MAX_OBJECTS):
         kind = pdfium.FPDFPageObj_GetType(item)
         if kind == pdfium.FPDF_PAGEOBJ_PATH:
             segments += pdfium.FPDFPath_CountSegments(item)
@@ -300,8 +329,15 @@ def _is_drawn_on(page: "PdfPage") -> bool:
     return False
 
 
-def _flat(objects: Iterable[Any], depth: int) -> Iterator[Any]:
+def _objects(page: "PdfPage") -> Iterator[Any]:
     """The objects on a page, with those inside groups."""
+    import pypdfium2.raw as pdfium
+
+    count = pdfium.FPDFPage_CountObjects(page)
+    return _flat((pdfium.FPDFPage_GetObject(page, index) for index in range(count)), depth=0)
+
+
+def _flat(objects: Iterable[Any], depth: int) -> Iterator[Any]:
     import pypdfium2.raw as pdfium
 
     for item in objects:

@@ -129,6 +129,37 @@ def make_placed(*pages: Sequence[tuple[float, float, str]]) -> bytes:
     return _written([item.encode() for item in objects])
 
 
+def make_layered(*, is_packed: bool = False) -> bytes:
+    """A page with a line on a layer that is shown, and one on a layer that is switched off.
+
+    Packed, what names the layers is in a stream of objects.
+    """
+    drawing = (
+        "BT /F1 10 Tf 50 800 Td (Offer.) Tj 0 -20 Td /OC /On BDC (Net price 740.) Tj EMC"
+        " 0 -20 Td /OC /Off BDC (Draft price 690.) Tj EMC 0 -20 Td (Thanks.) Tj ET"
+    )
+    resources = "/Font << /F1 4 0 R >> /Properties << /On 6 0 R /Off 7 0 R >>"
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R /OCProperties 8 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        (
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 5 0 R"
+            f" /Resources << {resources} >> >>"
+        ),
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        f"<< /Length {len(drawing)} >>\nstream\n{drawing}\nendstream",
+        "<< /Type /OCG /Name (Prices) >>",
+        "<< /Type /OCG /Name (Drafts) >>",
+        "<< /OCGs [6 0 R 7 0 R] /D << /OFF [7 0 R] >> >>",
+    ]
+    if is_packed:
+        packed = zlib.compress(b"1 0 << /OCProperties 8 0 R >>")
+        objects[0] = objects[0].replace("/OCProperties", "/OC#50roperties")
+        head = f"<< /Type /ObjStm /N 1 /First 4 /Filter /FlateDecode /Length {len(packed)} >>"
+        objects.append(f"{head}\nstream\n{packed.decode('latin-1')}\nendstream")
+    return _written([item.encode("latin-1") for item in objects])
+
+
 def _written(objects: list[bytes]) -> bytes:
     output = b"%PDF-1.7\n"
     table = b"0000000000 65535 f \n"

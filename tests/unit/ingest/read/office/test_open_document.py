@@ -215,3 +215,50 @@ def test_entities_are_refused_and_what_is_broken_is_damaged() -> None:
         with pytest.raises(Unreadable) as caught:
             parse("a.odt", make_open("text", "", more={"content.xml": content}))
         assert (caught.value.reason, caught.value.hint) == ("damaged", hint)
+
+
+OUTLINE = (
+    '<text:outline-style><text:outline-level-style text:level="1" style:num-format="I"'
+    ' style:num-suffix="."/><text:outline-level-style text:level="2" style:num-format="1"'
+    ' text:display-levels="2" text:start-value="3"/><text:outline-level-style text:level="3"'
+    ' style:num-format=""/></text:outline-style>'
+)
+
+
+def test_headings_have_the_numbers_of_the_outline() -> None:
+    def heading(level: int, text: str, said: str = "") -> str:
+        return f'<text:h text:outline-level="{level}" {said}>{text}</text:h>'
+
+    body = heading(1, "Scope") + heading(2, "Terms") + heading(2, "Fees") + heading(3, "Late")
+    body += heading(1, "Preface", 'text:is-list-header="true"') + heading(1, "Goods")
+    body += heading(2, "Delivery") + heading(2, "New", 'text:restart-numbering="true"')
+    assert [h.title for h in read(body, OUTLINE).headings] == [
+        "I. Scope", "I.3 Terms", "I.4 Fees", "Late", "Preface", "II. Goods", "II.3 Delivery",
+        "II.3 New",
+    ]  # fmt: skip
+    assert [h.title for h in read(body).headings][:2] == ["Scope", "Terms"]
+
+
+def test_items_have_the_numbers_of_the_levels_above_where_they_show_them() -> None:
+    styles = (
+        '<text:list-style style:name="N"><text:list-level-style-number text:level="1"'
+        ' style:num-format="1" style:num-suffix="." text:start-value="4"/>'
+        '<text:list-level-style-number text:level="2" style:num-format="a"'
+        ' text:display-levels="2"/></text:list-style>'
+    )
+    inner = f"<text:list><text:list-item>{paragraphs('deep')}</text:list-item></text:list>"
+    body = f'<text:list text:style-name="N"><text:list-item>{paragraphs("a")}</text:list-item>'
+    body += f"<text:list-item>{paragraphs('b')}{inner}</text:list-item></text:list>"
+    assert read(body, styles).text == "4. a\n5. b\n  5.a. deep"
+
+
+def test_the_table_of_a_slide_has_its_header() -> None:
+    def row(*texts: str) -> str:
+        cells = (f"<table:table-cell>{paragraphs(t)}</table:table-cell>" for t in texts)
+        return f"<table:table-row>{''.join(cells)}</table:table-row>"
+
+    rows = row("Depot", "Staff") + row("North", "12") + row("South", "9")
+    frame = f"<draw:frame><table:table>{rows}</table:table></draw:frame>"
+    document = parse("a.odp", make_open("presentation", f"<draw:page>{frame}</draw:page>"))
+    assert document.text == "Depot | Staff\nNorth | 12\nSouth | 9"
+    assert [h.text for h in document.table_headers] == ["Depot | Staff"]

@@ -170,3 +170,25 @@ def test_slides_without_text_have_none() -> None:
     with pytest.raises(Unreadable) as caught:
         parse("a.pptx", make_pptx(slide_xml(shape("", kind="title"))))
     assert caught.value.reason == "no text"
+
+
+def test_a_table_has_the_header_that_it_says_or_that_looks_so() -> None:
+    def frame(*rows: str, properties: str = "") -> str:
+        written = "".join(
+            "<a:tr>" + "".join(f"<a:tc><a:txBody>{lines(c)}</a:txBody></a:tc>" for c in row.split())
+            + "</a:tr>"
+            for row in rows
+        )  # fmt: skip
+        table = f"<a:tbl><a:tblPr {properties}/>{written}</a:tbl>"
+        return f"<p:graphicFrame><a:graphic>{table}</a:graphic></p:graphicFrame>"
+
+    document = read(shape("x"), frame("Depot Staff", "North 12", "South 9"), shape("y"))
+    assert document.text == "x\n\nDepot | Staff\nNorth | 12\nSouth | 9\n\ny"
+    [header] = document.table_headers
+    assert (header.text, document.text[header.start : header.end]) == (
+        "Depot | Staff",
+        "\nNorth | 12\nSouth | 9",
+    )
+    words = ("Ann Bo", "Cy Di", "Eve Flo")
+    assert read(frame(*words, properties='firstRow="1"')).table_headers[0].text == "Ann | Bo"
+    assert not read(frame(*words)).table_headers

@@ -242,3 +242,11 @@ def test_a_page_kept_in_a_part_of_its_own_is_read() -> None:
         assert part.document.text == "The valve of the tug Mirre opens at 6.5 bar."
     del parts["word/_rels/document.xml.rels"]
     assert parse("a.docx", make_zip(parts)).warnings == ("A document inside this one is not read.",)
+
+
+def test_descriptions_of_pictures_in_old_drawings_are_read() -> None:
+    pictures = '<w:shape alt="Plan of the hall"><w:imagedata w:id="r1"/></w:shape>'
+    pictures += '<w:shape><w:imagedata w:title="Map"/></w:shape><w:shape><w:imagedata/></w:shape>'
+    document = parse("a.docx", make_docx(f"<w:p><w:r><w:pict>{pictures}</w:pict></w:r></w:p>"))
+    assert document.text == "[Picture: Plan of the hall][Picture: Map]"
+    assert document.warnings == ("Pictures without a description are not read: 1.",)

@@ -29,7 +29,7 @@ def make_doc(
     paragraphs: Sequence[Para],
     parts: Mapping[str, str] | None = None,
     tables: Mapping[int, bytes] | None = None,
-    deleted: tuple[int, int] | None = None,
+    looks: bytes = b"",
     flags: int = 0,
     table_start: int = 8,
 ) -> bytes:
@@ -39,13 +39,13 @@ def make_doc(
     stream = bytearray(TEXT_OFFSET) + encoded
     stream += bytes(-len(stream) % 512)
     pages = [paragraph_page(paragraphs)]
-    if deleted:
-        pages.append(character_page(*deleted))
+    if looks:
+        pages.append(looks)
     first_page = len(stream) // 512
     stream += b"".join(pages)
     bins = [struct.pack("<3I", 0, 1 << 20, first_page + n) for n in range(len(pages))]
     found = {1: style_sheet(), 13: bins[0], 33: piece_table(len(encoded) // 2), **(tables or {})}
-    if deleted:
+    if len(pages) > 1:
         found[12] = bins[1]
     table = bytearray(table_start)
     struct.pack_into("<6H", stream, 0, 0xA5EC, 0xC1, 0, 0x409, 0, 0x0200 | flags)
@@ -169,7 +169,7 @@ def test_headers_come_last_once_and_under_no_heading() -> None:
 
 
 def test_deleted_text_is_left_out() -> None:
-    content = make_doc([Para("seen GONE seen\r")], deleted=(5, 10))
+    content = make_doc([Para("seen GONE seen\r")], looks=character_page(5, 10))
     assert parse("a.doc", content).text == "seen seen"
 
 
@@ -198,7 +198,7 @@ def test_a_file_cut_or_altered_anywhere_is_read_or_refused() -> None:
         [Para("Fees\r", HEADING_1), Para("a\7", 0, IN_TABLE), Para("\7", 0, ROW_END)],
         {"footnotes": "\2 note\r"},
         {2: struct.pack("<2IH", 1, 9, 1), 3: struct.pack("<3I", 0, 7, 8)},
-        deleted=(0, 1),
+        looks=character_page(0, 1),
     )
     for place in range(8, len(whole), 37):
         altered = whole[:place] + b"\xff\xff\xff\x7f" + whole[place + 4 :]
@@ -216,3 +216,27 @@ def test_text_before_word_6_is_too_old_not_damaged() -> None:
         "unsupported",
         "Too old: Word before version 6",
     )
+
+
+def looks_page(*looks: tuple[int, int, bytes]) -> bytes:
+    """The page that says how stretches of characters look."""
+    page, free = bytearray(512), 500
+    offsets = [
+        TEXT_OFFSET + 2 * place for place in sorted({p for a, b, _ in looks for p in (a, b)})
+    ]
+    struct.pack_into(f"<{len(offsets)}I", page, 0, *offsets)
+    for start, _, properties in looks:
+        free -= (len(properties) + 2) // 2 * 2
+        page[free : free + len(properties) + 1] = bytes([len(properties)]) + properties
+        page[4 * len(offsets) + offsets.index(TEXT_OFFSET + 2 * start)] = free // 2
+    page[511] = len(offsets) - 1
+    return bytes(page)
+
+
+def test_letters_that_are_raised_crossed_out_or_hidden() -> None:
+    text = "Turnover 482x1 million, 90 80 for secret members.\r"
+    places = [("1", b"\x48\x2a\x01"), ("90", b"\x37\x08\x01"), ("secret ", b"\x3c\x08\x01")]
+    spans = [(text.index(word), text.index(word) + len(word), p) for word, p in places]
+    content = make_doc([Para(text), Para("Next year.\r")], looks=looks_page(*spans))
+    shown = "Turnover 482x¹ million, ~~90~~ 80 for members.\n\nNext year."
+    assert parse("a.doc", content).text == shown

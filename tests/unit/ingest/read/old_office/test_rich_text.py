@@ -136,3 +136,11 @@ def test_a_file_cut_anywhere_gives_what_is_there() -> None:
     whole = rf"{{\rtf1\ansi{STYLES}\pard\s1 Fees\par one \u8364? two\par}}".encode()
     for end in range(whole.index(b"two"), len(whole)):
         assert parse("a.rtf", whole[:end]).text.startswith("Fees\n\none € t"[:9])
+
+
+def test_the_description_of_a_picture_is_read() -> None:
+    said = r"{\sp{\sn wzDescription}{\sv Plan of the hall}}{\sp{\sn wzName}{\sv Picture 3}}"
+    picture = rf"{{\*\shppict{{\pict{{\*\picprop{said}}}\pngblip 89504e47}}}}"
+    assert read(rf"before {picture}\par after\par").text == (
+        "before\n\n[Picture: Plan of the hall]\n\nafter"
+    )

@@ -172,6 +172,18 @@ def test_values_of_fields_and_states_of_boxes_stand_at_their_labels() -> None:
     assert lines == ["Name: Ann Lee", "Sum: 5000", "☒ Yes ☐ No", "The end."]
 
 
+def test_values_of_fields_stand_at_the_labels_above_them() -> None:
+    labels = [(50, 712, "First name"), (250, 712, "Street and"), (305, 712, "number")]
+    content = changed(
+        make_placed([*labels, (50, 600, "The end.")]),
+        with_annotation((50, 690, 200, 708), subtype="/Widget", ft="/Tx", T="a", V="Ann"),
+        with_annotation((250, 690, 400, 708), subtype="/Widget", ft="/Tx", T="b", V="Elm 7"),
+        with_annotation((50, 400, 200, 418), subtype="/Widget", ft="/Tx", T="c", V="alone"),
+    )
+    lines = parse("a.pdf", content).text.rstrip().split("\n")
+    assert lines == ["First name Ann Street and number Elm 7", "The end.", "alone"]
+
+
 def test_a_page_with_nothing_but_a_comment_is_read() -> None:
     content = changed(make_pdf([""]), with_annotation(subtype="/Text", Contents="Call back"))
     assert parse("a.pdf", content).text.strip() == "[Comment: Call back]"
