@@ -28,9 +28,8 @@ from desktop_rag.answer.counting.count_answer import CountAnswer
 from desktop_rag.answer.counting.counted_set import CountedSets
 from desktop_rag.answer.counting.counting_words import asks_for_rows, counting_language
 from desktop_rag.answer.endpoints.chat_models import ChatModels
-from desktop_rag.answer.map_reduce.few_files import FewFiles, says_nothing
+from desktop_rag.answer.map_reduce.file_answers import FewFiles, Summaries, says_nothing
 from desktop_rag.answer.map_reduce.map_reduce import MapReduce
-from desktop_rag.answer.map_reduce.summaries import Summaries
 from desktop_rag.answer.prompting.prompt import (
     IMAGE_TOKENS,
     WITHOUT_DOCUMENTS,

@@ -19,7 +19,7 @@ from desktop_rag.answer.conversations.personal import Personal
 from desktop_rag.answer.conversations.unstored_chats import UnstoredChats
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.endpoints.helper_job import CancelWhen
-from desktop_rag.answer.map_reduce.few_files import MOST_FILES
+from desktop_rag.answer.map_reduce.file_answers import MOST_FILES
 from desktop_rag.answer.post_answer.post_answer_jobs import NO_LIMIT, AnswerContext, PostAnswerJobs
 from desktop_rag.answer.post_answer.suggested_questions import FollowUps
 from desktop_rag.answer.prompting.prompt import Prompt
