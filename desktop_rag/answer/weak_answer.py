@@ -8,7 +8,6 @@ sentence is checked before anyone sees it, and the citations are the app's. Work
 import re
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from desktop_rag.answer.checking.answer_claims import CheckClaim, claims_of, plain_sentence
 from desktop_rag.answer.citing.citations import cited_sentences, citing_sentences, normalise
@@ -18,7 +17,7 @@ from desktop_rag.answer.writing.answer_texts import texts_for
 from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest
 from desktop_rag.answer.writing.extractive_answer import quoted
 from desktop_rag.core.claims import Verdict
-from desktop_rag.core.conversation import AnswerEvent, SearchNotes, SourceRef, TextDelta
+from desktop_rag.core.conversation import AnswerEvent, SourceRef, TextDelta
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.models.ports import ChatModel
@@ -55,7 +54,7 @@ def add_words(
     try:
         written = yield from generate_telling(model, turns, request.cancel, most_chars=_MOST_CHARS)
     except AppError as error:
-        _note(draft, hints=(f"{told(error.title)} {told(error.hint)}".strip(),))
+        draft.note(f"{told(error.title)} {told(error.hint)}".strip())
         return
     text, is_cut = without_circles(_without_prompt(written, fence))
     quotes = [quote for sentences in shown.values() for quote in sentences]
@@ -73,18 +72,13 @@ def add_words(
                 model=model.name,
             )
         )
-    _note(draft, hints=tuple(hints), unbacked=unbacked)
+    draft.note(*hints, unbacked=unbacked)
     if backed:
         texts = texts_for(request.question, request.setup.settings.preferences.language)
         lead = texts.said("model_adds", model=quoted(model.name))
         added = f"\n\n{lead} {' '.join(backed)}"
         draft.text += added
         yield TextDelta(added)
-
-
-def _note(draft: AnswerDraft, *, hints: tuple[str, ...], unbacked: tuple[str, ...] = ()) -> None:
-    notes = draft.notes or SearchNotes()
-    draft.notes = replace(notes, hints=(*notes.hints, *hints), unbacked=unbacked)
 
 
 def _without_prompt(text: str, fence: str) -> str:

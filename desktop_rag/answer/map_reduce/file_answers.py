@@ -36,13 +36,7 @@ from desktop_rag.answer.sources.source_merging import choose_sources
 from desktop_rag.answer.writing.answer_texts import AnswerTexts, texts_for
 from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest
 from desktop_rag.answer.writing.extractive_answer import central_sentences, excerpts
-from desktop_rag.core.conversation import (
-    AnswerEvent,
-    AnswerWaits,
-    SearchNotes,
-    SourceRef,
-    TextDelta,
-)
+from desktop_rag.core.conversation import AnswerEvent, AnswerWaits, SourceRef, TextDelta
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.query import Query
@@ -132,9 +126,7 @@ class FewFiles:
         finally:
             if not draft.text.strip():
                 draft.text, draft.sources = text, sources
-                notes = draft.notes or SearchNotes()
-                said = tr("The whole text was read as well.")
-                draft.notes = replace(notes, hints=(*notes.hints, said))
+                draft.note(tr("The whole text was read as well."))
 
     # --- by the best passages of each file -------------------------------------------------------
 

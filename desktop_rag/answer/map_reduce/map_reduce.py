@@ -24,7 +24,6 @@ from desktop_rag.core.conversation import (
     AnswerWaits,
     FileAsked,
     FileCounts,
-    SearchNotes,
     SourceRef,
     SourcesFound,
     TextDelta,
@@ -129,7 +128,9 @@ class MapReduce:
                 if style.is_asked
                 else FileCounts(many, len(read))
             )
-            draft.notes = _with_counts(draft.notes, counts, asked, len(parts), style.noun)
+            is_cut = asked < len(parts) and not counts.total
+            hints = [_only_asked(asked, len(parts), style.noun)] if is_cut else []
+            draft.note(*hints, files=counts)
         yield TextDelta(listed)
 
     def _combined(
@@ -262,19 +263,10 @@ def _renumbered(text: str, numbers: dict[int, int]) -> str:
     return "".join([*parts, text[done:]])
 
 
-def _with_counts(
-    notes: SearchNotes | None, counts: FileCounts, asked: int, total: int, noun: str
-) -> SearchNotes:
-    notes = notes or SearchNotes()
-    hints = notes.hints
-    if asked < total and not counts.total:
-        only = (
-            tr("Only {asked:,} of {total:,} files were asked.", asked=asked, total=total)
-            if noun == "files"
-            else tr("Only {asked:,} of {total:,} parts were asked.", asked=asked, total=total)
-        )
-        hints = (*hints, only)
-    return replace(notes, hints=hints, files=counts)
+def _only_asked(asked: int, total: int, noun: str) -> str:
+    if noun == "files":
+        return tr("Only {asked:,} of {total:,} files were asked.", asked=asked, total=total)
+    return tr("Only {asked:,} of {total:,} parts were asked.", asked=asked, total=total)
 
 
 # At most half of the context, and no more than this: models overlook the middle of long texts.

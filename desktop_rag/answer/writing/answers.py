@@ -165,6 +165,18 @@ class AnswerDraft:
             matched = max(self.notes.files.matched, read)
             self.notes = replace(self.notes, files=FileCounts(matched, read))
 
+    def note(
+        self, *hints: str, files: FileCounts | None = None, unbacked: tuple[str, ...] = ()
+    ) -> None:
+        """Add hints to the notes, and set what else is given."""
+        notes = self.notes or SearchNotes()
+        self.notes = replace(
+            notes,
+            hints=(*notes.hints, *hints),
+            files=files or notes.files,
+            unbacked=unbacked or notes.unbacked,
+        )
+
     def message(self, state: MessageState, title: str = "", hint: str = "") -> Message:
         """The finished message, its citations checked and located."""
         sourced, own = split_own_knowledge(self.text) if self.is_open else (self.text, "")
