@@ -8,19 +8,13 @@ the next change.
 import logging
 import threading
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from time import time
 
 from desktop_rag.core.changes import Changes
-from desktop_rag.core.conversation import (
-    Conversation,
-    Feedback,
-    GivenFeedback,
-    Message,
-    MessagesStored,
-)
+from desktop_rag.core.conversation import Conversation, Feedback, Message, MessagesStored
 from desktop_rag.core.errors import AppError, DiskError
 from desktop_rag.store.contract.records import ConversationStore
 
@@ -51,6 +45,9 @@ class UnstoredChats:
     ) -> None:
         """A MessagesStored is published to `changes` when messages that waited are stored."""
         self._store = store
+        # Nothing that waits changes these.
+        self.containing, self.places_of = store.containing, store.places_of
+        self.feedback_log, self.all_feedback = store.feedback_log, store.all_feedback
         self._changes = changes
         self._retry_s = retry_s
         self._lock = threading.RLock()
@@ -195,10 +192,6 @@ class UnstoredChats:
             fresh = [c for c in self._ahead.values() if c.conversation_id in self._new]
             return [*reversed(fresh), *self._store.all()]
 
-    def containing(self, text: str) -> frozenset[str]:
-        """The ids of conversations that are not hidden and have this text in a title or message."""
-        return self._store.containing(text)
-
     def messages(self, conversation_id: str) -> list[Message]:
         """The messages in order, those that wait marked as unstored."""
         with self._lock:
@@ -212,18 +205,6 @@ class UnstoredChats:
                     else:
                         found.append(message)
             return found
-
-    def feedback_log(self, message_id: str) -> list[tuple[float, Feedback]]:
-        """All feedback on an answer with its time, the oldest first."""
-        return self._store.feedback_log(message_id)
-
-    def all_feedback(self) -> list[GivenFeedback]:
-        """All feedback that was ever given."""
-        return self._store.all_feedback()
-
-    def places_of(self, id_starts: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Conversation and model of the messages whose ids begin like this, unless hidden."""
-        return self._store.places_of(id_starts)
 
     def remove_message(self, message_id: str) -> int:
         """Remove a message with its sources; returns its position among the others."""

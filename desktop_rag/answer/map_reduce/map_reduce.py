@@ -115,7 +115,7 @@ class MapReduce:
                 yield from self._combined(draft, findings, style.combine, model, cancel)
         finally:
             # Also when the endpoint failed: the findings so far are not lost.
-            listed = findings.listed()
+            listed = "\n\n".join(findings.texts)
             if listed:
                 listed = style.framed(listed, len(findings.documents))
                 draft.nearest = ()
@@ -229,9 +229,6 @@ class _Findings:
             text = f"{text} [{before + 1}]"
         self.texts.append(_titled(quoted(" ".join(part.title.split())), text.strip()))
         self.documents.add(part.document_id)
-
-    def listed(self) -> str:
-        return "\n\n".join(self.texts)
 
     def within(self, most_tokens: int, count_tokens: CountTokens) -> str:
         kept: list[str] = []
