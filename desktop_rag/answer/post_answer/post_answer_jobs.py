@@ -22,7 +22,7 @@ from desktop_rag.answer.citing.citations import CitedSentence, normalise
 from desktop_rag.answer.conversations.unstored_chats import UnstoredChats
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.endpoints.helper_job import LIMIT_S, CancelWhen, generate
-from desktop_rag.answer.post_answer.suggested_questions import FollowUps
+from desktop_rag.answer.post_answer.suggested_questions import FollowUps, on_one_line
 from desktop_rag.answer.prompting.prompt import fenced
 from desktop_rag.answer.sources.source_headings import SourceHeadings
 from desktop_rag.core.claims import CheckedClaim, Claim
@@ -70,16 +70,13 @@ def proposed_title(
 ) -> str:
     """The title that the model proposes, "" for none that can be used; AppError as `generate`."""
     said, fence = normalise(answer.text, frozenset())[0], secrets.token_hex(8)
-    given = f"Question: {_line(question)}\n\nAnswer: {_line(said)}"
+    asked, told = (on_one_line(text, _LONGEST_GIVEN_CHARS) for text in (question, said))
+    given = f"Question: {asked}\n\nAnswer: {told}"
     turns = [ChatTurn("system", _INSTRUCTIONS), ChatTurn("user", fenced("data", given, fence))]
     written = generate(model, turns, cancel, most_chars=_MOST_CHARS, limit_s=limit_s)
     line = next((line for line in written.splitlines() if line.strip()), "")
     title = _MARKS.sub("", " ".join(line.split()).strip(_AROUND)).strip(_AROUND)
     return title if any(map(str.isalnum, title)) and len(title) <= LONGEST_TITLE else ""
-
-
-def _line(text: str) -> str:
-    return " ".join(text[: 2 * _LONGEST_GIVEN_CHARS].split())[:_LONGEST_GIVEN_CHARS]
 
 
 T = TypeVar("T")

@@ -446,16 +446,17 @@ def proposed_by(
 def _quoted(question: str, answer: Message, fence: str) -> str:
     said = normalise(answer.text, frozenset())[0]
     parts = [
-        f"Question: {_line(question, _LONGEST_SOURCE_CHARS)}",
-        f"Answer: {_line(said, _LONGEST_ANSWER_CHARS)}",
+        f"Question: {on_one_line(question, _LONGEST_SOURCE_CHARS)}",
+        f"Answer: {on_one_line(said, _LONGEST_ANSWER_CHARS)}",
         *(f"Passage: {_shown(source)}" for source in answer.sources[:_SOURCES]),
     ]
     return fenced("data", "\n\n".join(parts), fence)
 
 
 def _shown(source: SourceRef) -> str:
-    return _line(f"({source.title}) {source.text}", _LONGEST_SOURCE_CHARS)
+    return on_one_line(f"({source.title}) {source.text}", _LONGEST_SOURCE_CHARS)
 
 
-def _line(text: str, most_chars: int) -> str:
+def on_one_line(text: str, most_chars: int) -> str:
+    """The beginning of a text, on one line."""
     return " ".join(text[: 2 * most_chars].split())[:most_chars]

@@ -309,15 +309,11 @@ class Retriever:
         terms_of = partial(self.reader.alternatives, readable=reach.readable)
         excluded = tuple(dict.fromkeys((*asked.excluded, *reach.limits.excluded)))
         single = {word: found for word in excluded if len(found := terms_of(word)) == 1}
-        scope = Scope(
-            collection_ids=reach.collection_ids or None,
-            document_ids=reach.document_ids,
+        scope = replace(
+            _reached(reach),
             filters=asked.filters,
             limits=reach.limits.filters,
-            attached=reach.attached,
-            about=reach.about,
             but=reach.but,
-            readable=reach.readable,
             required=terms_of(" ".join(asked.phrases)),
             excluded=tuple(terms for found in single.values() for terms in found),
         )
@@ -340,6 +336,7 @@ def _best_of_each(candidates: Candidates, is_sure: Callable[[int], bool]) -> lis
 
 
 def _reached(reach: SearchScope) -> Scope:
+    """The documents in reach, whatever the filters of a query and its limits."""
     return Scope(
         collection_ids=reach.collection_ids or None,
         document_ids=reach.document_ids,
