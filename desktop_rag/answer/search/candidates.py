@@ -248,19 +248,19 @@ class CandidateSearch:
         if not asked:
             return None
         weights = reading.words
-        found, named = run_in_parallel(
+        (best, compared), named = run_in_parallel(
             lambda: self._first(weights, asked, limit, scope),
             lambda: scope.of_documents(self.named_by(question.text, scope)),
         )
         if named:
-            own = self._first(weights, asked, _NAMED_DEPTH, named)
-            found = _First(found.best | own.best, _pairwise(found.compared, own.compared))
+            more, others = self._first(weights, asked, _NAMED_DEPTH, named)
+            best, compared = best | more, _pairwise(compared, others)
         # An embedder without any chunk has no vectors in this scope.
-        answering = [pair for pair in zip(asked, found.compared, strict=True) if pair[1].chunk_ids]
+        answering = [pair for pair in zip(asked, compared, strict=True) if pair[1].chunk_ids]
         if not answering:
             return None
         near = {chunk_id for _, held in answering for chunk_id in held.chunk_ids}
-        ids = tuple(sorted(found.best.keys() | near))
+        ids = tuple(sorted(best.keys() | near))
         lexical, answers = run_in_parallel(
             lambda: self._lexical.scores(weights, ids),
             lambda: [model.answer(held) for model, held in answering],
@@ -275,21 +275,15 @@ class CandidateSearch:
         none can answer; None when none reads it.
         """
         answering, language = self._answering(), _language_of(question)
-        read = (
-            [(other, None)]
-            if other and not answering
-            else [
-                (i.embedder, i.questions)
-                for i in answering
-                if i.questions is None or language in i.questions
-            ]
-        )
+        known = (i for i in answering if i.questions is None or language in i.questions)
+        read = [(index.embedder, index.questions) for index in known]
+        read = [(other, None)] if other and not answering else read
         return Meaning(question.text, language, read, self._calibration) if read else None
 
     def _first(
         self, weights: Weights, asked: Sequence["_Model"], limit: int, scope: Scope
-    ) -> "_First":
-        """The top of both rankings in a scope, compared by each embedder."""
+    ) -> tuple[dict[int, float], list[VectorMatches]]:
+        """The top of both rankings in a scope: the scores by words, and each embedder's vectors."""
 
         def by_words() -> tuple[dict[int, float], list[VectorMatches]]:
             best = dict(self._lexical.best(weights, limit, scope))
@@ -298,7 +292,7 @@ class CandidateSearch:
         (best, others), nearest = run_in_parallel(
             by_words, lambda: [model.nearest(limit, scope) for model in asked]
         )
-        return _First(best, _pairwise(nearest, others))
+        return best, _pairwise(nearest, others)
 
     def _asked(self, text: str, language: str, scope: Scope) -> list["_Model"]:
         """The embedders that answer for a part of the scope, with the vector of the question."""
@@ -397,14 +391,6 @@ class CandidateSearch:
     def _of_named(self, ids: Sequence[int], named: Scope | None) -> Scores:
         inside = self._lexical.in_scope(ids, named) if named else frozenset[int]()
         return _array(float(i in inside) for i in ids)
-
-
-@dataclass(frozen=True, slots=True)
-class _First:
-    """The top of a scope: chunk id → score by words, and the vectors of each embedder."""
-
-    best: dict[int, float]
-    compared: list[VectorMatches]
 
 
 @dataclass(frozen=True, slots=True)
