@@ -216,6 +216,9 @@ class Indexer(BackgroundPart):
                 if not self._background.may_go_on():
                     break
         self._flush(batch)
+        if self._background.may_go_on() and (told := self._encodings.told_by_now()):
+            self._changed(self._documents.requeue(told))
+            self.submit(told)
         if self._elsewhere:
             self._background.closing.wait(_OTHERS_S)
         self._put_back()

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from desktop_rag.core.domain import Document, DocumentState, Source
-from desktop_rag.core.parsed import EncodingHints
+from desktop_rag.core.parsed import ENCODING_GUESSED, EncodingHints
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 from desktop_rag.store.contract.documents import DocumentStore
 
@@ -40,6 +40,10 @@ class TextEncodings:
         self._files: dict[_Place, list[Path]] = {}
         self._listed: set[str] = set()
         self._known: dict[_Place, tuple[str, ...]] = {}
+        # The folders that were read from, and the guesses, each with what its neighbours said.
+        self._met: set[_Place] = set()
+        self._guessed: dict[str, tuple[Document, tuple[str, ...]]] = {}
+        self._searched: set[str] = set()
 
     def forget_choices(self) -> None:
         """Ask for the person's choices again when they are next needed."""
@@ -54,6 +58,7 @@ class TextEncodings:
 
     def hints(self, document: Document) -> EncodingHints:
         """What is known without another file."""
+        self._met.add(_place(document))
         return EncodingHints(
             self._chosen(document.source_id, document.path), language=_own_language()
         )
@@ -63,13 +68,25 @@ class TextEncodings:
 
         Only files that are known to the library are opened.
         """
-        source_id, path = document.source_id, document.path
-        place = (source_id, path.parent, path.suffix.lower())
+        source_id, path, place = document.source_id, document.path, _place(document)
         if place not in self._known:
             found = (self._encoding_of(source_id, each) for each in self._beside(place, path))
             certain = islice(filter(None, found), _ENOUGH)
             self._known[place] = tuple(name for name, _ in Counter(certain).most_common())
+        self._guessed[document.document_id] = (document, self._known[place])
         return self._known[place]
+
+    def told_by_now(self) -> list[str]:
+        """The documents that were guessed and whose neighbours, read since, tell their encoding."""
+        self.forget()
+        met, self._met = self._met, set()
+        for source_id in {place[0] for place in met} - self._searched:
+            self._searched.add(source_id)
+            for each in self._documents.documents(source_id):
+                if ENCODING_GUESSED in each.reason and not each.parent_id:
+                    self._guessed.setdefault(each.document_id, (each, ()))
+        guessed = [found for found in self._guessed.values() if _place(found[0]) in met]
+        return [d.document_id for d, said in guessed if self.neighbours(d) not in ((), said)]
 
     def _beside(self, place: _Place, path: Path) -> list[Path]:
         source_id = place[0]
@@ -77,8 +94,7 @@ class TextEncodings:
             self._listed.add(source_id)
             for each in self._documents.documents(source_id):
                 if not each.parent_id and each.state not in _NOT_READ:
-                    where = (source_id, each.path.parent, each.path.suffix.lower())
-                    self._files.setdefault(where, []).append(each.path)
+                    self._files.setdefault(_place(each), []).append(each.path)
         others = [each for each in self._files.get(place, ()) if each != path]
         return others[:_MOST_NEIGHBOURS]
 
@@ -97,6 +113,10 @@ class TextEncodings:
         if source is None or not source.rules.encodings or not path.is_relative_to(source.path):
             return ""
         return source.rules.encoding_of(path.relative_to(source.path).as_posix())
+
+
+def _place(document: Document) -> _Place:
+    return document.source_id, document.path.parent, document.path.suffix.lower()
 
 
 def _own_language() -> str:

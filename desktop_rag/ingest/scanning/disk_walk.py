@@ -17,6 +17,8 @@ from desktop_rag.ingest.scanning.ignore import HIDDEN, GitIgnores, IgnoreRules, 
 
 # A folder's status, as far as patterns ask for it.
 _FOLDER = os.stat_result((stat.S_IFDIR, *[0] * 9))
+# Elsewhere the time of the last change is not kept: there it is that of the file's making.
+KEEPS_CHANGE_TIMES = sys.platform != "win32"
 LeftOutHook = Callable[[str, str], None]
 _HAS_CLOUD_FILES = sys.platform in {"win32", "darwin"}
 # Names match in other letter case and with other accents too.
@@ -41,7 +43,7 @@ class FoundFile(NamedTuple):
     written as `\xNN`. `reason` says why the file is skipped, empty if it is to be read.
     `is_unreadable`: this file or folder could not be looked at just now, so nothing is known of
     it and of what lies below. `links` is how many names the file has. `ctime_ns` is when the system
-    last changed anything of it, which no program can set back.
+    last changed anything of it, which no program can set back; 0 where that is not kept.
     """
 
     location: str
@@ -254,7 +256,7 @@ class _Walk:
                 reason = "only in the cloud, not on this computer"
         return FoundFile(
             location, status.st_size, status.st_mtime_ns, status.st_ino, reason, status.st_nlink,
-            ctime_ns=status.st_ctime_ns,
+            ctime_ns=status.st_ctime_ns if KEEPS_CHANGE_TIMES else 0,
         )  # fmt: skip
 
     def _enter(self, location: str, status: os.stat_result) -> None:

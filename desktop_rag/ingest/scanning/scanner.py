@@ -27,6 +27,7 @@ from desktop_rag.ingest.background.background_thread import (
     Ticker,
 )
 from desktop_rag.ingest.indexing.indexer import Indexer
+from desktop_rag.ingest.scanning import disk_walk
 from desktop_rag.ingest.scanning.disk_walk import FoundFile, RootOffline, is_covered
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.scanning.reconcile import Changes, KnownFile, Match, is_same, rescan
@@ -130,6 +131,8 @@ class RecheckSchedule:
                 self._due.pop(source_id, None)
 
 
+# As much of a source is read at each full check where the system keeps no time of changes.
+_CHECKED_BYTES = 256_000_000
 _Lost = tuple[KnownFile, str]
 _Kind = tuple[int, str]
 
@@ -212,6 +215,43 @@ def _is_reached(root: Path) -> bool:
 
 def _suffix(location: str) -> str:
     return Path(location).suffix.lower()
+
+
+class ContentCheck:
+    """Finds files whose content changed while size and time stayed, where the system does not tell.
+
+    So that a check stays cheap, each reads a part of the source and the next goes on from there.
+    """
+
+    def __init__(self, documents: DocumentStore, cancel: Event) -> None:
+        self._documents = documents
+        self._cancel = cancel
+        # By source, the location that was read last.
+        self._done: dict[str, str] = {}
+
+    def find(self, source_id: str, changes: Changes, known: Sequence[KnownFile]) -> Changes:
+        """The changes with those of content. Raises Cancelled."""
+        several = (changes.changed, changes.moved, changes.returned)
+        settled = {match.known.document_id for matches in several for match in matches}
+        settled.update(file.document_id for file in (*changes.vanished, *changes.left_out))
+        rows = self._documents.read_files({file.size_bytes for file in known})
+        files = [(KnownFile(*row), digest) for own, digest, row in rows if own == source_id]
+        done, left = self._done.get(source_id, ""), _CHECKED_BYTES
+        found: list[Match] = []
+        files.sort(key=lambda each: (each[0].location <= done, each[0].location))
+        for file, digest in files:
+            if file.document_id in settled or file.gone_at:
+                continue
+            if self._cancel.is_set():
+                raise Cancelled
+            left -= file.size_bytes
+            if left < 0 and left + file.size_bytes < _CHECKED_BYTES:
+                break
+            self._done[source_id] = file.location
+            if _digest(Path(file.location)) not in {digest, None}:
+                same = FoundFile(file.location, file.size_bytes, file.mtime_ns, file.inode)
+                found.append(Match(file, same))
+        return replace(changes, changed=(*changes.changed, *found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,6 +402,7 @@ class Scanner(BackgroundPart):
             failed=callbacks.failed, became_idle=callbacks.became_idle,
         )  # fmt: skip
         self._moves = Moves(documents, sources, self._background.closing)
+        self._contents = ContentCheck(documents, self._background.closing)
 
     def start(self) -> None:
         """Begin to scan."""
@@ -416,6 +457,8 @@ class Scanner(BackgroundPart):
         changes = rescan(source.path, rules, known, self._background.closing, parts)
         self._reached(source, True)
         changes = self._moves.find(source, changes)
+        if parts is None and not disk_walk.KEEPS_CHANGE_TIMES:
+            changes = self._contents.find(source.source_id, changes, known)
         self._follow_excluded(source, changes)
         confirmed = self._confirmation.confirm(source.source_id, changes, known, parts)
         self._apply(source, known, confirmed)

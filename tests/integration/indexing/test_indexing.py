@@ -15,6 +15,7 @@ from desktop_rag.app import Services
 from desktop_rag.core.domain import Document, DocumentState, SourceState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import DocumentsChanged, Notice, ProgressChanged, Stage
+from desktop_rag.ingest.scanning import disk_walk, scanner
 from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.conftest import DEMO
@@ -107,8 +108,11 @@ def test_changes_on_disk_are_followed(services: Services, folder: Path) -> None:
     assert titles(services, "seals") == ["Other"]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="the system keeps the time of each change")
-def test_a_change_that_keeps_size_and_time_is_followed(build_services: Build, folder: Path) -> None:
+@pytest.mark.parametrize("keeps_times", [os.name == "posix", False])
+def test_a_change_that_keeps_size_and_time_is_followed(
+    build_services: Build, folder: Path, monkeypatch: pytest.MonkeyPatch, keeps_times: bool
+) -> None:
+    monkeypatch.setattr(disk_walk, "KEEPS_CHANGE_TIMES", keeps_times)
     file = folder / "lamp.md"
     file.write_text("The lamp is lit at dusk.\n")
     services = build_services()
@@ -125,6 +129,27 @@ def test_a_change_that_keeps_size_and_time_is_followed(build_services: Build, fo
     services.library.sources.look_again()
     assert services.library.indexing.wait_until_idle(60)
     assert services.library.documents.all() == [document]
+
+
+def test_contents_are_compared_a_part_at_each_check(
+    build_services: Build, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk_walk, "KEEPS_CHANGE_TIMES", False)
+    monkeypatch.setattr(scanner, "_CHECKED_BYTES", 30)
+    services = build_services()
+
+    def write(text: str) -> None:
+        for name in ("a.md", "b.md"):
+            (folder / name).write_text(text)
+            os.utime(folder / name, (1_700_000_000, 1_700_000_000))
+
+    write("The lamp is lit at dusk.\n")
+    start(services, folder)
+    write("The lamp is lit at noon.\n")
+    for changed in (1, 2):
+        services.library.sources.look_again()
+        assert services.library.indexing.wait_until_idle(60)
+        assert len(services.chat.search("noon", mode="lexical")) == changed
 
 
 def test_a_word_of_a_removed_folder_is_gone_from_the_file(services: Services, folder: Path) -> None:

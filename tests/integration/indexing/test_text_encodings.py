@@ -45,6 +45,22 @@ def test_neighbours_settle_what_is_uncertain(services: Services, tmp_path: Path)
 
 
 @pytest.mark.slow
+def test_a_guess_is_read_again_once_a_neighbour_tells_more(
+    services: Services, tmp_path: Path
+) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "doubtful.txt").write_bytes(DOUBTFUL.encode("cp852"))
+    read(services, folder)
+    assert "does not name its encoding" in named(services, "doubtful.txt").reason
+    (folder / "certain.txt").write_bytes(CERTAIN.encode("cp852"))
+    services.library.sources.rescan()
+    assert services.library.indexing.wait_until_idle(QUIET_S)
+    assert text_of(services, "doubtful.txt") == DOUBTFUL
+    assert named(services, "doubtful.txt").reason == ""
+
+
+@pytest.mark.slow
 def test_what_is_uncertain_is_said_and_can_be_chosen(services: Services, tmp_path: Path) -> None:
     folder = tmp_path / "papers"
     folder.mkdir()
