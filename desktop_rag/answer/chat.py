@@ -11,7 +11,12 @@ from dataclasses import replace
 from threading import Event
 
 from desktop_rag.answer.answer_service import AnswerService, AnswerWrap, FinishedAnswer
-from desktop_rag.answer.checking.answer_claims import CheckClaim, PlacesToCheck, claims_of
+from desktop_rag.answer.checking.answer_claims import (
+    CheckClaim,
+    PlacesToCheck,
+    claims_of,
+    with_claims,
+)
 from desktop_rag.answer.citing.citations import cited_places
 from desktop_rag.answer.conversations.assistants import Assistants
 from desktop_rag.answer.conversations.history import History
@@ -28,7 +33,7 @@ from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_headings import SourceHeadings
 from desktop_rag.answer.understanding.scoping import Scopes
 from desktop_rag.answer.writing.answers import AnswerRequest
-from desktop_rag.core.claims import Claim, Verdict
+from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import (
     AnswerChanged,
     AnswerDone,
@@ -401,11 +406,12 @@ class Chat:
             parse_query(query), self._settings.retrieval, mode=mode, limit=limit, reach=reach
         )
 
-    def claims(self, answer: Message, cancel: Event) -> tuple[Claim, ...]:
-        """The claims that could be checked against the answer's sources on this computer."""
+    def checked(self, answer: Message, cancel: Event) -> Message:
+        """The answer with the claims that could be checked against its sources without a model."""
         columns = SourceHeadings(self._documents, answer.sources).columns
         found = claims_of(answer.text, answer.sources, self.check, cancel, columns=columns)
-        return tuple(claim for claim in found if claim.verdict is not Verdict.NOT_CHECKED)
+        told = [claim for claim in found if claim.verdict is not Verdict.NOT_CHECKED]
+        return with_claims(answer, told)
 
     def place_about(self, claim: str, sources: Sequence[SourceRef]) -> SourceRef | None:
         """The place to verify a claim of an answer with these sources; None when none is near."""

@@ -134,9 +134,8 @@ _MAX_WHOLE_CHARS = 2_000
 class Claim(Record):
     """A checkable sentence of an answer, at [start, end) of the answer's text.
 
-    `n` is the number of the source with the evidence, or 0; `is_mended` if the answer cites another
-    one for what it says. `judge` is the model that also read both, `judged` its verdict, and
-    `reason` its sentence about it; without one they are empty.
+    `n` is the number of the source with the evidence, or 0. `judge` is the model that also read
+    both, `judged` its verdict, and `reason` its sentence about it; without one they are empty.
     """
 
     is_brief: ClassVar = True
@@ -147,7 +146,6 @@ class Claim(Record):
     n: Count = 0
     judge: Annotated[str, Within(0, LONGEST_LABEL)] = ""
     reason: str = ""
-    is_mended: bool = False
     judged: Verdict | None = None
 
     @property
@@ -180,8 +178,8 @@ def with_signs(
 ) -> str:
     """The answer with a sign and words after each claim that its sources don't support.
 
-    One that they say in other words has none; one that another source says has its number. Claims
-    with a verdict in `without` are left out. `said` are the words in another language.
+    One that they say in other words has none. Claims with a verdict in `without` are left out.
+    `said` are the words in another language.
     """
     parts: list[str] = []
     done = 0
@@ -198,8 +196,6 @@ def with_signs(
 
 def _sign_in_words(claim: Claim, said: Mapping[Verdict, str]) -> str:
     sign, words = SIGNS[claim.verdict]
-    if claim.is_mended:
-        return f"{sign} [{claim.n}]"
     if claim.verdict in (Verdict.SUPPORTED, Verdict.NOT_CHECKED) or claim.checked.is_near:
         return ""
     return f"{sign} {said.get(claim.verdict, words)}"

@@ -11436,8 +11436,8 @@ Was kostet der Eintritt?</translation>
         <translation>Die Antwort kam zu langsam.</translation>
     </message>
     <message>
-        <source>The answer cites another source here: source {n} says it.</source>
-        <translation>Die Antwort nennt hier eine andere Quelle: Quelle {n} sagt es.</translation>
+        <source>The answer cited another source here; source {n} says it.</source>
+        <translation>Die Antwort nannte hier eine andere Quelle; Quelle {n} sagt es.</translation>
     </message>
     <message>
         <source>The answer could not be kept.</source>

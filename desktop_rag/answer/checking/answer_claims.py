@@ -16,12 +16,12 @@ from threading import Event
 
 from desktop_rag.answer.checking.claims.tokens import tokenize_claim
 from desktop_rag.answer.checking.claims.words import word_lists
-from desktop_rag.answer.citing.citations import CitedSentence, cited_sentences
+from desktop_rag.answer.citing.citations import CitedSentence, citations, cited_sentences
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_merging import not_by_app, numbered
 from desktop_rag.answer.tables.cell_values import table_words
 from desktop_rag.core.claims import Basis, CheckedClaim, Claim, Evidence, Verdict
-from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.conversation import Message, SourceRef
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.language.languages import function_words
 from desktop_rag.core.markup.formulas import without_formulas
@@ -138,7 +138,7 @@ _MARKS = re.compile(r"[*`]+|__|~~|(?m:^)\s*(?:>\s*)*(?:[-+•]\s|\d+[.)]\s)?\s*"
 _ORIGIN = re.compile(r"^(?:\*[^*\n]{1,150}\*|\*\*[^*\n]{1,150}\*\* \([^()\n]{1,150}\)):\s+")
 _COMMAND = re.compile(r"\\[A-Za-z]+|\\.|[{}^_&$]")
 _GAP = re.compile(r"\s+([.!?…,;:。！？])")
-_ELSEWHERE = "The answer cites another source here: source {n} says it."
+_ELSEWHERE = "The answer cited another source here; source {n} says it."
 
 
 def statements(answer: str) -> list[CitedSentence]:
@@ -178,7 +178,7 @@ def claims_of(
             if checked.verdict is not Verdict.NOT_CHECKED or _says_something(statement.text):
                 yield Claim(statement.start, statement.end, checked, n)
 
-    found = with_mended(answer, tuple(results()))
+    found = tuple(results())
     return () if cancel.is_set() else found
 
 
@@ -205,18 +205,36 @@ def _below(heads: Mapping[str, str], check: CheckClaim) -> CheckClaim:
     return checked
 
 
-def with_mended(answer: str, claims: Sequence[Claim]) -> tuple[Claim, ...]:
-    """The claims, those mended that another source says than the answer cites for them."""
-    cited = {statement.start: statement.numbers for statement in statements(answer)}
-    return tuple(
-        replace(
-            claim,
-            is_mended=bool(cited.get(claim.start))
-            and claim.n not in cited[claim.start]
-            and claim.verdict is Verdict.SUPPORTED,
-        )
-        for claim in claims
-    )
+def with_claims(answer: Message, claims: Sequence[Claim]) -> Message:
+    """The answer with its claims; it cites the source that says a claim in place of a wrong one."""
+    markers, cited = list(citations(answer.text)), {s.n for s in answer.sources if s.is_cited}
+    parts: list[str] = []
+    moved: list[Claim] = []
+    found: dict[int, Evidence] = {}
+    done = added = 0
+    for claim in claims:
+        own = [one for one in markers if claim.start <= one.start < claim.end]
+        start, n, checked = claim.start + added, claim.n, claim.checked
+        place = checked.evidence if claim.verdict is Verdict.SUPPORTED else None
+        if place and own and not any(n in one.numbers for one in own):
+            for one in own:
+                number = "" if one.is_glued else f"[{n}]"
+                parts += [answer.text[done : one.start], number]
+                added += len(number) - (one.end - one.start)
+                done = one.end
+            found.setdefault(n, place)
+            checked = replace(checked, explanation=_ELSEWHERE.format(n=n))
+        moved.append(replace(claim, start=start, end=claim.end + added, checked=checked))
+    text = "".join([*parts, answer.text[done:]])
+    left = {n for one in citations(text) for n in one.numbers} if found else cited
+    sources = [
+        source.narrowed(found[source.n].start, found[source.n].end)
+        if source.n in found and not source.is_cited
+        else source
+        for source in answer.sources
+    ]
+    sources = tuple(replace(source, is_cited=source.n in left) for source in sources)
+    return replace(answer, text=text, claims=tuple(moved), sources=sources)
 
 
 def _as_evidence(source: SourceRef) -> SourceRef:
@@ -243,7 +261,7 @@ def _checked(
     whole = _against(statement, parts, check) if len(parts) > len(cited) else first
     for found, n in (whole, _against(statement, sources, check)):
         if found.verdict is Verdict.SUPPORTED:
-            return replace(found, explanation=_ELSEWHERE.format(n=n)), n
+            return found, n
     return whole if {*whole[0].named} < {*first[0].named} else first
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from threading import Event, Lock
 from typing import TypeVar
 
-from desktop_rag.answer.checking.answer_claims import CheckClaim, claims_of, with_mended
+from desktop_rag.answer.checking.answer_claims import CheckClaim, claims_of, with_claims
 from desktop_rag.answer.checking.disputes import dispute_of, given_in
 from desktop_rag.answer.checking.model_judge import ClaimJudge, judging_tokens, unsettled
 from desktop_rag.answer.citing.citations import CitedSentence, normalise
@@ -212,7 +212,7 @@ class PostAnswerJobs:
                 answer.text, answer.sources, self._check, cancel, in_context, columns
             )
         if claims:
-            answer = self._stored(replace(answer, claims=claims), context, cancel)
+            answer = self._stored(with_claims(answer, claims), context, cancel)
             yield AnswerChanged(answer)
         return answer
 
@@ -262,10 +262,9 @@ class PostAnswerJobs:
         if found and not cancel.is_set():
             told = dict(zip(places, found, strict=True))
             claims = [told.get(n, claim) for n, claim in enumerate(answer.claims)]
-            claims = with_mended(answer.text, claims)
-            if claims != answer.claims:
-                answer = self._stored(replace(answer, claims=claims), context, cancel)
-                yield AnswerChanged(answer)
+            judged = with_claims(answer, claims)
+            if judged.claims != answer.claims:
+                yield AnswerChanged(self._stored(judged, context, cancel))
 
     def _judges_well(self, model: ChatModel, context: AnswerContext, cancel: Event) -> bool:
         """True for a model that judges better than words do, measured before its first use."""

@@ -203,12 +203,18 @@ class ConversationStore:
         return self._database.write_uncached(work, changes=_changes_of(message))
 
     def set_post_answer(self, message: Message) -> None:
-        """Store the follow-ups and claims of an answer in place of earlier ones."""
-        sql = "UPDATE messages SET follow_ups = ?, claims = ? WHERE message_id = ?"
-        row = [*_after(message), message.message_id]
-        self._database.write_uncached(
-            lambda con: con.execute(sql, row), changes=_changes_of(message)[:1]
-        )
+        """Store the text of an answer, what it cites, its follow-ups and its claims."""
+        sql = "UPDATE messages SET text = ?, follow_ups = ?, claims = ? WHERE message_id = ?"
+        place = "is_cited = ?, quote = ?, start_offset = ?, end_offset = ?"
+        cited = f"UPDATE citations SET {place} WHERE message_id = ? AND n = ? AND NOT is_nearest"
+        of = message.message_id
+
+        def work(con: Connection) -> None:
+            con.execute(sql, [message.text, *_after(message), of])
+            for s in message.sources:
+                con.execute(cited, [s.is_cited, s.quote, s.start, s.end, of, s.n])
+
+        self._database.write_uncached(work, changes=_changes_of(message)[:1])
 
     def messages(self, conversation_id: str) -> list[Message]:
         """The messages in order, with their sources as shown and the latest feedback on each."""

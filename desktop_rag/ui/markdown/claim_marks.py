@@ -16,14 +16,12 @@ from desktop_rag.core.language.translation import tr
 class Badge(NamedTuple):
     """The verdict of a claim; `is_near` if the sources say something near to it.
 
-    `named` is the first thing in it that no source has, `instead` the source that says it in place
-    of the one that the answer cites, 0 for none.
+    `named` is the first thing in it that no source has.
     """
 
     verdict: Verdict
     is_near: bool = False
     named: str = ""
-    instead: int = 0
 
 
 Badges = Mapping[int, Badge]
@@ -78,8 +76,7 @@ def badges_in(piece: str, claims: Sequence[Claim]) -> dict[int, Badge]:
 
 def _badge(claim: Claim) -> Badge:
     named = next(iter(claim.checked.named), "")
-    instead = claim.n if claim.is_mended else 0
-    return Badge(claim.verdict, claim.checked.is_near, named, instead)
+    return Badge(claim.verdict, claim.checked.is_near, named)
 
 
 def badge_html(mark: str, badges: Badges, colours: Mapping[str, str]) -> str:
@@ -87,7 +84,7 @@ def badge_html(mark: str, badges: Badges, colours: Mapping[str, str]) -> str:
     index = ord(mark) - _FIRST
     if index not in badges:
         return ""
-    verdict, is_near, _, instead = badges[index]
+    verdict, is_near, _ = badges[index]
     tone, sign = _TONES[verdict], SIGNS[verdict][0]
     style = "text-decoration:none; font-style:normal; font-size:small; font-weight:600; "
     if caution := _caution(badges[index]):
@@ -98,8 +95,7 @@ def badge_html(mark: str, badges: Badges, colours: Mapping[str, str]) -> str:
         )
         return f'{_NO_BREAK}<a href="claim:{index}" style="{style}">\u00a0{words}\u00a0</a>'
     colour = colours["muted" if is_near else tone]
-    shown = f"{sign}\u00a0[{instead}]" if instead else sign
-    return f'{_NO_BREAK}<a href="claim:{index}" style="{style}color:{colour};">{shown}</a>'
+    return f'{_NO_BREAK}<a href="claim:{index}" style="{style}color:{colour};">{sign}</a>'
 
 
 def _caution(badge: Badge) -> str:

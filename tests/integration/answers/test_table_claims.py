@@ -43,6 +43,6 @@ def test_a_row_is_read_below_the_heads_of_its_columns(services: Services, tmp_pa
         server.answer_to = _said
         services.chat.apply(Settings(endpoint=replace(server.endpoint(), context_tokens=8_192)))
         events = list(services.chat.ask("Is R-171 of Halden AG paid?", cancel=threading.Event()))
-    claims = services.chat.claims(answer_of(events), threading.Event())
+    claims = services.chat.checked(answer_of(events), threading.Event()).claims
     verdicts = [claim.verdict for claim in claims]
     assert verdicts == [Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.SUPPORTED]

@@ -144,7 +144,9 @@ def test_a_verdict_has_its_words_as_evidence_and_mends_the_citation(
     evidence = claim.checked.evidence
     assert evidence is not None
     assert source.text[evidence.start : evidence.end] == "the lighthouse at nightfall"
-    assert (claim.verdict, claim.is_mended) == (Verdict.SUPPORTED, True)
+    assert claim.verdict is Verdict.SUPPORTED
+    assert last.text == wrong.replace(f"[{cited}]", f"[{claim.n}]")
+    assert services.chat.history.messages(last.conversation_id)[-1] == last
     assert Claim.from_json(json.loads(json.dumps(claim.to_json()))) == claim
 
 

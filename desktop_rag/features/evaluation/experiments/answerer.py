@@ -137,8 +137,7 @@ class Answerer:
         after = models.tokens_counted()
         used = Usage(after.asked - before.asked, after.answered - before.answered)
         is_counted = bool(used.asked or used.answered)
-        is_checked = not message.is_excerpts
-        claims = self.chat.claims(message, cancel) if is_checked else ()
+        message = message if message.is_excerpts else self.chat.checked(message, cancel)
         grade = self._grade(question, message, cancel)
         if cancel.is_set():
             raise Cancelled
@@ -146,7 +145,7 @@ class Answerer:
             answer_id=f"{run.run_id}-{question.question_id}", run_id=run.run_id,
             question_id=question.question_id, text=message.text, answered_at=time.time(),
             state=message.state, model=message.model, is_excerpts=message.is_excerpts,
-            seconds=message.seconds, sources=message.sources, claims=claims,
+            seconds=message.seconds, sources=message.sources, claims=message.claims,
             tokens_in=used.asked if is_counted else -1,
             tokens_out=used.answered if is_counted else -1,
             cost=self._cost(used) if is_counted else -1.0, app=memory.app, server=memory.server,

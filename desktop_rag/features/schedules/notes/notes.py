@@ -213,9 +213,9 @@ class NoteWriting:
 
     def _checked(self, answer: Message, known: NoteWords, cancel: Event) -> str:
         """The text without contradicted claims, and with a sign at unbacked ones."""
-        claims = () if answer.is_excerpts else self._chat.claims(answer, cancel)
+        checked = answer if answer.is_excerpts else self._chat.checked(answer, cancel)
         said = {Verdict.PARTLY: known.partly, Verdict.NOT_IN_SOURCES: known.not_found}
-        return with_signs(answer.text, claims, without={Verdict.CONTRADICTED}, said=said)
+        return with_signs(checked.text, checked.claims, without={Verdict.CONTRADICTED}, said=said)
 
 
 def _below_second_level(text: str) -> str:

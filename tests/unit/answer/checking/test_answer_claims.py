@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from desktop_rag.answer.checking.answer_claims import claims_of, statements
+from desktop_rag.answer.checking.answer_claims import claims_of, statements, with_claims
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
 from desktop_rag.core.claims import CheckedClaim, Claim, Verdict, place_of_sign
-from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.core.parsed import Anchor
 
 LAMP = "The lamp is lit at dusk by the keeper. It burns 20 litres of oil a night."
@@ -20,6 +20,7 @@ def source(n: int, text: str) -> SourceRef:
 
 
 SOURCES = (source(1, LAMP), source(2, TOWER))
+CITED = replace(SOURCES[0], is_cited=True)
 
 
 def texts_of(answer: str) -> list[str]:
@@ -133,9 +134,21 @@ def test_claims_are_checked_against_all_sources() -> None:
     assert found[1].verdict is not Verdict.SUPPORTED
     assert found[2].verdict is Verdict.SUPPORTED
     assert [c.n for c in found] == [1, 1, 2]
-    assert [c.is_mended for c in found] == [False, False, True]
-    assert found[2].checked.explanation.endswith("source 2 says it.")
-    assert "cites another" not in found[0].checked.explanation
+
+
+def test_the_answer_cites_the_source_that_says_a_claim_in_place_of_a_wrong_one() -> None:
+    text = f"{ANSWER} The tower was painted white by a painter from Hull [1][3]. It is old."
+    before = Message("a", "b", Role.ASSISTANT, text, 0.0, sources=(CITED, SOURCES[1]))
+    told = with_claims(before, checked(text))
+    assert told.text == text.replace("[1][3]", "[2]")
+    painted, last = told.claims[2:]
+    assert told.text[painted.start : painted.end].endswith("from Hull [2].")
+    assert told.text[last.start : last.end] == "It is old."
+    assert painted.checked.explanation.endswith("source 2 says it.")
+    assert "cited another" not in told.claims[0].checked.explanation
+    assert [s.n for s in told.sources if s.is_cited] == [1, 2]
+    assert "painter from Hull" in told.sources[1].quote
+    assert with_claims(told, told.claims) == told
 
 
 def test_what_is_cited_is_the_evidence_where_it_supports_the_claim() -> None:

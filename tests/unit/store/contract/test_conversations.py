@@ -256,6 +256,10 @@ def test_what_is_found_about_an_answer_stays_with_its_answer(store: Conversation
     second = replace(second, follow_ups=("When?",), claims=(UNCHECKED, CLAIM))
     store.set_post_answer(second)
     assert store.messages(conversation.conversation_id) == [first, second]
+    source = replace(second.sources[0], is_cited=not second.sources[0].is_cited, quote="at dusk")
+    second = replace(second, text="Lit at dusk [2].", sources=(source, *second.sources[1:]))
+    store.set_post_answer(second)
+    assert store.messages(conversation.conversation_id) == [first, second]
 
 
 def test_those_of_the_terminal_are_listed_last_and_those_of_programs_not(
