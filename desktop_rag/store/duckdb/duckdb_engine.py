@@ -6,17 +6,15 @@ from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.store.contract.engine import Engine, EngineOpener, assembled
+from desktop_rag.store.duckdb.database.connections import DamagedStoreError, mapping_open_errors
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.database.repair import repair, replay_journal
-from desktop_rag.store.duckdb.database.store_errors import DamagedStoreError, mapping_open_errors
-from desktop_rag.store.duckdb.documents.chunk_store import DuckdbChunkStore
+from desktop_rag.store.duckdb.database.schema import repair, replay_journal
 from desktop_rag.store.duckdb.documents.staged_content import StagedContent
 from desktop_rag.store.duckdb.inspection.library_inspection import LibraryInspection
 from desktop_rag.store.duckdb.personal.precious_store import DuckdbPreciousStore
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.lexical_store import DuckdbLexicalStore
-from desktop_rag.store.duckdb.search.model_store import DuckdbModelStore
-from desktop_rag.store.duckdb.search.name_store import DuckdbNameStore
+from desktop_rag.store.duckdb.search.lexical_store import DuckdbLexicalStore, DuckdbNameStore
+from desktop_rag.store.duckdb.search.model_store import DuckdbChunkStore, DuckdbModelStore
 from desktop_rag.store.duckdb.search.postings import PostingsMerge
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 

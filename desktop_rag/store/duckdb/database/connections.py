@@ -1,8 +1,22 @@
-"""The type and options of a connection to DuckDB. Any thread."""
+"""Connections to DuckDB, and its failures as AppErrors: damage, a fault of the disk, closing.
 
+Only wrong bytes in the file are damage; a disk that is full, away or read-only is not (after
+SQLite's distinction of IOERR, CANTOPEN, FULL, READONLY and CORRUPT). DuckDB has one class for all
+of these, so the text of the error decides. Any thread.
+"""
+
+import errno
 import logging
+import os
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
 
 import duckdb
+
+from desktop_rag.core.errors import DISK_ERROR_NUMBERS, AppError, LibraryHeldError, disk_error
+from desktop_rag.store.contract.database import closed_error, first_line
 
 log = logging.getLogger(__name__)
 
@@ -29,3 +43,90 @@ def is_usable(connection: Connection) -> bool:
     except duckdb.Error:
         return False
     return True
+
+
+_CORRUPT = re.compile(r"(?i)corrupt|checksum")
+# DuckDB's errors for a file that is truncated, overwritten or no database.
+_NOT_READABLE = re.compile(
+    r"(?i)corrupt|checksum|could not read enough bytes|not a valid duckdb|deserializ|replaying wal"
+)
+_HOLDER = re.compile(r"PID (\d+)")
+_NOT_SYNCED = "fsync failed"
+_FULL_ON_WINDOWS = "There is not enough space on the disk"
+
+
+class DamagedStoreError(AppError):
+    """The bytes of the library file are wrong; not a matter of locks, permissions or the disk."""
+
+    def __init__(self, path: Path, detail: str) -> None:
+        super().__init__(
+            "The library file is damaged.",
+            f"{path}: {detail} Nothing was changed. `desktop-rag doctor --repair` saves what can be"
+            " read and restores your chats; your own files are not affected.",
+        )
+
+
+@contextmanager
+def mapping_open_errors(path: Path) -> Generator[None]:
+    """Turn failures to open the library into AppError."""
+    try:
+        yield
+    except duckdb.Error as exc:
+        raise _open_error(path, exc) from exc
+    except OSError as exc:
+        raise disk_error(exc.errno, _left(path)) from exc
+
+
+@contextmanager
+def mapping_duckdb_errors() -> Generator[None]:
+    """Turn failures of the disk or the file into AppError; a wrong query stays our bug."""
+    try:
+        yield
+    except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.FatalException) as exc:
+        if number := _number_of(exc):
+            raise disk_error(number, "The library file is as it was.") from exc
+        if _NOT_READABLE.search(str(exc)):
+            raise DamagedStoreError(Path("The library"), first_line(exc)) from exc
+        raise AppError("The library file cannot be read or written.", first_line(exc)) from exc
+    except duckdb.TransactionException as exc:
+        detail = "A change could not be saved."
+        raise disk_error(_number_of(exc), detail) from exc
+    except (duckdb.ConnectionException, duckdb.InterruptException) as exc:
+        raise closed_error() from exc
+    except duckdb.Error as exc:
+        # DuckDB has no exception class for a failed checksum.
+        if not _CORRUPT.search(str(exc)):
+            raise
+        raise DamagedStoreError(Path("The library"), first_line(exc)) from exc
+
+
+def _open_error(path: Path, exc: duckdb.Error) -> AppError:
+    text = str(exc)
+    if holder := _HOLDER.search(text):
+        return LibraryHeldError(
+            "The library is in use by another process.",
+            f"Process {holder.group(1)} holds {path}. Close it, or use its window.",
+        )
+    if number := _number_of(exc):
+        return disk_error(number, _left(path))
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        return disk_error(errno.EACCES, _left(path))
+    if isinstance(exc, duckdb.IOException) and not _NOT_READABLE.search(text):
+        return AppError("The library cannot be opened.", f"{first_line(exc)} Nothing was changed.")
+    if isinstance(exc, duckdb.FatalException) and not _NOT_READABLE.search(text):
+        return disk_error(None, f"{first_line(exc)} {_left(path)}")
+    return DamagedStoreError(path, first_line(exc))
+
+
+def _left(path: Path) -> str:
+    return f"{path} was left as it is."
+
+
+def _number_of(exc: duckdb.Error) -> int:
+    """The number of `errno` that the error was made of, 0 if there is none."""
+    text = str(exc)
+    if _FULL_ON_WINDOWS in text:
+        return errno.ENOSPC
+    if _NOT_SYNCED in text:  # DuckDB doesn't say why
+        return errno.EIO
+    return next((number for number in DISK_ERROR_NUMBERS if os.strerror(number) in text), 0)

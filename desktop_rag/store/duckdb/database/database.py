@@ -35,7 +35,14 @@ from desktop_rag.store.contract.kinds import precious_tables
 from desktop_rag.store.contract.line_files import mapping_journal_errors
 from desktop_rag.store.contract.precious import SCHEMA, PreciousChanged
 from desktop_rag.store.duckdb.database.bulk_rows import DERIVED, Columns, insert
-from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection, is_usable, roll_back
+from desktop_rag.store.duckdb.database.connections import (
+    OPTIONS,
+    Connection,
+    is_usable,
+    mapping_duckdb_errors,
+    mapping_open_errors,
+    roll_back,
+)
 from desktop_rag.store.duckdb.database.journal import FOLDER, Journal
 from desktop_rag.store.duckdb.database.reading import ActiveReaders, Lookup, Snapshot, SnapshotCache
 from desktop_rag.store.duckdb.database.schema import (
@@ -46,10 +53,6 @@ from desktop_rag.store.duckdb.database.schema import (
     form_of,
     keep_copy,
     tables_in,
-)
-from desktop_rag.store.duckdb.database.store_errors import (
-    mapping_duckdb_errors,
-    mapping_open_errors,
 )
 
 log = logging.getLogger(__name__)

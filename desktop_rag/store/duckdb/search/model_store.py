@@ -1,6 +1,7 @@
 """The vectors of a library file, a table for each model, and the search by meaning in them.
 
-Any thread; reads use a cursor of their own. See packed_vectors.py for the stored form.
+Any thread; reads use a cursor of their own, writes take the lane. The tables of vectors are in the
+same file as the chunks, so that a statement joins both.
 """
 
 from collections.abc import Collection, Sequence
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from desktop_rag.store.contract.chunks import ALL_CHUNKS, ChunkStore, Coverage
 from desktop_rag.store.contract.database import fetched
 from desktop_rag.store.contract.search import EVERYWHERE, Ids, Scope
 from desktop_rag.store.contract.vectors import (
@@ -22,6 +24,7 @@ from desktop_rag.store.contract.vectors import (
     sign_bits,
     signs,
     unpacked,
+    vector_table,
 )
 from desktop_rag.store.duckdb.database.bulk_rows import insert, sql_in_numbers
 from desktop_rag.store.duckdb.database.connections import Connection
@@ -97,17 +100,6 @@ class DuckdbVectorStore(VectorStore):
         sql = f"SELECT count(*), count(*) FILTER (windows IS NULL) FROM {self.table}"
         [(total, missing)] = fetched(self._database, sql)
         return int(total), int(missing)
-
-
-def stored_among(table: str, wanted: str) -> str:
-    """SQL for the content hashes of a small table `wanted` that have a vector.
-
-    A join with the whole table of vectors would build a hash table of all of it.
-    """
-    return (
-        f"(SELECT content_hash FROM {table} WHERE content_hash IN"
-        f" (SELECT content_hash FROM {wanted}))"
-    )
 
 
 # Candidates of the Hamming scan: the factor times the square root of the number of vectors, and at
@@ -244,3 +236,55 @@ class DuckdbModelStore(ModelStore):
 
     def forget(self, model_ids: Collection[int]) -> None:
         self._cache.forget_models(model_ids)
+
+
+class DuckdbChunkStore(ChunkStore):
+    """The chunks of all documents, compared with the vectors of one model."""
+
+    in_collections = (
+        " AND document_id IN (SELECT d.document_id FROM documents d JOIN sources s"
+        " USING (source_id) WHERE s.collection_id IN (SELECT unnest($collections::VARCHAR[])))"
+    )
+
+    def __init__(self, database: Database, cache: IndexCache) -> None:
+        super().__init__(database)
+        self._cache = cache
+
+    def without_vectors(
+        self, model_id: int, limit: int, coverage: Coverage = ALL_CHUNKS
+    ) -> list[tuple[str, str, str]]:
+        condition, parameters = self.within(coverage)
+        # First the hashes, then their texts: a plain query would read the texts of all rows.
+        rows = fetched(
+            self.database,
+            "SELECT content_hash, any_value(context), any_value(text) FROM chunks"
+            " WHERE content_hash IN (SELECT DISTINCT content_hash FROM"
+            f" (SELECT content_hash FROM chunks WHERE true{condition})"
+            f" ANTI JOIN {vector_table(model_id)} USING (content_hash) LIMIT {limit:d})"
+            " GROUP BY content_hash",
+            parameters,
+        )
+        return [(row[0].hex, row[1], row[2]) for row in rows]
+
+    def finish_documents(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> list[str]:
+        """From the waiting documents on: a join with all vectors takes much longer."""
+        condition, parameters = self.within(coverage)
+        # A join with the whole table of vectors would build a hash table of all of it.
+        stored = (
+            f"(SELECT content_hash FROM {vector_table(model_id)} WHERE content_hash IN"
+            " (SELECT content_hash FROM candidates))"
+        )
+        return self.update_documents(
+            "WITH candidates AS MATERIALIZED (SELECT document_id, content_hash FROM chunks"
+            " WHERE document_id IN (SELECT document_id FROM documents"
+            f" WHERE state = 'searchable by words'{condition}))"
+            " UPDATE documents SET state = 'searchable' WHERE state = 'searchable by words'"
+            " AND document_id NOT IN (SELECT document_id FROM candidates"
+            f" ANTI JOIN {stored} USING (content_hash)){condition} RETURNING document_id",
+            parameters,
+        )
+
+    def prune_vectors(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> bool:
+        if is_pruned := super().prune_vectors(model_id, coverage):
+            self._cache.clear_signs(model_id)
+        return is_pruned

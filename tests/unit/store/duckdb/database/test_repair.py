@@ -8,7 +8,7 @@ import pytest
 from desktop_rag.store.contract.documents import TagStore
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.database.repair import repair
+from desktop_rag.store.duckdb.database.schema import repair
 
 ROWS = 8000
 _WORDS = " ".join(f"word{n}" for n in range(40))

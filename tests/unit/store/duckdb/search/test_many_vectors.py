@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.documents.chunk_store import DuckdbChunkStore
 from desktop_rag.store.duckdb.search import chunk_cache, index_cache
 from desktop_rag.store.duckdb.search.index_cache import BinaryVectorIndex, IndexCache
-from desktop_rag.store.duckdb.search.model_store import DuckdbModelStore, DuckdbVectorSearch
+from desktop_rag.store.duckdb.search.model_store import (
+    DuckdbChunkStore,
+    DuckdbModelStore,
+    DuckdbVectorSearch,
+)
 
 DIMENSIONS = 64
 LARGE = 50_000
