@@ -131,11 +131,52 @@ def _delete(backend: "KeyringBackend", service: str, user: str) -> None:
         log.info("There was no secret to delete.")
 
 
-class KeyStore:
-    """Keys by the address of their endpoint; the parameters are those of `SystemKeyring`.
+class KeptSecrets:
+    """Secrets of one service, by user name; the parameters are those of `SystemKeyring`.
 
-    A key that the keyring can't keep stays in memory until the app ends.
+    A secret that the keyring can't keep stays in memory until the app ends.
     """
+
+    def __init__(
+        self,
+        service: str,
+        find_backend: "Callable[[], KeyringBackend] | None" = None,
+        *,
+        limit_s: float = _LIMIT_S,
+    ) -> None:
+        self._keyring = SystemKeyring(service, find_backend, limit_s=limit_s)
+        self._session: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def get(self, user: str) -> str:
+        """The secret; "" when there is none."""
+        with self._lock:
+            if user in self._session:
+                return self._session[user]
+        return self._keyring.get(user)
+
+    def save(self, user: str, secret: str) -> bool:
+        """Store it; False when it is kept only until the app ends."""
+        with self._lock:
+            self._session[user] = secret
+        is_saved = self._keyring.save(user, secret)
+        if is_saved:
+            with self._lock:
+                self._session.pop(user, None)
+        return is_saved
+
+    def delete(self, user: str) -> None:
+        """Delete it wherever it is kept; no effect if there is none."""
+        with self._lock:
+            self._session.pop(user, None)
+        self._keyring.delete(user)
+
+
+class KeyStore(KeptSecrets):
+    """Keys by the address of their endpoint."""
 
     def __init__(
         self,
@@ -143,46 +184,28 @@ class KeyStore:
         *,
         limit_s: float = _LIMIT_S,
     ) -> None:
-        self._keyring = SystemKeyring(_KEYS, find_backend, limit_s=limit_s)
-        self._session: dict[str, str] = {}
-        self._lock = threading.Lock()
+        super().__init__(_KEYS, find_backend, limit_s=limit_s)
 
-    def __repr__(self) -> str:
-        return "KeyStore()"
-
-    def get(self, base_url: str) -> str:
+    def get(self, user: str) -> str:
         """The key for this address, else that of DESKTOP_RAG_API_KEY, else ""."""
-        if not (user := _address_of(base_url)):
+        if not (address := _address_of(user)):
             return ""
-        with self._lock:
-            if user in self._session:
-                return self._session[user]
-        return self._keyring.get(user) or os.environ.get(KEY_VARIABLE, "").strip()
+        return super().get(address) or os.environ.get(KEY_VARIABLE, "").strip()
 
     def keyring_name(self) -> str:
         """The name of the system's keyring, empty when it can't be used. No key is read."""
         return self._keyring.name()
 
-    def save(self, base_url: str, key: str) -> bool:
-        """Store the key; False when it is kept only until the app ends. An empty key deletes."""
-        if not key.strip():
-            self.delete(base_url)
+    def save(self, user: str, secret: str) -> bool:
+        """As for any secret. An empty key deletes."""
+        if not secret.strip():
+            self.delete(user)
             return True
-        user = _address_of(base_url)
-        with self._lock:
-            self._session[user] = key.strip()
-        is_saved = self._keyring.save(user, key.strip())
-        if is_saved:
-            with self._lock:
-                self._session.pop(user, None)
-        return is_saved
+        return super().save(_address_of(user), secret.strip())
 
-    def delete(self, base_url: str) -> None:
-        """Delete the key wherever it is stored; no effect if there is none."""
-        user = _address_of(base_url)
-        with self._lock:
-            self._session.pop(user, None)
-        self._keyring.delete(user)
+    def delete(self, user: str) -> None:
+        """Delete the key of this address."""
+        super().delete(_address_of(user))
 
 
 def _address_of(base_url: str) -> str:

@@ -17,23 +17,23 @@ from desktop_rag.core.server_state import (
     VectorIndex,
 )
 from desktop_rag.features.shared_library.joined.shared_connection import OpenedShared
-from desktop_rag.features.shared_library.postgres.database.partitioning import PARTITIONS
 from desktop_rag.features.shared_library.postgres.database.read_replica import Replica
 from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
+from desktop_rag.features.shared_library.postgres.database.server_schema import PARTITIONS
 from desktop_rag.features.shared_library.postgres.documents.collection_vectors import (
     misplaced,
     move_content,
 )
-from desktop_rag.features.shared_library.postgres.documents.server_claims import ServerClaims
 from desktop_rag.features.shared_library.postgres.documents.server_content import (
     ServerChunkStore,
+    ServerClaims,
     ServerContent,
 )
 from desktop_rag.features.shared_library.postgres.search.server_lexical_store import (
     ServerLexicalStore,
+    ServerNameStore,
 )
-from desktop_rag.features.shared_library.postgres.search.server_name_store import ServerNameStore
 from desktop_rag.features.shared_library.postgres.search.server_upkeep import ServerUpkeep
 from desktop_rag.features.shared_library.postgres.search.server_vectors import (
     EXACT_BELOW,

@@ -32,7 +32,7 @@ from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
     from desktop_rag.features.shared_library.joined.shared_connection import SharedLibrary
-    from desktop_rag.features.shared_library.library_access import SharedLibraryAccess
+    from desktop_rag.features.shared_library.services import SharedLibraryAccess
     from desktop_rag.ingest.library import Library
 
 _STATE_INTRO = tr(

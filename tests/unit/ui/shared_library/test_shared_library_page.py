@@ -8,9 +8,10 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QSpinBox
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.settings import Settings, SharedLibrarySettings
-from desktop_rag.features.shared_library.library_access import LibraryPasswords, SharedLibraryAccess
 from desktop_rag.features.shared_library.opening import check_shared_library
+from desktop_rag.features.shared_library.services import SERVICE, SharedLibraryAccess
 from desktop_rag.features.shared_library.ui.shared_library_page import SharedLibrarySection
+from desktop_rag.models.system_keyring import KeptSecrets
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.settings.edited_settings import EditedSettings
@@ -34,7 +35,7 @@ def keyring() -> MemoryKeyring:
 def section(
     theme: Theme, bridge: Bridge, qtbot: QtBot, keyring: MemoryKeyring
 ) -> Iterator[SharedLibrarySection]:
-    access = SharedLibraryAccess(check_shared_library, LibraryPasswords(lambda: keyring))
+    access = SharedLibraryAccess(check_shared_library, KeptSecrets(SERVICE, lambda: keyring))
     section = SharedLibrarySection(bridge, EditedSettings(Settings()), access)
     qtbot.addWidget(section)
     section.resize(800, 700)

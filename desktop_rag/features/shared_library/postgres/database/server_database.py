@@ -24,21 +24,22 @@ from psycopg_pool import PoolClosed, PoolTimeout
 from desktop_rag.core.errors import AppError, DiskFullError, LibraryAwayError, NotReadableNowError
 from desktop_rag.core.question import Readable
 from desktop_rag.core.server_state import ReplicaState, SlowSearch
-from desktop_rag.features.shared_library.postgres.database.partitioning import collections_of
 from desktop_rag.features.shared_library.postgres.database.read_replica import (
     WRITTEN,
     ReadReplica,
     Replica,
 )
-from desktop_rag.features.shared_library.postgres.database.rights import become_reader
 from desktop_rag.features.shared_library.postgres.database.server_connection import (
     Own,
     ServerConnection,
+    ServerPool,
+    pool_of,
 )
-from desktop_rag.features.shared_library.postgres.database.server_pool import ServerPool, pool_of
 from desktop_rag.features.shared_library.postgres.database.server_schema import (
     LATEST,
+    become_reader,
     bring_up_to_date,
+    collections_of,
     lock_number,
     refuse_other_version,
     version_of,

@@ -1,20 +1,108 @@
-"""Creates and updates the tables of a library on a server, which schema.sql describes.
+"""The tables of a library on a server, which schema.sql describes: made, partitioned, and guarded.
 
-It runs when a library is opened, under a lock, so that of two programs one does it.
+They are made when a library is opened, under a lock, so that of two programs one does it. All that
+grow with passages are partitioned by their last column, `collection_id`, which is empty for vectors
+of passages that are not stored yet: statements that name collections skip the other partitions.
+
+A search for somebody who may not read everything runs as a role without login, under row-level
+security: the transaction names the collections and documents that it may see. So no statement gets
+any other row, whatever its conditions.
 """
 
+import json
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from psycopg import sql
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.shared_library.postgres.database.partitioning import create_partitions
-from desktop_rag.features.shared_library.postgres.database.rights import READER, create_reader
-from desktop_rag.features.shared_library.postgres.database.server_connection import Own
+from desktop_rag.core.question import Readable
+from desktop_rag.features.shared_library.postgres.database.server_connection import (
+    Own,
+    ServerConnection,
+)
 from desktop_rag.store.contract.kinds import tables_of_features
+
+# One role for all libraries of a server; each schema grants it rights.
+READER = "desktop_rag_reader"
+_COLLECTIONS = "desktop_rag.collections"
+_DOCUMENTS = "desktop_rag.documents"
+
+
+def create_reader(connection: Own, schema: str) -> None:
+    """Create the role and let it use the schema; inside a transaction."""
+    known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [READER]).fetchone()
+    reader = sql.Identifier(READER)
+    if known is None:
+        connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(reader))
+    connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(reader))
+    usage = sql.SQL("GRANT USAGE ON SCHEMA {} TO {}")
+    connection.execute(usage.format(sql.Identifier(schema), reader))
+
+
+def restrict(connection: Own, table: str, condition: str) -> None:
+    """Let the reader see the rows of a table that meet a condition."""
+    for statement in (
+        f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
+        f"CREATE POLICY readable ON {table} FOR SELECT TO {READER} USING ({condition})",
+        f"GRANT SELECT ON {table} TO {READER}",
+    ):
+        connection.execute(statement.encode())
+
+
+def become_reader(connection: Own, readable: Readable) -> None:
+    """Limit the rest of this transaction to what somebody may read."""
+    connection.execute(
+        "SELECT set_config('role', %s, true), set_config(%s, %s, true), set_config(%s, %s, true)",
+        [
+            READER,
+            _COLLECTIONS, json.dumps(list(readable.collection_ids)),
+            _DOCUMENTS, json.dumps(list(readable.document_ids)),
+        ],
+    )  # fmt: skip
+
+
+# A search by meaning asks each: eight partitions double its cost, for the same recall.
+PARTITIONS = 4
+NOWHERE = ""
+
+
+def create_partitions(connection: Own, table: str) -> None:
+    """Create the partitions of a table, which can't be read past its policies."""
+    for number, name in enumerate(partition_names(table)):
+        share = f"MODULUS {PARTITIONS}, REMAINDER {number}"
+        statement = f"CREATE TABLE {name} PARTITION OF {table} FOR VALUES WITH ({share})"
+        connection.execute(statement.encode())
+        # The policies of the table hold for statements about the table only. Without a policy, a
+        # partition shows no row, even to a role that was granted all tables.
+        connection.execute(f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY".encode())
+
+
+def partition_names(table: str) -> list[str]:
+    """The names of the partitions of a table."""
+    return [f"{table}_p{number}" for number in range(PARTITIONS)]
+
+
+def collections_of(con: ServerConnection, source_ids: Sequence[str]) -> list[str]:
+    """The collection of each source; the empty one for a source that does not exist."""
+    rows = con.execute(
+        "SELECT source_id, collection_id FROM sources WHERE source_id = ANY (?::text[])",
+        [list(set(source_ids))],
+    ).fetchall()
+    known = dict(rows)
+    return [known.get(source_id, NOWHERE) for source_id in source_ids]
+
+
+def policy_of_vectors(table: str) -> str:
+    """The condition for reading a vector: a chunk with its content can be read."""
+    # OFFSET keeps the planner from reading all chunks of the library first.
+    return (
+        f"EXISTS (SELECT 1 FROM chunks c WHERE c.content_hash = {table}.content_hash"
+        f" AND c.collection_id = {table}.collection_id OFFSET 0)"
+    )
+
 
 # The step at index n updates a library from version n + 1 to n + 2; once, in a transaction.
 STEPS: list[Callable[[Own], None]] = []

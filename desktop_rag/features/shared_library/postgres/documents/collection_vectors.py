@@ -10,7 +10,6 @@ from operator import itemgetter
 
 import numpy as np
 
-from desktop_rag.features.shared_library.postgres.database.partitioning import NOWHERE
 from desktop_rag.features.shared_library.postgres.database.posting_blocks import (
     Numbers,
     divided,
@@ -18,6 +17,7 @@ from desktop_rag.features.shared_library.postgres.database.posting_blocks import
     place_in,
 )
 from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
+from desktop_rag.features.shared_library.postgres.database.server_schema import NOWHERE
 from desktop_rag.store.contract.vectors import vector_table
 
 # A content hash and a collection.

@@ -14,16 +14,16 @@ from desktop_rag.features.shared_library.postgres.database.binary_rows import (
     copy_vectors,
     half_vectors,
 )
-from desktop_rag.features.shared_library.postgres.database.partitioning import (
-    NOWHERE,
-    create_partitions,
-    policy_of_vectors,
-)
-from desktop_rag.features.shared_library.postgres.database.rights import restrict
 from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
 from desktop_rag.features.shared_library.postgres.database.server_database import (
     ServerDatabase,
     ServerSnapshot,
+)
+from desktop_rag.features.shared_library.postgres.database.server_schema import (
+    NOWHERE,
+    create_partitions,
+    policy_of_vectors,
+    restrict,
 )
 from desktop_rag.features.shared_library.postgres.documents.collection_vectors import places_of
 from desktop_rag.features.shared_library.postgres.search.server_scope import (

@@ -15,10 +15,12 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from desktop_rag.core.paths import Home
-from desktop_rag.features.shared_library.postgres.database.partitioning import partition_names
-from desktop_rag.features.shared_library.postgres.database.rights import READER
 from desktop_rag.features.shared_library.postgres.database.server_connection import Own
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
+from desktop_rag.features.shared_library.postgres.database.server_schema import (
+    READER,
+    partition_names,
+)
 from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
 from desktop_rag.store.contract.database import key_of
 from desktop_rag.store.contract.engine import Engine

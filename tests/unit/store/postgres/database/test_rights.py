@@ -6,8 +6,11 @@ import pytest
 from psycopg import errors
 
 from desktop_rag.core.question import Readable
-from desktop_rag.features.shared_library.postgres.database.rights import READER, become_reader
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
+from desktop_rag.features.shared_library.postgres.database.server_schema import (
+    READER,
+    become_reader,
+)
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import Scope
 from tests.stored_rows import collection_id, put

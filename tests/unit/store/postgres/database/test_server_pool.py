@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from desktop_rag.features.shared_library.postgres.database.server_pool import ServerPool
+from desktop_rag.features.shared_library.postgres.database.server_connection import ServerPool
 from tests.servers.postgres_server import address
 from tests.waiting import until
 

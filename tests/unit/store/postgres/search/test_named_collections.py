@@ -10,10 +10,12 @@ import pytest
 
 from desktop_rag.core.question import Readable
 from desktop_rag.core.question_scope import ScopeItem, ScopeKind
-from desktop_rag.features.shared_library.postgres.database.partitioning import PARTITIONS
-from desktop_rag.features.shared_library.postgres.database.rights import become_reader
 from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
+from desktop_rag.features.shared_library.postgres.database.server_schema import (
+    PARTITIONS,
+    become_reader,
+)
 from desktop_rag.features.shared_library.postgres.search import server_upkeep, server_vectors
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE, Scope

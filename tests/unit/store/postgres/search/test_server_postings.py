@@ -9,7 +9,9 @@ import pytest
 
 from desktop_rag.core.question import Readable
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
-from desktop_rag.features.shared_library.postgres.search.server_postings import PostingsInMemory
+from desktop_rag.features.shared_library.postgres.search.server_lexical_store import (
+    PostingsInMemory,
+)
 from desktop_rag.store.contract.database import key_of
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
