@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from desktop_rag.ingest.read.foundation.document_draft import one_line
+from desktop_rag.ingest.read.foundation.looks import Look, look_in_open_document, look_in_word
 from desktop_rag.ingest.read.foundation.source_file import Unreadable
 
 # An lxml element.
@@ -149,6 +150,19 @@ def number(element: Element | None, name: str, default: int) -> int:
 def attributes(element: Element) -> dict[str, str]:
     """All attributes, their names without namespaces."""
     return {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
+
+
+def look_of_run(properties: Element | None) -> Look:
+    """The look of letters by the properties of a run, or a font, of Word or Excel."""
+    return look_in_word({local_name(e).lower(): attribute(e) or "on" for e in children(properties)})
+
+
+def open_document_looks(root: Element | None) -> dict[str, Look]:
+    """The looks that an OpenDocument file gives names to."""
+    return {
+        attribute(found.getparent(), "name"): look_in_open_document(attributes(found))
+        for found in descendants(root, "text-properties")
+    }
 
 
 def picture_text(*descriptions: str) -> str:

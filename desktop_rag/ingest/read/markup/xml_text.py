@@ -16,14 +16,8 @@ from desktop_rag.ingest.read.foundation.addresses import behind
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath
 from desktop_rag.ingest.read.foundation.formulas import mathml
-from desktop_rag.ingest.read.foundation.looks import (
-    PLAIN,
-    Look,
-    in_looks,
-    look_in_open_document,
-    look_in_word,
-)
-from desktop_rag.ingest.read.foundation.ooxml import attributes, local_name
+from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks, look_in_word
+from desktop_rag.ingest.read.foundation.ooxml import attributes, local_name, open_document_looks
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.markup import plain_text
 from desktop_rag.ingest.read.markup.element_looks import look_of
@@ -63,6 +57,7 @@ _LEFT_OUT = {
     "binary-data", "bindata", "binarydata", "binary", "docoledata", "tex-math", "annotation",
     "graphicdata", "style", "script",
 }  # fmt: skip
+_TARGETS = ("href", "target", "url")
 _BORDER = " | "
 _SHORT_CHARS = 60
 _ESCAPED_TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*\b[^<>]{0,2000}>")
@@ -102,7 +97,9 @@ class _Walk:
         self._entities = entities
         self._open: list[str] = []
         self._looks = [PLAIN]
-        self._styles = _styles(root)
+        # Of each open element: which piece is its first, and what it links to.
+        self._links: list[tuple[int, str]] = []
+        self._styles = open_document_looks(root)
         self._pieces: list[str] = []
         self._line: int | None = None
         self._gap = ""
@@ -140,7 +137,10 @@ class _Walk:
             self._pieces.append(" ")
             name = ""
         self._open.append(name)
-        self._looks.append(self._look(node, name))
+        said = attributes(node)
+        self._looks.append(self._look(node, name, said))
+        target = next(filter(None, map(said.get, _TARGETS)), "")
+        self._links.append((len(self._pieces), target if name not in _BLOCKS else ""))
         if self._is_in_row():
             has_cells = name in _CELLS and any(piece.strip() for piece in self._pieces)
             self._pieces.append(_BORDER if has_cells else " " if name in _BLOCKS else "")
@@ -169,6 +169,9 @@ class _Walk:
             self._mixed_depth = 0
         self._open.pop()
         self._looks.pop()
+        first, target = self._links.pop()
+        if target:
+            self._pieces.append(behind("".join(self._pieces[first:]), target))
 
     def _is_in_row(self) -> bool:
         depth = self._mixed_depth
@@ -181,10 +184,9 @@ class _Walk:
             text if self._looks[-1] == PLAIN else in_looks([(text, self._looks[-1])])
         )
 
-    def _look(self, node: Node, name: str) -> Look:
+    def _look(self, node: Node, name: str, said: Mapping[str, str]) -> Look:
         """The look of an element by its name, what it says of itself, or its style."""
         outer = self._looks[-1]
-        said = attributes(node)
         for word in (name, *f"{said.get('rend', '')} {said.get('role', '')}".split()):
             outer = look_of(word, {}, outer)
         own = _word_look(node) if name == "r" else self._styles.get(said.get("style-name", ""))
@@ -221,14 +223,6 @@ class _Walk:
             return ""
         letter = html.unescape(node.text)
         return self._entities.get(node.text[1:-1], "") if letter.endswith(";") else letter
-
-
-def _styles(root: Node) -> dict[str, Look]:
-    """The looks that OpenDocument gives names to."""
-    return {
-        attributes(found.getparent()).get("name", ""): look_in_open_document(attributes(found))
-        for found in root.iter("{*}text-properties")
-    }
 
 
 def _word_look(run: Node) -> Look | None:

@@ -30,6 +30,7 @@ from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter, Tabl
 _TITLE = "Title"
 _MAY_HIDE = {"section", "hidden-text", "hidden-paragraph", "frame", "custom-shape", "g", "rect"}
 _UNSEEN = {"none", "printer"}
+_BOXES = {"checkbox", "radio"}
 _OUTLINE = "outline-style"
 _MAX_DEPTH = 10
 _FORMS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
@@ -164,7 +165,7 @@ def texts_of(element: Element, met: list[Element]) -> Iterator[str]:
         elif name in {"text-box", "annotation"}:
             met.append(part)
         elif name != "object" and name not in DROPPED:
-            is_frame = name in {"frame", "g", "custom-shape", "a"}
+            is_frame = name in {"frame", "g", "custom-shape", "a", "control"}
             yield from _frame_texts(part, met) if is_frame else texts_of(part, met)
         yield part.tail or ""
 
@@ -219,6 +220,7 @@ def comment_text(annotation: Element) -> str:
 
 
 _FOOTERS = {"footer", "header", "date-time"}
+_SHAPES = {"frame", "custom-shape", "rect", "ellipse", "line", "polygon", "connector", "control"}
 
 
 def read_text(source: SourceFile, draft: DocumentDraft) -> str:
@@ -265,8 +267,25 @@ def _show_drawn(package: OfficePackage, body: Element, draft: DocumentDraft) -> 
             pictures += not line.text
         if line.text:
             frame.append(line)
+    fields = {
+        attribute(e, "id"): _field_text(e) for f in descendants(body, "form") for e in children(f)
+    }
+    for control in list(descendants(body, "control")):
+        line = control.makeelement("p")
+        line.text = fields.get(attribute(control, "control"), "")
+        control.append(line)
     if pictures:
         draft.warn(unread_pictures(pictures))
+
+
+def _field_text(field: Element) -> str:
+    """What a field of a form shows: its box and label, what was chosen, or what was filled in."""
+    label, state = attribute(field, "label"), attribute(field, "current-state")
+    if local_name(field) in _BOXES:
+        return f"{'☒' if state == 'checked' else '☐'} {label}"
+    chosen = [e for e in children(field, "option") if attribute(e, "current-selected") == "true"]
+    said = ", ".join(attribute(e, "label") for e in chosen)
+    return said or attribute(field, "current-value") or attribute(field, "value") or label
 
 
 def _refuse_encrypted(archive: zipfile.ZipFile) -> None:
@@ -450,7 +469,7 @@ def _collect(container: Element, slide: Slide) -> None:
             slide.comments.append(comment_text(part).strip("[]"))
         elif name == "g":
             _collect(part, slide)
-        elif name in {"frame", "custom-shape", "rect", "ellipse", "line", "polygon", "connector"}:
+        elif name in _SHAPES:
             slide.blocks += _tables(part)
             text = "\n".join(_lines(part))
             if kind == "title" and not slide.title:
@@ -463,8 +482,9 @@ def _collect(container: Element, slide: Slide) -> None:
 
 def _tables(shape: Element) -> Iterator[Table]:
     for table in children(shape, "table"):
-        rows = list(rows_of(table))
-        texts = [[" ".join(paragraphs_of(cell)) for cell in cells_of(row)] for row, _ in rows]
+        rows, above = list(rows_of(table)), dict[int, tuple[str, int]]()
+        cells = [list(cells_of(row)) for row, _ in rows]
+        texts = [_spread(row, [list(paragraphs_of(c)) for c in row], above) for row in cells]
         is_named = any(is_header for _, is_header in rows)
         is_named |= attribute(table, "use-first-row-styles") == "true"
         yield Table(texts, int(is_named))

@@ -19,11 +19,12 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     reference,
 )
 from desktop_rag.ingest.read.foundation.source_file import Unreadable
-from desktop_rag.ingest.read.office.binary_looks import xls_looks, xlsb_looks
+from desktop_rag.ingest.read.office.binary_looks import xlsb_looks
 from desktop_rag.ingest.read.office.sheet_looks import (
     SheetLooks,
+    WorkbookLooks,
     ods_looks,
-    workbook_formats,
+    workbook_looks,
     xlsx_looks,
 )
 
@@ -59,33 +60,29 @@ def sheet_extras(archive: zipfile.ZipFile) -> dict[str, SheetExtras]:
     if "content.xml" in archive.namelist():
         is_small = archive.getinfo("content.xml").file_size <= _MAX_ODS_BYTES
         looks = ods_looks(package.root("content.xml")) if is_small else {}
-        return _only_looks(looks)
+        return only_looks(looks)
     try:
         main = package.main_part()
         if main.endswith(".bin"):
-            return _only_looks(xlsb_looks(package, main))
+            return only_looks(xlsb_looks(package, main))
         workbook = package.root(main)
         relations = package.relations(main)
-        people, formats = _people(package, main), workbook_formats(package, main)
+        people, shared = _people(package, main), workbook_looks(package, main)
         found: dict[str, SheetExtras] = {}
         for sheet in children(child(workbook, "sheets")):
             if reference(sheet) in relations:
                 part = relations[reference(sheet)][1]
                 extras = found[attribute(sheet, "name")] = _extras(package, part, people)
-                extras.looks = partial(_looks, package, part, formats)
+                extras.looks = partial(_looks, package, part, shared)
         return found
     except Unreadable:
         # Whether the cells can be read is for others to say.
         return {}
 
 
-def xls_extras(stream: bytes) -> dict[str, SheetExtras]:
-    """The extras of a workbook from before XML: its number formats."""
-    return _only_looks(xls_looks(stream))
-
-
-def _only_looks(looks: dict[str, SheetLooks]) -> dict[str, SheetExtras]:
-    return {name: SheetExtras(looks=partial(_same, each)) for name, each in looks.items()}
+def only_looks(looks: dict[str, SheetLooks]) -> dict[str, SheetExtras]:
+    """The extras of sheets of which only the looks are known."""
+    return {name: SheetExtras(looks=lambda found=found: found) for name, found in looks.items()}
 
 
 def said_by(author: str, time: str) -> str:
@@ -94,13 +91,9 @@ def said_by(author: str, time: str) -> str:
     return f"{said}, {time[:_DATE_CHARS]}" if time else said
 
 
-def _same(looks: SheetLooks) -> SheetLooks:
-    return looks
-
-
-def _looks(package: OfficePackage, part: str, formats: dict[int, str]) -> SheetLooks:
+def _looks(package: OfficePackage, part: str, shared: WorkbookLooks) -> SheetLooks:
     content = package.content(part) or b""
-    looks = xlsx_looks(content, formats)
+    looks = xlsx_looks(content, shared)
     looks.addresses = _addresses(package, part, content)
     return looks
 

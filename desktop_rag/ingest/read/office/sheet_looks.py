@@ -9,13 +9,14 @@ import datetime
 import locale
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from functools import cache, partial
 from itertools import islice
 
 from desktop_rag.core.places import column_letters, column_number
+from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.ooxml import (
     Element,
     OfficePackage,
@@ -23,6 +24,8 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     child,
     children,
     descendants,
+    look_of_run,
+    open_document_looks,
 )
 
 # Formats that are known by their number. Those with a currency depend on the system.
@@ -31,6 +34,8 @@ BUILT_IN_FORMATS = {
     "18": "h:mm AM/PM", "19": "h:mm:ss AM/PM",
 }  # fmt: skip
 _MAX_LINKS = 10_000
+_MAX_TEXTS_BYTES = 30_000_000
+_LOOKS = re.compile(rb"<(?:\w+:)?(?:strike|vertAlign)\b")
 _MAX_COLUMNS = 16_384
 _MAX_ROWS = 1_048_576
 _TAG = re.compile(rb"<(?:\w+:)?(row|c)\b([^>]{0,2000})>")
@@ -50,26 +55,29 @@ Show = Callable[[Value], str]
 
 @dataclass(frozen=True, slots=True)
 class RowLooks:
-    """A row from 0, and by column from 0 how it shows a number or a date: "" where there is
-    nothing to it.
+    """A row from 0, by column from 0 how it shows a number or a date, "" where there is nothing to
+    it, and the columns whose cells are crossed out.
     """
 
     row: int
     is_hidden: bool = False
     shows: Mapping[int, Show] = field(default_factory=dict[int, Show])
+    crossed_out: Set[int] = frozenset()
 
 
 @dataclass(slots=True)
 class SheetLooks:
     """The looks of one sheet; `rows` from top to bottom, those with something to say only.
 
-    `addresses` are what cells link to, by the name of the cell.
+    `addresses` are what cells link to, by the name of the cell; `texts` are those with letters of
+    another look, as they are shown.
     """
 
     rows: Iterator[RowLooks] = field(default_factory=lambda: iter(()))
     hidden_columns: frozenset[int] = frozenset()
     unstored: int = 0
     addresses: Mapping[str, str] = field(default_factory=dict[str, str])
+    texts: Mapping[str, str] = field(default_factory=dict[str, str])
     _next: RowLooks | None = None
 
     def of_row(self, row: int) -> RowLooks:
@@ -79,14 +87,46 @@ class SheetLooks:
         return self._next if self._next.row == row else RowLooks(row)
 
 
-def workbook_formats(package: OfficePackage, main: str) -> dict[int, str]:
-    """The number formats that show more than digits, by the number of a cell's style."""
+@dataclass(frozen=True, slots=True)
+class WorkbookLooks:
+    """What the sheets of a workbook share: by the number of a cell's style the number formats that
+    show more than digits, the styles whose letters are crossed out, and texts as in `SheetLooks`.
+    """
+
+    formats: Mapping[int, str]
+    crossed_out: Set[int]
+    texts: Mapping[str, str]
+
+
+def workbook_looks(package: OfficePackage, main: str) -> WorkbookLooks:
+    """The looks of an XLSX workbook."""
     styles = package.root(next(package.related(main, "/styles"), ""))
     codes = dict(BUILT_IN_FORMATS)
     for item in children(child(styles, "numFmts")):
         codes[attribute(item, "numFmtId")] = attribute(item, "formatCode")
-    used = children(child(styles, "cellXfs"))
-    return telling_formats(codes.get(attribute(xf, "numFmtId"), "") for xf in used)
+    used = list(children(child(styles, "cellXfs")))
+    fonts = map(look_of_run, children(child(styles, "fonts")))
+    crossed_out = {str(n) for n, look in enumerate(fonts) if look.is_crossed_out}
+    return WorkbookLooks(
+        telling_formats(codes.get(attribute(xf, "numFmtId"), "") for xf in used),
+        {n for n, xf in enumerate(used) if attribute(xf, "fontId") in crossed_out},
+        _texts_in_looks(package, next(package.related(main, "/sharedStrings"), "")),
+    )
+
+
+def _texts_in_looks(package: OfficePackage, part: str) -> dict[str, str]:
+    content = package.content(part) or b""
+    if len(content) > _MAX_TEXTS_BYTES or not _LOOKS.search(content):
+        return {}
+    found: dict[str, str] = {}
+    for item in descendants(package.root(part), "si"):
+        runs = [
+            (getattr(child(run, "t"), "text", None) or "", look_of_run(child(run, "rPr")))
+            for run in children(item, "r")
+        ]
+        if any(look != PLAIN for _, look in runs):
+            found["".join(text for text, _ in runs)] = in_looks(runs)
+    return found
 
 
 def telling_formats(codes: Iterable[str]) -> dict[int, str]:
@@ -99,7 +139,7 @@ def show_of(code: str) -> Show:
     return partial(_shown, code=code)
 
 
-def xlsx_looks(content: bytes, formats: Mapping[int, str]) -> SheetLooks:
+def xlsx_looks(content: bytes, workbook: WorkbookLooks) -> SheetLooks:
     """The looks of a sheet. Rows that a filter or a closed group hides are shown by a press."""
     columns = frozenset(
         column
@@ -108,9 +148,10 @@ def xlsx_looks(content: bytes, formats: Mapping[int, str]) -> SheetLooks:
         for column in _span(found[1])
     )
     heeds_hidden = not _FILTERED.search(content)
-    is_needed = formats or (heeds_hidden and b"hidden=" in content)
-    rows = _rows(content, formats, heeds_hidden) if is_needed else iter(())
-    return SheetLooks(rows, columns, sum(1 for _ in _UNSTORED.finditer(content)))
+    is_needed = workbook.formats or workbook.crossed_out or (heeds_hidden and b"hidden=" in content)
+    rows = _rows(content, workbook, heeds_hidden) if is_needed else iter(())
+    unstored = sum(1 for _ in _UNSTORED.finditer(content))
+    return SheetLooks(rows, columns, unstored, texts=workbook.texts)
 
 
 def _span(attributes: bytes) -> range:
@@ -120,25 +161,29 @@ def _span(attributes: bytes) -> range:
     return range(first - 1, last) if 0 < first <= last < _MAX_COLUMNS else range(0)
 
 
-def _rows(content: bytes, formats: Mapping[int, str], heeds_hidden: bool) -> Iterator[RowLooks]:
+def _rows(content: bytes, workbook: WorkbookLooks, heeds_hidden: bool) -> Iterator[RowLooks]:
     row, column, is_hidden = -1, -1, False
     shows: dict[int, Show] = {}
+    crossed_out: set[int] = set()
     for tag in _TAG.finditer(content):
         if tag[1] == b"c":
             place = _CELL.search(tag[2])
             column = column_number(place[1].decode()) if place else column + 1
             style = _STYLE.search(tag[2])
-            if style and (code := formats.get(int(style[1]))):
+            if style and (code := workbook.formats.get(int(style[1]))):
                 shows[column] = show_of(code)
+            if style and int(style[1]) in workbook.crossed_out:
+                crossed_out.add(column)
             continue
-        if shows or is_hidden:
-            yield RowLooks(row, is_hidden, shows)
+        if shows or is_hidden or crossed_out:
+            yield RowLooks(row, is_hidden, shows, crossed_out)
         number = _ROW.search(tag[2])
         row, column, shows = int(number[1]) - 1 if number else row + 1, -1, {}
+        crossed_out = set()
         is_closed = _OUTLINE.search(tag[2]) is not None
         is_hidden = heeds_hidden and not is_closed and _HIDDEN.search(tag[2]) is not None
-    if shows or is_hidden:
-        yield RowLooks(row, is_hidden, shows)
+    if shows or is_hidden or crossed_out:
+        yield RowLooks(row, is_hidden, shows, crossed_out)
 
 
 # --- number formats -------------------------------------------------------------------------------
@@ -397,10 +442,11 @@ _SHOWN_KINDS = {"percentage", "currency", "float", "date"}
 
 def ods_looks(content: Element | None) -> dict[str, SheetLooks]:
     """The looks of each sheet of a workbook, which holds what is shown beside each value."""
-    return {attribute(t, "name"): _ods_sheet(t) for t in descendants(content, "table")}
+    named = open_document_looks(content)
+    return {attribute(t, "name"): _ods_sheet(t, named) for t in descendants(content, "table")}
 
 
-def _ods_sheet(table: Element) -> SheetLooks:
+def _ods_sheet(table: Element, named: Mapping[str, Look]) -> SheetLooks:
     columns: set[int] = set()
     column = 0
     for item in descendants(table, "table-column"):
@@ -411,7 +457,21 @@ def _ods_sheet(table: Element) -> SheetLooks:
     addresses = dict(islice(_ods_addresses(table), _MAX_LINKS))
     formulas = (cell for cell in descendants(table, "table-cell") if attribute(cell, "formula"))
     unstored = sum(not attribute(cell, "value-type") for cell in formulas)
-    return SheetLooks(_ods_rows(table), frozenset(columns), unstored, addresses)
+    spans = (span for span in descendants(table, "span") if _look_in(span, named) != PLAIN)
+    lines = dict.fromkeys(span.getparent() for span in spans)
+    texts = {"".join(line.itertext()): in_looks(_ods_runs(line, named)) for line in lines}
+    return SheetLooks(_ods_rows(table, named), frozenset(columns), unstored, addresses, texts)
+
+
+def _look_in(element: Element, named: Mapping[str, Look]) -> Look:
+    return named.get(attribute(element, "style-name"), PLAIN)
+
+
+def _ods_runs(line: Element, named: Mapping[str, Look]) -> Iterator[tuple[str, Look]]:
+    yield line.text or "", PLAIN
+    for part in children(line):
+        yield "".join(part.itertext()), _look_in(part, named)
+        yield part.tail or "", PLAIN
 
 
 def _ods_addresses(table: Element) -> Iterator[tuple[str, str]]:
@@ -426,19 +486,21 @@ def _ods_addresses(table: Element) -> Iterator[tuple[str, str]]:
         row += min(_repeated(item, "rows"), _MAX_ROWS)
 
 
-def _ods_rows(table: Element) -> Iterator[RowLooks]:
+def _ods_rows(table: Element, named: Mapping[str, Look]) -> Iterator[RowLooks]:
     row = 0
     for item in descendants(table, "table-row"):
         count = min(_repeated(item, "rows"), _MAX_ROWS)
         is_hidden = attribute(item, "visibility") == "collapse"
-        shows, column = dict[int, Show](), 0
+        shows, crossed_out, column = dict[int, Show](), set[int](), 0
         for cell in children(item):
             places = min(_repeated(cell, "columns"), _MAX_COLUMNS)
             if attribute(cell, "value-type") in _SHOWN_KINDS and (text := _says_text(cell)):
                 shows |= {n: partial(_as_is, text) for n in range(column, column + places)}
+            if _look_in(cell, named).is_crossed_out:
+                crossed_out.update(range(column, column + places))
             column += places
-        if (shows or is_hidden) and count < _MAX_ROWS // 2:
-            yield from (RowLooks(row + n, is_hidden, shows) for n in range(count))
+        if (shows or is_hidden or crossed_out) and count < _MAX_ROWS // 2:
+            yield from (RowLooks(row + n, is_hidden, shows, crossed_out) for n in range(count))
         row += count
 
 

@@ -23,9 +23,11 @@ from desktop_rag.ingest.read.foundation.encryption import (
     encrypted_for_good,
     open_archive,
 )
+from desktop_rag.ingest.read.foundation.looks import crossed_out
 from desktop_rag.ingest.read.foundation.ole import MAGIC, Container
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.office.sheet_extras import SheetExtras, sheet_extras, xls_extras
+from desktop_rag.ingest.read.office.binary_looks import xls_looks
+from desktop_rag.ingest.read.office.sheet_extras import SheetExtras, only_looks, sheet_extras
 from desktop_rag.ingest.read.office.sheet_looks import SheetLooks, Show
 
 if TYPE_CHECKING:
@@ -263,7 +265,7 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
         stream = container.stream("Workbook") or container.stream("Book") or b""
         if _has_password(stream):
             raise encrypted()
-        return _read(source, draft, xls_extras(stream))
+        return _read(source, draft, only_looks(xls_looks(stream)))
     return _read(source, draft, {})
 
 
@@ -382,6 +384,11 @@ def _write_rows(draft: DocumentDraft, name: str, sheet: "CalamineSheet", looks: 
             "" if n in left_out else _shown(cell, look.shows.get(n + first_column))
             for n, cell in enumerate(cells)
         ]
+        if looks.texts:
+            texts = ["\n".join(looks.texts.get(t, t) for t in text.split("\n")) for text in texts]
+        for n in look.crossed_out:
+            if 0 <= n - first_column < len(texts):
+                texts[n - first_column] = crossed_out(texts[n - first_column])
         for n, text in enumerate(texts if looks.addresses else ()):
             cell = f"{column_letters(first_column + n)}{row + 1}"
             texts[n] += behind(text, looks.addresses.get(cell, ""))

@@ -16,7 +16,7 @@ from desktop_rag.ingest.read.foundation.blocks import BlockWriter, counted, is_f
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import open_archive
 from desktop_rag.ingest.read.foundation.formulas import office_math
-from desktop_rag.ingest.read.foundation.looks import OFF, PLAIN, Look, in_looks, look_in_word
+from desktop_rag.ingest.read.foundation.looks import OFF, PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.ooxml import (
     Element,
     OfficePackage,
@@ -25,6 +25,7 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     children,
     descendants,
     local_name,
+    look_of_run,
     picture_text,
     reference,
     unread_pictures,
@@ -449,7 +450,7 @@ def _runs(
     for part in children(element):
         name = local_name(part)
         if name == "r":
-            yield from _runs(part, found, _look_of(part))
+            yield from _runs(part, found, look_of_run(child(part, "rPr")))
         elif name in _NOTE_PARTS:
             number = attribute(part, "id")
             found.notes.append((name, number))
@@ -500,11 +501,6 @@ def _is_set_apart(part: Element, name: str, found: _ParagraphExtras) -> bool:
         is_hidden = attribute(shape, "hidden") not in {"", *OFF}
         return is_hidden or "visibility:hidden" in part.get("style", "").replace(" ", "")
     return True
-
-
-def _look_of(run: Element) -> Look:
-    properties = children(child(run, "rPr"))
-    return look_in_word({local_name(e).lower(): attribute(e) or "on" for e in properties})
 
 
 def _field_value(field: Element) -> str:

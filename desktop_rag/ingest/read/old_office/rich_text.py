@@ -25,7 +25,7 @@ PARAGRAPH_ENDS = {"par", "sect", "page"}
 FLOWS = {
     "footnote": "note", "annotation": "comment", "atnauthor": "author", "listtext": "label",
     "pntext": "label", "title": "title", "shptxt": "box", "dptxbxtext": "box", "fldinst": "code",
-    "sn": "property", "sv": "value",
+    "sn": "property", "sv": "value", "ffl": "choice",
     **dict.fromkeys(("header", "headerl", "headerr", "headerf"), "margin"),
     **dict.fromkeys(("footer", "footerl", "footerr", "footerf"), "margin"),
 }  # fmt: skip
@@ -37,8 +37,11 @@ SKIPPED = {
     "aftncn", "ftnsep", "ftnsepc", "ftncn",
 }  # fmt: skip
 # Groups in which others are looked for although they are optional.
-ENTERED = {"shpinst", "do", "upr", "info", "pict", "picprop"}
-_OF_SHAPES = {"box", "property", "value"}
+ENTERED = {"shpinst", "do", "upr", "info", "pict", "picprop", "formfield"}
+_OF_SHAPES = {"box", "property", "value", "choice"}
+_TICK_BOX, _FIELD_WORDS = 1, {"fftype", "ffres", "ffdefres"}
+# The result of a field that was left as it was.
+_UNCHANGED = 25
 
 
 @dataclass(slots=True)
@@ -206,6 +209,9 @@ class _Reader:
         self._boxes: list[str] = []
         # Of a shape: the property whose value follows, and whether it is hidden.
         self._property = ""
+        # Of a field of a form: its kind, result and default, and the texts to choose from.
+        self._field: dict[str, int] = {}
+        self._choices: list[str] = []
         self._is_unseen = False
         self._margins: list[str] = []
         self._cell: list[str] = []
@@ -291,8 +297,11 @@ class _Reader:
             self._take_definition(word, number)
         elif word in WORDS:
             self._write(WORDS[word])
+        elif word in _FIELD_WORDS:
+            self._field[word] = number or 0
         elif word == "fldrslt":
             self._state.target, self._target = self._target, ""
+            self._write(self._field_text())
             self._state.words_from = len(self._state.flow.pieces)
         elif word == "u" and number is not None:
             code = number + 0x10000 if number < 0 else number
@@ -301,6 +310,16 @@ class _Reader:
             self._to_skip = self._state.fallback_chars
         elif not self._take_formatting(word, number):
             self._take_border(word)
+
+    def _field_text(self) -> str:
+        """What the field of a form shows that has no text of its own: its tick, or its choice."""
+        said, choices = self._field, self._choices
+        self._field, self._choices = {}, []
+        result = said.get("ffres", _UNCHANGED)
+        result = said.get("ffdefres", 0) if result == _UNCHANGED else result
+        if said.get("fftype") == _TICK_BOX:
+            return "☒" if result else "☐"
+        return choices[result] if 0 <= result < len(choices) else ""
 
     def _take_destination(self, word: str) -> None:
         state = self._state
@@ -436,6 +455,8 @@ class _Reader:
                 self._target = address_of_field(text)
             case "box":
                 self._boxes.append("" if self._is_unseen else text)
+            case "choice":
+                self._choices.append(text)
             case "value":
                 self._is_unseen |= self._property == "fHidden" and text != "0"
                 is_said = self._property == "wzDescription"

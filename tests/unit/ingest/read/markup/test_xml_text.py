@@ -121,3 +121,14 @@ def test_an_outline_is_a_list() -> None:
     assert document.text == (
         "- Bergen\n  - Hotel, room 12\npay in cash\n- News (https://n.example/feed)"
     )
+
+
+def test_addresses_stand_behind_the_words_of_links() -> None:
+    space = 'xmlns:xlink="http://www.w3.org/1999/xlink"'
+    link = f'<ext-link {space} xlink:href="https://orin.example/5">the <b>guide</b></ext-link>'
+    inside = '<xref target="sec2">below</xref>'
+    words = "that holds the words of the house"
+    document = f"<article><p>See {link} {words}, and {inside}.</p></article>"
+    assert parse("a.xml", document.encode()).text == (
+        f"See the guide (https://orin.example/5) {words}, and below."
+    )

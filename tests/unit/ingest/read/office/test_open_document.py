@@ -262,3 +262,29 @@ def test_the_table_of_a_slide_has_its_header() -> None:
     document = parse("a.odp", make_open("presentation", f"<draw:page>{frame}</draw:page>"))
     assert document.text == "Depot | Staff\nNorth | 12\nSouth | 9"
     assert [h.text for h in document.table_headers] == ["Depot | Staff"]
+
+
+def test_fields_of_forms_show_what_was_filled_in() -> None:
+    fields = (
+        '<form:checkbox form:id="a" form:label="Paid" form:current-state="checked"/>'
+        '<form:text form:id="b" form:current-value="Gate 9"/><form:listbox form:id="c">'
+        '<form:option form:label="North"/><form:option form:label="South"'
+        ' form:current-selected="true"/></form:listbox>'
+    )
+    space = 'xmlns:form="urn:oasis:names:tc:opendocument:xmlns:form:1.0"'
+    shown = " ".join(f'<draw:control draw:control="{name}"/>' for name in "abc")
+    body = f"<office:forms {space}><form:form>{fields}</form:form></office:forms>"
+    assert read(f"{body}<text:p>{shown}</text:p>").text == "☒ Paid Gate 9 South"
+
+
+def test_a_merged_cell_of_a_slide_says_its_text_wherever_it_reaches() -> None:
+    rows = (
+        f"<table:table-row><table:table-cell>{paragraphs('Plant')}</table:table-cell>"
+        f'<table:table-cell table:number-columns-spanned="2">{paragraphs("Output")}'
+        "</table:table-cell><table:covered-table-cell/></table:table-row><table:table-row>"
+        f"<table:table-cell/><table:table-cell>{paragraphs('2021')}</table:table-cell>"
+        f"<table:table-cell>{paragraphs('2022')}</table:table-cell></table:table-row>"
+    )
+    frame = f"<draw:frame><table:table>{rows}</table:table></draw:frame>"
+    content = make_open("presentation", f"<draw:page>{frame}</draw:page>")
+    assert parse("a.odp", content).text == "Plant | Output | Output\n| 2021 | 2022"

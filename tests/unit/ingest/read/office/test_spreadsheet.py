@@ -397,3 +397,49 @@ def test_open_document_numbers_are_read_as_shown() -> None:
 
 def archive_text(part: str | bytes) -> str:
     return part.decode() if isinstance(part, bytes) else part
+
+
+RICH = (
+    "<sst><si><r><t>Staff 84</t></r><r><rPr><vertAlign val='superscript'/></rPr><t>1</t></r></si>"
+    "<si><r><t xml:space='preserve'>Fee </t></r><r><rPr><strike/></rPr><t>90</t></r><r>"
+    "<t xml:space='preserve'> 80</t></r></si></sst>"
+)
+STRUCK = (
+    "<styleSheet><fonts><font/><font><strike/></font></fonts>"
+    '<cellXfs><xf fontId="0"/><xf fontId="1"/></cellXfs></styleSheet>'
+)
+
+
+def test_letters_of_cells_that_are_raised_or_crossed_out() -> None:
+    cells = '<c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c><c r="C1" s="1"><v>500</v></c>'
+    content, changed = make_xlsx({"S": f'<row r="1">{cells}</row>'}), io.BytesIO()
+    kinds = {"sharedStrings": RICH, "styles": STRUCK}
+    space = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    related = relations({f"{kind}.xml": kind for kind in kinds}).partition("<Relationship ")
+    more = "".join(related[1:]).replace('"r', '"x')
+    with zipfile.ZipFile(io.BytesIO(content)) as before, zipfile.ZipFile(changed, "w") as after:
+        for name in set(before.namelist()) - {f"xl/{kind}.xml" for kind in kinds}:
+            is_list = name.endswith("workbook.xml.rels")
+            data = before.read(name).decode()
+            after.writestr(name, data.replace("</Relationships>", more) if is_list else data)
+        for kind, xml in kinds.items():
+            after.writestr(f"xl/{kind}.xml", xml.replace(">", f" {space}>", 1))
+    assert parse("a.xlsx", changed.getvalue()).text == "S\nStaff 84¹ | Fee ~~90~~ 80 | ~~500~~"
+
+
+def test_cells_of_open_document_sheets_that_are_crossed_out() -> None:
+    styles = "".join(
+        f'<style:style xmlns:style="style" style:name="{name}"><style:text-properties {said}/>'
+        "</style:style>"
+        for name, said in (
+            ("out", 'style:text-line-through-style="solid"'),
+            ("up", 'style:text-position="super 58%"'),
+        )
+    )
+    cells = '<table:table-cell table:style-name="out" office:value-type="float" office:value="500">'
+    cells += "<text:p>500</text:p></table:table-cell>"
+    cells += '<table:table-cell office:value-type="string"><text:p>Staff 84'
+    cells += '<text:span text:style-name="up">1</text:span></text:p></table:table-cell>'
+    row = f"<table:table-row>{cells}</table:table-row>"
+    content = make_ods(f'{styles}<table:table table:name="S">{row}</table:table>')
+    assert parse("a.ods", content).text == "S\n~~500~~ | Staff 84¹"

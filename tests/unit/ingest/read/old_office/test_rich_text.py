@@ -144,3 +144,14 @@ def test_the_description_of_a_picture_is_read() -> None:
     assert read(rf"before {picture}\par after\par").text == (
         "before\n\n[Picture: Plan of the hall]\n\nafter"
     )
+
+
+def test_ticks_and_choices_of_forms_are_written() -> None:
+    def form(*words: str) -> str:
+        said = rf"{{\*\formfield{{{''.join(words)}}}}}"
+        return rf"{{\field{{\*\fldinst{{ FORM {said}}}}}{{\fldrslt }}}}"
+
+    paid, late = form(r"\fftype1\ffres1"), form(r"\fftype1\ffres25\ffdefres0")
+    region = form(r"\fftype2\ffres1{\*\ffl North}{\*\ffl South}")
+    document = read(rf"Paid {paid} late {late}\par Region {region}\par")
+    assert document.text == "Paid ☒ late ☐\n\nRegion South"
