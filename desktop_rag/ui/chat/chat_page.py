@@ -157,6 +157,8 @@ class ChatPage(QWidget):
     writing_requested = Signal()
     folder_requested = Signal()
     library_requested = Signal()
+    # Esc was pressed where the page had nothing to end.
+    escaped = Signal()
 
     def __init__(
         self, bridge: Bridge, library: Library, chat: Chat, theme: Theme, state: ChatState,
@@ -218,10 +220,7 @@ class ChatPage(QWidget):
         self._found.add_keys(centre)
         self._found.add_keys(self._list)
         # Only on this page: elsewhere Esc closes a dialog or a list.
-        bind(
-            self, "Esc", tr("Stop the answer"),
-            lambda: self._found.close_bar() if self._found.is_open else self.stop(), INSIDE,
-        )  # fmt: skip
+        bind(self, "Esc", tr("Stop the answer"), self._on_escape, INSIDE)
 
     def _connect(self) -> None:
         self._connect_messages()
@@ -344,6 +343,15 @@ class ChatPage(QWidget):
     def stop(self) -> None:
         """Stop the answer that is being written."""
         self._session.stop()
+
+    @Slot()
+    def _on_escape(self) -> None:
+        if self._found.is_open:
+            self._found.close_bar()
+        elif self._session.is_busy:
+            self.stop()
+        else:
+            self.escaped.emit()
 
     @property
     def is_answering(self) -> bool:

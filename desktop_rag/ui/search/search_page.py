@@ -352,6 +352,8 @@ class SearchPage(QWidget):
     ask_requested = Signal(object)
     question_requested = Signal(str)
     folder_requested = Signal()
+    # Esc was pressed where the page had nothing to end.
+    escaped = Signal()
     library_requested = Signal()
 
     def __init__(self, bridge: Bridge, library: Library, chat: Chat, theme: Theme) -> None:
@@ -631,10 +633,12 @@ class SearchPage(QWidget):
     @Slot()
     def _on_escape(self) -> None:
         """Go from the results to the field; in the field, clear it."""
-        if self.field.hasFocus():
+        if not self.field.hasFocus():
+            self.focus_field()
+        elif self.field.text():
             self.field.clear()
         else:
-            self.focus_field()
+            self.escaped.emit()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.field and isinstance(event, QKeyEvent):

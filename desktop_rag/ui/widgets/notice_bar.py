@@ -1,4 +1,4 @@
-"""Non-blocking notices over the pages: a title, a hint and at most one action. Qt thread."""
+"""Notices over the status line: a title, a hint and at most one action. Qt thread."""
 
 from collections.abc import Callable
 
@@ -11,10 +11,11 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.delayed_change import DelayedChange
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, IconButton, IconLabel, PlainLabel, TextButton
-from desktop_rag.ui.widgets.layouts import horizontal, vertical
+from desktop_rag.ui.widgets.layouts import horizontal
 
 _MAX_NOTICES = 3
-_WIDTH_PX = 520
+# Of the window's width: the line of the status stays readable beside the notices.
+_SHARE = 0.64
 OFFER_MS = 12_000
 _ICONS = {"danger": "error:danger_soft_text", "": "info:accent_soft_text"}
 
@@ -39,20 +40,18 @@ class NoticeCard(Card):
     ) -> None:
         super().__init__(kind="notice", tone=tone)
         self.notice = notice
-        self._title = PlainLabel(told(notice.title), wrap=True, selectable=True)
-        self._title.setObjectName("noticeTitle")
-        self._hint = PlainLabel(told(notice.hint), wrap=True, selectable=True)
+        said = " ".join(filter(None, (told(notice.title), told(notice.hint))))
         self.action_button = TextButton(action, kind="quiet")
-        close = IconButton(theme, "close:muted", tr("Dismiss"), then=self.closed)
-        words = vertical(self._title, self._hint, spacing=2)
-        row = horizontal(on=self, margins=(12, 8, 8, 8), spacing=10)
-        align = Qt.AlignmentFlag.AlignTop if notice.hint else Qt.AlignmentFlag.AlignVCenter
-        row.addWidget(IconLabel(theme, _ICONS[tone]), 0, align)
-        row.addLayout(words, 1)
-        row.addWidget(self.action_button, 0, Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
-        # Only once they are in the card: a parentless visible widget is a window.
-        self._hint.setVisible(bool(notice.hint))
+        horizontal(
+            IconLabel(theme, _ICONS[tone]),
+            (PlainLabel(said, wrap=True, selectable=True), 1),
+            self.action_button,
+            IconButton(theme, "close:muted", tr("Dismiss"), then=self.closed),
+            on=self,
+            margins=(10, 0, 2, 0),
+            spacing=8,
+        )
+        # Only once it is in the card: a parentless visible widget is a window.
         self.action_button.setVisible(bool(action))
         self._passing = QTimer(self, interval=OFFER_MS)
         self._passing.timeout.connect(self._on_passed)
@@ -67,10 +66,10 @@ class NoticeCard(Card):
 
 
 class NoticeBar(QWidget):
-    """The latest notices, newest on top, without duplicates.
+    """The latest notices side by side, newest first, without duplicates.
 
-    It lies over the page, so that nothing there moves. `shown` carries each notice except offers,
-    and True for an error.
+    They lie over the status line, so that nothing moves and nothing of a page is covered. `shown`
+    carries each notice except offers, and True for an error.
     """
 
     shown = Signal(object, bool)
@@ -79,19 +78,25 @@ class NoticeBar(QWidget):
         super().__init__()
         self._theme = theme
         self._cards: list[NoticeCard] = []
-        self._column = vertical(on=self, margins=(12, 10, 12, 4), spacing=6)
+        self._row = horizontal(on=self, margins=(0, 0, 2, 0), spacing=6)
         self.hide()
 
-    def over(self, page: QWidget) -> QGridLayout:
-        """A layout with the notices over the top right of a page; raise them once it is placed."""
-        cell = QGridLayout()
-        corner = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight
-        cell.addWidget(self, 0, 0, corner)
-        cell.addWidget(page, 0, 0)
-        return cell
+    def over(self, frame: QWidget) -> QWidget:
+        """A widget with the frame, and the notices over its bottom right."""
+        both = QWidget()
+        cell = QGridLayout(both)
+        cell.setContentsMargins(0, 0, 0, 0)
+        cell.addWidget(frame, 0, 0)
+        cell.addWidget(self, 0, 0, Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignRight)
+        return both
 
     def sizeHint(self) -> QSize:
-        return QSize(_WIDTH_PX, super().sizeHint().height())
+        return QSize(round(_SHARE * self.window().width()), super().sizeHint().height())
+
+    def dismiss(self) -> None:
+        """Dismiss the newest notice, if there is one."""
+        if self._cards:
+            self._remove(self._cards[0])
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -136,7 +141,7 @@ class NoticeBar(QWidget):
             self._remove(old)
         card.closed.connect(self._on_closed)
         self._cards.insert(0, card)
-        self._column.insertWidget(0, card)
+        self._row.insertWidget(0, card, 1)
         self.show()
 
     @Slot()

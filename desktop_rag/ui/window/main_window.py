@@ -357,11 +357,10 @@ class MainWindow(QMainWindow):
         self._rail = NavigationRail(self._theme)
         self.notices = NoticeBar(self._theme)
         self.status = StatusStrip()
-        above = horizontal(self._rail, (self.notices.over(self.pages), 1), spacing=0)
+        above = horizontal(self._rail, (self.pages, 1), spacing=0)
         frame = QWidget()
         vertical((above, 1), self.status, on=frame, margins=0, spacing=0)
-        self.setCentralWidget(frame)
-        self.notices.raise_()
+        self.setCentralWidget(self.notices.over(frame))
 
     def _connect(self) -> None:
         self._bridge.hear(AppError, self.notices.show_error)
@@ -395,6 +394,7 @@ class MainWindow(QMainWindow):
     def _connect_chat(self, page: "ChatPage") -> None:
         page.undo_offered.connect(self._on_undo_offered)
         page.notified.connect(self.notices.show_done)
+        page.escaped.connect(self.notices.dismiss)
         page.settings_requested.connect(self.show_models)
         page.writing_requested.connect(self._on_writing_requested)
         page.models.settings_requested.connect(self.show_models)
@@ -428,6 +428,7 @@ class MainWindow(QMainWindow):
         page.library_requested.connect(self._on_library_requested)
         page.question_requested.connect(self._on_question_requested)
         page.ask_requested.connect(self.ask_about)
+        page.escaped.connect(self.notices.dismiss)
 
     def _add_shortcuts(self) -> None:
         for keys, words, slot in (
@@ -525,6 +526,12 @@ class MainWindow(QMainWindow):
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002  the name in Qt
         return step(self, is_forward=next)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.notices.dismiss()
+        else:
+            super().keyPressEvent(event)
 
     def setVisible(self, visible: bool) -> None:
         position = self.pages.currentIndex()

@@ -116,7 +116,7 @@ def test_asking_shows_the_chat(opened: Opened, qtbot: QtBot) -> None:
 
 
 @pytest.mark.everyday
-def test_notices_and_errors_are_shown_above_the_pages(
+def test_notices_and_errors_are_shown_newest_first(
     opened: Opened, bridge: Bridge, qtbot: QtBot
 ) -> None:
     bridge.post(Notice("Offline.", "Plug it in."))
