@@ -148,12 +148,18 @@ class QuestionField(QPlainTextEdit):
 ALL = tr("All documents")
 WITHOUT = tr("Without documents")
 ASSISTANT_COLLECTIONS = tr("The assistant's collections")
-_WITHOUT_KEY = " without"  # no id begins with a space
+SOME = tr("A folder or file…")
+# No id begins with a space.
+_WITHOUT_KEY, _SOME_KEY = " without", " some"
 _MOST_PX = 240
 
 
 class DocumentsChoice(DropDown):
-    """Offers all documents, the collections, or no documents at all."""
+    """Offers all documents, the collections if there are several, no documents at all, or some;
+    `some_wanted` follows the choice of the last.
+    """
+
+    some_wanted = Signal()
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -165,11 +171,13 @@ class DocumentsChoice(DropDown):
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.setMaximumWidth(_MOST_PX)
         self._fill()
+        self.activated.connect(self._on_activated)
 
     @property
     def collection_id(self) -> str:
         """The chosen collection; "" for all documents, and for none."""
-        return "" if self.is_without_documents else self.currentData() or ""
+        chosen = self.currentData() or ""
+        return "" if chosen in (_WITHOUT_KEY, _SOME_KEY) else chosen
 
     @property
     def is_without_documents(self) -> bool:
@@ -196,16 +204,25 @@ class DocumentsChoice(DropDown):
         self.blockSignals(True)
         self.clear()
         self.addItem(ASSISTANT_COLLECTIONS if self._allowed_ids else ALL, "")
-        for collection in self._collections:
+        allowed = self._allowed_ids or [each.collection_id for each in self._collections]
+        offered = [each for each in self._collections if each.collection_id in allowed]
+        # One alone has the same documents as all.
+        for collection in offered if len(offered) > 1 else ():
             key = collection.collection_id
-            if not self._allowed_ids or key in self._allowed_ids:
-                icon = self._theme.icon("server:muted") if is_shared(key) else QIcon()
-                self.addItem(icon, collection_name(collection), key)
+            icon = self._theme.icon("server:muted") if is_shared(key) else QIcon()
+            self.addItem(icon, collection_name(collection), key)
         self.insertSeparator(self.count())
         self.addItem(WITHOUT, _WITHOUT_KEY)
+        self.addItem(SOME, _SOME_KEY)
         self.setCurrentIndex(max(0, self.findData(chosen)))
         self.blockSignals(False)
         self.currentIndexChanged.emit(self.currentIndex())
+
+    @Slot()
+    def _on_activated(self) -> None:
+        if self.currentData() == _SOME_KEY:
+            self.choose("")
+            self.some_wanted.emit()
 
 
 _EDITING = tr("Editing an earlier question. It will be asked in a copy of this chat.")
@@ -336,6 +353,7 @@ class Composer(Card):
         self._strip.remove_requested.connect(self.removal_requested)
         self.scope_bar.changed.connect(self._on_scope_changed)
         self._documents.currentIndexChanged.connect(self._on_scope_changed)
+        self._documents.some_wanted.connect(lambda: self._insert("@"))
         self.names.chosen.connect(self._on_name_chosen)
 
     @property
@@ -473,10 +491,13 @@ class Composer(Card):
 
     @Slot(QAction)
     def _on_syntax_chosen(self, action: QAction) -> None:
+        self._insert(action.data())
+
+    def _insert(self, words: str) -> None:
         cursor = self._field.textCursor()
         before = self.text[cursor.selectionStart() - 1 : cursor.selectionStart()]
         gap = " " if before.strip() else ""
-        cursor.insertText(f"{gap}{action.data()}")
+        cursor.insertText(f"{gap}{words}")
         self._field.setTextCursor(cursor)
         self._field.setFocus(Qt.FocusReason.OtherFocusReason)
 

@@ -11,6 +11,7 @@ from desktop_rag.core.question import Question
 from desktop_rag.ui.composer.composer import (
     ALL,
     ASSISTANT_COLLECTIONS,
+    SOME,
     WITHOUT,
     Composer,
     QuestionField,
@@ -122,7 +123,24 @@ def test_the_choice_survives_a_new_list_of_collections(composer: Composer) -> No
     assert composer.collection_id == "k2"
     composer.set_collections([])
     assert composer.collection_id == ""
-    assert _offered(composer) == [ALL, "", WITHOUT]
+    assert _offered(composer) == [ALL, "", WITHOUT, SOME]
+
+
+def test_one_collection_alone_is_no_choice_beside_all(composer: Composer) -> None:
+    composer.set_collections([Collection("k1", "My documents")])
+    assert _offered(composer) == [ALL, "", WITHOUT, SOME]
+    composer.choose_documents("k1")
+    assert composer.collection_id == ""
+    composer.set_collections([Collection("k1", "My documents"), Collection("k2", "Notes")])
+    assert _offered(composer) == [ALL, "My documents", "Notes", "", WITHOUT, SOME]
+
+
+def test_a_folder_or_file_is_chosen_by_its_name(composer: Composer) -> None:
+    at = _offered(composer).index(SOME)
+    picker(composer).setCurrentIndex(at)
+    picker(composer).activated.emit(at)
+    assert composer.text == "@"
+    assert picker(composer).currentText() == ALL
 
 
 def _offered(composer: Composer) -> list[str]:
@@ -135,11 +153,11 @@ def test_an_assistant_restricts_the_collections(composer: Composer) -> None:
     composer.set_collections([papers, notes, more])
     composer.choose_documents("k2")
     composer.restrict_collections(("k0", "k1"))
-    assert _offered(composer) == [ASSISTANT_COLLECTIONS, "a", "b", "", WITHOUT]
+    assert _offered(composer) == [ASSISTANT_COLLECTIONS, "a", "b", "", WITHOUT, SOME]
     assert composer.collection_id == "", "what it does not ask is chosen no longer"
     composer.choose_documents("k1")
     composer.restrict_collections(())
-    assert (composer.collection_id, len(_offered(composer))) == ("k1", 6)
+    assert (composer.collection_id, len(_offered(composer))) == ("k1", 7)
 
 
 def syntax_menu(composer: Composer) -> QMenu:
